@@ -116,7 +116,7 @@ fn self_arguments(program: &Path, total: &str, done: u64, pipe: &str) -> Vec<OsS
     vec![program.into(), EXEC.into(), total.into(), done.into(), pipe.into()]
 }
 
-/// A link of the chain: the next exec, or the end. Returns only an exit code.
+/// Runs a link of the chain: the next exec, or the end. Returns only an exit code.
 pub fn next(program: &Path, rest: &[OsString]) -> i32 {
     let now = now_ns();
     let [total, done, pipe] = rest else { return EXIT_BAD_ARGUMENTS };
@@ -159,7 +159,7 @@ impl Exec {
     }
 }
 
-/// Whether a program is an ELF file that names an interpreter, that is a dynamic linker (elf(5)).
+/// Recognises an ELF file that names an interpreter, which is a dynamic linker (elf(5)).
 fn is_dynamic(path: &str) -> bool {
     const INTERPRETER: u32 = 3;
     let mut head = [0u8; 4096];

@@ -27,7 +27,7 @@ pub(super) const LONGEST_LOOK_MS: u64 = 100;
 /// Children whose smaps_rollup is read: reading one walks all its page tables.
 const LOOKED_AT: usize = 20;
 
-/// How many are held, and for how many milliseconds.
+/// Reads how many are held, and for how many milliseconds.
 pub(super) fn bounded(parameters: &Parameters) -> Result<(u64, u64), Failure> {
     Ok((parameters.within("n", 1..=MOST_HELD)?, parameters.within("hold_ms", 0..=LONGEST_HOLD_MS)?))
 }
@@ -117,7 +117,7 @@ pub(super) fn each(report: &mut Report, series: &'static str, less: Option<u64>,
     }
 }
 
-/// A process's share of the memory that it uses (proc_pid_smaps(5)).
+/// Reads a process's share of the memory that it uses (proc_pid_smaps(5)).
 pub(super) fn pss_bytes(pid: i32) -> Option<u64> {
     meminfo_bytes(&read_text(&format!("/proc/{pid}/smaps_rollup"))?, "Pss:")
 }

@@ -39,9 +39,9 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 const MOST_PARALLEL: u64 = 1_024;
 /// Files of one script, with their blocks.
 const ROOM_A_SCRIPT: u64 = 128 << 10;
-/// What the script calls.
+/// Programs that the script calls.
 const PROGRAMS: [&str; 7] = ["sh", "sort", "od", "grep", "tee", "wc", "rm"];
-/// Where they are searched for.
+/// Folders in which they are searched for.
 const FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
 /// Removes its files, as the carried script does; `$1` numbers them.
 const SCRIPT: &str = "sort >sort.$1 <sort.src\n\
@@ -59,7 +59,7 @@ enum Variant<'a> {
 }
 
 impl Variant<'_> {
-    /// The environment's own programs, if all of them are there; writes the scripts.
+    /// Finds the environment's own programs, all of which must be there, and writes the scripts.
     fn host(directory: &Path) -> Result<Self, Failure> {
         let find = |name: &&str| {
             let paths = FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
@@ -132,7 +132,7 @@ fn write(directory: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
 const LINES: usize = 362;
 const BYTES: usize = 8_546;
 
-/// The text: words in a fixed order, so that every version of every program sorts the same.
+/// Builds the text: words in a fixed order, so that every version of every program sorts the same.
 fn text() -> Vec<u8> {
     const WORDS: [&str; 16] = [
         "scale", "weighs", "the", "layer", "under", "a", "program", "with", "grain", "and", "beam", "pan",

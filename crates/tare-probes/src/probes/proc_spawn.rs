@@ -20,7 +20,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     })
 }
 
-/// One child, from fork to wait; whether it exited with 0.
+/// Runs one child, from fork to wait; tells whether it exited with 0.
 #[inline(always)]
 fn spawn() -> Result<bool, Failure> {
     // SAFETY: the child calls nothing but _exit.

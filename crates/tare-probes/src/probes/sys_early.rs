@@ -61,14 +61,16 @@ fn run_program(program: &Path, what: &str, gap_us: u64) -> Result<Stopwatch, Fai
     Ok(Stopwatch::stretch(began_ns(ended_ns, with_ns, without_ns), ended_ns))
 }
 
-/// When the calls alone would have begun, had they ended now: a stretch that is to last longer goes on from here.
+/// Computes when the calls alone would have begun, had they ended now: a stretch that is to last longer goes
+/// on from here.
 ///
-/// Computing varies by more than calls take on a fast machine with a busy neighbour: no time is less than none.
+/// Computing varies by more than calls take on a fast machine with a busy neighbour: no time is less than
+/// none.
 fn began_ns(ended_ns: u64, with_calls_ns: u64, without_ns: u64) -> u64 {
     ended_ns.saturating_sub(with_calls_ns.saturating_sub(without_ns))
 }
 
-/// The program: computes and calls or touches, then computes alone, and prints what both took.
+/// Runs the program: computes and calls or touches, then computes alone, and prints what both took.
 pub fn program(rest: &[OsString]) -> i32 {
     let [what, gap] = rest else { return EXIT_BAD_ARGUMENTS };
     let Some(gap_us) = gap.to_str().and_then(|text| text.parse::<u64>().ok()) else {
@@ -91,7 +93,7 @@ pub fn program(rest: &[OsString]) -> i32 {
     i32::from(std::io::stdout().write_all(line.as_bytes()).is_err())
 }
 
-/// How many steps take a microsecond here and now, at least one.
+/// Calibrates how many steps take a microsecond here and now, at least one.
 fn steps_of_a_microsecond(walk: &mut Walk) -> u64 {
     let mut best_ns = u64::MAX;
     for _ in 0..3 {

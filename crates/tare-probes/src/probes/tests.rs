@@ -17,7 +17,7 @@ use crate::harness::trial::Trial;
 use crate::probe::{Need, Probe, Size};
 use crate::probes::run_of;
 
-/// A request for a trial of a probe, small: 23 operations a batch.
+/// Builds a request for a small trial of a probe: 23 operations a batch.
 pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
     let mut all = probe.defaults(Size::Quick);
     for (key, value) in parameters {
@@ -59,7 +59,7 @@ pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     Ok(batches)
 }
 
-/// The agent that cargo built beside this test: deps/../examples/agent.
+/// Finds the agent that cargo built beside this test: deps/../examples/agent.
 pub fn agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let agent = test.parent().and_then(Path::parent).unwrap().join("examples/agent");
@@ -87,17 +87,16 @@ impl Drop for Place {
     }
 }
 
-/// Operations of each of its timed batches, which have as many.
 fn operations(batch: &Batch) -> u64 {
     batch.sample.timed().next().map_or(0, |timed| timed.operations)
 }
 
-/// Whether the system is emulated: what builds for other processors says so (bench/targets.sh).
+/// Tells whether the system is emulated: builds for other processors say so (bench/targets.sh).
 pub fn is_emulated() -> bool {
     std::env::var_os("TARE_EMULATED").is_some()
 }
 
-/// A program that is counted ends with its own reason: an emulator traces nothing.
+/// Recognises a counted program that ends with its own reason: an emulator traces nothing.
 fn is_unsupported(request: &TrialRequest, failure: &Failure) -> bool {
     failure.kind == FailureKind::NotSupported || request.case.probe == "demand.command"
 }

@@ -23,11 +23,11 @@ use crate::harness::output::{Children, Ended, OutputTail, wait_for};
 use crate::probe::prelude::*;
 use crate::variables::inherited_variables;
 
-/// Most runs that warm up, in each trial.
+/// Limit on the warm-up runs of each trial.
 const MOST_WARMUPS: u64 = 1000;
-/// Where programs are searched for unless the study states a PATH.
+/// Search path of programs unless the study states a PATH.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-/// Most lines of output that are sent of a run that failed, and most characters of a line.
+/// Limits on the output that is sent of a failed run: lines, and characters of a line.
 const MOST_NOTED: (usize, usize) = (20, 300);
 
 pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
@@ -54,7 +54,7 @@ pub(super) struct UserCommand<'a> {
     setup: Vec<String>,
     prepare: Vec<String>,
     clean: Vec<String>,
-    /// Where it runs; a fresh folder unless given.
+    /// Working folder; a fresh one unless given.
     folder: Option<&'a Path>,
     warmup: u64,
     output: Output,
@@ -70,7 +70,7 @@ pub(super) struct UserCommand<'a> {
     carried: Option<&'a Path>,
 }
 
-/// Where what a command prints goes.
+/// Destination of a command's output.
 #[derive(Clone, Copy, PartialEq)]
 enum Output {
     Pipe,
@@ -78,14 +78,14 @@ enum Output {
     Null,
 }
 
-/// How a command that did its work ends.
+/// Exit code of a command that did its work.
 #[derive(Clone, Copy)]
 enum Expected {
     Code(i32),
     Any,
 }
 
-/// What runs used, by the kernel's own account.
+/// Resources that runs used, by the kernel's account.
 #[derive(Default)]
 struct Used {
     user_ns: f64,
@@ -175,7 +175,7 @@ impl<'a> UserCommand<'a> {
         std::fs::write(&done, "").map_err(|e| broken("noting that setup ran", e))
     }
 
-    /// One run between prepare and clean; what is timed is added to the stopwatch.
+    /// Runs the command once between prepare and clean, and adds its time to the stopwatch.
     pub(super) fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
         self.in_folder(|folder| {
             let besides = |words: &[String]| match words {
@@ -199,7 +199,7 @@ impl<'a> UserCommand<'a> {
         })
     }
 
-    /// The same command as this program counts it in one of its ways, into `result`.
+    /// Wraps the command so that this program counts it in one of its ways, into `result`.
     pub(super) fn counted(mut self, how: &str, result: &Path) -> Result<Self, Failure> {
         let program = self.in_folder(|folder| self.find(&self.command[0], folder))?;
         let texts = [Path::new(ITSELF), Path::new(COUNT), Path::new(how), result, &program].map(Path::to_str);
@@ -230,7 +230,7 @@ impl<'a> UserCommand<'a> {
         work(folder.path())
     }
 
-    /// Starts a program, waits for it, and holds its exit code against the one expected.
+    /// Starts a program, waits for it, and compares its exit code with the expected one.
     fn execute(
         &self,
         words: &[String],
@@ -286,7 +286,7 @@ impl<'a> UserCommand<'a> {
         Err(Failure::new(FailureKind::WrongWork, format!("{} {ended}{last}", words[0])))
     }
 
-    /// The variables of its environment: those of the case over a few that every program expects.
+    /// Merges the variables of the case over a few that every program expects.
     fn all_variables(&self, folder: &Path) -> BTreeMap<OsString, OsString> {
         let mut all: BTreeMap<OsString, OsString> = inherited_variables().collect();
         all.insert("PATH".into(), PATH.into());
@@ -296,7 +296,7 @@ impl<'a> UserCommand<'a> {
         all
     }
 
-    /// The path of a program: this one, a path, or what is found in PATH.
+    /// Finds the path of a program: this one, a path, or a match in PATH.
     fn find(&self, word: &str, folder: &Path) -> Result<PathBuf, Failure> {
         if word == ITSELF {
             return Ok(self.program.clone());
@@ -327,7 +327,7 @@ fn send_as_notes(kept: &OutputTail) {
     let _ = out.flush();
 }
 
-/// A line of anybody's that cannot be taken for a frame of the agent's.
+/// Alters a line so that it cannot be taken for a frame of the agent's.
 fn harmless(line: &str) -> String {
     let plain = line.chars().map(|c| if c.is_control() { ' ' } else { c });
     plain.take(MOST_NOTED.1).collect::<String>().replace(MARKER.trim(), "@")
