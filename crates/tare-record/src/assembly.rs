@@ -21,7 +21,7 @@ use crate::shelf::Keeper;
 #[derive(Debug)]
 pub struct ImportedRecord {
     pub header: Header,
-    /// One for each file, in the order in which they were named.
+    /// Imported files, in the order in which they were named.
     pub imported: Vec<Imported>,
 }
 
@@ -52,20 +52,21 @@ pub(crate) struct Assembly {
 /// The batches of the trial that has begun and not ended.
 #[derive(Clone, Default)]
 struct OpenBatches {
-    /// Where its first line ends.
+    /// Offset at which its first line ends.
     from: u64,
     count: usize,
-    /// What they take, or would take, in memory.
+    /// Memory that they take, or would take, in bytes.
     held_bytes: usize,
-    /// Whether they are left in the record.
+    /// True when they are left in the record.
     lie: bool,
 }
 
-/// What lines that cannot be read took with them.
+/// Losses by lines that cannot be read.
 #[derive(Clone, Default)]
 struct Damage {
     lines: u64,
-    /// Whether such lines stand after the last `begin`: then one of them may be another `begin`, or the end of its trial.
+    /// True when such lines follow the last `begin`: then one of them may be another `begin`, or the end of
+    /// its trial.
     is_near: bool,
     trials: BTreeSet<u64>,
     /// Number of the next trial, if none is lost.
@@ -150,7 +151,7 @@ impl Assembly {
         Ok(())
     }
 
-    /// A trial without an end broke off with its session; it is kept, and does not count.
+    /// Keeps a trial without an end, which broke off with its session and does not count.
     fn abandon(&mut self) {
         if let Some(mut trial) = self.open.take() {
             trial.failure = Some(Failure::new(FailureKind::Died, BROKE_OFF));
@@ -175,7 +176,7 @@ impl Assembly {
         self.trials.push(trial);
     }
 
-    /// The next trial begins; trials are numbered in order, so a gap beside damaged lines is what they held.
+    /// Moves on to the next trial. Trials are numbered in order, so a gap at damaged lines was in them.
     fn skip_to(&mut self, trial: u64) {
         if std::mem::take(&mut self.damage.is_near) {
             self.damage.trials.extend((self.damage.next..trial).take(self.damage.lines as usize));
@@ -183,7 +184,7 @@ impl Assembly {
         self.damage.next = trial.saturating_add(1);
     }
 
-    /// A line of a trial that is not open: its `begin` may be a line that cannot be read.
+    /// Handles a line of a trial that is not open: its `begin` may be a line that cannot be read.
     fn stray(&mut self, trial: u64) {
         if self.damage.is_near {
             self.damage.trials.insert(trial);
@@ -192,7 +193,8 @@ impl Assembly {
         }
     }
 
-    /// A line that repeats a round may be damaged. An attempt has a later one only if it does not count.
+    /// Infers rounds that were repeated, since their line may be damaged. An attempt has a later one only if
+    /// it does not count.
     fn repeat_by_attempts(&mut self) {
         let mut last: BTreeMap<(&str, u32), u32> = BTreeMap::new();
         for trial in &self.trials {
@@ -216,7 +218,7 @@ impl Assembly {
         }));
     }
 
-    /// Without its end, the number of missing figures is unknown.
+    /// Finishes an import. Without its end, the number of missing figures is unknown.
     pub(crate) fn finish_imported(self, path: &Path) -> Result<ImportedRecord, RecordError> {
         let header = self.header.ok_or_else(|| RecordError::NotARecord { path: path.to_owned() })?;
         if self.ending != Some(Ending::Complete) || self.plan.is_some() {

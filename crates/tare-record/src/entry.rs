@@ -24,19 +24,19 @@ pub const OTHER_SESSIONS: &str = "sessions.others";
 /// Bytes of a line before its JSON: the checksum in hex, and a space.
 pub(crate) const CHECKSUM: usize = 9;
 
-/// One line of a record, in the order in which things happened.
+/// Line of a record, in the order in which things happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
     /// The first line.
     Record { schema: u32, header: Header },
-    /// What is known of an environment; once an environment, before the plan.
+    /// Facts of an environment; once an environment, before the plan.
     Facts(TargetFacts),
-    /// What the session set out to do; once, before the first trial.
+    /// Plan of the session; once, before the first trial.
     Plan(Plan),
     /// A trial begins.
     Begin(Begin),
-    /// One batch of the trial that began last.
+    /// Batch of the trial that began last.
     Batch { trial: u64, batch: Batch },
     /// The trial ended, well or not.
     End(End),
@@ -67,7 +67,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What is known of a trial before it runs; see [`tare_data::session::Trial`].
+/// Beginning of a trial; see [`tare_data::session::Trial`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Begin {
     pub trial: u64,
@@ -81,7 +81,7 @@ pub struct Begin {
     pub started_ns: u64,
 }
 
-/// What is known of a trial after it ran.
+/// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct End {
     pub trial: u64,
@@ -94,7 +94,7 @@ pub struct End {
 }
 
 impl Begin {
-    /// The trial, of which nothing more is known yet.
+    /// Creates the trial, of which nothing more is known yet.
     pub fn trial(self) -> Trial {
         Trial {
             number: self.trial,
@@ -117,7 +117,7 @@ impl Begin {
 }
 
 impl End {
-    /// The trial that this is the end of.
+    /// Completes the trial that this is the end of.
     pub fn of(self, trial: Trial) -> Trial {
         Trial {
             host_elapsed_ns: self.host_elapsed_ns,

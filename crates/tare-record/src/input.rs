@@ -11,7 +11,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
-/// The same, in ways of one's own.
+/// Opens a file with further options.
 pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = platform::open_at_once(options, path)?;
     let kind = file.metadata()?.file_type();
@@ -22,7 +22,7 @@ pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
     }
 }
 
-/// The bytes of a file; an error where there are more than `longest`.
+/// Reads the bytes of a file; an error where there are more than `longest`.
 pub fn bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(longest.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -32,7 +32,7 @@ pub fn bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same as text; an error where it is not UTF-8.
+/// Reads a file as text; an error where it is not UTF-8.
 pub fn text(path: &Path, longest: u64) -> io::Result<String> {
     String::from_utf8(bytes(path, longest)?)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))

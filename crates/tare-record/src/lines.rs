@@ -30,7 +30,7 @@ pub(crate) struct Bad {
 pub(crate) struct Lines<R> {
     reader: R,
     line: Vec<u8>,
-    /// Of the line that was read last, from 1.
+    /// Number of the last line that was read, from 1.
     pub(crate) number: u64,
     /// Bytes up to the beginning and the end of the line that was read last.
     begin: u64,
@@ -38,18 +38,18 @@ pub(crate) struct Lines<R> {
     /// Bytes and lines up to the end of the last good line.
     pub(crate) whole_bytes: u64,
     pub(crate) whole_lines: u64,
-    /// Those since the last good line.
+    /// Bad lines since the last good one.
     pub(crate) bad: Option<Bad>,
 }
 
 impl<R: BufRead> Lines<R> {
-    /// Lines from here on; those bytes and lines were read before.
+    /// Reads lines from here on; those bytes and lines were read before.
     pub(crate) fn new(reader: R, bytes: u64, number: u64) -> Self {
         let (line, bad) = Default::default();
         Lines { reader, line, number, begin: bytes, bytes, whole_bytes: bytes, whole_lines: number, bad }
     }
 
-    /// The next line with its end, unless the file ends before it. One that is too long comes empty.
+    /// Reads the next line with its end, unless the file ends before it. One that is too long comes empty.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
         let mut read = (&mut self.reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut self.line)?;
@@ -66,12 +66,12 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(&self.line))
     }
 
-    /// The line that was read last is not an entry.
+    /// Marks the last line as none of an entry.
     pub(crate) fn is_bad(&mut self) {
         self.bad.get_or_insert(Bad { first: self.number, lines: 0 }).lines += 1;
     }
 
-    /// The line that was read last is an entry.
+    /// Marks the last line as an entry.
     pub(crate) fn passed(&mut self) -> Passed {
         (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
         Passed { number: self.number, bytes: self.begin..self.bytes, bad: self.bad.take() }

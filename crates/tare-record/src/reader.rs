@@ -28,7 +28,7 @@ pub struct Recording {
     pub(crate) room: Room,
 }
 
-/// What a record holds: one of two things that are never mixed.
+/// Contents of a record: one of two things that are never mixed.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it, for as long as a record is open")]
 pub enum Contents {
@@ -36,12 +36,13 @@ pub enum Contents {
     Imported(ImportedRecord),
 }
 
-/// Whether a file is there and begins as a record does.
+/// Checks that a file exists and begins as a record does.
 pub fn is_record(path: &Path) -> bool {
     header(path).is_some()
 }
 
-/// The first line of a record: who measured, with what, when. None where the file does not begin as a record does.
+/// Reads the first line of a record: who measured, with what, when. None where the file does not begin as a
+/// record does.
 pub fn header(path: &Path) -> Option<Header> {
     let file = input::open(path).ok()?;
     match Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line)? {

@@ -16,15 +16,15 @@ pub const MOST_BATCHES: usize = 1 << 18;
 
 /// A text beside its bytes: where it is known, and what an allocation takes more than it gives.
 const TEXT: usize = size_of::<String>() + 32;
-/// How often the bytes of a line that holds many small things may be taken in memory.
+/// Factor by which the bytes of a line that holds many small things may grow in memory.
 const SCATTERED: usize = 8;
-/// The same for figures of other tools, whose names are longer.
+/// Factor for figures of other tools, whose names are longer.
 const FIGURES: usize = 4;
-/// What a trial takes at most in memory, beside its batches, and in the record, with them.
+/// Limit on the memory of a trial without its batches, and on its size in the record with them.
 const LARGEST_TRIAL: usize = size_of::<Trial>() + MOST_NOTES * (LONGEST_NOTE + TEXT) + 64 * 1024;
 const LONGEST_TRIAL: u64 = 64 << 20;
 
-/// What a record holds already.
+/// Sizes of everything that a record holds already.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Room {
     kept: usize,
@@ -37,7 +37,7 @@ impl Room {
         self.kept <= MOST_KEPT
     }
 
-    /// Whether there is room for one more trial in a record of this length, and for its end.
+    /// Checks that a record of this length has room for one more trial and for its end.
     pub(crate) fn has_trial(&self, bytes: u64) -> bool {
         let is_kept = self.kept + LARGEST_TRIAL + SCATTERED * BESIDE_TRIALS <= MOST_KEPT;
         is_kept && bytes + LONGEST_TRIAL + LONGEST_WRITTEN as u64 <= LONGEST_RECORD
@@ -47,7 +47,7 @@ impl Room {
 /// Lines that may follow the last trial: a round that is repeated, the end.
 const BESIDE_TRIALS: usize = 8192;
 
-/// Memory that an entry takes once it is read.
+/// Estimates the memory of an entry once it is read.
 fn kept(entry: &Entry, line: usize) -> usize {
     let text = |text: &String| TEXT + text.len();
     match entry {

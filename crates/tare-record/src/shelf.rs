@@ -18,7 +18,8 @@ const MOST_READ: usize = 48 << 20;
 /// Bytes that a session holds of its own while it runs. Less: it lasts for hours, and looks at a case at a time.
 const MOST_WRITTEN: usize = 8 << 20;
 
-/// Where the batches of a record are kept: held as long as there is room, and then in the record alone.
+/// Place where the batches of a record are kept: in memory as long as there is room, and then in the record
+/// alone.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
     held: usize,
@@ -26,7 +27,6 @@ pub(crate) struct Keeper {
     shelf: Option<Arc<RecordShelf>>,
 }
 
-/// Of a record that is read.
 impl Default for Keeper {
     fn default() -> Self {
         Keeper { held: 0, most: MOST_READ, shelf: None }
@@ -34,7 +34,7 @@ impl Default for Keeper {
 }
 
 impl Keeper {
-    /// Of a session that writes into this file.
+    /// Creates a keeper for a session that writes into this file.
     pub(crate) fn of_session(file: File) -> Self {
         let mut keeper = Keeper { most: MOST_WRITTEN, ..Keeper::default() };
         keeper.set_shelf(file);
@@ -45,12 +45,12 @@ impl Keeper {
         self.shelf.is_some()
     }
 
-    /// Whatever is not held lies in this file.
+    /// Sets the file that holds whatever is not in memory.
     pub(crate) fn set_shelf(&mut self, file: File) {
         self.shelf = Some(Arc::new(RecordShelf { file }));
     }
 
-    /// Where the batches of a trial lie, if these bytes of them cannot be held as well.
+    /// Returns the place of a trial's batches in the record, if these bytes cannot be held in memory.
     pub(crate) fn instead(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
         let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > self.most)?;
         Some(Batches::lying(Arc::<RecordShelf>::clone(shelf), trial, stretch))
@@ -101,7 +101,7 @@ impl Read for Stretch<'_> {
 struct LyingBatches<'f> {
     lines: Lines<BufReader<Stretch<'f>>>,
     trial: u64,
-    /// How the line of a batch begins that tare wrote, up to its series.
+    /// Beginning of a batch's line that tare wrote, up to its series.
     head: String,
     /// As JSON.
     series: Option<String>,
@@ -125,7 +125,7 @@ impl Iterator for LyingBatches<'_> {
     }
 }
 
-/// Whether a line may hold a batch of a series: one that certainly does not need not be taken apart.
+/// Checks cheaply that a line may hold a batch of a series; one that certainly does not need not be parsed.
 fn may_be_of(line: &[u8], head: &str, series: Option<&str>) -> bool {
     let (Some(series), Some(json)) = (series, line.get(CHECKSUM..)) else { return true };
     let Some(rest) = json.strip_prefix(head.as_bytes()) else { return true };

@@ -20,7 +20,7 @@ use crate::shelf::Keeper;
 pub struct Writer {
     file: File,
     path: PathBuf,
-    /// Where a record that is taken up again is cut off before the next entry.
+    /// Offset at which a resumed record is cut off before the next entry.
     cut: Option<u64>,
     /// Bytes that the file has, if nobody else changes it.
     bytes: u64,
@@ -90,12 +90,11 @@ impl Writer {
         self.done("write", written)
     }
 
-    /// Whether there is room for one more trial, and for the end of the session.
+    /// Checks that there is room for one more trial, and for the end of the session.
     pub fn has_room(&self) -> bool {
         self.room.has_trial(self.bytes)
     }
 
-    /// Bytes that were written.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -66,7 +66,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// `SEQ    1MiB (Q=  8, T= 1` and `   543.188 MB/s [    518.0 IOPS] < 15407.04 us>`.
+/// Reads `SEQ    1MiB (Q=  8, T= 1` and `   543.188 MB/s [    518.0 IOPS] < 15407.04 us>`.
 fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
     let shape = || text.refuse(test, "this is not a test with its block size, queues and threads");
     let (kind, queues) = test.split_once("(Q=").ok_or_else(shape)?;
@@ -105,9 +105,9 @@ fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBui
     Ok(figure)
 }
 
-/// What versions up to 6 write: `Sequential Read (Q= 32,T= 1` and `  3474.312 MB/s`, `Random Write 4KiB (Q= 8,T= 8` and
-/// `1125.034 MB/s [ 274666.5 IOPS]`. The block size of a sequential test is not stated, so no probe is known to measure the
-/// same.
+/// Reads lines of versions up to 6: `Sequential Read (Q= 32,T= 1` and `  3474.312 MB/s`, `Random Write 4KiB
+/// (Q= 8,T= 8` and `1125.034 MB/s [ 274666.5 IOPS]`. The block size of a sequential test is not stated, so no
+/// probe is known to measure the same.
 fn old_measured(text: &Text, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
     let shape = || text.refuse(test, "this is not a test with its kind, queues and threads");
     let (kind, queues) = test.split_once('(').ok_or_else(shape)?;

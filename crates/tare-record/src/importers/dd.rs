@@ -13,7 +13,7 @@ pub static IMPORTER: Importer = Importer {
     read: read_output,
 };
 
-/// `200+0` in a line of records: what stands before and after it are words.
+/// Finds `200+0` in a line of records, whose other words are translated.
 fn records(line: &str) -> Option<&str> {
     let is_records = |word: &&str| {
         word.split_once('+').is_some_and(|(full, part)| {
@@ -58,14 +58,15 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Whether a line behind the records is the one with the totals: it has a number of bytes, a time and a rate.
+/// Recognises the line with the totals, which follows the records: it has a number of bytes, a time and a
+/// rate.
 ///
 /// A line about truncated records, or of another program, has not.
 fn is_totals(line: &str) -> bool {
     numbers(&without_brackets(line)).len() >= 2
 }
 
-/// Whether a line is that with the totals by itself, as people quote it: in English, since nothing else shows what it is.
+/// Recognises a line of totals by itself, as people quote it: in English, since nothing else identifies it.
 fn is_totals_alone(line: &str) -> bool {
     let is_bytes =
         |rest: &str| rest.starts_with(" bytes ") && (rest.contains("copied") || rest.contains("transferred"));
@@ -79,7 +80,7 @@ struct Number<'a> {
     unit: &'a str,
 }
 
-/// The pieces of a line outside of brackets: GNU gives sizes in them, BSD the rate.
+/// Splits off the brackets of a line: GNU gives sizes in them, BSD the rate.
 fn without_brackets(line: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = line;
@@ -97,7 +98,7 @@ fn without_brackets(line: &str) -> Vec<&str> {
     pieces
 }
 
-/// Most numbers of a line that are read; a line of totals has three.
+/// Limit on the numbers of a line that are read; a line of totals has three.
 const MOST_NUMBERS: usize = 8;
 
 fn numbers<'a>(pieces: &[&'a str]) -> Vec<Number<'a>> {
@@ -120,7 +121,8 @@ fn numbers<'a>(pieces: &[&'a str]) -> Vec<Number<'a>> {
     found
 }
 
-/// The number at the beginning of a text, with a point or a comma before its decimals, and a power of ten.
+/// Takes the number at the beginning of a text, with a point or a comma before its decimals, and a power of
+/// ten.
 fn number(text: &str) -> &str {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(text);
@@ -174,7 +176,8 @@ fn state(
     Ok(())
 }
 
-/// A rate's unit: GNU counts in thousands, BusyBox (which writes "seconds" and is not translated) in 1024.
+/// Reads the unit of a rate: GNU counts in thousands, BusyBox (which writes "seconds" and is not translated)
+/// in 1024.
 fn scale(unit: &str, binary: bool) -> Option<Scale> {
     let (size, _) = unit.split_once('/')?;
     let known = |written, power: i32, binary: bool| {

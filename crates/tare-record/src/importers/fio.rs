@@ -91,7 +91,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// What the options of a job are: its own, else the global ones.
+/// Options of a job: its own, else the global ones.
 struct Options<'a> {
     global: &'a [(String, String)],
     job: &'a [(String, String)],
@@ -170,7 +170,8 @@ fn state_latency(figure: &mut FigureBuilder, latency: &Latency, metrics: &[&str]
     hold(Statistic::StandardDeviation, latency.stddev);
 }
 
-/// file.queue, where the job does what it does: past the cache, one direction, all jobs in one report.
+/// Matches file.queue where the job does the same work: past the cache, one direction, all jobs in one
+/// report.
 fn counterpart(figure: &mut FigureBuilder, name: &str, options: &Options<'_>) {
     let get = |long: &str, short: &str| options.get(long).or_else(|| options.get(short));
     let pattern = match get("rw", "readwrite") {

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Vis
 
 use super::text::{Refusal, Text};
 
-/// Most elements of a list or an object that are kept; what is ignored is not counted.
+/// Limit on the elements of a list or an object that are kept; ignored ones are not counted.
 const MOST_ELEMENTS: usize = 1000;
 
 /// A list that is not longer than [`MOST_ELEMENTS`].
@@ -79,7 +79,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Where the JSON begins: the first line that is an opening brace. fio writes warnings before it.
+/// Finds the beginning of the JSON: the first line that is an opening brace. fio writes warnings before it.
 pub(super) fn start(text: &Text) -> Option<usize> {
     let mut at = 0;
     for line in text.as_str().split_inclusive('\n') {
@@ -91,7 +91,7 @@ pub(super) fn start(text: &Text) -> Option<usize> {
     None
 }
 
-/// Whether there is JSON, and these words in it.
+/// Recognises JSON that contains these words.
 pub fn speaks_of(text: &Text, words: &[&str]) -> bool {
     start(text).is_some_and(|at| words.iter().all(|word| text.as_str()[at..].contains(word)))
 }
@@ -116,12 +116,12 @@ pub fn read<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
     })
 }
 
-/// Whether another line begins with a brace; inside a document that is written for people none does.
+/// Finds another line that begins with a brace; a document that is written for people has none inside.
 fn second(text: &Text) -> bool {
     text.lines().filter(|line| line.starts_with('{')).nth(1).is_some()
 }
 
-/// That JSON stands in the text at all, whole, of whatever tool.
+/// Checks that the text contains whole JSON, of any tool.
 pub fn check(text: &Text) -> Option<Result<(), Refusal>> {
     start(text)?;
     Some(read::<serde::de::IgnoredAny>(text).map(|_| ()))

@@ -88,7 +88,7 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
     }
 }
 
-/// A text that no importer recognises: broken JSON is refused where it breaks.
+/// Refuses a text that no importer recognises: broken JSON is refused where it breaks.
 fn unknown(text: &Text) -> Refusal {
     if let Some(Err(refusal)) = json::check(text) {
         return refusal;

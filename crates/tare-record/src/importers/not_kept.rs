@@ -9,9 +9,9 @@ use tare_data::imported::Imported;
 use super::json;
 use super::text::{Text, kept};
 
-/// Most kinds of lines that are listed one by one.
+/// Limit on the kinds of lines that are listed one by one.
 const MOST_KINDS: usize = 20;
-/// Most kinds that are told apart: the lines of a log that nobody knows may all differ.
+/// Limit on the kinds that are distinguished: the lines of an unknown log may all differ.
 const MOST_TOLD_APART: usize = 1000;
 
 /// Lines with these are about the output itself: whose it is, how it counts, and the ports it took.
@@ -39,7 +39,7 @@ struct Kind {
 struct Kinds {
     found: Vec<Kind>,
     places: HashMap<String, usize>,
-    /// Of kinds beyond those that are told apart.
+    /// Lines of further kinds.
     others: usize,
 }
 
@@ -56,7 +56,7 @@ impl Kinds {
     }
 }
 
-/// What was not kept, the most frequent first.
+/// Lists everything that was not kept, the most frequent first.
 pub fn of(text: &Text, imported: &Imported) -> Vec<String> {
     let known = known(imported);
     let (mut lines, mut fields) = (Kinds::default(), Kinds::default());
@@ -97,7 +97,7 @@ pub fn of(text: &Text, imported: &Imported) -> Vec<String> {
     all
 }
 
-/// Every number and address that was kept, by its value where it has one.
+/// Collects every number and address that was kept, by its value where it has one.
 fn known(imported: &Imported) -> HashSet<String> {
     // Nothing is lost with a zero: it is where an interval begins, and what was not measured.
     let mut known = HashSet::from([value("0")]);
@@ -118,7 +118,8 @@ fn known(imported: &Imported) -> HashSet<String> {
     known
 }
 
-/// Whether the longest number of a line was not kept, or another long one. Short ones are percentiles and roundings.
+/// Finds a line whose longest number was not kept, or another long one. Short ones are percentiles and
+/// roundings.
 fn is_lost(line: &str, known: &HashSet<String>) -> bool {
     if FURNITURE.iter().any(|part| line.contains(part)) {
         return false;
@@ -134,7 +135,7 @@ fn is_lost(line: &str, known: &HashSet<String>) -> bool {
         || !long.all(|token| is_known(&token))
 }
 
-/// A line without its brackets, in which sizes and rates stand in other units once more.
+/// Removes brackets, which repeat sizes and rates in other units.
 fn without_restatements(line: &str) -> String {
     let mut depth = 0_usize;
     let outside = |c: &char| {
@@ -148,7 +149,7 @@ fn without_restatements(line: &str) -> String {
     line.chars().filter(outside).collect()
 }
 
-/// Numbers of a text, addresses and versions whole: digits, with marks between them.
+/// Finds numbers, and addresses and versions as a whole: digits, with marks between them.
 fn tokens(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
     // One comma between digits is a decimal mark; more of them, or one beside a point, stand between fields.
@@ -158,12 +159,12 @@ fn tokens(text: &str) -> Vec<&str> {
     fields.filter(|part| !part.is_empty()).collect()
 }
 
-/// A number as it is compared: 2.50 is 2.5, with a comma too.
+/// Normalises a number for comparison: 2.50 is 2.5, with a comma too.
 fn value(token: &str) -> String {
     token.replace(',', ".").parse::<f64>().map_or_else(|_| token.to_owned(), |value| value.to_string())
 }
 
-/// A line with its numbers taken out, and what is drawn repeatedly drawn once.
+/// Removes the numbers of a line, and draws repeated marks once.
 fn shape(line: &str) -> String {
     let mut shape = String::new();
     for c in line.chars() {

@@ -9,16 +9,17 @@ use tare_data::unit::Unit;
 
 use super::text::{Refusal, Text, kept};
 
-/// Most figures that are taken from one file: more would not be read by anybody.
+/// Limit on the figures that are taken from one file: nobody would read more.
 pub const MOST_FIGURES: usize = 1000;
 
 /// Another tool's output: how it is recognised, and how it is read.
 pub struct Importer {
     pub name: &'static str,
     pub about: &'static str,
-    /// What distinguishes a whole output from one that was cut at the end of a line; None where the format has no such mark.
+    /// Mark by which a whole output differs from one that was cut at the end of a line; None where the format
+    /// has no such mark.
     pub end_mark: Option<&'static str>,
-    /// Whether a text is of this tool. Cheap; may be wrong about texts that no tool wrote.
+    /// Recogniser of this tool's texts. Cheap; may be wrong about texts that no tool wrote.
     pub recognises: fn(&Text) -> bool,
     pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
 }
@@ -85,7 +86,7 @@ pub const COUNT: Scale = scale("", Unit::Count, 1.0);
 /// The output names no unit.
 pub const UNNAMED: Scale = Scale { written: "", unit: None, factor: 1.0 };
 
-/// A value times a factor. Powers of ten move the point, so that 0.1 ms are 100000 ns and nothing beside it.
+/// Scales a value. Powers of ten move the point, so that 0.1 ms are exactly 100000 ns.
 fn scaled(value: f64, factor: f64) -> f64 {
     let power = libm::log10(factor);
     if power.fract() == 0.0 && value.is_finite() {
@@ -100,7 +101,7 @@ fn scaled(value: f64, factor: f64) -> f64 {
 /// A figure while its values are found.
 pub struct FigureBuilder {
     figure: ImportedFigure,
-    /// Whether the value that was offered last was taken.
+    /// True when the last offered value was taken.
     took: bool,
 }
 
@@ -115,7 +116,7 @@ impl FigureBuilder {
         note(&mut self.figure.parameters, key, value);
     }
 
-    /// Names the probe of tare that measures the same, with the parameters that the output fixes.
+    /// Sets the probe of tare that measures the same, with the parameters that the output fixes.
     pub fn counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
         let parameters = parameters.iter().map(|(key, value)| (kept(key), kept(value))).collect();
         self.figure.counterpart =
@@ -194,7 +195,6 @@ impl FigureBuilder {
         &self.figure.name
     }
 
-    /// The same figure under another name.
     pub fn renamed(mut self, name: &str) -> FigureBuilder {
         self.figure.name = kept(name);
         self

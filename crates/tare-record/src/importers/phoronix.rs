@@ -36,7 +36,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     Err(text.refuse_end("the results stop before the blank line behind them"))
 }
 
-/// `"pts/compress-7zip-1.10.0 - ",HIB,51234,47011`
+/// Reads `"pts/compress-7zip-1.10.0 - ",HIB,51234,47011`.
 fn result(text: &Text, reading: &mut ToolOutput, systems: &[&str], line: &str) -> Result<(), Refusal> {
     let fields = csv_fields(line);
     let [name, better, values @ ..] = &fields[..] else {

@@ -16,7 +16,7 @@ pub static IMPORTER: Importer = Importer {
     read: read_output,
 };
 
-/// What stands before the statistics and holds for all of them.
+/// Settings before the statistics, which hold for all of them.
 #[derive(Default)]
 struct Setting {
     protocol: Option<&'static str>,

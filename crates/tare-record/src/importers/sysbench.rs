@@ -45,12 +45,12 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     }
 }
 
-/// Whether a line begins the results of a report.
+/// Recognises the first line of a report's results.
 fn begins_results(line: &str) -> bool {
     matches!(line.trim(), "CPU speed:" | "File operations:")
 }
 
-/// One report while it is read.
+/// Report that is being read.
 struct SysbenchRun {
     /// `cpu`, `fileio` or `memory`; `events` where the report does not name its test, as for threads.
     test: &'static str,
@@ -59,7 +59,7 @@ struct SysbenchRun {
     main: FigureBuilder,
     /// Reads, writes and fsyncs of fileio; they are figures of their own.
     parts: Vec<(&'static str, FigureBuilder)>,
-    /// What the run was for all threads, and for each.
+    /// Figures of all threads together, and of each.
     threads: Vec<FigureBuilder>,
     ends_with_sum: bool,
 }
@@ -154,7 +154,7 @@ impl SysbenchRun {
         Ok(())
     }
 
-    /// What version 1.1 writes of fileio: `read:  IOPS=50356.11 786.81 MiB/s (825.03 MB/s)`.
+    /// Reads the lines that version 1.1 writes of fileio: `read:  IOPS=50356.11 786.81 MiB/s (825.03 MB/s)`.
     fn operations(&mut self, text: &Text, name: &str, rest: &str) -> Result<(), Refusal> {
         (self.test, self.ends_with_sum) = ("fileio", true);
         let part = match name {
@@ -169,7 +169,7 @@ impl SysbenchRun {
         }
     }
 
-    /// The sum of latencies, and the fairness of threads: `events (avg/stddev): 86057.0000/0.00`.
+    /// Reads the sum of latencies, and the fairness of threads: `events (avg/stddev): 86057.0000/0.00`.
     fn threads(&mut self, text: &Text, line: &str) -> Result<bool, Refusal> {
         if let Some(sum) = labelled(line, SUM) {
             let mut figure = FigureBuilder::new("sum of latencies");

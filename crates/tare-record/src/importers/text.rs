@@ -8,7 +8,7 @@ use tare_data::imported::Statistic;
 /// Longest file that is imported. A report is a few kilobytes; fio's JSON with all its bins is a megabyte.
 pub const LONGEST_SOURCE: u64 = 16 << 20;
 
-/// Where in a file something stands; all from 1 but `byte`, which counts from 0 in the decoded text (UTF-8).
+/// Position in a file; all from 1 but `byte`, which counts from 0 in the decoded text (UTF-8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     pub line: usize,
@@ -37,7 +37,7 @@ pub struct Text {
     ended: usize,
 }
 
-/// One line, without its end.
+/// Line without its end.
 #[derive(Clone, Copy)]
 pub struct NumberedLine<'a> {
     pub text: &'a str,
@@ -69,17 +69,17 @@ impl Text {
         &self.text
     }
 
-    /// Its lines; an end of line by Windows is one too.
+    /// Splits the text into lines; Windows' ends of lines count too.
     pub fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.text.lines()
     }
 
-    /// Its lines, with their numbers.
+    /// Splits the text into numbered lines.
     pub(crate) fn numbered(&self) -> impl Iterator<Item = NumberedLine<'_>> {
         self.text.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
-    /// Position of a part of this text; the end for a text that is none of its parts.
+    /// Locates a part of this text; the end for a text that is none of its parts.
     pub fn position(&self, part: &str) -> Position {
         self.position_at(self.offset(part))
     }
@@ -88,7 +88,7 @@ impl Text {
         (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len())
     }
 
-    /// Position of a byte. An offset inside a character is that character's.
+    /// Locates a byte. An offset inside a character is that character's.
     pub(crate) fn position_at(&self, offset: usize) -> Position {
         let mut byte = offset.min(self.text.len());
         while !self.text.is_char_boundary(byte) {
@@ -110,7 +110,7 @@ impl Text {
         Refusal { position: self.position_at(self.text.len()), cause: cause.into() }
     }
 
-    /// The number that a part of this text writes: a finite one, with a point.
+    /// Parses a part of this text as a finite number with a point.
     ///
     /// A line that does not end may be cut, and a figure with it; it gives no number.
     pub fn number(&self, part: &str) -> Result<f64, Refusal> {
@@ -120,7 +120,7 @@ impl Text {
         number.ok_or_else(|| self.refuse(part, format!("'{}' is not a number", shortened(part))))
     }
 
-    /// The percentile that a part of this text names.
+    /// Parses a part of this text as a percentile.
     pub fn percentile(&self, part: &str) -> Result<Statistic, Refusal> {
         let percent = self.number(part)?;
         if !(0.0..=100.0).contains(&percent) {
@@ -129,7 +129,7 @@ impl Text {
         Ok(Statistic::Percentile(percent))
     }
 
-    /// That the line of a part of this text ends.
+    /// Checks that the line of a part of this text ends.
     pub fn whole(&self, part: &str) -> Result<(), Refusal> {
         if self.offset(part) >= self.ended {
             let cause =
@@ -140,23 +140,23 @@ impl Text {
     }
 }
 
-/// Where the bytes stop being text.
+/// Refuses a file at the first byte that is not text.
 fn undecoded(good: &[u8], encoding: &str) -> Refusal {
     let good = Text::new(String::from_utf8_lossy(good).into_owned());
     good.refuse_end(format!("what stands here is not {encoding}; save the file as UTF-8"))
 }
 
-/// What stands before the first of some marks, without blanks around it; all of it where there is none.
+/// Cuts a text before the first of some marks, and trims it; the whole text where there is none.
 pub fn until<'a>(text: &'a str, marks: &[char]) -> &'a str {
     text.split(marks).next().unwrap_or(text).trim()
 }
 
-/// What follows a label in a line, without blanks around it.
+/// Finds the text after a label, trimmed.
 pub fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.split_once(label).map(|(_, rest)| rest.trim())
 }
 
-/// What follows a label with which a line begins, after blanks.
+/// Finds the text after a label with which a line begins, trimmed.
 pub fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(label).map(str::trim)
 }
@@ -191,7 +191,7 @@ fn unquoted(field: &str) -> &str {
 /// Longest name or parameter that is kept; a command can be a whole script.
 const LONGEST_KEPT: usize = 200;
 
-/// A text as it is kept in a record: on one line, and not too long.
+/// Fits a text into a record: on one line, and not too long.
 pub fn kept(text: &str) -> String {
     let mut kept: String =
         text.trim().chars().take(LONGEST_KEPT).map(|c| if c == '\n' { ' ' } else { c }).collect();
@@ -201,7 +201,7 @@ pub fn kept(text: &str) -> String {
     kept
 }
 
-/// A few characters of a text, for a message.
+/// Shortens a text for a message.
 pub fn shortened(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {

@@ -14,7 +14,7 @@ pub static IMPORTER: Importer = Importer {
     read: read_output,
 };
 
-/// Most lines of results in a run; the whole suite, graphics included, has under forty.
+/// Limit on the results of a run; the whole suite, graphics included, has under forty.
 const MOST_RESULTS: usize = 100;
 
 /// A set of copies while it is read.
@@ -117,7 +117,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, set: Set, score: &str) -> Resul
     reading.push(text, index)
 }
 
-/// The unit of a result. UnixBench's KBps are 1024 bytes a second.
+/// Reads the unit of a result. UnixBench's KBps are 1024 bytes a second.
 fn scale(unit: &str) -> (Statistic, Scale) {
     let known = |written, unit, factor| Scale { written, unit: Some(unit), factor };
     match unit {
@@ -129,7 +129,7 @@ fn scale(unit: &str) -> (Statistic, Scale) {
     }
 }
 
-/// The probe that follows the definition of a test, in one copy.
+/// Sets the probe that follows the definition of a test, in one copy.
 fn counterpart(figure: &mut FigureBuilder, name: &str) {
     let (probe, parameters): (_, &[(&str, &str)]) = match name {
         "Dhrystone 2 using register variables" => ("cpu.dhrystone", &[]),
@@ -149,7 +149,7 @@ fn counterpart(figure: &mut FigureBuilder, name: &str) {
     figure.counterpart(probe, parameters);
 }
 
-/// The metric of the counterpart that a result is.
+/// Finds the metric of the counterpart.
 fn metric(name: &str) -> &'static str {
     match name {
         "Double-Precision Whetstone" => "mwips",

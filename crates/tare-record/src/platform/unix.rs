@@ -19,12 +19,12 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], from: u64) -> io::Result<u
     file.read_at(buffer, from)
 }
 
-/// Whether an open file has no name any more.
 pub(crate) fn is_removed(about: &Metadata) -> bool {
     about.nlink() == 0
 }
 
-/// Whether a file system has no locks at all, as some that are shared over a network: then nothing can be known.
+/// Recognises a file system without any locks, as some that are shared over a network: then nothing can be
+/// known.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::NOLCK | Errno::NOTSUP | Errno::NOSYS))
 }

@@ -31,12 +31,12 @@ pub(crate) fn read_at(file: &File, buffer: &mut [u8], from: u64) -> io::Result<u
     file.seek_read(buffer, from)
 }
 
-/// Whether an open file has no name any more, which the standard library does not tell here.
+/// Answers false: the standard library does not tell here.
 pub(crate) fn is_removed(_: &Metadata) -> bool {
     false
 }
 
-/// Whether a file system has no locks at all: then nothing can be known.
+/// Recognises a file system without any locks: then nothing can be known.
 pub(crate) fn has_no_locks(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| NO_LOCKS.contains(&code))
 }

@@ -54,7 +54,7 @@ fn of_csv(name: &str) -> Column<'_> {
     }
 }
 
-/// The unit of a head in Markdown: `| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |`.
+/// Reads the unit in a Markdown head: `| Command | Mean [ms] | Min [ms] | Max [ms] | Relative |`.
 fn of_markdown(line: &str) -> Option<Scale> {
     let unit = line.strip_prefix("| Command | Mean [")?.split_once(']')?.0;
     [SECONDS, MILLISECONDS, Scale { written: "µs", ..MICROSECONDS }]
@@ -62,7 +62,7 @@ fn of_markdown(line: &str) -> Option<Scale> {
         .find(|scale| scale.written == unit)
 }
 
-/// Cells of a line of Markdown; a mark of the table inside a command is written with a backslash.
+/// Splits a line of Markdown into cells. Inside a command, the mark of the table follows a backslash.
 fn cells(line: &str) -> Vec<&str> {
     let line = line.trim().trim_start_matches('|').trim_end_matches('|');
     let mut cells = Vec::new();

@@ -29,7 +29,8 @@ fn finish(text: &Text, reading: &mut ToolOutput, figures: Option<Vec<FigureBuild
     figures.into_iter().filter(|figure| !figure.is_empty()).try_for_each(|figure| reading.push(text, figure))
 }
 
-/// `  Time (mean ± σ):      11.5 ms ±   0.1 ms    [User: 1.3 ms, System: 0.0 ms]` and `  Range (min … max):    11.5 ms …  11.6 ms    4 runs`.
+/// Reads `  Time (mean ± σ):      11.5 ms ±   0.1 ms    [User: 1.3 ms, System: 0.0 ms]` and `  Range (min …
+/// max):    11.5 ms …  11.6 ms    4 runs`.
 fn times(text: &Text, figures: &mut Vec<FigureBuilder>, line: &str) -> Result<(), Refusal> {
     let Some((label, rest)) = line.trim_start().split_once("):") else { return Ok(()) };
     let statistics = match label {
@@ -55,7 +56,7 @@ fn times(text: &Text, figures: &mut Vec<FigureBuilder>, line: &str) -> Result<()
     Ok(())
 }
 
-/// `11.5 ms`, and whatever stands behind it.
+/// Reads `11.5 ms`, and ignores the rest of the line.
 fn state(text: &Text, figure: &mut FigureBuilder, statistic: Statistic, time: &str) -> Result<(), Refusal> {
     let mut words = time.split_whitespace();
     let (Some(digits), Some(unit)) = (words.next(), words.next()) else {

@@ -161,7 +161,7 @@ fn summed(name: &str, sum: &Sum) -> FigureBuilder {
     figure
 }
 
-/// What UDP lost on the path, and how evenly the rest arrived.
+/// Builds the figure of datagrams that UDP lost, and of the jitter of the rest.
 fn lost(name: &str, sum: &Sum) -> FigureBuilder {
     let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
     figure.hold(Statistic::Mean, sum.jitter_ms, MILLISECONDS);

@@ -8,7 +8,6 @@ const RULE: &str = "- - - - ";
 /// With `--get-server-output`, what follows is the server's view of the same run.
 const SERVER: &str = "Server output:";
 
-/// Whether a text is such an output.
 pub fn is_report(text: &Text) -> bool {
     text.lines().any(|line| is_head(line) && line.contains("Transfer"))
 }
@@ -22,7 +21,7 @@ fn is_head(line: &str) -> bool {
 struct Run<'a> {
     in_summary: bool,
     is_udp: bool,
-    /// Whether there are several streams; their intervals are summed too.
+    /// True with several streams, whose intervals are also summed.
     has_sum: bool,
     lines: Vec<Summed<'a>>,
     processors: Vec<FigureBuilder>,
@@ -79,7 +78,7 @@ pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Names what was summed as the JSON does: the whole of several streams, or the only one, by its direction alone.
+/// Names the sums as the JSON does: all streams together, or the only one, by direction alone.
 fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Refusal> {
     if !run.lines.is_empty() {
         reading.note("protocol", if run.is_udp { "UDP" } else { "TCP" });
@@ -104,7 +103,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Ref
     run.processors.into_iter().try_for_each(|figure| reading.push(text, figure))
 }
 
-/// `local/sender 42.7% (1.6%u/41.1%s), remote/receiver 35.4% (1.4%u/34.0%s)`
+/// Reads `local/sender 42.7% (1.6%u/41.1%s), remote/receiver 35.4% (1.4%u/34.0%s)`.
 fn processors(text: &Text, shares: &str) -> Result<Vec<FigureBuilder>, Refusal> {
     let mut figures = Vec::new();
     for side in ["local", "remote"] {
@@ -161,7 +160,7 @@ impl<'a> Summed<'a> {
         Ok(figure)
     }
 
-    /// `0.034 ms  0/77 (0%)  receiver`
+    /// Reads `0.034 ms  0/77 (0%)  receiver`.
     fn lost(&self, text: &Text, name: &str) -> Result<FigureBuilder, Refusal> {
         let shape = || text.refuse(self.interval, "no jitter, lost and total datagrams stand in this line");
         let [jitter, "ms", datagrams, percent, ..] = self.rest[..] else { return Err(shape()) };
@@ -177,7 +176,7 @@ impl<'a> Summed<'a> {
     }
 }
 
-/// iperf3 counts bytes by 1024 and bits by 1000.
+/// Reads a unit: iperf3 counts bytes by 1024 and bits by 1000.
 fn scale(unit: &str) -> Option<Scale> {
     const UNITS: &[(&str, Unit, f64)] = &[
         ("Bytes", Unit::Bytes, 1024.0),

@@ -2,7 +2,7 @@
 
 use super::super::prelude::*;
 
-/// Whether a line names the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
+/// Recognises the name of the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
 pub fn is_banner(line: &str) -> bool {
     line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
 }

@@ -26,7 +26,7 @@ struct TestLines<'a> {
     lines: Vec<&'a str>,
 }
 
-/// Most lines of a run that are read: all selectors, one a line, are under two hundred.
+/// Limit on the lines of a run that are read: all selectors, one a line, are under two hundred.
 const MOST_LINES: usize = 2000;
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {

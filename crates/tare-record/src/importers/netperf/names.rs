@@ -30,12 +30,11 @@ pub static SELECTORS: &[(&str, &str)] = &[
     ("COMMAND_LINE", "Command Line"),
 ];
 
-/// The key that a head's words stand for.
 pub fn key_of(words: &str) -> Option<&'static str> {
     SELECTORS.iter().find(|(_, head)| *head == words).map(|(key, _)| *key)
 }
 
-/// The understood key that a `-k` line names.
+/// Finds the understood key that a `-k` line names.
 pub fn known(key: &str) -> Option<&'static str> {
     SELECTORS.iter().find(|(known, _)| *known == key).map(|(known, _)| *known)
 }

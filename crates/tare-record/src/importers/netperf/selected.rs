@@ -6,23 +6,23 @@ use super::super::prelude::*;
 use super::banner::Banner;
 use super::names::{SELECTORS, key_of, known};
 
-/// Whether a line is `KEY=value` with a key of netperf's.
+/// Recognises `KEY=value` with a key of netperf's.
 fn is_key(line: &str) -> bool {
     let upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
     line.split_once('=').is_some_and(|(key, _)| !key.is_empty() && key.chars().all(upper))
 }
 
-/// The same with a key that is understood.
+/// Recognises `KEY=value` with a key that is understood.
 pub fn is_known_key(line: &str) -> bool {
     line.split_once('=').is_some_and(|(key, _)| known(key).is_some())
 }
 
-/// Whether a line is the head of CSV: names with commas between them, one of which is understood.
+/// Recognises the head of CSV: names with commas between them, one of which is understood.
 pub fn is_head(line: &str) -> bool {
     csv_fields(line).iter().any(|field| key_of(field).is_some()) && !line.trim_end().ends_with("  ")
 }
 
-/// Whether an output without a banner begins with this line.
+/// Recognises the first line of an output without a banner.
 pub fn is_start(line: &str) -> bool {
     let key = line.split_once('=').and_then(|(key, _)| known(key));
     let telling =
@@ -36,7 +36,7 @@ pub struct Selected<'a> {
 }
 
 impl<'a> Selected<'a> {
-    /// `-k`: a key a line.
+    /// Reads the output of `-k`: a key a line.
     pub fn of_keys(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut set = BTreeMap::new();
         for line in lines.iter().filter(|line| is_key(line)) {
@@ -52,7 +52,7 @@ impl<'a> Selected<'a> {
         Ok(Selected { sets: vec![set] })
     }
 
-    /// `-o`: a head and a line a run.
+    /// Reads the output of `-o`: a head and a line a run.
     pub fn of_csv(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut lines = lines.iter().copied().filter(|line| !line.trim().is_empty());
         let head = csv_fields(lines.next().unwrap_or_default());
@@ -72,7 +72,8 @@ impl<'a> Selected<'a> {
         Ok(Selected { sets })
     }
 
-    /// `-O` and the omni test's own choice: blocks of columns, a head of several lines above one line of values.
+    /// Reads the output of `-O` and of the omni test's default: blocks of columns, a head of several lines
+    /// above one line of values.
     pub fn of_table(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut set = BTreeMap::new();
         let mut heads: Vec<&str> = Vec::new();
@@ -108,12 +109,12 @@ impl<'a> Selected<'a> {
     }
 }
 
-/// Whether a line of a table holds values: no name in a head is a number.
+/// Recognises the values of a table: no name in a head is a number.
 fn is_values(line: &str) -> bool {
     words(line).iter().any(|(_, word)| word.parse::<f64>().is_ok())
 }
 
-/// The words of a line with where they begin: columns are set flush left, and what is quoted is one word.
+/// Splits a line into words with their offsets: columns are set flush left, and a quoted text is one word.
 fn words(line: &str) -> Vec<(usize, &str)> {
     let mut words = Vec::new();
     let (mut quoted, mut start) = (false, None);
@@ -208,12 +209,12 @@ fn figure(
     Ok(figure)
 }
 
-/// netperf writes -1 and not-a-number for what it did not measure.
+/// Recognises a stated value: netperf writes -1 and not-a-number for everything that it did not measure.
 fn is_stated(value: &str) -> bool {
     !value.starts_with('-') && !value.contains("nan") && !value.is_empty()
 }
 
-/// What a throughput is, by the unit that stands beside it.
+/// Reads a throughput by its unit.
 pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusal> {
     let bits = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BITS_PER_SECOND });
     let bytes = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BYTES_PER_SECOND });

@@ -4,7 +4,7 @@ use super::super::prelude::*;
 use super::banner::Banner;
 use super::selected::throughput;
 
-/// The figures of a classic table; None where the lines are none.
+/// Reads the figures of a classic table; None where the lines are none.
 pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Vec<FigureBuilder>>, Refusal> {
     // The last line of the head names units, and each kind of table begins it in its own way.
     let Some(at) = lines.iter().position(|line| unit_line(line).is_some()) else {
@@ -48,7 +48,7 @@ enum Kind {
     Datagrams,
 }
 
-/// The kind of table whose head ends in this line of units.
+/// Recognises a table by the line of units that ends its head.
 fn unit_line(line: &str) -> Option<Kind> {
     let words: Vec<&str> = line.split_whitespace().take(8).collect();
     match words[..] {
@@ -59,7 +59,6 @@ fn unit_line(line: &str) -> Option<Kind> {
     }
 }
 
-/// Numbers of a line, at least `least`.
 fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>, Refusal> {
     let columns: Vec<&str> = line.split_whitespace().take(16).collect();
     if columns.len() < least {
@@ -68,7 +67,7 @@ fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>,
     Ok(columns)
 }
 
-/// `16384  131072 1        1       1.00     121714.60`, and with `-c -C` what it cost the processors.
+/// Reads `16384  131072 1        1       1.00     121714.60`, and with `-c -C` the use of the processors.
 fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder, Refusal> {
     let values = columns(text, line, 6)?;
     let mut figure = named(banner);
@@ -99,7 +98,8 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder
     Ok(figure)
 }
 
-/// What `-c -C` adds behind the rate: both processors' shares, and the time that a transaction or a kilobyte took of them.
+/// Reads the columns that `-c -C` adds after the rate: both processors' shares, and their time per
+/// transaction or kilobyte.
 fn processors(text: &Text, figure: &mut FigureBuilder, values: &[&str], first: usize) -> Result<(), Refusal> {
     for (side, column) in [("local", first), ("remote", first + 1)] {
         // The processor's share is -1 where it was not measured.
@@ -115,7 +115,7 @@ fn processors(text: &Text, figure: &mut FigureBuilder, values: &[&str], first: u
     Ok(())
 }
 
-/// What `-v 2` adds: `    8      0       0      0   7.275    137456.075 1.100     1.100`.
+/// Reads the line that `-v 2` adds: `    8      0       0      0   7.275    137456.075 1.100     1.100`.
 fn latency<'a>(
     text: &Text,
     figure: &mut FigureBuilder,
@@ -130,7 +130,7 @@ fn latency<'a>(
     Ok(())
 }
 
-/// `131072  16384  16384    1.00     34242.30`.
+/// Reads `131072  16384  16384    1.00     34242.30`.
 fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<FigureBuilder, Refusal> {
     let values = columns(text, line, 5)?;
     let mut figure = named(banner);
@@ -146,7 +146,8 @@ fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<Figur
     Ok(figure)
 }
 
-/// `212992    1000   1.00       449120      0    3592.70`, and below it what arrived, without sizes and errors.
+/// Reads `212992    1000   1.00       449120      0    3592.70`, and below it the line of arrivals, without
+/// sizes and errors.
 fn datagrams(
     text: &Text,
     banner: &Banner,
