@@ -12,7 +12,7 @@ use crate::network::container::ContainerNetwork;
 use crate::owned::MARK;
 use crate::provider::Workspace;
 
-/// What Docker and Podman leave to root in a container.
+/// Capabilities that Docker and Podman leave to root in a container.
 const CAPABILITIES: [&str; 14] = [
     "CAP_AUDIT_WRITE",
     "CAP_CHOWN",

@@ -10,7 +10,7 @@ use crate::containers::steps::Steps;
 
 /// A user namespace may not make devices, so the host's are bound.
 const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
-/// What programs find through /proc.
+/// Links that programs follow to /proc.
 const LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
     ("stdin", "/proc/self/fd/0"),
@@ -23,9 +23,9 @@ const IN_MEMORY: MountFlags = MountFlags::NOSUID.union(MountFlags::NODEV);
 /// Which devices a root folder has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Devices {
-    /// What the agent needs.
+    /// Devices that the agent needs.
     Few,
-    /// What programs expect: also terminals, their own streams, and shared memory that may hold code.
+    /// Devices that programs expect: also terminals, their own streams, and shared memory that may hold code.
     All,
 }
 
@@ -50,7 +50,7 @@ pub fn steps(root: &Path, devices: Devices) -> io::Result<Steps> {
     Ok(steps)
 }
 
-/// What [`Devices::All`] has beside the devices themselves.
+/// Lists what [`Devices::All`] makes besides the devices themselves.
 pub fn beside_nodes(root: &Path) -> io::Result<Steps> {
     let (mut steps, dev) = (Steps::default(), root.join("dev"));
     steps.folder(&dev.join("shm"), 0o755, None)?;

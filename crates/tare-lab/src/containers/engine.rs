@@ -70,9 +70,9 @@ choice! {
     }
 }
 
-/// What a specification of an engine may say.
+/// Options of an engine's specifications.
 pub const OPTIONS: &[OptionDescription] = &[RUNTIME, Net::OPTION, Seccomp::OPTION, OwnPlace::OPTION];
-/// The same for Podman, which has no daemon and can be started in the lab's network.
+/// Options for Podman, which has no daemon and can be started in the lab's network.
 pub const PODMAN_OPTIONS: &[OptionDescription] =
     &[RUNTIME, PodmanNet::OPTION, Seccomp::OPTION, OwnPlace::OPTION];
 
@@ -83,9 +83,9 @@ pub struct Engine {
     pub install: &'static str,
     /// The question for its version; it must fail when the engine cannot run containers.
     pub version: &'static [&'static str],
-    /// What makes an image of an archive; it must print nothing, since nobody may be left to read it.
+    /// Command that makes an image of an archive; it must print nothing, since nobody may be left to read it.
     pub import: &'static [&'static str],
-    /// Whether it can be given a root folder in place of an image.
+    /// True when it takes a root folder in place of an image.
     pub takes_folders: bool,
     pub starts: Starts,
 }
@@ -100,7 +100,7 @@ pub enum Starts {
 }
 
 impl Engine {
-    /// The container that a specification names.
+    /// Parses the container that a specification names.
     pub fn parse(&'static self, specification: &Specification) -> Result<Box<dyn Environment>, LabError> {
         let net = match self.starts {
             Starts::InCommand => PodmanNet::of(specification)?,
@@ -265,7 +265,7 @@ impl Container {
         Ok(places)
     }
 
-    /// The folder that commands work in, under its own path: for writing, or with what is written thrown away.
+    /// Binds the folder that commands work in, under its own path: for writing, or with writes discarded.
     fn bind_work(&self, workspace: &dyn Workspace, command: &mut Command) -> Result<(), LabError> {
         let Some(Work { folder, shared }) = &workspace.inside().work else { return Ok(()) };
         let refused = || {
@@ -297,8 +297,8 @@ impl Container {
         LabError::usage(what).hint("leave one of the two away")
     }
 
-    /// The address at which a container will reach the host's peer, and the namespace in which the engine works
-    /// where its networks are to be made in the lab's.
+    /// Prepares the network: returns the address at which a container will reach the host's peer, and the
+    /// namespace in which the engine works where its networks are to be made in the lab's.
     fn network(
         &self,
         workspace: &mut dyn Workspace,
@@ -320,7 +320,7 @@ impl Container {
 }
 
 impl Engine {
-    /// The name of an image, which must not look like an option.
+    /// Refuses the name of an image that looks like an option.
     fn checked(&self, image: String) -> Result<String, LabError> {
         match image.is_empty() || image.starts_with('-') {
             false => Ok(image),
@@ -329,7 +329,7 @@ impl Engine {
         }
     }
 
-    /// What an image is, by its content; why it cannot be entered, where it is not there.
+    /// Identifies an image by its content; the error says why it cannot be entered.
     fn id_of(&self, program: &Path, image: &str) -> Result<String, NotReady> {
         ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
             NotReady {
@@ -339,7 +339,7 @@ impl Engine {
         })
     }
 
-    /// The session's image; there is nothing in it.
+    /// Makes the session's empty image.
     fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
         let made = workspace.session_folder().join(format!("image-{}", self.name.program()));

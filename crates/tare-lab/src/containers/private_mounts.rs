@@ -22,33 +22,34 @@ use crate::containers::steps::{Failed, Steps};
 use crate::containers::user_namespaces::SameUser;
 use crate::host::mounts;
 
-/// Where the second hierarchy of control groups is mounted on hosts that have both versions.
+/// Mount point of the second hierarchy of control groups on hosts that have both versions.
 const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
-/// Whether this user may make a mount namespace without a user namespace.
+/// Checks that this user may make a mount namespace without a user namespace.
 pub fn permitted() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Starts the command in a mount namespace of its own. Needs root: see [`permitted`].
+/// Starts the command in a separate mount namespace. Needs root: see [`permitted`].
 pub fn apply(command: &mut Command) {
     prepare(command, || Ok(()));
 }
 
-/// The same, with an empty folder in memory in place of one of the host's.
+/// Starts the command in a separate mount namespace, with an empty folder in memory in place of one of the
+/// host's.
 pub fn apply_with_fresh(command: &mut Command, folder: &'static CStr) {
     prepare(command, move || Ok(mount(c"tmpfs", folder, c"tmpfs", MountFlags::empty(), Some(c"mode=755"))?));
 }
 
-/// The same, with a file in place of one of the host's.
+/// Starts the command in a separate mount namespace, with a file in place of one of the host's.
 pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) -> io::Result<()> {
     let file = CString::new(file.as_os_str().as_bytes())?;
     prepare(command, move || Ok(mount_bind(file.as_c_str(), over)?));
     Ok(())
 }
 
-/// The same, and hides the second hierarchy of control groups where there are both: crun refuses such
-/// hosts ("cgroups in hybrid mode not supported").
+/// Starts the command in a separate mount namespace without the second hierarchy of control groups where
+/// there are both: crun refuses such hosts ("cgroups in hybrid mode not supported").
 pub fn apply_without_hybrid_groups(command: &mut Command) {
     let hybrid = mounts::all().is_ok_and(|all| {
         all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
@@ -60,8 +61,8 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
     });
 }
 
-/// Starts the command in a mount namespace of its own, and makes these steps there; for who is not root, in a user namespace
-/// as well. The one that fails is named in the file `report`, since only a number gets out from
+/// Starts the command in a separate mount namespace, and makes these steps there; for others than root, in a
+/// user namespace as well. A failed step is named in the file `report`, since only a number gets out from
 /// between fork and exec.
 pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Result<()> {
     let report = CString::new(report.as_os_str().as_bytes())?;
@@ -78,7 +79,8 @@ pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Re
     Ok(())
 }
 
-/// The same in a user namespace as well, whoever the user is, so that `change` can do what is only allowed in one.
+/// Starts the command in a separate mount namespace and user namespace, whoever the user is, so that `change`
+/// can do what is only allowed there.
 pub fn apply_as_user(
     command: &mut Command,
     change: impl Fn() -> io::Result<()> + Send + Sync + 'static,
@@ -93,7 +95,7 @@ fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + S
     prepare_as(command, None, change);
 }
 
-/// The same in a user namespace, where there is a user to be in it.
+/// Prepares the namespaces, with a user namespace where there is a user to be in it.
 fn prepare_as(
     command: &mut Command,
     user: Option<SameUser>,

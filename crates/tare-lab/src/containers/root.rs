@@ -20,7 +20,7 @@ use crate::provider::root::{RootFolder, Work};
 use crate::provider::{FAILED_STEP, Workspace};
 use crate::storage::places::{WORK, folder_inside};
 
-/// Where the agent is in a root that has nothing else.
+/// Path of the agent in a root that has nothing else.
 pub const AGENT: &str = "/tare";
 /// The place `own` in such a root.
 pub const OWN: &str = "/own";
@@ -30,15 +30,15 @@ pub struct Root {
     path: RootPath,
     /// The host's folder with the agent and the places.
     base: PathBuf,
-    /// Where that folder is inside, without a slash at its end.
+    /// Path of that folder inside, without a slash at its end.
     base_inside: &'static str,
-    /// Where the agent is, inside.
+    /// Path of the agent inside.
     pub agent: String,
     /// Host folders with the paths inside at which they are to be mounted.
     pub shares: Vec<(PathBuf, String)>,
     /// Places by name with their paths inside.
     pub places: BTreeMap<String, String>,
-    /// What mounts a view; none where the root is a plain folder.
+    /// Steps that mount a view; None where the root is a plain folder.
     view: Option<Steps>,
     facts: Facts,
 }
@@ -120,28 +120,30 @@ impl Root {
         fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
     }
 
-    /// The root as the host has it; of a view, where it is mounted for what is started there.
+    /// Returns the root as the host has it; of a view, where it is mounted for programs that are started
+    /// there.
     pub fn path(&self) -> &Path {
         self.path.as_ref()
     }
 
-    /// Whether programs are inside.
+    /// Tells whether programs are inside.
     pub fn is_view(&self) -> bool {
         self.view.is_some()
     }
 
-    /// Who works in a guest whose root is a view: the same user as here, where that is not root. Files are then his own.
+    /// Returns the user of a guest whose root is a view: the same user as here, unless that is root. Files
+    /// are then his own.
     pub fn user(&self) -> Option<(u32, u32)> {
         let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
         (self.is_view() && !user.is_root()).then(|| (user.as_raw(), group.as_raw()))
     }
 
-    /// The folder that holds the agent and the places of a view, with its path inside.
+    /// Returns the folder that holds the agent and the places of a view, with its path inside.
     pub fn base(&self) -> (&Path, &str) {
         (&self.base, self.base_inside)
     }
 
-    /// The path inside of what lies in the folder of the agent.
+    /// Joins the path inside of a file in the agent's folder.
     pub fn inside(&self, name: &str) -> String {
         format!("{}/{name}", self.base_inside)
     }
@@ -150,13 +152,13 @@ impl Root {
         self.inside(&format!("shares/{}", folder_inside(name)))
     }
 
-    /// The path on the host of a path inside, which must be below the folder of the agent.
+    /// Maps a path inside to the host; it must be below the folder of the agent.
     pub fn outside(&self, inside: &str) -> PathBuf {
         let name = inside.strip_prefix(self.base_inside).unwrap_or(inside);
         self.base.join(name.trim_start_matches('/'))
     }
 
-    /// The path on the host of the place `own`.
+    /// Returns the host's path of the place `own`.
     pub fn own(&self) -> PathBuf {
         self.outside(&self.inside("own"))
     }
@@ -168,7 +170,7 @@ impl Root {
             .map_err(LabError::storage("mount in", workspace.folder()))
     }
 
-    /// The same, with the root as its own.
+    /// Starts the command with this root as its root folder.
     pub fn enter_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
         let mut entered = self.clone();
         if let Some(steps) = &mut entered.view {
@@ -187,7 +189,7 @@ impl Root {
         private_mounts::apply_steps(command, steps, &report).map_err(&failed)
     }
 
-    /// Facts of the root, and of the file systems under the places, as the host sees them.
+    /// Records facts of the root, and of the file systems under the places, as the host sees them.
     pub fn note_places(&self, facts: &mut Facts) {
         for (key, value) in &self.facts.0 {
             facts.note(key.clone(), value);
@@ -201,7 +203,7 @@ impl Root {
     }
 }
 
-/// The work folder as one more share, under its own path, where commands are to write in it.
+/// Returns the work folder as one more share, under its own path, where commands write to it.
 fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, LabError> {
     let Some(Work { folder, shared: true }) = &workspace.inside().work else { return Ok(None) };
     let refused = || LabError::usage(format!("commands cannot write in {}", folder.display()));
@@ -212,7 +214,8 @@ fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, L
     Ok(Some((folder.clone(), inside.to_owned())))
 }
 
-/// A folder with the mode that it has in a distribution, whatever the umask: who is inside may be another user.
+/// Makes a folder with the mode that it has in a distribution, whatever the umask: whoever is inside may be
+/// another user.
 fn folder(path: &Path, mode: u32) -> io::Result<()> {
     fs::create_dir(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))

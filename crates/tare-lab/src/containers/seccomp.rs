@@ -77,7 +77,7 @@ const DENIED: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
     libc::SYS_vhangup,
 ];
-/// Those of them that only x86-64 has.
+/// Denied calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const DENIED_OLDER: &[libc::c_long] = &[
     libc::SYS_ioperm,
@@ -139,7 +139,7 @@ fn fails_with(errno: i32) -> u32 {
     SECCOMP_RET_ERRNO | errno as u32
 }
 
-/// What follows is done only where the loaded word is this.
+/// Skips the next steps unless the loaded word has this value.
 fn where_equal(value: u32, steps: u8) -> sock_filter {
     step(BPF_JMP | BPF_JEQ | BPF_K, value, 0, steps)
 }
@@ -156,7 +156,7 @@ fn prologue() -> Vec<sock_filter> {
     ]
 }
 
-/// An allow list, one comparison after the other, as libseccomp lays it out for the engines.
+/// Builds an allow list, one comparison after the other, as libseccomp lays it out for the engines.
 fn docker() -> Vec<sock_filter> {
     let mut filter = prologue();
     let by_argument = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_personality];
@@ -200,7 +200,7 @@ fn rules(count: u32) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
-    /// What a filter answers, by the rules of the kernel's interpreter for the steps that are used here.
+    /// Evaluates a filter by the rules of the kernel's interpreter, for the steps that are used here.
     fn answered(filter: &[sock_filter], architecture: u32, number: u32, argument: u32) -> u32 {
         let (mut at, mut word) = (0, 0);
         loop {

@@ -18,9 +18,9 @@ pub struct Steps(Vec<Step>);
 #[derive(Clone, Debug)]
 struct Step {
     act: Act,
-    /// What it is for, in words for whoever reads that it failed.
+    /// Purpose, in words for a reader of the failure.
     what: CString,
-    /// Whether the rest is done without it.
+    /// True when the other steps are done without it.
     is_optional: bool,
 }
 
@@ -36,36 +36,36 @@ enum Act {
 }
 
 impl Steps {
-    /// A folder, unless one is there. Its owner is set only where one is given.
+    /// Makes a folder, unless one is there. Its owner is set only where one is given.
     pub fn folder(&mut self, at: &Path, mode: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
         let owner = owner.map(|(user, group)| (Uid::from_raw(user), Gid::from_raw(group)));
         let act = Act::Folder { at: c_path(at)?, mode: Mode::from_raw_mode(mode), owner };
         self.add(act, format!("making {}", at.display()))
     }
 
-    /// An empty file, unless one is there.
+    /// Makes an empty file, unless one is there.
     pub fn file(&mut self, at: &Path) -> io::Result<()> {
         self.add(Act::File { at: c_path(at)? }, format!("making {}", at.display()))
     }
 
-    /// A symbolic link, unless something is there.
+    /// Makes a symbolic link, unless something is there.
     pub fn link(&mut self, to: &str, at: &Path) -> io::Result<()> {
         self.add(Act::Link { to: CString::new(to)?, at: c_path(at)? }, format!("making {}", at.display()))
     }
 
-    /// A file system that needs no device.
+    /// Mounts a file system that needs no device.
     pub fn mount(&mut self, kind: &str, at: &Path, flags: MountFlags, data: &str) -> io::Result<()> {
         let (kind, data) = (CString::new(kind)?, CString::new(data)?);
         let what = format!("mounting {} at {}", kind.to_string_lossy(), at.display());
         self.add(Act::Mount { source: kind.clone(), at: c_path(at)?, kind, flags, data }, what)
     }
 
-    /// A file or a folder at another place, without what is mounted below it.
+    /// Binds a file or a folder at another path, without mounts below it.
     pub fn bind(&mut self, from: &Path, at: &Path) -> io::Result<()> {
         self.bind_either(from, at, false)
     }
 
-    /// A folder at another place, with what is mounted below it.
+    /// Binds a folder at another path, with the mounts below it.
     pub fn bind_with_below(&mut self, from: &Path, at: &Path) -> io::Result<()> {
         self.bind_either(from, at, true)
     }
@@ -145,7 +145,7 @@ impl Act {
     }
 }
 
-/// The mode holds whatever the umask.
+/// Makes a folder with this mode, whatever the umask.
 fn make_folder(at: &CStr, mode: Mode, owner: Option<(Uid, Gid)>) -> Result<(), Errno> {
     match rustix::fs::mkdir(at, mode) {
         Err(Errno::EXIST) => return Ok(()),

@@ -17,7 +17,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::provider::NotReady;
 
-/// What forbids a user to make a user namespace with mounts of its own.
+/// Explains what forbids a user to make a user namespace with separate mounts.
 pub fn allowed() -> Result<(), NotReady> {
     let value =
         |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
@@ -38,8 +38,8 @@ pub fn allowed() -> Result<(), NotReady> {
     tried(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
 }
 
-/// Whether this process may make these namespaces, that of mounts among them, and change its mounts: a child does, and
-/// ends. Neither the user nor the kernel's switches show what a container was denied.
+/// Checks that this process may make these namespaces, including that of mounts, and change its mounts: a
+/// child tries, and exits. Neither the user nor the kernel's switches show what a container was denied.
 pub fn tried(kinds: UnshareFlags) -> Result<(), NotReady> {
     let refused = |e: io::Error| NotReady::because(format!("this process may not make namespaces: {e}"));
     let user = kinds.contains(UnshareFlags::NEWUSER).then(SameUser::new).transpose().map_err(refused)?;
@@ -59,7 +59,7 @@ pub fn tried(kinds: UnshareFlags) -> Result<(), NotReady> {
     if ended.success() { Ok(()) } else { Err(refused(io::Error::other(ended.to_string()))) }
 }
 
-/// What makes a fresh user namespace's user the one outside, written beforehand.
+/// Identity mapping for a fresh user namespace, written beforehand.
 #[derive(Debug)]
 pub struct SameUser([(&'static std::ffi::CStr, CString); 3]);
 

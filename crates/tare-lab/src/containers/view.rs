@@ -19,14 +19,14 @@ use crate::host::mounts::{self, Mount};
 use crate::provider::root::{RootFolder, Work};
 use crate::provider::{NotReady, Workspace};
 
-/// Where the agent and the places are in a view.
+/// Folder of the agent and the places in a view.
 pub const BASE: &str = "/run/tare";
 /// A folder in which everybody may write, below the layer of the machine's files like those that commands work with.
 pub const WORK: &str = "/var/tmp";
-/// What runtimes mount on or write to.
+/// Folders that runtimes mount on or write to.
 pub const FOLDERS: [(&str, u32); 6] =
     [("dev", 0o755), ("etc", 0o755), ("proc", 0o755), ("run", 0o755), ("sys", 0o755), ("tmp", 0o1777)];
-/// What the kernel or a runtime mounts afresh, with all that is below.
+/// Folders that the kernel or a runtime mounts afresh, with everything below.
 const FRESH: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// File systems that hold no files of anybody's, or whose files cannot lie below a layer.
 const NO_FILES: [&str; 13] = [
@@ -54,7 +54,7 @@ const SCRATCH: &str = "mode=700,size=4k";
 /// Largest file that is shown as a copy, where a single file is mounted.
 const LARGEST_COPY: u64 = 1 << 20;
 
-/// Whether a view of this root can be made here.
+/// Checks that a view of this root can be made here.
 pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
     if let RootFolder::Folder(folder) = root
         && !folder.is_dir()
@@ -68,7 +68,7 @@ pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
     }
 }
 
-/// The steps that mount a view of `lower` at a path, with the start's `base` in it; and facts of it.
+/// Lists the steps that mount a view of `lower` at a path, with the start's `base` in it, and facts of it.
 pub fn steps(
     workspace: &dyn Workspace,
     lower: &Path,
@@ -96,8 +96,8 @@ pub fn steps(
     Ok((view.steps, facts))
 }
 
-/// The steps that show a folder as it is, without the session's own files, to who only reads it: a machine that puts layers
-/// over it by itself.
+/// Lists the steps that show a folder read-only, without the session's own files, to a machine that adds its
+/// own layer.
 pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Result<Steps> {
     let mut steps = Steps::default();
     steps.bind_with_below(lower, at)?;
@@ -145,7 +145,7 @@ impl View<'_> {
         }
     }
 
-    /// A folder and all that is mounted below it, with layers over them.
+    /// Adds a folder and everything mounted below it, with layers over them.
     fn whole(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
         let all = mounts::all()?;
         let scratch = workspace.session_folder();
@@ -167,7 +167,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// A layer over a folder, and over everything that is mounted below it.
+    /// Adds a layer over a folder, and over everything that is mounted below it.
     fn mounts(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
         let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
         self.layer(lower, Path::new("/"), &options)?;
@@ -183,8 +183,8 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The same for who is not root: the kernel then refuses a layer over a folder below which something is mounted. Such
-    /// folders are made afresh, and what is in them has layers of its own.
+    /// Adds layers for users other than root: the kernel then refuses a layer over a folder below which
+    /// something is mounted. Such folders are made afresh, and their entries have layers of their own.
     fn pieces(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
         self.steps.mount("tmpfs", self.at, MountFlags::empty(), "mode=755")?;
         let mut folders = vec![lower.to_owned()];
@@ -220,8 +220,8 @@ impl View<'_> {
         Ok(())
     }
 
-    /// A layer over the folder of temporary files, for who is not root: the kernel cannot copy it into the layer over /var,
-    /// since it is somebody else's.
+    /// Adds a layer over the folder of temporary files, for users other than root: the kernel cannot copy it
+    /// into the layer over /var, since somebody else owns it.
     fn temporary(&mut self, lower: &Path) -> io::Result<()> {
         let folder = lower.join(WORK.trim_start_matches('/'));
         let Ok(about) = fs::symlink_metadata(&folder) else { return Ok(()) };
@@ -232,7 +232,7 @@ impl View<'_> {
         }
     }
 
-    /// A layer over one file system's folder.
+    /// Adds a layer over one file system's folder.
     fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
         // The folder itself is the layer's.
         let (about, is_root) = (fs::metadata(lower)?, private_mounts::permitted());
@@ -255,7 +255,7 @@ impl View<'_> {
         self.steps.mount("overlay", &self.outside(inside), flags, &data)
     }
 
-    /// A copy of a single file that is mounted, like the /etc/resolv.conf of many containers.
+    /// Copies a single file that is mounted, like the /etc/resolv.conf of many containers.
     fn copy(&mut self, file: &Path, inside: &Path) -> io::Result<()> {
         let fits = fs::metadata(file).is_ok_and(|about| about.is_file() && about.len() <= LARGEST_COPY);
         if !fits {
@@ -272,7 +272,8 @@ impl View<'_> {
         Ok(())
     }
 
-    /// The folder that commands work in, under its own path; one that they may write in is a share, mounted later.
+    /// Adds the folder that commands work in, under its own path; one that they may write to is a share,
+    /// mounted later.
     fn work(&mut self, work: &Work, lower: &Path) -> io::Result<()> {
         let folder = &work.folder;
         if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
@@ -291,7 +292,7 @@ impl View<'_> {
         self.layer(folder, folder, &options)
     }
 
-    /// A folder inside, with all above it.
+    /// Makes a folder inside, with all its parents.
     fn folders(&mut self, inside: &Path) -> io::Result<()> {
         let mut above: Vec<&Path> = inside.ancestors().filter(|path| path.parent().is_some()).collect();
         above.reverse();
@@ -307,7 +308,7 @@ fn outside(at: &Path, inside: &Path) -> PathBuf {
     at.join(inside.strip_prefix("/").unwrap_or(inside))
 }
 
-/// The path inside of what lies in the folder of a view.
+/// Maps a path in the folder of a view to its path inside.
 fn within(path: &Path, lower: &Path) -> PathBuf {
     Path::new("/").join(path.strip_prefix(lower).unwrap_or(path))
 }
@@ -326,7 +327,7 @@ fn on_top(all: &[Mount]) -> impl Iterator<Item = &Mount> {
     (0..all.len()).filter(move |i| !is_covered(*i)).map(|i| &all[i])
 }
 
-/// A path as an option of a layer: a comma would end the option, and a colon the path.
+/// Escapes a path for an option of a layer: a comma would end the option, and a colon the path.
 fn escaped(path: &Path) -> io::Result<String> {
     let text = path.to_str().ok_or_else(|| io::Error::other(format!("{} is not UTF-8", path.display())))?;
     let mut escaped = String::with_capacity(text.len());

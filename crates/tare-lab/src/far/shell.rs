@@ -29,7 +29,7 @@ pub(crate) const HOME_CACHE: &str = "${XDG_CACHE_HOME:-$HOME/.cache}/tare";
 pub(crate) struct FarShell<'a> {
     /// The specification, as errors name it.
     pub(crate) name: String,
-    /// What a person can try.
+    /// Command that a person can try.
     pub(crate) try_out: String,
     /// Runs a script there.
     pub(crate) command: &'a dyn Fn(&str) -> Command,
@@ -45,12 +45,13 @@ pub(crate) struct FarShell<'a> {
 pub(crate) struct Agent {
     path: PathBuf,
     sha256: String,
-    /// Of another program than this one.
+    /// Identity of another program than this one.
     identity: Option<Build>,
 }
 
 impl Agent {
-    /// The one for a machine that calls itself this (`uname -m`); none where it is this program itself.
+    /// Finds the agent for a machine that calls itself this (`uname -m`); None where it is this program
+    /// itself.
     pub(crate) fn for_machine(programs: &Programs, machine: &str) -> Result<Option<Agent>, NotReady> {
         if machine == std::env::consts::ARCH {
             return Ok(None);
@@ -60,19 +61,19 @@ impl Agent {
         Ok(Some(Agent { sha256: hex(&Sha256::digest(bytes)), path, identity: Some(identity) }))
     }
 
-    /// This program itself.
+    /// Chooses this program itself.
     pub(crate) fn here(workspace: &dyn Workspace) -> Agent {
         let (path, sha256) = (workspace.agent().to_owned(), workspace.agent_sha256().to_owned());
         Agent { path, sha256, identity: None }
     }
 
-    /// What its first frame must say, where it is another program than this one.
+    /// Returns the identity that its first frame must state, where it is another program than this one.
     pub(crate) fn identity(&self) -> Option<Build> {
         self.identity.clone()
     }
 }
 
-/// A short text that distinguishes ways.
+/// Hashes words into a short text that distinguishes ways.
 pub(crate) fn digest(words: &str) -> String {
     hex(&Sha256::digest(words)[..8])
 }
@@ -92,7 +93,7 @@ impl FarShell<'_> {
         Ok(Entrance { command, host, places, outside: Facts::default() })
     }
 
-    /// What a script prints.
+    /// Runs a script and returns its output.
     pub(crate) fn ask(&self, script: &str) -> Result<String, LabError> {
         programs::ask(&mut (self.command)(script), ANSWER_WAIT).map_err(|cause| self.failed(cause))
     }
@@ -131,7 +132,7 @@ impl FarShell<'_> {
         sent.map(drop).map_err(|cause| self.failed(format!("sending the agent: {cause}")))
     }
 
-    /// Where the agent is kept there.
+    /// Returns the path of the agent there.
     fn kept(&self) -> String {
         format!("\"{}/{}\"", self.cache, self.agent.sha256)
     }

@@ -8,11 +8,11 @@ use crate::owned::MARK;
 use crate::provider::prelude::*;
 use crate::storage::file_systems::{EXT4_ARGUMENTS, EXT4_MAKER};
 
-/// What a guest's disk holds at most; the file takes only what is written.
+/// Capacity of a guest's disk; the file takes only what is written.
 const SIZE_BYTES: u64 = 4 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
-/// Whether disks can be made: the path of the program that makes their file systems.
+/// Finds the program that makes the file systems of disks.
 pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
     program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
 }

@@ -22,18 +22,19 @@ const ROOM_BYTES: u32 = 2696;
 pub const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-AVX,-AVX2,-AVX512F,-AVX512VL,-AVX512BW,-AVX_Fast_Unaligned_Load");
 
-/// Whether this host's processor has more registers than there is room for.
+/// Tells whether this host's processor has more registers than there is room for.
 pub fn is_too_large() -> bool {
     size_bytes().is_some_and(|size| size > ROOM_BYTES)
 }
 
-/// Size of all registers that this system has switched on; None on processors that user-mode Linux does not run on.
+/// Reads the size of all registers that this system has switched on; None on processors that user-mode Linux
+/// does not run on.
 #[cfg(not(target_arch = "x86_64"))]
 fn size_bytes() -> Option<u32> {
     None
 }
 
-/// Size of all registers that this system has switched on.
+/// Reads the size of all registers that this system has switched on.
 #[cfg(target_arch = "x86_64")]
 fn size_bytes() -> Option<u32> {
     use std::arch::x86_64::{__cpuid_count, __get_cpuid_max};

@@ -37,9 +37,9 @@ pub const PLAN: &str = "guest.json";
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
 /// Pause between two looks at whether it has.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
-/// Where network devices have their names.
+/// Folder with the names of network devices.
 const DEVICES: &str = "/sys/class/net";
-/// Where ports of a virtio console have their names.
+/// Folder with the names of a virtio console's ports.
 const PORTS: &str = "/sys/class/virtio-ports";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Guest {
     pub modules: Vec<PathBuf>,
     pub mounts: Vec<GuestMount>,
     pub devices: Devices,
-    /// Where another machine's files are to be the root.
+    /// Files of another machine that are to be the root.
     pub layered: Option<Layered>,
     /// The agent's path.
     pub agent: String,
@@ -61,7 +61,7 @@ pub struct Guest {
     pub ending: Ending,
 }
 
-/// One file system to mount. A source below /dev is waited for.
+/// File system to mount. A source below /dev is waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GuestMount {
     pub kind: String,
@@ -86,7 +86,7 @@ pub struct Layered {
     pub disk: GuestMount,
 }
 
-/// Where the agent's standard streams are.
+/// Connection of the agent's standard streams.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stream {
@@ -127,7 +127,7 @@ pub fn init_main() -> i32 {
     1
 }
 
-/// A view has its plan elsewhere than a root with nothing in it.
+/// Reads the plan, which a view keeps elsewhere than an empty root.
 fn read_plan() -> io::Result<Vec<u8>> {
     fs::read(Path::new(BASE).join(PLAN)).or_else(|_| fs::read(Path::new("/").join(PLAN)))
 }
@@ -263,7 +263,7 @@ fn open(stream: &Stream) -> io::Result<File> {
     }
 }
 
-/// The device of the port with a name.
+/// Finds the device of a named port.
 fn port(name: &str) -> io::Result<PathBuf> {
     let named = |entry: &fs::DirEntry| {
         fs::read_to_string(entry.path().join("name")).is_ok_and(|found| found.trim() == name)

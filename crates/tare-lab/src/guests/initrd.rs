@@ -45,7 +45,7 @@ impl Initrd {
         self.pad();
     }
 
-    /// Names and contents end at multiples of four.
+    /// Pads names and contents to multiples of four.
     fn pad(&mut self) {
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
     }

@@ -14,7 +14,8 @@ use crate::provider::NotReady;
 use crate::provider::options::Choice;
 use crate::provider::processor::Processor;
 
-/// What a guest needs, where it is not built in: disks, streams, shares, and what ext4 asks for by name.
+/// Modules that a guest needs unless they are built in: disks, streams, shares, and the names that ext4 asks
+/// for.
 const MODULES: [&str; 13] = [
     "virtio_pci",
     "virtio_mmio",
@@ -30,7 +31,7 @@ const MODULES: [&str; 13] = [
     "sch_netem",
     "overlay",
 ];
-/// Those that a guest loads only where its options need them: shares and delays of other kinds than the usual, and layers.
+/// Modules that only some options need: other shares and delays than the usual, and layers.
 const ON_DEMAND: [&str; 5] = ["9pnet_fd", "fuse", "virtiofs", "sch_netem", "overlay"];
 /// Time that a download may take: 70 MB over a line of 2 Mbit/s.
 const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
@@ -38,7 +39,7 @@ const DOWNLOAD_WAIT: Duration = Duration::from_secs(300);
 const UNPACK_WAIT: Duration = Duration::from_secs(120);
 /// Time that a question to the package manager may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
-/// Most folders and files that are looked at for modules: Debian has some 5000.
+/// Limit on the folders and files that are searched for modules: Debian has some 5000.
 const MOST_FILES: usize = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,8 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// The modules that a guest is to load, with these on demand. A module that is built in is not among them.
+    /// Lists the modules that a guest is to load, with these on demand. Modules that are built in are not
+    /// among them.
     pub fn modules_with(&self, wanted: &[&str]) -> Vec<&Path> {
         let fits = |path: &&PathBuf| {
             let name = module_name(path).unwrap_or_default();
@@ -63,7 +65,7 @@ impl Kernel {
     }
 }
 
-/// The modules of these names in a folder of modules, each after those that it depends on, with their contents.
+/// Reads the modules of these names in a folder, each after those that it depends on.
 pub fn modules_in(
     programs: &Programs,
     folder: &Path,
@@ -82,7 +84,7 @@ fn folder(processor: Processor, programs: &Programs) -> PathBuf {
     programs.prepared.join(name)
 }
 
-/// The kernel that was prepared, if one was.
+/// Finds the kernel that was prepared.
 pub fn find(processor: Processor, programs: &Programs) -> Result<Kernel, NotReady> {
     let not_ready = |reason: &str| NotReady {
         reason: reason.to_owned(),
@@ -141,11 +143,11 @@ pub fn remove(processor: Processor, programs: &Programs) -> Result<(), LabError>
     }
 }
 
-/// What the package manager knows of a processor's packages: of this machine's, as it is; of another's in lists of its own, so
-/// that nothing on the machine changes.
+/// Package lists of a processor: this machine's as they are; another processor's in separate lists, so that
+/// nothing on the machine changes.
 struct Packages {
     processor: Processor,
-    /// Where the lists of another processor are kept while they are needed.
+    /// Folder for the lists of another processor while they are needed.
     lists: PathBuf,
 }
 
@@ -154,7 +156,7 @@ impl Packages {
         Packages { processor, lists: work.join("lists") }
     }
 
-    /// A program of the package manager's, which looks at these packages.
+    /// Builds a command of the package manager that uses these lists.
     fn ask(&self, programs: &Programs, name: &str) -> Result<Command, LabError> {
         let mut command = command(programs, name)?;
         if self.processor != Processor::HERE {
@@ -224,7 +226,8 @@ fn build(programs: &Programs, unpacked: &Path, made: &Path) -> Result<(), LabErr
     fs::write(made.join("release"), release).map_err(|e| failed("keeping the kernel", e))
 }
 
-/// The compressed kernel in what boots: a bzImage, an EFI program that unpacks itself, or nothing around it.
+/// Finds the compressed kernel in a bootable image: a bzImage, an EFI program that unpacks itself, or nothing
+/// around it.
 fn payload_of(image: &[u8]) -> Option<&[u8]> {
     match image {
         [0x1f, 0x8b, ..] => Some(image),
@@ -233,7 +236,7 @@ fn payload_of(image: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Whether it is a kernel of arm64 or RISC-V as it lies in memory: both have a mark at the same place.
+/// Recognises an uncompressed kernel of arm64 or RISC-V: both have a mark at the same place.
 fn is_plain(image: &[u8]) -> bool {
     matches!(image.get(56..60), Some(b"ARM\x64" | b"RSC\x05"))
 }
@@ -242,14 +245,14 @@ fn word_at(image: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(image.get(at..at + 4)?.try_into().ok()?) as usize)
 }
 
-/// Linux's zboot header: where the payload begins, and how long it is.
+/// Reads Linux's zboot header: offset and length of the payload.
 fn efi_payload_of(image: &[u8]) -> Option<&[u8]> {
     let start = word_at(image, 8)?;
     image.get(start..start.checked_add(word_at(image, 12)?)?)
 }
 
-/// Linux/x86 boot protocol 2.08: `payload_offset` and `payload_length` count from the protected-mode code, which comes
-/// after the setup sectors. Its last four bytes are the size.
+/// Reads the payload by the Linux/x86 boot protocol 2.08: `payload_offset` and `payload_length` count from
+/// the protected-mode code, which follows the setup sectors. Its last four bytes are the size.
 fn boot_payload_of(image: &[u8]) -> Option<&[u8]> {
     const SECTOR: usize = 512;
     if image.get(0x202..0x206)? != b"HdrS" {
@@ -284,7 +287,7 @@ fn uncompress(programs: &Programs, bytes: &[u8], to: &Path) -> Result<(), LabErr
     if ended.status.success() { Ok(()) } else { Err(failed(program, ended.first_line())) }
 }
 
-/// A module's bytes, uncompressed where the distribution compresses them.
+/// Reads a module, and decompresses it where the distribution compresses modules.
 fn content(programs: &Programs, path: &Path) -> Result<Vec<u8>, LabError> {
     let bytes = fs::read(path).map_err(|e| failed("reading a module", e))?;
     if bytes.starts_with(b"\x7fELF") {
@@ -322,7 +325,7 @@ fn module_name(path: &Path) -> Option<String> {
     Some(name[..end].replace('-', "_"))
 }
 
-/// The modules that are needed, each after those that it depends on. What is not there is built in.
+/// Orders the modules that are needed, each after those that it depends on. Missing ones are built in.
 fn load_order(
     files: &BTreeMap<String, PathBuf>,
     names: &[&str],
@@ -345,7 +348,7 @@ fn load_order(
     Ok(order)
 }
 
-/// What a module depends on: `depends=a,b`, between zero bytes.
+/// Reads a module's dependencies: `depends=a,b`, between zero bytes.
 fn dependencies(module: &[u8]) -> Vec<String> {
     const KEY: &[u8] = b"\0depends=";
     let Some(at) = module.windows(KEY.len()).position(|window| window == KEY) else { return Vec::new() };

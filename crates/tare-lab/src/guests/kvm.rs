@@ -16,7 +16,7 @@ pub(crate) const PROVE: &str = "prove-kvm";
 /// Time in which the proof must be there. It takes 1 ms where KVM is real.
 const PROOF_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether KVM works here.
+/// Proves that KVM works here.
 pub fn proven(programs: &Programs) -> Result<(), NotReady> {
     let ended = programs::run(Command::new(&programs.tare).arg(PROVE), PROOF_WAIT)
         .map_err(|e| NotReady::because(format!("KVM: the proof that it runs code {e}")))?;
@@ -38,7 +38,7 @@ pub(crate) fn prove_main() -> i32 {
     }
 }
 
-/// The proof is machine code; for other processors none is written.
+/// Fails: the proof is machine code, and none is written for other processors.
 #[cfg(not(target_arch = "x86_64"))]
 fn prove() -> Result<(), crate::error::Cause> {
     Err("there is no proof for processors of this kind that it runs real code".into())

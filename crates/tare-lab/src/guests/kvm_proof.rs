@@ -15,7 +15,7 @@ const MEMORY_BYTES: usize = 1 << 20;
 const TABLES: u64 = 0x1000;
 const DESCRIPTORS: u64 = 0x4000;
 const CODE: u64 = 0x8000;
-/// Where the code writes that it is done.
+/// Port to which the code reports that it is done.
 const PORT: u16 = 0x3f8;
 const DONE: u8 = b'K';
 /// A loop of 100 000 turns takes some 50 us on a real processor and 200 ms where it is emulated.
@@ -69,7 +69,7 @@ pub fn prove() -> Result<(), Cause> {
     }
 }
 
-/// Identity-mapped page tables, flat segments, the code. Intel's manual, volume 3, 4.5 and 3.4.5.
+/// Writes identity-mapped page tables, flat segments and the code. Intel's manual, volume 3, 4.5 and 3.4.5.
 fn fill(memory: &mut [u8]) {
     const PRESENT_WRITABLE: u64 = 3;
     const LARGE: u64 = 1 << 7;

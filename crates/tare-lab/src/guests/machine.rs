@@ -41,12 +41,12 @@ choice! {
 pub struct Board {
     /// As QEMU calls it, with its options.
     pub word: &'static str,
-    /// How devices on its bus are called: `virtio-blk-pci`.
+    /// Suffix of the names of devices on its bus: `virtio-blk-pci`.
     pub bus: &'static str,
 }
 
 impl Board {
-    /// None where QEMU has another for the processor.
+    /// Finds the board of a machine; None where QEMU has another for the processor.
     pub fn of(machine: Machine, processor: Processor) -> Option<Board> {
         let (word, bus) = match (processor, machine) {
             (Processor::Amd64, Machine::Usual | Machine::Q35) => ("q35", "pci"),
@@ -59,13 +59,12 @@ impl Board {
         Some(Board { word, bus })
     }
 
-    /// Its name, without options.
     pub fn name(self) -> &'static str {
         self.word.split_once(',').map_or(self.word, |(name, _)| name)
     }
 }
 
-/// What guests of a processor take.
+/// Settings of guests of a processor.
 #[derive(Debug)]
 pub struct Kind {
     pub program: &'static str,

@@ -6,7 +6,7 @@ use crate::provider::specification::Specification;
 
 pub const MEMORY: OptionDescription = OptionDescription::text("memory", "1024", "memory of the guest in MiB");
 
-/// The memory in MiB; less than `least` is refused.
+/// Reads the memory in MiB; less than `least` is refused.
 pub fn of(specification: &Specification, least: u64) -> Result<u64, LabError> {
     let mib = MEMORY.of(specification).parse().ok().filter(|mib| *mib >= least);
     let hint = || format!("give whole MiB, {least} or more");

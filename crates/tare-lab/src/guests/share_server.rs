@@ -20,7 +20,7 @@ const DIOD: &str = "diod";
 const INSTALL_DIOD: &str = "apt-get install diod";
 /// Its port, as its manual has it.
 const DIOD_PORT: u16 = 5640;
-/// What 9P over TCP may put into one message: the largest that its server takes.
+/// Largest message of 9P over TCP that its server takes.
 const MESSAGE_BYTES: u32 = 65536;
 /// Time in which a server must be there: some ms.
 const READY_WAIT: Duration = Duration::from_secs(10);
@@ -32,7 +32,7 @@ pub const DIOD_MODULES: [&str; 2] = ["9p", "9pnet_fd"];
 pub const VIRTIOFS_MODULES: [&str; 2] = ["fuse", "virtiofs"];
 
 choice! {
-    /// What a guest keeps of the host's folders.
+    /// Caching of the host's folders in a guest.
     pub enum Cache: "cache",
         "what the guest keeps of shares: none: it asks the host every time; loose, mmap (9P only): it trusts its copy"
     {
@@ -42,14 +42,14 @@ choice! {
     }
 }
 
-/// Whether virtiofs can be had: its server's path.
+/// Finds the server of virtiofs.
 pub fn virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
     let found = VIRTIOFSD.iter().find_map(|name| programs.find(name));
     let found = found.ok_or_else(|| NotReady::missing("virtiofsd", INSTALL_VIRTIOFSD))?;
     root_only("virtiofs").map(|()| found)
 }
 
-/// Whether 9P over TCP can be had: its server's path.
+/// Finds the server of 9P over TCP.
 pub fn diod(programs: &Programs) -> Result<PathBuf, NotReady> {
     root_only("diod")?;
     program(programs, DIOD, INSTALL_DIOD)
@@ -64,13 +64,13 @@ fn root_only(share: &str) -> Result<(), NotReady> {
     }
 }
 
-/// The error of share=diod without the network that it goes by.
+/// Explains that share=diod needs a network.
 pub fn needs_tap(provider: &str) -> LabError {
     LabError::usage(format!("{provider}: share=diod goes by the network")).hint("add net=tap")
 }
 
-/// Starts a server of virtiofs for a folder. Returns its socket: a name in the start's folder, since a whole path
-/// may be too long for a socket.
+/// Starts a server of virtiofs for a folder. Returns its socket as a name in the start's folder, since a
+/// whole path may be too long for a socket.
 pub fn serve_virtiofs(
     program: &Path,
     workspace: &mut dyn Workspace,
@@ -100,7 +100,8 @@ pub fn serve_virtiofs(
     if comes(|| path.exists()) { Ok(socket) } else { Err(failed("virtiofsd", last_line(&log))) }
 }
 
-/// Starts a server of 9P for all shares on the lab's end of a guest's network; returns what the guest mounts.
+/// Starts a server of 9P for all shares on the lab's end of a guest's network. Returns the mounts for the
+/// guest.
 pub fn serve_9p(
     program: &Path,
     workspace: &mut dyn Workspace,
@@ -143,7 +144,7 @@ pub fn serve_9p(
     root.shares.iter().map(mount).collect()
 }
 
-/// Whether something comes to hold in time.
+/// Waits until a condition holds; false where it takes too long.
 fn comes(holds: impl Fn() -> bool) -> bool {
     until_found(READY_WAIT, LOOK_AGAIN, || holds().then_some(())).is_some()
 }

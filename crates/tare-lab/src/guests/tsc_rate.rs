@@ -4,7 +4,7 @@
 
 #![allow(unsafe_code, reason = "the time stamp counter is read by an instruction")]
 
-/// Other processors have a counter that tells its own rate.
+/// Returns None: other processors have a counter that reports its own rate.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn rate_khz() -> Option<u64> {
     None

@@ -6,11 +6,11 @@ use std::fs;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether there was no standard output.
+/// True when there was no standard output at the start.
 static NO_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// Whether tare was started with its standard output closed. Before `main` the runtime puts /dev/null in its place, where
-/// everything that is printed vanishes.
+/// Tells whether tare was started with its standard output closed. Before `main` the runtime puts /dev/null
+/// in its place, where everything that is printed vanishes.
 pub fn had_no_output() -> bool {
     // The linker takes along what is used.
     black_box(&LOOK);

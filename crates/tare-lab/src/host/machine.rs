@@ -10,7 +10,7 @@ const QUIET_SPREAD: f64 = 0.02;
 /// Tasks that wait for a processor, on average over a minute, above which somebody else is at work.
 const QUIET_LOAD: f64 = 0.5;
 
-/// Facts about the noise of this machine at this moment, and `noise.verdict` in words.
+/// Measures the noise of this machine at this moment, with `noise.verdict` in words.
 pub fn noise() -> Facts {
     let mut facts = Facts::default();
     let mut times: Vec<u64> = (0..CANARIES).map(|_| canary()).collect();

@@ -24,7 +24,7 @@ const TUN: &str = "/dev/net/tun";
 /// An address with the length of its network's prefix.
 pub type Network = (Ipv4Addr, u8);
 
-/// `struct ifinfomsg`: family, padding, type, index, flags, and which flags are meant.
+/// Encodes `struct ifinfomsg`: family, padding, type, index, flags, and the mask of flags.
 fn link(index: u32, flags: u32) -> [u8; 16] {
     let mut fixed = [0; 16];
     fixed[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -33,7 +33,7 @@ fn link(index: u32, flags: u32) -> [u8; 16] {
     fixed
 }
 
-/// The number of a device by its name.
+/// Finds the number of a device by its name.
 pub fn index(name: &str) -> io::Result<u32> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     Ok(netdevice::name_to_index(socket, name)?)

@@ -16,7 +16,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use crate::host::loopback;
 pub use crate::host::namespace_names::{FOLDER, path};
 
-/// Whether this user may make network namespaces and devices without a user namespace.
+/// Checks that this user may make network namespaces and devices without a user namespace.
 pub fn permitted() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -57,7 +57,7 @@ fn enter(namespace: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
-/// In a thread of its own, which ends with the work: a namespace is a thread's.
+/// Runs the work in a thread that ends with it: a namespace belongs to a thread.
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| scope.spawn(work).join())
         .unwrap_or_else(|_| Err(io::Error::other("the thread in the namespace died")))

@@ -11,7 +11,7 @@ use tare_data::build::{Build, Laid};
 use crate::host::windows_text;
 use crate::platform::{self, Gathered};
 
-/// Most that is read of a program's standard output and of its errors; the rest is dropped.
+/// Limit on each of a program's standard output and errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
 /// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
 pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
@@ -20,19 +20,19 @@ const BEGINNING: u64 = 64 << 10;
 /// Longest program for Windows that is looked at.
 const LONGEST_PROGRAM: u64 = 256 << 20;
 
-/// Where programs are, and what was prepared for them.
+/// Search path of programs, and the folder of prepared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
     /// Folders in which foreign programs are looked for, the first first.
     pub folders: Vec<PathBuf>,
     /// tare itself, which answers to inner verbs.
     pub tare: PathBuf,
-    /// Where what is slow to make is kept from one session to the next: kernels.
+    /// Folder for results of slow preparations, kept from one session to the next: kernels.
     pub prepared: PathBuf,
 }
 
 impl Programs {
-    /// The path of a program by its name, or of a path to one.
+    /// Finds a program by its name or path.
     pub fn find(&self, name: &str) -> Option<PathBuf> {
         let runnable = |path: &Path| path.metadata().is_ok_and(|about| platform::is_program(&about));
         if name.contains(platform::IN_PATHS) {
@@ -42,7 +42,7 @@ impl Programs {
     }
 }
 
-/// What a program that ran to its end left behind.
+/// Result of a program that ran to its end.
 #[derive(Clone, Debug)]
 pub struct Ended {
     pub status: ExitStatus,
@@ -51,7 +51,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// The first line that it printed, wherever.
+    /// Returns the first line that it printed, on either stream.
     pub(crate) fn first_line(&self) -> &str {
         [&self.output, &self.errors]
             .into_iter()
@@ -61,7 +61,8 @@ impl Ended {
             .unwrap_or_default()
     }
 
-    /// What it printed, or why it failed: the last line of its errors, before which come banners and warnings.
+    /// Returns the output, or the reason of the failure: the last line of its errors, before which come
+    /// banners and warnings.
     fn output(self) -> io::Result<String> {
         if self.status.success() {
             return Ok(self.output);
@@ -80,14 +81,14 @@ pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
     run_with(command, Stdio::null(), wait)
 }
 
-/// The same with a file, say, on its standard input.
+/// Runs a command with a file, say, on its standard input.
 pub(crate) fn run_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<Ended> {
     run_between(command, input, Stdio::piped(), wait)
 }
 
-/// The same from a file to a file, say: only what goes to a pipe is kept as output.
+/// Runs a command from a file to a file, say: only output to a pipe is kept.
 ///
-/// Its messages are shown beside tare's own, and some are parsed: whatever the locale, they are in English.
+/// Its messages are shown with tare's own, and some are parsed: whatever the locale, they are in English.
 pub(crate) fn run_between(
     command: &mut Command,
     input: Stdio,
@@ -117,7 +118,7 @@ pub fn ask(command: &mut Command, wait: Duration) -> io::Result<String> {
     ask_with(command, Stdio::null(), wait)
 }
 
-/// The same with a file, say, on its standard input.
+/// Runs a command with a file, say, on its standard input, and returns its output.
 pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> io::Result<String> {
     run_with(command, input, wait)?.output()
 }
@@ -128,7 +129,7 @@ pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
     Ok(ended.first_line().to_owned())
 }
 
-/// Which program a file is; nobody knows of what is a program of neither Linux nor Windows.
+/// Identifies a program file for Linux or Windows; empty for any other.
 pub(crate) fn identity(program: &Path) -> io::Result<Build> {
     let mut bytes = Vec::new();
     let mut file = File::open(program)?;

@@ -15,38 +15,38 @@ const DIGITS: usize = 32;
 /// A machine, and a boot of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Running {
-    /// Of this machine; never its /etc/machine-id itself, which is not for strangers (machine-id(5)).
+    /// Hash that identifies this machine; never its /etc/machine-id itself, which must not be revealed
+    /// (machine-id(5)).
     pub(crate) machine: String,
     /// The boot's random name, and the namespace in which processes are numbered.
     pub(crate) boot: String,
 }
 
 impl Running {
-    /// This one.
     pub(crate) fn here() -> Running {
         Running { machine: machine(), boot: format!("{} {}", boot_id(), numbering().display()) }
     }
 }
 
-/// Of a session that begins here and now.
+/// Identifies a session that begins here and now.
 pub(crate) fn identity() -> io::Result<Identity> {
     let mut session = [0; 16];
     randomise(&mut session)?;
     Ok(Identity { session: hex(&session), machine: machine(), boot: boot() })
 }
 
-/// This machine. Images that are cloned share a machine-id, and host names differ; what only root can read (the
-/// firmware's UUID) is left out, or root and others would be on different machines.
+/// Identifies this machine. Cloned images share a machine-id, and host names differ; values that only root
+/// can read (the firmware's UUID) are left out, or root and others would be on different machines.
 pub(crate) fn machine() -> String {
     keyed("machine", &[&machine_id(), &node_name()])
 }
 
-/// This boot of the machine. A kernel gives its random name to every container.
+/// Identifies this boot of the machine. A kernel gives its random name to every container.
 pub(crate) fn boot() -> String {
     keyed("boot", &[&boot_id()])
 }
 
-/// The key is public: it keeps these hashes apart from those of other programs.
+/// Hashes with a key. The key is public: it keeps these hashes apart from those of other programs.
 fn keyed(key: &str, parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     hash.update(format!("tare {key}\0"));

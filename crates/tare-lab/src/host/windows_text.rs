@@ -5,8 +5,8 @@ use tare_data::encoding::Utf16Order;
 /// Pairs of bytes that decide which it is.
 const LOOKED_AT: usize = 512;
 
-/// The text of some output, whatever is wrong with it: a half character at its end is left out, what is not a
-/// character becomes U+FFFD.
+/// Decodes output, whatever is wrong with it: a half character at its end is left out, and bytes that are no
+/// character become U+FFFD.
 pub fn decode(bytes: &[u8]) -> String {
     if !is_utf16(bytes) {
         return String::from_utf8_lossy(bytes).into_owned();
@@ -14,8 +14,8 @@ pub fn decode(bytes: &[u8]) -> String {
     Utf16Order::Little.decode(bytes).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// A byte order mark, or every other byte zero in at least half of the pairs: spaces, digits and line ends are in
-/// whatever language the rest is, and UTF-8 has no zeros in text.
+/// Recognises UTF-16 by a byte order mark, or by a zero in at least half of the pairs: spaces, digits and
+/// line ends occur in every language, and UTF-8 has no zeros in text.
 fn is_utf16(bytes: &[u8]) -> bool {
     if Utf16Order::from_mark(bytes) == Some(Utf16Order::Little) {
         return true;

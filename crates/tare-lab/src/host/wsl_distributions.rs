@@ -19,9 +19,9 @@ const SHELLS: [&str; 2] = ["cmd.exe", "/mnt/c/Windows/System32/cmd.exe"];
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// Time that writing a distribution out, or reading one in, may take: some GB through an archive.
 const COPY_WAIT: Duration = Duration::from_secs(30 * 60);
-/// Most distributions that are read of a list.
+/// Limit on the distributions that are read of a list.
 const MOST: usize = 256;
-/// Most that is read of .wslconfig, a page of settings.
+/// Limit on .wslconfig, a page of settings, in bytes.
 const LONGEST_CONFIG: usize = 64 * 1024;
 
 /// A distribution as `wsl.exe --list --verbose` has it.
@@ -32,11 +32,11 @@ pub struct Distribution {
     pub state: String,
     /// 1 or 2.
     pub version: u8,
-    /// Whether it is the one that `wsl.exe` alone enters.
+    /// True for the one that `wsl.exe` enters without a name.
     pub default: bool,
 }
 
-/// Where wsl.exe is: on the path, or where Windows keeps it.
+/// Finds wsl.exe on the path, or where Windows keeps it.
 pub fn program(programs: &Programs) -> Option<PathBuf> {
     PROGRAMS.iter().find_map(|name| programs.find(name))
 }
@@ -64,7 +64,7 @@ fn row(line: &str) -> Option<Distribution> {
     plain.then_some(Distribution { name, state, version, default })
 }
 
-/// Facts of WSL itself: versions of its parts, and the user's settings for it.
+/// Records facts of WSL itself: versions of its parts, and the user's settings for it.
 pub fn note_wsl(facts: &mut Facts, program: &Path, programs: &Programs) {
     // The WSL that came with Windows itself does not know the question.
     if let Ok(text) = ask(Command::new(program).arg("--version"), ANSWER_WAIT) {
@@ -96,7 +96,7 @@ fn note_config(facts: &mut Facts, text: &str) {
     }
 }
 
-/// A folder on Windows that an environment variable names there, as a path here.
+/// Reads a folder of Windows from an environment variable there, as a path here.
 pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     let shell = shell(programs)?;
     let question = format!("echo %{variable}%");
@@ -111,7 +111,7 @@ pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     itself.or_else(here).filter(|path| path.is_absolute() && path.is_dir())
 }
 
-/// Where the shell of Windows is.
+/// Finds the shell of Windows.
 pub fn shell(programs: &Programs) -> Option<PathBuf> {
     SHELLS.iter().find_map(|name| programs.find(name))
 }
@@ -124,7 +124,7 @@ pub fn translated(programs: &Programs, to: &str, path: &Path) -> io::Result<Stri
     first.map(str::to_owned).ok_or_else(|| io::Error::other("wslpath printed nothing"))
 }
 
-/// Whether a mount shows a drive of Windows: drvfs in WSL1, 9P or virtiofs in WSL2.
+/// Recognises the mount of a Windows drive: drvfs in WSL1, 9P or virtiofs in WSL2.
 pub fn is_drive(mount: &Mount) -> bool {
     match mount.filesystem.as_str() {
         "drvfs" => true,

@@ -46,7 +46,7 @@ const READY_WAIT: Duration = Duration::from_secs(10);
 
 #[derive(Debug)]
 pub struct ContainerNetwork {
-    /// Whether the container is to make a namespace of its own.
+    /// True when the container is to make its own namespace.
     pub is_own: bool,
     /// A namespace that was made for it.
     pub namespace: Option<PathBuf>,
@@ -75,7 +75,7 @@ pub enum Way {
     Lab(Attachment),
 }
 
-/// How a namespace is attached to the lab's network, with the programs that this needs.
+/// Attachment of a namespace to the lab's network, with the programs that this needs.
 #[derive(Clone, Debug)]
 pub enum Attachment {
     Veth,

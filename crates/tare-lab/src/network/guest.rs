@@ -16,7 +16,7 @@ use crate::provider::{NotReady, Workspace};
 /// The network that QEMU's stack in user space gives a guest (QEMU's manual, "-netdev user").
 const USER: Wire = Wire { near: Ipv4Addr::new(10, 0, 2, 2), far: Ipv4Addr::new(10, 0, 2, 15), prefix: 24 };
 
-/// What the first process of a guest does with its device.
+/// Settings that the first process of a guest applies to its device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inside {
     pub device: String,
@@ -34,7 +34,7 @@ impl Inside {
 
 #[derive(Debug)]
 pub struct GuestNetwork {
-    /// Where the machine's own process must be started: its network's other end is there.
+    /// Namespace in which the machine's own process must be started: its network's other end is there.
     pub namespace: PathBuf,
     /// The tap; None where the stack is in user space.
     pub tap: Option<String>,
@@ -47,7 +47,7 @@ impl GuestNetwork {
         namespaces::inherit(command, &self.namespace).map_err(|e| failed("opening a network namespace", e))
     }
 
-    /// The address at which a guest reaches the host's peer, if it has a network.
+    /// Returns the address at which a guest reaches the host's peer, if it has a network.
     pub fn host(network: Option<&GuestNetwork>) -> Option<IpAddr> {
         network.and_then(|_| lab::host())
     }

@@ -17,7 +17,7 @@ use crate::host::network_namespace as namespaces;
 use crate::owned::Owned;
 use crate::provider::{NotReady, Workspace};
 
-/// Where the host's peer listens in the lab's network: of 198.18.0.0/15, which RFC 2544 keeps for measuring
+/// Address of the host's peer in the lab's network: of 198.18.0.0/15, which RFC 2544 reserves for measuring
 /// networks. No other network knows of it.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 
@@ -34,21 +34,21 @@ const WIRES_A_START: u32 = 2 * WIRE;
 /// Starts that have addresses of their own, so that none meets what its forerunner left in a table: to the end
 /// of 198.18.0.0/16. A later one has those of a start long gone.
 const STARTS: u32 = 8_000;
-/// What an environment's device is called inside.
+/// Name of an environment's device inside.
 pub const INSIDE: &str = "eth0";
 
-/// Where a start is attached: its addresses are its number's.
+/// Attachment of a start: its addresses follow from its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wire {
-    /// Of this end, in the lab.
+    /// Address of this end, in the lab.
     pub near: Ipv4Addr,
-    /// Of the environment's.
+    /// Address of the environment's end.
     pub far: Ipv4Addr,
     pub prefix: u8,
 }
 
 impl Wire {
-    /// The first or second wire of a start.
+    /// Computes the first or second wire of a start.
     pub fn of(start: u32, second: bool) -> Wire {
         let network = WIRES + start % STARTS * WIRES_A_START + if second { WIRE } else { 0 };
         Wire { near: Ipv4Addr::from(network + 1), far: Ipv4Addr::from(network + 2), prefix: WIRE_PREFIX }
@@ -68,7 +68,7 @@ impl Wire {
     }
 }
 
-/// Whether namespaces and devices can be made here.
+/// Checks that namespaces and devices can be made here.
 pub fn ready() -> Result<(), NotReady> {
     if namespaces::permitted() {
         return Ok(());
@@ -83,7 +83,7 @@ pub fn taps_ready() -> Result<(), NotReady> {
     }
 }
 
-/// The lab's namespace, made when it is first needed. It stays until the session ends.
+/// Returns the lab's namespace, made when it is first needed. It stays until the session ends.
 pub fn namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
     let name = name(workspace.session_mark());
     let made = workspace.session_folder().join("lab-network");
@@ -173,7 +173,7 @@ pub fn settle(device: &str, wire: Wire) -> io::Result<()> {
     network_device::route_by(wire.near)
 }
 
-/// What a start calls its device in the lab: no longer than a device's name may be.
+/// Builds the name of a start's device in the lab: no longer than a device's name may be.
 pub fn device(kind: &str, start: u32) -> String {
     format!("{kind}{start}")
 }
@@ -194,7 +194,7 @@ pub fn note(facts: &mut Facts, net: &str, lab: &Path, device: Option<&str>) {
     noted.unwrap_or_default().0.into_iter().for_each(|(key, value)| facts.note(key, value));
 }
 
-/// The address of the lab, as an environment reaches it.
+/// Returns the address of the lab, as an environment reaches it.
 pub fn host() -> Option<IpAddr> {
     Some(ADDRESS.into())
 }

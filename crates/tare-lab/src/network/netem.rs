@@ -41,7 +41,7 @@ const LIMIT: u32 = 100_000;
 /// Longest delay: above this a probe's trial would end before its first answer.
 const LONGEST_DELAY_NS: u64 = 1_000_000_000;
 
-/// What is done to packets. Shares are of 2^32 - 1.
+/// Impairment of packets. Shares are of 2^32 - 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Netem {
     pub delay_ns: u64,
@@ -50,7 +50,7 @@ pub struct Netem {
     pub reorder: u32,
 }
 
-/// What a specification wants done to packets, if anything, and how it was written.
+/// Impairment that a specification asks for, and how it was written.
 #[derive(Clone, Debug)]
 pub struct Impairment {
     pub netem: Option<Netem>,
@@ -118,7 +118,7 @@ impl Netem {
     }
 }
 
-/// A percentage as a share of 2^32 - 1.
+/// Converts a percentage to a share of 2^32 - 1.
 fn share(text: &str) -> Option<u32> {
     let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
     (0.0..=100.0).contains(&percent).then(|| (percent / 100.0 * f64::from(u32::MAX)).round() as u32)

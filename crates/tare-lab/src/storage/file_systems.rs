@@ -66,7 +66,7 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
 ];
 
 impl FileSystem {
-    /// The program that makes it or serves it, if one does.
+    /// Returns the program that makes it or serves it, if one does.
     pub(crate) fn starts(&self) -> Option<&'static str> {
         match &self.backing {
             Backing::Image { maker, .. } => Some(maker),

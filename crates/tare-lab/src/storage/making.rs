@@ -22,16 +22,16 @@ use crate::storage::file_systems::{Backing, FileSystem};
 use crate::storage::passthrough;
 use crate::storage::site::Site;
 
-/// How a program serves files.
+/// Device by which a program serves files.
 const FUSE_DEVICE: &str = "/dev/fuse";
 /// Time that making a file system may take: 0.1 s for the slowest, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(60);
-/// What an image has beyond its cases' files: room for the file system's own records, for files that are
-/// deleted but not yet forgotten (btrfs forgets at its next commit), and mkfs.xfs refuses less than 300 MB.
+/// Space of an image beyond its cases' files: room for the file system's own records and for files that are
+/// deleted but not yet forgotten (btrfs forgets at its next commit). mkfs.xfs refuses less than 300 MB.
 const IMAGE_SPARE_BYTES: u64 = 1 << 30;
 /// Largest image: more than the largest case of the shipped studies (30 GiB) needs.
 const LARGEST_IMAGE_BYTES: u64 = 128 << 30;
-/// What a file system in memory has beyond its cases' files.
+/// Space of a file system in memory beyond its cases' files.
 const MEMORY_SPARE_BYTES: u64 = 64 << 20;
 
 impl FileSystem {
@@ -135,7 +135,7 @@ impl FileSystem {
     }
 }
 
-/// Size of an image for cases with this many bytes in their files.
+/// Computes the size of an image for cases with this many bytes in their files.
 fn image_bytes(room_bytes: u64) -> u64 {
     room_bytes.saturating_add(room_bytes / 2).saturating_add(IMAGE_SPARE_BYTES).min(LARGEST_IMAGE_BYTES)
 }

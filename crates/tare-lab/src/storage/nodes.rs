@@ -14,13 +14,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use fuser::{FileAttr, FileHandle, FileType, INodeNo};
 use rustix::fs::{AtFlags, FileType as Kind, Mode, OFlags, Stat};
 
-/// Names a file without opening it; a link is itself.
+/// Flags that name a file without opening it; a link is itself.
 const NAMED: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A file that the kernel knows by its number.
 struct Node {
     named: Arc<OwnedFd>,
-    /// How often the kernel has been given it, less how often it has forgotten it.
+    /// References that the kernel holds: how often it was given, less how often it was forgotten.
     given: u64,
 }
 
@@ -49,7 +49,6 @@ impl Nodes {
         })
     }
 
-    /// The file of a number.
     pub fn named(&self, number: INodeNo) -> io::Result<Arc<OwnedFd>> {
         if number == INodeNo::ROOT {
             return Ok(Arc::clone(&self.root));
@@ -84,7 +83,7 @@ impl Nodes {
         Ok(attributes(&rustix::fs::fstat(&*self.named(number)?)?, number))
     }
 
-    /// A path by which a named file can be opened and changed.
+    /// Returns a path by which a named file can be opened and changed.
     pub fn path(&self, number: INodeNo) -> io::Result<PathBuf> {
         Ok(format!("/proc/self/fd/{}", self.named(number)?.as_raw_fd()).into())
     }
@@ -121,8 +120,8 @@ impl Nodes {
         held(&self.lists).remove(&handle.0);
     }
 
-    /// The entries of an open folder, as they were when it was last read from its beginning: a place in a list would mean
-    /// another entry as soon as one before it is removed.
+    /// Lists the entries of an open folder, as they were when it was last read from its beginning: a position
+    /// in a list would mean another entry as soon as one before it is removed.
     pub fn list(&self, handle: FileHandle, offset: u64) -> io::Result<Arc<[Listed]>> {
         if let Some(list) = held(&self.lists).get(&handle.0).filter(|_| offset > 0) {
             return Ok(Arc::clone(list));
@@ -145,8 +144,8 @@ impl Nodes {
     }
 }
 
-/// What the outer kernel has done already, or the server cannot: its buffers are not aligned for a direct transfer, and the
-/// kernel says itself where an appended write goes.
+/// Flags that the outer kernel has handled already, or the server cannot: its buffers are not aligned for a
+/// direct transfer, and the kernel itself says where an appended write goes.
 const NOT_PASSED: OFlags = OFlags::DIRECT.union(OFlags::APPEND);
 
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -154,7 +153,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file's number outside: one more than on its disk, since the first is the root's.
+/// Maps a file's number outside: one more than on its disk, since the first is the root's.
 fn outer_number(number: u64) -> INodeNo {
     INodeNo(number.wrapping_add(1))
 }
@@ -191,7 +190,7 @@ fn attributes(about: &Stat, number: INodeNo) -> FileAttr {
     }
 }
 
-/// The kernel's times have numbers of another type on each processor.
+/// Converts the kernel's times, whose numbers have another type on each processor.
 fn time(seconds: i64, nanoseconds: impl TryInto<u32>) -> SystemTime {
     let nanoseconds = nanoseconds.try_into().unwrap_or_default();
     u64::try_from(seconds).map_or(UNIX_EPOCH, |seconds| UNIX_EPOCH + Duration::new(seconds, nanoseconds))

@@ -8,7 +8,7 @@ use crate::storage::file_systems::FileSystem;
 use crate::storage::site::Site;
 
 impl FileSystem {
-    /// The failure is the reason of the place's gap.
+    /// Fails with the reason of the place's gap.
     pub fn make(&self, _: Site<'_>, _: &Path) -> Result<(), Failure> {
         let reason = format!("{}: only Linux makes and mounts file systems for a session", self.name);
         Err(Failure::new(FailureKind::NotSupported, reason))

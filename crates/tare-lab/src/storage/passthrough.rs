@@ -24,7 +24,7 @@ use super::nodes::Nodes;
 /// First argument under which this program serves a folder; its path follows, and standard input is the device.
 pub const SERVE: &str = "place-fuse";
 const EXIT_BAD: i32 = 120;
-/// Names and attributes are never believed later.
+/// Lifetime of names and attributes: they are never believed later.
 const NEVER: Duration = Duration::ZERO;
 /// Threads that answer, so that two processes do not wait for each other.
 const THREADS: usize = 2;
@@ -69,7 +69,7 @@ macro_rules! answer {
 }
 
 impl Passthrough {
-    /// What was made by name belongs to who asked for it.
+    /// Gives a newly made file to the user who asked for it.
     fn made(&self, asker: &Request, folder: INodeNo, name: &OsStr) -> io::Result<fuser::FileAttr> {
         self.nodes.give(folder, name, (asker.uid(), asker.gid()))?;
         self.nodes.look_up(folder, name)
@@ -106,7 +106,7 @@ impl Passthrough {
     }
 }
 
-/// What setattr asks for.
+/// Attributes that setattr changes.
 struct Change {
     mode: Option<u32>,
     user: Option<u32>,
@@ -367,7 +367,7 @@ impl Filesystem for Passthrough {
     }
 }
 
-/// The words with which this program is started to serve a folder.
+/// Builds the arguments with which this program is started to serve a folder.
 pub fn words(folder: &Path) -> [OsString; 2] {
     [SERVE.into(), folder.into()]
 }

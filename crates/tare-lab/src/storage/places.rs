@@ -15,7 +15,8 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
 pub const OWN: &str = "own";
-/// Where a command finds its files: a folder of the view that an environment has of this machine's; where it has none, as [`OWN`].
+/// Place where a command finds its files: a folder of the view that an environment has of this machine's
+/// files; without a view, as [`OWN`].
 pub(crate) const WORK: &str = "work";
 /// A folder of the host's on the scratch disk.
 pub(crate) const SHARE: &str = "share";
@@ -26,25 +27,25 @@ const LONGEST_FOLDER: usize = 120;
 /// Longest brief name of a folder in a table, in characters.
 const LONGEST_BRIEF: usize = 20;
 
-/// What a session makes or shares in, besides what environments have of their own.
+/// Places that a session makes or shares in, besides those that environments have.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// The user's folders by the name of the place; the session works in a fresh folder below each.
     pub folders: BTreeMap<String, PathBuf>,
-    /// Whether a case lies where commands find their files.
+    /// True when a case uses the place where commands find their files.
     pub work: bool,
-    /// Whether a folder of the scratch folder is shared in as `share`.
+    /// True when a folder of the scratch folder is shared in as `share`.
     pub share: bool,
     /// File systems to be made, each a place of its name.
     pub file_systems: Vec<&'static FileSystem>,
-    /// What is inside every environment whose specification says nothing else.
+    /// Content of every environment whose specification says nothing else.
     pub inside: Inside,
     /// Bytes that the largest case has in its files.
     pub room_bytes: u64,
 }
 
 impl Wanted {
-    /// What these cases want. Their places must have been read by [`read`].
+    /// Collects the places of these cases, which must have been read by [`read`].
     pub fn by<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
         let mut wanted = Wanted::default();
         for case in cases {
@@ -103,17 +104,17 @@ fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {
         .hint("name a folder that you may write, on a disk with room")
 }
 
-/// The names that places have; a folder's path is one too.
+/// Lists the names of places; a folder's path is one too.
 pub fn names() -> impl Iterator<Item = &'static str> + Clone {
     [OWN, WORK, SHARE]
         .into_iter()
         .chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
 }
 
-/// Name of the folder inside at which a place is: a plain path component, another for every place.
+/// Names the folder inside at which a place is: a plain path component, different for every place.
 ///
-/// A path has its slashes as `-`; a `-` of its own is doubled, and what a command line or a mount table would
-/// trip over stands as `_` and two hex digits.
+/// A path has `-` for its slashes; its own `-` is doubled, and characters that a command line or a mount
+/// table would trip over become `_` and two hex digits.
 pub(crate) fn folder_inside(place: &str) -> String {
     let Some(path) = place.strip_prefix('/') else { return place.to_owned() };
     let mut name = "path".to_owned();
@@ -133,8 +134,8 @@ pub(crate) fn folder_inside(place: &str) -> String {
     name
 }
 
-/// Short names of places for the headings of rows. Folders end in a slash, and have as many of their parents
-/// as it takes to distinguish them.
+/// Shortens the names of places for the headings of rows. Folders end in a slash, and have as many of their
+/// parents as it takes to distinguish them.
 pub(crate) fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let places: BTreeSet<&str> = places.collect();
     let is_path = |place: &&&str| place.contains('/');
@@ -152,7 +153,7 @@ pub(crate) fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<Strin
     brief
 }
 
-/// The last `count` parts of a path.
+/// Takes the last `count` parts of a path.
 fn end(path: &str, count: usize) -> String {
     let parts: Vec<&str> = Path::new(path)
         .components()
