@@ -30,7 +30,7 @@ const EMPTY_WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks at whether it is.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// Names the versions that this host has: `1`, `2` or `hybrid`; empty when none is mounted.
+/// Reports the versions that this host has: `1`, `2` or `hybrid`; empty when none is mounted.
 pub fn versions() -> &'static str {
     let has = |kind: &str| mounts::all().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
     match (has("cgroup"), has("cgroup2")) {

@@ -111,7 +111,7 @@ pub fn names() -> impl Iterator<Item = &'static str> + Clone {
         .chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
 }
 
-/// Names the folder inside at which a place is: a plain path component, different for every place.
+/// Builds the name of the folder inside at which a place is: a plain path component, different for every place.
 ///
 /// A path has `-` for its slashes; its own `-` is doubled, and characters that a command line or a mount
 /// table would trip over become `_` and two hex digits.

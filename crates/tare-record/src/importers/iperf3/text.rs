@@ -78,7 +78,7 @@ pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Names the sums as the JSON does: all streams together, or the only one, by direction alone.
+/// Labels the sums as the JSON does: all streams together, or the only one, by direction alone.
 fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Refusal> {
     if !run.lines.is_empty() {
         reading.note("protocol", if run.is_udp { "UDP" } else { "TCP" });
