@@ -29,7 +29,7 @@ const LONGEST_ADDRESS: u64 = 64;
 /// Pause between two tries at it.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// What a job measures.
+/// Measurement of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
     Cell {
@@ -50,7 +50,7 @@ pub struct Cell {
     which: Which,
     plan: FleetPlan,
     plan_sha256: String,
-    /// Where the secret of a pair lies.
+    /// Path of a pair's secret.
     secret: PathBuf,
 }
 
@@ -93,7 +93,7 @@ impl Cell {
         Ok(Cell { files, which, plan, plan_sha256: found, secret })
     }
 
-    /// The session of this cell, as it is to be measured here. `facts` are the engine's about the job.
+    /// Builds the request for the session of this cell on this node. `facts` are the engine's about the job.
     pub fn request(&self, facts: Facts) -> Result<Request, LabError> {
         let measure = &self.plan.measure;
         let (node, session, peers) = match &self.which {
@@ -120,7 +120,6 @@ impl Cell {
         })
     }
 
-    /// Where sessions work on this node.
     pub fn scratch(&self) -> Option<&Path> {
         self.plan.measure.scratch.as_deref().map(Path::new)
     }
@@ -184,7 +183,7 @@ impl Cell {
         served
     }
 
-    /// Names the record by how its session ended: whole, or left as it is with the reason beside it.
+    /// Renames the record by how its session ended: whole, or left as it is with the reason next to it.
     pub fn finish(&self, ended: Result<Ending, &LabError>) -> Result<(), LabError> {
         let files = &self.files;
         let why = match ended {
@@ -207,7 +206,7 @@ impl Cell {
         files.write_why(&why).map_err(LabError::storage("write", &files.why()))
     }
 
-    /// Where the other node of a pair serves: as it wrote down, else by its name.
+    /// Finds the address of the other node of a pair: as it wrote down, else by its name.
     fn address(&self, node: &str) -> String {
         let port = self.plan.measure.port;
         let written = input::text(&self.files.address(), LONGEST_ADDRESS).ok();

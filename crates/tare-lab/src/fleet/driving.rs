@@ -33,18 +33,18 @@ const MOST_ASKED: u32 = 5;
 /// Longest id that is read of a job.
 const LONGEST_ID: u64 = 4096;
 
-/// How far a fleet is.
+/// Progress of a fleet.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Cells and pairs.
     pub whole: usize,
     pub of: usize,
     pub running: usize,
-    /// What just happened.
+    /// Latest event.
     pub note: Option<String>,
 }
 
-/// What is left when driving ends.
+/// Remains when driving ends.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
     pub interrupted: bool,
@@ -100,7 +100,7 @@ pub fn missing(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabErro
     waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.print(job))).collect()
 }
 
-/// What is to be submitted, in its order.
+/// Lists the tasks that are to be submitted, in their order.
 fn waiting(folder: &Folder) -> Vec<Task> {
     let cells = folder.open_cells().into_iter().map(|cell| {
         let files = of_cell(&folder.path, &cell.node, cell.session);
@@ -159,10 +159,10 @@ struct Driver<'a> {
     running: Vec<Running>,
     /// In the order in which they are submitted.
     waiting: Vec<Task>,
-    /// How many are whole, and how many there will be.
+    /// Number of whole sessions, and of all.
     whole: usize,
     of: usize,
-    /// How many jobs were asked after.
+    /// Number of jobs whose state was asked for.
     asked: u32,
 }
 
@@ -226,7 +226,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// A node has one job at a time.
+    /// Submits tasks, one at a time on each node.
     fn submit_what_may_run(&mut self) -> Result<(), LabError> {
         while self.running.len() < self.folder.plan.at_once.max(1) as usize {
             let busy: BTreeSet<&String> =
@@ -333,7 +333,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// A job has ended. Without a whole record there is a reason afterwards.
+    /// Handles the end of a job. Without a whole record there is a reason afterwards.
     fn gone(&self, task: &Task, id: Option<&str>) -> Result<(), LabError> {
         let _ = fs::remove_file(task.files.job());
         if task.files.whole().exists() || task.files.why().exists() {
@@ -373,7 +373,7 @@ impl<'a> Driver<'a> {
         left
     }
 
-    /// Nothing of a secret is left where jobs run: each goes with its own job, and these may stay for days.
+    /// Removes secrets from where jobs run: each goes with its own job, and these may stay for days.
     fn forget_secrets(&mut self) {
         if self.folder.plan.pairs.is_empty() {
             return;
@@ -384,7 +384,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// A job that was cancelled before its session could write down why it ended.
+    /// Handles a job that was cancelled before its session could write down why it ended.
     fn gone_by_request(&self, task: &Task) -> Result<(), LabError> {
         if !task.files.why().exists() && !task.files.whole().exists() {
             let written = task.files.write_why("its job was cancelled");

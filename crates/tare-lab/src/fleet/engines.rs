@@ -36,16 +36,16 @@ const LONGEST_REASON: usize = 300;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Templates {
-    /// One line: where it starts jobs, and what it needs.
+    /// Summary in one line: where it starts jobs, and what it needs.
     about: String,
     /// Prints names of nodes, with white space or commas between them.
     #[serde(default)]
     nodes: Vec<String>,
     /// Starts a job on a node.
     submit: Vec<String>,
-    /// What `submit` reads.
+    /// Standard input of `submit`.
     script: String,
-    /// The same for two nodes.
+    /// Start of a job on two nodes.
     pair: Option<Pair>,
     /// Prints the ids of all jobs that wait or run. Without it a job is what `submit` does while it runs.
     #[serde(default)]
@@ -56,13 +56,13 @@ struct Templates {
     /// Prints why a job ended, where the engine knows it.
     #[serde(default)]
     why: Vec<String>,
-    /// What stands before and after an id in the output of `submit`; all of its first line without it.
+    /// Texts before and after an id in the output of `submit`; without it, all of its first line.
     #[serde(default)]
     id_between: Option<[String; 2]>,
     /// The fleet's folder as nodes see it.
     #[serde(default = "same_folder")]
     folder: String,
-    /// How long a job may be unknown before it counts as ended.
+    /// Time for which a job may be unknown before it counts as ended.
     #[serde(default = "usual_settle")]
     settle: String,
     /// Options by name with their defaults.
@@ -70,21 +70,22 @@ struct Templates {
     options: BTreeMap<String, String>,
 }
 
-/// How a job of two nodes is started.
+/// Start of a job on two nodes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Pair {
     submit: Vec<String>,
     /// That of one node, unless given.
     script: Option<String>,
-    /// Where both nodes find the secret that the script hands over; that of the fleet's folder unless given.
+    /// Path at which both nodes find the secret that the script hands over; that of the fleet's folder unless
+    /// given.
     secret: Option<String>,
     /// Takes away what is left of the secrets that scripts of the fleet handed over.
     #[serde(default)]
     forget: Vec<String>,
 }
 
-/// What stands for a secret in a job that is printed.
+/// Placeholder for a secret in a job that is printed.
 pub const SECRET: &str = "SECRET";
 
 fn same_folder() -> String {
@@ -110,13 +111,13 @@ pub struct Job<'a> {
     pub folder: &'a Path,
     /// The fleet's name for its jobs.
     pub name: &'a str,
-    /// Of a pair the one that measures, then the one that serves.
+    /// Nodes; of a pair the one that measures, then the one that serves.
     pub nodes: Vec<&'a str>,
     /// Session of a cell, or round of a pair.
     pub number: u32,
     pub plan_sha256: &'a str,
     pub limit: Duration,
-    /// What it prints goes there.
+    /// Destination of its output.
     pub log: &'a Path,
 }
 
@@ -124,7 +125,7 @@ pub struct Job<'a> {
 pub struct Printed {
     pub command: String,
     pub script: String,
-    /// Whether [`SECRET`] stands in the script.
+    /// True when the script contains [`SECRET`].
     pub has_secret: bool,
 }
 
@@ -137,7 +138,7 @@ pub(crate) enum Started {
 }
 
 impl Engine {
-    /// A shipped engine, or a file that ends in .toml, with options: `slurm?partition=long`.
+    /// Reads a shipped engine, or a file that ends in .toml, with options: `slurm?partition=long`.
     pub fn named(on: &str) -> Result<Engine, LabError> {
         let specification = Specification::parse(on)?;
         let name = match &specification.instance {
@@ -162,7 +163,7 @@ impl Engine {
         Engine::parse(&name, &text, &specification.options)
     }
 
-    /// The engine of a plan, as it was when the plan was made.
+    /// Reads the engine of a plan, as it was when the plan was made.
     pub fn planned(on: &str, text: &str) -> Result<Engine, LabError> {
         let specification = Specification::parse(on)?;
         Engine::parse(&specification.provider.clone(), text, &specification.options)
@@ -186,12 +187,12 @@ impl Engine {
         Ok(Engine { name: name.to_owned(), text: text.to_owned(), templates, options, settle })
     }
 
-    /// Whether it starts pairs of nodes.
+    /// Tells whether it starts pairs of nodes.
     pub fn has_pairs(&self) -> bool {
         self.templates.pair.is_some()
     }
 
-    /// Whether its jobs of two nodes bring a secret of their own, which then lies in no folder.
+    /// Tells whether its jobs of two nodes bring their own secret, which then is in no folder.
     pub fn brings_secrets(&self) -> bool {
         self.secret_file().is_some()
     }
@@ -200,7 +201,7 @@ impl Engine {
         self.templates.pair.as_ref()?.secret.as_deref()
     }
 
-    /// Its file, as the plan keeps it.
+    /// Returns its file, as the plan keeps it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -209,12 +210,12 @@ impl Engine {
         &self.name
     }
 
-    /// One line: where it starts jobs, and what it needs.
+    /// Returns its summary in one line: where it starts jobs, and what it needs.
     pub fn about(&self) -> &str {
         &self.templates.about
     }
 
-    /// Nodes as the engine lists them, each once.
+    /// Lists the nodes as the engine does, each once.
     pub fn nodes(&self, programs: &Programs) -> Result<Vec<String>, LabError> {
         let nobody = || LabError::usage(format!("the engine {} lists no nodes", self.name));
         if self.templates.nodes.is_empty() {
@@ -230,7 +231,7 @@ impl Engine {
         if names.is_empty() { Err(nobody()) } else { Ok(names) }
     }
 
-    /// A job as it would be submitted.
+    /// Prints a job as it would be submitted.
     pub fn print(&self, job: &Job<'_>) -> Result<Printed, LabError> {
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, SECRET)?);
         let has_secret = !values["secret"].is_empty();
@@ -281,7 +282,7 @@ impl Engine {
         self.ask(&self.templates.cancel, &self.with("id", id), programs).map(drop)
     }
 
-    /// Why a job ended, as far as the engine says it.
+    /// Asks the engine why a job ended.
     pub(crate) fn why(&self, id: &str, programs: &Programs) -> Option<String> {
         if self.templates.why.is_empty() {
             return None;
@@ -291,7 +292,7 @@ impl Engine {
         (!words.is_empty()).then_some(words)
     }
 
-    /// Command and script for a job of one node or two.
+    /// Chooses command and script for a job of one node or two.
     fn start_of(&self, job: &Job<'_>) -> Result<(&[String], &str), LabError> {
         match (job.nodes.len(), &self.templates.pair) {
             (1, _) => Ok((&self.templates.submit, &self.templates.script)),
@@ -301,7 +302,7 @@ impl Engine {
         }
     }
 
-    /// Options, and a value beside them.
+    /// Adds a value to the options.
     fn with(&self, name: &str, value: &str) -> Values {
         let mut values = self.options.clone();
         values.insert(name.to_owned(), value.to_owned());
@@ -378,7 +379,7 @@ impl Engine {
         })
     }
 
-    /// Starts what runs as long as its job, with its script on standard input.
+    /// Starts a process that runs as long as its job, with its script on standard input.
     fn attach(&self, mut command: Command, script: &str, job: &Job<'_>) -> Result<Child, LabError> {
         let failed = |e: io::Error| self.failed("start").because(e);
         let log = File::create(job.log).map_err(failed)?;
@@ -408,7 +409,7 @@ impl Engine {
     }
 }
 
-/// 64 random hex digits.
+/// Generates 64 random hex digits.
 fn fresh() -> Result<String, LabError> {
     let secret =
         Secret::fresh().map_err(|e| LabError::new(ErrorKind::Host, "cannot draw a secret").because(e))?;

@@ -68,7 +68,7 @@ impl Exclusive {
 }
 
 impl Driver {
-    /// Whether it was a process of this machine, and is none any more.
+    /// Tells whether it was a process of this machine that has ended.
     fn is_dead(&self, here: &Running) -> bool {
         let same_boot = self.running == *here;
         let ended = !same_boot || processes::started_ticks(self.pid) != Some(self.started_ticks);

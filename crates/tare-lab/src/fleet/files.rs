@@ -12,13 +12,13 @@ const LONGEST_WHY: u64 = 4096;
 /// A record that nobody wrote to for this long is of a session that died: no trial takes longer.
 const SILENT: Duration = Duration::from_secs(900);
 
-/// What there is of a cell or a pair.
+/// State of a cell's or pair's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A record with its end.
     Whole(PathBuf),
     Running,
-    /// What was measured before the session died, or was stopped.
+    /// Measurements before the session died, or was stopped.
     BrokenOff {
         record: PathBuf,
         why: Option<String>,
@@ -34,7 +34,7 @@ impl What {
         matches!(self, What::Whole(_))
     }
 
-    /// Why the record is missing or not whole, where that is known.
+    /// Explains why the record is missing or not whole, where that is known.
     pub fn why(&self) -> Option<&str> {
         match self {
             What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),
@@ -50,42 +50,43 @@ pub struct Files {
 }
 
 impl Files {
-    /// A record that is being written.
+    /// Returns the path of a record that is being written.
     pub fn part(&self) -> PathBuf {
         self.with("part")
     }
 
-    /// The same with its end.
+    /// Returns the path of a record with its end.
     pub fn whole(&self) -> PathBuf {
         self.with("tare")
     }
 
-    /// Why there is none, in one line.
+    /// Returns the path of the reason why there is none, in one line.
     pub fn why(&self) -> PathBuf {
         self.with("why")
     }
 
-    /// The engine's name of the job that measures it.
+    /// Returns the path of the file with the engine's name of the job.
     pub(crate) fn job(&self) -> PathBuf {
         self.with("job")
     }
 
-    /// What the job prints.
+    /// Returns the path of the job's output.
     pub(crate) fn log(&self) -> PathBuf {
         self.with("log")
     }
 
-    /// The address at which the second node of a pair serves, where the name of the node does not lead there.
+    /// Returns the path of the address at which the second node of a pair serves, where the name of the node
+    /// does not lead there.
     pub(crate) fn address(&self) -> PathBuf {
         self.with("address")
     }
 
-    /// Trials as columns.
+    /// Returns the path of trials as columns.
     pub fn parquet(&self) -> PathBuf {
         self.with("parquet")
     }
 
-    /// Names of nodes hold dots, so that nothing is cut off here.
+    /// Appends an ending. Names of nodes have dots, so nothing is cut off here.
     pub(crate) fn with(&self, ending: &str) -> PathBuf {
         let mut name = self.stem.clone().into_os_string();
         name.push(".");
@@ -138,12 +139,12 @@ impl Files {
     }
 }
 
-/// The files of a cell.
+/// Returns the files of a cell.
 pub fn of_cell(folder: &Path, node: &str, session: u32) -> Files {
     Files { stem: folder.join("cells").join(node).join(session.to_string()) }
 }
 
-/// The files of a pair in a round.
+/// Returns the files of a pair in a round.
 pub fn of_pair(folder: &Path, round: usize, a: &str, b: &str) -> Files {
     Files { stem: folder.join("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
 }

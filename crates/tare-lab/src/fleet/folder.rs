@@ -36,7 +36,7 @@ pub struct Folder {
     pub wanted: Wanted,
 }
 
-/// How many whole sessions which nodes are to have.
+/// Number of whole sessions that nodes are to have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     pub nodes: BTreeSet<String>,
@@ -44,7 +44,6 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// As the plan has it.
     fn planned(plan: &FleetPlan) -> Wanted {
         let nodes = plan.nodes.iter().map(|node| node.name.clone()).collect();
         Wanted { nodes, sessions: plan.sessions }
@@ -69,18 +68,18 @@ pub struct PairState {
     pub what: What,
 }
 
-/// The program that jobs start.
+/// Returns the path of the program that jobs start.
 pub fn binary(folder: &Path) -> PathBuf {
     folder.join(BINARY)
 }
 
-/// The secret of peers, which the folder's owner alone can read.
+/// Returns the path of the peers' secret, which only the folder's owner can read.
 pub fn secret(folder: &Path) -> PathBuf {
     folder.join(SECRET)
 }
 
 impl Folder {
-    /// A fleet that is not made: nothing of it is there.
+    /// Creates a fleet of which nothing exists on disk.
     pub fn imagined(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
         let missing = || What::Missing { why: None };
         let cells = plan.cells.iter().cloned();
@@ -114,7 +113,8 @@ impl Folder {
         Ok(Folder { path: path.to_owned(), plan, plan_sha256, cells, pairs, strangers, wanted })
     }
 
-    /// The same with fresh sessions of some nodes alone, beyond the planned ones: what these show was not chosen.
+    /// Restricts the fleet to fresh sessions of some nodes, beyond the planned ones: results of these were
+    /// not selected.
     pub fn confirming(mut self, nodes: BTreeSet<String>) -> Folder {
         self.cells.retain(|cell| nodes.contains(&cell.node));
         self.pairs.clear();
@@ -160,7 +160,7 @@ impl Folder {
         open
     }
 
-    /// How many sessions there are whole of those that are wanted, and how many are.
+    /// Counts the whole sessions among those that are wanted, and all that are wanted.
     pub fn counted(&self) -> (usize, usize) {
         let Wanted { nodes, sessions } = &self.wanted;
         let of = |node: &String| {
@@ -171,7 +171,7 @@ impl Folder {
     }
 }
 
-/// The plan in a fleet's folder, and the SHA-256 of its file.
+/// Reads the plan in a fleet's folder, and the SHA-256 of its file.
 pub(crate) fn read_plan(folder: &Path) -> Result<(FleetPlan, String), LabError> {
     let file = folder.join(PLAN);
     let cannot = |what: &str| LabError::new(ErrorKind::Record, format!("{what} {}", file.display()));
@@ -200,7 +200,7 @@ fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
     (cells, strangers)
 }
 
-/// The session that a file is of.
+/// Parses the session number in a file's name.
 fn session_of(name: &str) -> Option<u32> {
     let (number, ending) = name.split_once('.')?;
     let known = ["part", "tare", "why", "job", "log", "parquet"].contains(&ending);
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A fleet whose folder has these files.
+    /// Creates a fleet whose folder has these files.
     fn with(files: &[&str]) -> (tempfile::TempDir, Folder) {
         let place = tempfile::tempdir().unwrap();
         let (path, program) = (place.path().join("f"), place.path().join("program"));

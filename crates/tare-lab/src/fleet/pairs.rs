@@ -9,8 +9,8 @@ const MOST_FOR_ALL: usize = 128;
 /// Rounds of a larger fleet: each node meets as many others.
 const PARTNERS: usize = 8;
 
-/// Rounds in which no node is in two pairs, and no pair comes twice. With an odd number one node rests in each round. The
-/// first of a pair measures, the second serves: a coin decides.
+/// Arranges pairs in rounds in which no node is in two pairs, and no pair comes twice. With an odd number one
+/// node rests in each round. The first of a pair measures, the second serves: a coin decides.
 pub fn rounds(nodes: &[Node], seed: u64) -> Vec<Vec<(String, String)>> {
     if nodes.len() < 2 {
         return Vec::new();
@@ -30,7 +30,8 @@ pub fn rounds(nodes: &[Node], seed: u64) -> Vec<Vec<(String, String)>> {
     numbers.into_iter().map(|number| round(&circle, number, &mut generator)).collect()
 }
 
-/// One round of the circle: the last stays, all others move on by one place a round, and who face each other meet.
+/// Arranges one round of the circle: the last stays, all others move on by one place a round, and those that
+/// face each other meet.
 fn round(circle: &[Option<&str>], number: usize, generator: &mut Generator) -> Vec<(String, String)> {
     let (last, moving) = (circle.len() - 1, circle.len() - 1);
     let at = |place: usize| circle[(place + number) % moving];

@@ -11,10 +11,10 @@ use crate::error::LabError;
 use crate::node_names::is_node_name;
 use crate::study::{Study, StudyCase};
 
-/// Most cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
+/// Limit on the cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
 const MOST_CELLS: u64 = 1_000_000;
 
-/// What every node measures, and where.
+/// Measurements of every node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FleetPlan {
     /// 128 random bits in hex.
@@ -26,9 +26,9 @@ pub struct FleetPlan {
     pub seed: u64,
     /// SHA-256 of the program that measures, in hex.
     pub binary: String,
-    /// How many on each node.
+    /// Sessions on each node.
     pub sessions: u32,
-    /// Most jobs at a time.
+    /// Limit on simultaneous jobs.
     pub at_once: u32,
     /// Longest time of a job, in seconds.
     pub limit_s: u64,
@@ -54,7 +54,7 @@ pub enum FleetStudy {
     Own { name: String, toml: String },
 }
 
-/// How each session is measured, as for `tare run`.
+/// Settings of each session, as for `tare run`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measure {
     #[serde(default, rename = "in", skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +67,7 @@ pub struct Measure {
     pub rounds: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
-    /// Where sessions work on a node.
+    /// Scratch folder of sessions on a node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scratch: Option<String>,
     /// Port at which one node of a pair serves; its data use the next.
@@ -119,21 +119,20 @@ impl FleetPlan {
         }
     }
 
-    /// Every name of a node in it.
+    /// Lists every name of a node in it.
     fn names(&self) -> impl Iterator<Item = &String> {
         let named = self.nodes.iter().map(|node| &node.name);
         let named = named.chain(self.cells.iter().map(|cell| &cell.node));
         named.chain(self.pairs.iter().flatten().flat_map(|(a, b)| [a, b]))
     }
 
-    /// The bytes of the file.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("tare's own types always serialise");
         bytes.push(b'\n');
         bytes
     }
 
-    /// The study whose cases touch a node alone, or those between two nodes.
+    /// Selects the cases of the study that touch a node alone, or those between two nodes.
     pub(crate) fn study(&self, between_nodes: bool) -> Result<Study, LabError> {
         let study = match &self.study {
             FleetStudy::Shipped(name) => Study::named(name),
@@ -142,18 +141,17 @@ impl FleetPlan {
         Ok(part(study, between_nodes))
     }
 
-    /// How jobs of this fleet are called.
+    /// Returns the job name prefix.
     pub fn job(&self) -> String {
         format!("tare-{}", &self.fleet[..8])
     }
 }
 
-/// SHA-256 of a file's bytes, in hex.
 pub(crate) fn hash(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The cases of a study whose other end is another node, or all the others.
+/// Selects the cases of a study whose other end is another node, or all the others.
 pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
     let of_part = |mut case: StudyCase| {
         let had_peers = !case.peers.is_empty();
@@ -176,7 +174,7 @@ pub fn cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
     (1..=sessions).flat_map(ordered).collect()
 }
 
-/// What the nodes of a session number are shuffled by.
+/// Seeds the shuffle of nodes for a session number.
 pub(crate) fn of_session(seed: u64, session: u32) -> Generator {
     Generator::for_part(seed, &format!("nodes of session {session}"))
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use crate::error::LabError;
 
-/// What names stand for.
+/// Values of names in a template.
 pub(crate) type Values = BTreeMap<String, String>;
 
-/// A text with each `{name}` replaced. What is in braces and not a name (a shell's `${x}`, YAML's `{}`) stays.
+/// Replaces each `{name}` in a text. Braces around anything else (a shell's `${x}`, YAML's `{}`) stay.
 pub(crate) fn fill(template: &str, values: &Values) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
@@ -28,7 +28,8 @@ pub(crate) fn fill(template: &str, values: &Values) -> String {
     filled + rest
 }
 
-/// The words of a command. One that names something empty is left out: `--partition={partition}` where none is given.
+/// Fills the words of a command. A word that names something empty is left out: `--partition={partition}`
+/// where none is given.
 pub(crate) fn words(templates: &[String], values: &Values) -> Vec<String> {
     let names_nothing = |template: &&String| {
         values.iter().any(|(name, value)| value.is_empty() && template.contains(&format!("{{{name}}}")))
@@ -36,13 +37,13 @@ pub(crate) fn words(templates: &[String], values: &Values) -> Vec<String> {
     templates.iter().filter(|template| !names_nothing(template)).map(|word| fill(word, values)).collect()
 }
 
-/// A text whose lines that name something empty are left out.
+/// Fills a text, and leaves out lines that name something empty.
 pub(crate) fn lines(template: &str, values: &Values) -> String {
     let all: Vec<String> = template.lines().map(str::to_owned).collect();
     words(&all, values).iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Options as they are named after an engine: `slurm?partition=long`. Only those that it has are taken.
+/// Parses options as they follow an engine's name: `slurm?partition=long`. Only known ones are taken.
 pub(crate) fn options(
     name: &str,
     known: &BTreeMap<String, String>,

@@ -34,7 +34,7 @@ pub fn clean(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError
     clean_as(&Running::here(), state, programs)
 }
 
-/// The same as another machine would, with its own journals alone.
+/// Cleans like another machine would, with its own journals alone.
 fn clean_as(running: &Running, state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
     let outcomes = |found: &Found| match found {
         Found::Dead(session) => clean_session(session, programs),
@@ -75,7 +75,8 @@ fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
     outcomes
 }
 
-/// Those that do not end by themselves: an engine's own helper, which clears up after a container, does.
+/// Filters out processes that end by themselves, as an engine's own helper does that clears up after a
+/// container.
 fn living(mut mentions: Vec<Mention>) -> Vec<Mention> {
     let until = Instant::now() + PATIENCE;
     loop {
@@ -115,7 +116,7 @@ pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &
     outcomes
 }
 
-/// By what the processes of these things are known.
+/// Collects the signs by which the processes of these things are known.
 fn signs(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Signs {
     let roots = things.iter().filter_map(|thing| match thing {
         Owned::Process { pid, started_ticks } => Some((*pid, *started_ticks)),
@@ -183,7 +184,7 @@ fn open_folders(path: &Path) {
     }
 }
 
-/// How many things the bytes of a journal name, and how many of its lines cannot be read. Nothing is undone.
+/// Counts the things that a journal names, and its lines that cannot be read. Nothing is undone.
 pub fn named_in(journal: &[u8]) -> (usize, usize) {
     let (_, things, unread) = journal::read(journal);
     (things.len(), unread)
@@ -222,7 +223,7 @@ mod tests {
         }
     }
 
-    /// As on a file system whose locks do not reach from one machine to the other.
+    /// Simulates a file system whose locks do not reach from one machine to the other.
     fn without_locks(state: &Path) {
         for entry in fs::read_dir(state).unwrap().flatten() {
             let copy = fs::read(entry.path()).unwrap();

@@ -38,7 +38,7 @@ pub(super) fn remove(id_file: &Path, folder: &Path, programs: &Programs) -> Opti
     }
 }
 
-/// The id in a file: nothing else is handed to a runtime.
+/// Reads the id in a file: nothing else is passed to a runtime.
 fn id(file: &Path) -> Option<String> {
     let mut id = String::new();
     File::open(file).ok()?.take(ID as u64 + 1).read_to_string(&mut id).ok()?;
@@ -47,7 +47,8 @@ fn id(file: &Path) -> Option<String> {
     (id.len() == ID && id.bytes().all(plain)).then(|| id.to_owned())
 }
 
-/// Where runtimes keep what they know of their containers unless told otherwise, by folders of their names.
+/// Returns the folder in which runtimes keep the states of their containers by default, by folders of their
+/// names.
 fn states() -> PathBuf {
     match rustix::process::getuid() {
         user if user.is_root() => PathBuf::from("/run"),

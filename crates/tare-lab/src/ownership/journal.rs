@@ -25,19 +25,19 @@ use crate::platform;
 
 /// Ending of a journal's file name; before it stands the session's id.
 const ENDING: &str = "journal";
-/// Most that is read of a journal: an entry is some 200 bytes, and a session makes a few thousand.
+/// Limit on the bytes read of a journal: an entry is some 200 bytes, and a session makes a few thousand.
 const LONGEST_JOURNAL: u64 = 64 * 1024 * 1024;
 /// Tries at making a journal that another session's cleaning may take for an abandoned one.
 const TRIES: u32 = 16;
 
-/// Most that is read of a journal to know whose it is: a path and two numbers.
+/// Limit on the bytes read to find the owner of a journal: a path and two numbers.
 const LONGEST_FIRST_LINE: u64 = 16 * 1024;
 /// Time in which the lock of a dead session comes free: its last children die of the same signal.
 const LOCK_PASSES: Duration = Duration::from_secs(2);
 /// Pause between two tries at it.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
-/// One line of a journal.
+/// Line of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry {
@@ -85,9 +85,10 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Other sessions that ran at any time since this one began.
+    /// Counts the other sessions that ran at any time since this one began.
     ///
-    /// Of two sessions, the one that looks for others after the other's journal was locked sees it, and writes into it.
+    /// Of two sessions, the one that searches after the other's journal was locked sees it, and writes into
+    /// it.
     pub fn others(&self) -> u64 {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|file| file.take(LONGEST_JOURNAL).read_to_end(&mut bytes));
@@ -147,7 +148,7 @@ pub struct Abandoned {
     pub id: String,
     /// None when the session died before it wrote where it would work: then it made nothing.
     pub scratch: Option<PathBuf>,
-    /// What was made and not released, the oldest first.
+    /// Things that were made and not released, the oldest first.
     pub things: Vec<Owned>,
     /// Whole lines that this version cannot read: perhaps a later version's.
     pub unread: usize,
@@ -164,7 +165,7 @@ pub enum Found {
     },
 }
 
-/// Whether a file is a journal of this machine, or one whose name does not have its machine.
+/// Checks that a file is a journal of this machine, or one whose name does not tell its machine.
 fn is_of(path: &Path, machine: &str) -> bool {
     let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return false };
     match name.split('.').collect::<Vec<_>>().as_slice() {
@@ -174,7 +175,7 @@ fn is_of(path: &Path, machine: &str) -> bool {
     }
 }
 
-/// The journals of dead sessions of this machine in a state folder. Those of living ones are left alone.
+/// Finds the journals of this machine's dead sessions in a state folder. Those of living ones are left alone.
 pub fn abandoned(state: &Path, running: &Running) -> Result<Vec<Found>, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(Vec::new()) };
     let failed = |e| storage(state, "cannot read the state folder", e);
@@ -236,18 +237,18 @@ struct FirstLine {
 }
 
 impl FirstLine {
-    /// Whether it is of another machine: a home may be shared, while locks are not.
+    /// Tells whether it belongs to another machine: a home may be shared, while locks are not.
     fn is_elsewhere(&self, here: &Running) -> bool {
         self.running.as_ref().is_some_and(|running| running.machine != here.machine)
     }
 
-    /// Whether numbers of processes still mean the same ones.
+    /// Tells whether numbers of processes still mean the same ones.
     fn is_of_this_boot(&self, here: &Running) -> bool {
         self.running.as_ref() == Some(here)
     }
 }
 
-/// The first line of a journal; none while it is not written yet.
+/// Reads the first line of a journal; None while it is not written yet.
 fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -261,7 +262,7 @@ fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
     })
 }
 
-/// Whether the process that began a journal has ended. One whose first line is not written yet lives.
+/// Checks that the process that began a journal has ended. One whose first line is not written yet lives.
 fn owner_is_dead(file: &mut File, here: &Running) -> io::Result<bool> {
     Ok(first_line(file)?.is_some_and(|line| {
         // What says nothing of its boot is of an earlier version: its number is looked at, and never signalled.
@@ -270,7 +271,8 @@ fn owner_is_dead(file: &mut File, here: &Running) -> io::Result<bool> {
     }))
 }
 
-/// The scratch folder that a journal names, what is in it and not released, and how many lines cannot be read.
+/// Parses a journal: its scratch folder, the things that were not released, and the number of lines that
+/// cannot be read.
 pub(crate) fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
     let (mut scratch, mut things, mut unread) = (None, BTreeMap::new(), 0);
     // A last line without its end was torn by the death of the session: its thing was never made.
@@ -329,7 +331,7 @@ mod tests {
             .collect()
     }
 
-    /// A journal with a folder and a process, of a session that ran there.
+    /// Writes a journal with a folder and a process, of a session that ran there.
     fn journal_of(state: &Path, running: Option<Running>) {
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap();

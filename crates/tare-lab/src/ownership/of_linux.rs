@@ -97,14 +97,15 @@ impl Undoing<'_> {
     }
 }
 
-/// Whether a runtime's state of a container is not whole: a JSON file, or one of [`STATES`] in a folder.
+/// Recognises an incomplete state of a container: a JSON file, or one of [`STATES`] in a folder, is not
+/// whole.
 fn is_torn(state: &Path) -> bool {
     let torn =
         |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
     if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
 }
 
-/// Whether one of the lines is this name, by itself or in a registry (`localhost/NAME`).
+/// Finds a line with this name, by itself or in a registry (`localhost/NAME`).
 fn is_listed(list: &str, name: &str) -> bool {
     list.lines()
         .filter_map(|line| line.trim().strip_suffix(name))

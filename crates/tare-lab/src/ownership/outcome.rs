@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One thing that was removed, or could not be.
+/// Thing that was removed, or could not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub what: String,

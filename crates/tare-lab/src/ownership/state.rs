@@ -18,7 +18,7 @@ pub(crate) struct StateFolder {
 }
 
 impl StateFolder {
-    /// The folder; none where there is none. One in which others can write is refused.
+    /// Opens the folder; None where there is none. One in which others can write is refused.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
         let files = match StateFiles::of(path) {
@@ -33,7 +33,7 @@ impl StateFolder {
         }
     }
 
-    /// The same, made where there is none: its owner's alone.
+    /// Opens the folder, and makes it where there is none: accessible only to its owner.
     pub(crate) fn make(path: &Path) -> Result<Self, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
         platform::private(&mut DirBuilder::new()).recursive(true).create(path).map_err(failed)?;

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use crate::owned::{EngineName, EngineThing, Runtime};
 
-    /// Programs of which one, with this name, runs this script.
+    /// Provides programs, one of which has this name and runs this script.
     fn script(folder: &Path, name: &str, text: &str) -> Programs {
         let path = folder.join(name);
         fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();

@@ -39,18 +39,18 @@ const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
 const PLACE: &str = "cannot write in the place";
 const PLACE_HINT: &str = "name a folder that you may write, on a disk with room";
 
-/// What a session is given to work with.
+/// Resources that a session is given.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// Where journals are kept; the same for all sessions of a user.
+    /// Folder of the journals; the same for all sessions of a user.
     pub state: PathBuf,
     /// Folder on a disk in which the scratch folder is made.
     pub scratch: PathBuf,
     /// The running binary, which is copied in.
     pub binary: PathBuf,
-    /// What is shared in, and what is made for it.
+    /// Places that are shared in, and those that are made.
     pub wanted: Wanted,
-    /// Where foreign programs are looked for.
+    /// Search path for foreign programs.
     pub programs: Programs,
 }
 
@@ -65,12 +65,12 @@ struct Shared {
     id: String,
     folder: PathBuf,
     agent: PathBuf,
-    /// Of the agent; set once it is copied.
+    /// Hash of the agent; set once it is copied.
     sha256: OnceCell<String>,
     identity: Build,
     shares: BTreeMap<String, PathBuf>,
     inside: Inside,
-    /// Whether a case lies where commands find their files.
+    /// True when a case uses the place where commands find their files.
     wants_work: bool,
     /// Places that could not be made.
     missing: BTreeMap<String, Failure>,
@@ -155,27 +155,23 @@ impl SessionWorkspace {
         &self.shared.id
     }
 
-    /// The scratch folder.
     pub fn folder(&self) -> &Path {
         &self.shared.folder
     }
 
-    /// The binary that is copied in.
     pub fn agent(&self) -> &Path {
         &self.shared.agent
     }
 
-    /// SHA-256 of the binary, in hex.
     pub fn agent_sha256(&self) -> &str {
         self.shared.agent_sha256()
     }
 
-    /// Which program the agent is.
     pub(crate) fn agent_identity(&self) -> &Build {
         &self.shared.identity
     }
 
-    /// Other sessions of this user on this machine since this one began.
+    /// Counts the other sessions of this user on this machine since this one began.
     pub(crate) fn others(&self) -> u64 {
         self.shared.journal.borrow().as_ref().map_or(0, Journal::others)
     }
@@ -184,17 +180,15 @@ impl SessionWorkspace {
         &self.shared.programs
     }
 
-    /// Whether a case lies where commands find their files.
     pub(crate) fn wants_work(&self) -> bool {
         self.shared.wants_work
     }
 
-    /// Places that could not be made, with the reasons.
     pub fn missing(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
     }
 
-    /// The workspace of one start of an environment with this root.
+    /// Creates the workspace for one start of an environment with this root.
     pub fn start(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
@@ -301,7 +295,7 @@ pub struct StartWorkspace {
     left: bool,
 }
 
-/// Where the place `own` of a start may be, in its folder: by itself, in a root folder, or beside a view.
+/// Candidates for the place `own` in a start's folder: by itself, in a root folder, or next to a view.
 const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
 
 impl StartWorkspace {

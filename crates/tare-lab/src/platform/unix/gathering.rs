@@ -15,7 +15,7 @@ use super::streams::until_ready;
 /// Pause between two looks at a process that has closed its output but not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// How a program ended, if it did in time, and what it printed.
+/// Exit of a program, if it ended in time, and its output.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) status: Option<ExitStatus>,

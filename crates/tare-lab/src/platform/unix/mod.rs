@@ -20,23 +20,22 @@ pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;
 
-/// What an agent for distributions of WSL is, where it is another program than this one.
+/// Agent for distributions of WSL, where it is another program than this one.
 pub(crate) const LINUX_AGENT: Option<&str> = None;
 
-/// What stands between the parts of a path, and in no name.
+/// Separators of paths, which are in no name.
 pub(crate) const IN_PATHS: &[char] = &['/'];
 
-/// Whether an error says that this machine has too little of what every program needs: descriptors, memory, processes.
+/// Recognises errors by which this machine lacks what every program needs: descriptors, memory, processes.
 pub(crate) fn is_exhausted(code: i32) -> bool {
     [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN].contains(&code)
 }
 
-/// Whether a file's owner may run it.
 pub(crate) fn is_executable(about: &Metadata) -> bool {
     about.permissions().mode() & 0o100 != 0
 }
 
-/// Whether a file is a program that somebody may run.
+/// Recognises a program that somebody may run.
 pub(crate) fn is_program(about: &Metadata) -> bool {
     about.is_file() && about.permissions().mode() & 0o111 != 0
 }
@@ -56,37 +55,35 @@ pub(crate) fn open_to_owner(folder: &Path) {
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
 }
 
-/// The whole path of what is there, without links.
+/// Resolves the whole path of an existing file, without links.
 pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
-/// Whether an open file has no name any more.
 pub(crate) fn is_removed(file: &File, _: &Path) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
 }
 
-/// Random bytes.
 pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     Ok(getrandom(bytes, GetRandomFlags::empty()).map(drop)?)
 }
 
-/// This machine's name in its network.
+/// Returns this machine's name in its network.
 pub(crate) fn node_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// What no other machine has, unless it was cloned.
+/// Reads an id that no other machine has, unless it was cloned.
 pub(crate) fn machine_id() -> String {
     read("/etc/machine-id")
 }
 
-/// What no other boot has. A kernel gives its random name to every container.
+/// Reads an id that no other boot has. A kernel gives its random name to every container.
 pub(crate) fn boot_id() -> String {
     read("/proc/sys/kernel/random/boot_id")
 }
 
-/// In what numbers of processes mean something: the namespace in which they are given.
+/// Identifies the namespace in which numbers of processes are given.
 pub(crate) fn numbering() -> PathBuf {
     fs::read_link("/proc/self/ns/pid").unwrap_or_default()
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tare_data::facts::Facts;
 pub use tare_probes::facts::mounts::{Mount, all};
 
-/// Mount points at or below a folder, the innermost first.
+/// Lists mount points at or below a folder, the innermost first.
 pub fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut points: Vec<PathBuf> =
         all()?.into_iter().map(|mount| mount.point).filter(|point| point.starts_with(folder)).collect();
@@ -17,7 +17,7 @@ pub fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(points)
 }
 
-/// The mount that a path is on; the path must be absolute and without symbolic links.
+/// Finds the mount that a path is on; the path must be absolute and without symbolic links.
 pub fn holding(path: &Path) -> Option<Mount> {
     let mut mounts = all().ok()?;
     mounts.retain(|mount| path.starts_with(&mount.point));
@@ -28,7 +28,7 @@ pub fn holding(path: &Path) -> Option<Mount> {
 /// Beginning of the keys of facts about a place; its name and the fact's follow, with a dot between.
 pub(crate) const PLACE: &str = "place.";
 
-/// Facts of the file system under a place, as the host sees it.
+/// Records facts of the file system under a place, as the host sees it.
 pub fn note(facts: &mut Facts, place: &str, path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Some(mount) = holding(&path) else { return };
@@ -42,7 +42,7 @@ pub fn note(facts: &mut Facts, place: &str, path: &Path) {
     note("options", mount.options);
 }
 
-/// The file behind a loop device, and whether the device goes past the page cache to it.
+/// Finds the file behind a loop device, and whether the device bypasses the page cache.
 fn image(device: &str) -> Option<(PathBuf, bool)> {
     let folder = Path::new("/sys/block").join(device.strip_prefix("/dev/")?).join("loop");
     let file = fs::read(folder.join("backing_file")).ok()?;
@@ -50,7 +50,7 @@ fn image(device: &str) -> Option<(PathBuf, bool)> {
     Some((PathBuf::from(OsString::from_vec(file.trim_ascii_end().to_vec())), direct.trim() == "1"))
 }
 
-/// Whether a path stays below a folder by its words alone: no `..`.
+/// Checks by its words alone that a path stays below a folder: no `..`.
 pub fn inside(path: &Path, folder: &Path) -> bool {
     path.starts_with(folder) && !path.as_os_str().as_bytes().split(|&b| b == b'/').any(|part| part == b"..")
 }

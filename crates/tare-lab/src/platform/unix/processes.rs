@@ -73,7 +73,7 @@ struct Stat {
     parent: u32,
     /// `Z` and `X` are dead already: only their parent can remove them.
     dead: bool,
-    /// Whether it belongs to a terminal, and thus perhaps to a person.
+    /// True when it belongs to a terminal, and thus perhaps to a person.
     terminal: bool,
     started_ticks: u64,
 }
@@ -95,7 +95,8 @@ impl Stat {
     }
 }
 
-/// When a process was started, in ticks since boot; distinguishes it from a later one with the same number.
+/// Reads when a process was started, in ticks since boot; distinguishes it from a later one with the same
+/// number.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     Stat::of(pid).map(|stat| stat.started_ticks)
 }
@@ -116,7 +117,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Living processes that carry a sign, and their descendants; never this one nor its ancestors.
+    /// Finds living processes that carry a sign, and their descendants; never this one nor its ancestors.
     pub fn find(&self) -> BTreeMap<u32, u64> {
         let mut all = all();
         // Taken out before descendants are looked for: the other children of this process are not meant.
@@ -153,8 +154,8 @@ impl Signs {
         lives("exe") || lives("root") || is_server(pid) && self.mentioned(pid, stat)
     }
 
-    /// Whether a process stands in the folder, or was started with its path or name. What tare starts has no terminal,
-    /// as a person's shell and pager have.
+    /// Recognises a process in the folder, or one started with its path or name. Processes that tare starts
+    /// have no terminal, as a person's shell and pager have.
     fn mentioned(&self, pid: u32, stat: &Stat) -> bool {
         let stands =
             || fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|path| path.starts_with(&self.folder));
@@ -162,7 +163,7 @@ impl Signs {
         !stat.terminal && (stands() || line())
     }
 
-    /// Living processes that mention the session and carry no sign of it.
+    /// Finds living processes that mention the session and carry no sign of it.
     pub fn mentions(&self) -> Vec<Mention> {
         let (mut all, found) = (all(), self.find());
         lineage(&all).iter().for_each(|pid| {
@@ -178,7 +179,7 @@ impl Signs {
         mentioned.map(mention).collect()
     }
 
-    /// Whether the words of a command name the session.
+    /// Checks a command line for the session's name.
     fn called(&self, line: &[u8]) -> bool {
         let folder = self.folder.as_os_str().as_bytes();
         contains(line, folder, b"-_.") || contains(line, self.name.as_bytes(), b"")
@@ -248,12 +249,12 @@ pub fn die_with_parent(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// What has a process end with this one: here the kernel, as [`die_with_parent`] asked it to.
+/// Guarantee that a process ends with this one: here by the kernel, as [`die_with_parent`] asked it to.
 #[derive(Debug)]
 pub(crate) struct Kept;
 
 impl Kept {
-    /// What is left is found by its signs.
+    /// Does nothing: remaining processes are found by their signs.
     pub(crate) fn end(&self) {}
 }
 
@@ -270,7 +271,7 @@ fn all() -> BTreeMap<u32, Stat> {
         .collect()
 }
 
-/// This process and its ancestors.
+/// Collects this process and its ancestors.
 fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
     let mut pid = std::process::id();
@@ -284,7 +285,7 @@ fn lineage(all: &BTreeMap<u32, Stat>) -> BTreeSet<u32> {
     line
 }
 
-/// Whether a word stands in this text as a whole: what follows is not a letter, a digit or one of `more`.
+/// Finds a whole word in this text: no letter, digit or one of `more` follows it.
 fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
     let ends = |next: &u8| !next.is_ascii_alphanumeric() && !more.contains(next);
     !word.is_empty()
@@ -294,7 +295,7 @@ fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
             .any(|(at, window)| window == word && text.get(at + word.len()).is_none_or(ends))
 }
 
-/// The file name of a process's program; empty where it cannot be read.
+/// Reads the file name of a process's program; empty where it cannot be read.
 fn program(pid: u32) -> String {
     let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -306,7 +307,7 @@ fn is_server(pid: u32) -> bool {
     SERVERS.contains(&program(pid).as_str())
 }
 
-/// Whether a process is better let finish.
+/// Recognises processes that should be left to finish.
 fn finishes(pid: u32) -> bool {
     let variable = [FINISHES.as_bytes(), b"="].concat();
     fs::read(format!("/proc/{pid}/environ"))

@@ -51,7 +51,7 @@ impl StateFiles {
     }
 }
 
-/// Why a file or folder is not believed; none where only its owner, this user, can have written it.
+/// Explains why a file or folder is not trusted; None where only its owner, this user, can have written it.
 pub(crate) fn doubt(about: &Metadata) -> Option<&'static str> {
     if about.uid() != rustix::process::geteuid().as_raw() {
         return Some("it belongs to another user");

@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// One end of a pipe.
 pub type Stream = OwnedFd;
 
-/// What an agent reads, what it writes, and its errors until they end.
+/// Streams of an agent: its input, its output, and its errors until they end.
 #[derive(Debug)]
 pub(crate) struct Streams {
     input: Stream,
@@ -18,7 +17,7 @@ pub(crate) struct Streams {
     errors: Option<Stream>,
 }
 
-/// What can be done now without waiting.
+/// Streams that can be used now without waiting.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) room: bool,
@@ -54,12 +53,12 @@ impl Streams {
         Ok(rustix::io::write(&self.input, bytes)?)
     }
 
-    /// What the agent has written; nothing at its end.
+    /// Reads the agent's output; nothing at its end.
     pub(crate) fn read_output(&mut self, into: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(&self.output, into)?)
     }
 
-    /// The same of its errors, which are not waited for any more after their end.
+    /// Reads the agent's errors, which are not waited for any more after their end.
     pub(crate) fn read_errors(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let Some(errors) = &self.errors else { return Ok(0) };
         match rustix::io::read(errors, into) {
@@ -87,7 +86,7 @@ pub(crate) fn until_ready(descriptors: &mut [PollFd<'_>], wait: Duration) -> io:
     }
 }
 
-/// The same, for those who look at a flag when a signal arrives: it ends the wait.
+/// Waits until a stream is ready or a signal arrives, for callers that check a flag then.
 fn until_ready_or_signal(descriptors: &mut [PollFd<'_>], wait: Duration) -> io::Result<bool> {
     let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
     match poll(descriptors, Some(&wait)) {

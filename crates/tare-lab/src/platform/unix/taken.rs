@@ -10,7 +10,7 @@ const MOST_FILES: usize = 200_000;
 /// Bytes of a block, as stat(2) counts them.
 const BLOCK: u64 = 512;
 
-/// Proportional set size of processes; none when it can be read of none of them.
+/// Sums the proportional set size of processes; None when it can be read of none of them.
 pub fn memory_bytes(processes: &BTreeMap<u32, u64>) -> Option<u64> {
     let each = processes.keys().filter_map(|pid| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -21,7 +21,7 @@ pub fn memory_bytes(processes: &BTreeMap<u32, u64>) -> Option<u64> {
     (count > 0).then_some(kib.saturating_mul(1024))
 }
 
-/// What a folder takes on its disk: blocks, each file once, nothing that is mounted into it.
+/// Measures a folder on its disk: blocks, each file once, nothing that is mounted into it.
 pub fn disk_bytes(folder: &Path) -> Option<u64> {
     let device = fs::symlink_metadata(folder).ok()?.dev();
     let mut open = vec![folder.to_owned()];

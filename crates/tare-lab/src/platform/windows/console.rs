@@ -12,7 +12,7 @@ use std::time::Duration;
 use windows_sys::Win32::Foundation::TRUE;
 use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, CTRL_C_EVENT, SetConsoleCtrlHandler};
 
-/// What a person's request sets, and the exit code of a second one.
+/// Flag that a person's request sets, and the exit code of a second one.
 static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 static EXIT_CODE: AtomicI32 = AtomicI32::new(1);
 /// Time that the system leaves a program whose console is closed; when the handler returns, it is over at once.

@@ -10,7 +10,7 @@ use tare_probes::Job;
 /// Pause between two looks at a process that has not ended.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// How a program ended, if it did in time, and what it printed.
+/// Exit of a program, if it ended in time, and its output.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) status: Option<ExitStatus>,
@@ -18,7 +18,7 @@ pub(crate) struct Gathered {
     pub(crate) errors: Vec<u8>,
 }
 
-/// A program is set apart when it runs: see [`gather`].
+/// Does nothing: a program gets its job when it runs, in [`gather`].
 pub(crate) fn apart(_: &mut Command) {}
 
 /// Reads until it ends, and of either stream at most this; what is more is dropped.

@@ -17,7 +17,7 @@ const LONGEST: usize = 256;
 /// Numbers of 8 bytes in the answer to when the machine was started, of which the first is.
 const TIMES: usize = 6;
 
-/// This machine's name in its network.
+/// Returns this machine's name in its network.
 pub(crate) fn node_name() -> String {
     let mut name = [0u16; LONGEST];
     let mut length = LONGEST as u32;
@@ -28,7 +28,7 @@ pub(crate) fn node_name() -> String {
     }
 }
 
-/// What no other machine has, unless it was cloned: set up with the system.
+/// Reads an id that no other machine has, unless it was cloned: it was set up with the system.
 pub(crate) fn machine_id() -> String {
     let mut text = [0u16; LONGEST];
     let mut bytes = mem::size_of_val(&text) as u32;
@@ -48,7 +48,8 @@ pub(crate) fn machine_id() -> String {
     if failed == 0 { String::from_utf16_lossy(&text[..end]) } else { String::new() }
 }
 
-/// When the machine was started, as the system counts it: another number after each boot, and after the clock was set.
+/// Identifies the boot by the time at which the machine was started, as the system counts it: another number
+/// after each boot, and after the clock was set.
 pub(crate) fn boot_id() -> String {
     let mut times = [0u64; TIMES];
     let size = mem::size_of_val(&times) as u32;
@@ -59,7 +60,7 @@ pub(crate) fn boot_id() -> String {
     if failed == 0 { times[0].to_string() } else { String::new() }
 }
 
-/// Memory that could be had without paging.
+/// Reads how much memory is available without paging.
 pub(crate) fn available_bytes() -> Option<u64> {
     // SAFETY: an all-zero struct is valid.
     let mut about: MEMORYSTATUSEX = unsafe { mem::zeroed() };

@@ -19,26 +19,26 @@ pub(crate) use self::state_files::{StateFiles, doubt};
 pub use self::streams::Stream;
 pub(crate) use self::streams::Streams;
 
-/// What an agent for distributions of WSL is: the tare for Linux on this processor.
+/// Agent for distributions of WSL: the tare for Linux on this processor.
 pub(crate) const LINUX_AGENT: Option<&str> = Some(std::env::consts::ARCH);
 
-/// What stands between the parts of a path, and in no name.
+/// Separators of paths, which are in no name.
 pub(crate) const IN_PATHS: &[char] = &['/', '\\'];
 
 /// ERROR_TOO_MANY_OPEN_FILES, ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_NO_SYSTEM_RESOURCES.
 const EXHAUSTED: [i32; 4] = [4, 8, 14, 1450];
 
-/// Whether an error says that this machine has too little of what every program needs.
+/// Recognises errors by which this machine lacks what every program needs.
 pub(crate) fn is_exhausted(code: i32) -> bool {
     EXHAUSTED.contains(&code)
 }
 
-/// Whether a file's owner may run it: files have no such mark here, and what they hold may begin with `#!`.
+/// Answers by the name: files have no executable mark here, and their content may begin with `#!`.
 pub(crate) fn is_executable(_: &Metadata) -> bool {
     true
 }
 
-/// Whether a file is a program that somebody may run: its name tells, and not what is known about it.
+/// Recognises a program by its name, since its metadata do not tell.
 pub(crate) fn is_program(about: &Metadata) -> bool {
     about.is_file()
 }
@@ -48,30 +48,29 @@ pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder
 }
 
-/// Files inherit theirs.
+/// Does nothing: files inherit their rights.
 pub(crate) fn runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Nothing closes a folder to its owner.
+/// Does nothing: nothing closes a folder to its owner.
 pub(crate) fn open_to_owner(_: &Path) {}
 
-/// The whole path of what is there. Not as the system itself has it (`\\?\C:\`), which not every program can work in.
+/// Resolves the whole path of an existing file. Not in the system's own form (`\\?\C:\`), in which not every
+/// program can work.
 pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
     fs::metadata(path).and_then(|_| absolute(path))
 }
 
-/// Whether an open file has no name any more.
 pub(crate) fn is_removed(_: &File, path: &Path) -> io::Result<bool> {
     Ok(!path.try_exists()?)
 }
 
-/// Random bytes.
 pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
 }
 
-/// Numbers of processes mean the same everywhere on a machine.
+/// Returns nothing: numbers of processes mean the same everywhere on a machine.
 pub(crate) fn numbering() -> PathBuf {
     PathBuf::new()
 }

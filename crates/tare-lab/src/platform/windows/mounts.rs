@@ -37,7 +37,7 @@ pub(crate) fn holding(_: &Path) -> Option<Mount> {
 /// Beginning of the keys of facts about a place; its name and the fact's follow, with a dot between.
 pub(crate) const PLACE: &str = "place.";
 
-/// Facts of the file system under a place.
+/// Records facts of the file system under a place.
 pub(crate) fn note(facts: &mut Facts, place: &str, path: &Path) {
     // `C:\`, or the share of another machine.
     let Some(root) = path.ancestors().last() else { return };
@@ -64,7 +64,7 @@ pub(crate) fn note(facts: &mut Facts, place: &str, path: &Path) {
     }
 }
 
-/// Whether a path stays below a folder by its words alone: no `..`.
+/// Checks by its words alone that a path stays below a folder: no `..`.
 pub(crate) fn inside(path: &Path, folder: &Path) -> bool {
     let folder_is_root = folder == Path::new("/");
     let is_below = if folder_is_root { path.is_absolute() } else { path.starts_with(folder) };

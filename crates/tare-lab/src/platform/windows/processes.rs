@@ -26,7 +26,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Those that live: none, but for those whose job lives, which is known without looking.
+    /// Finds none but the processes whose job lives, which is known without searching.
     pub(crate) fn find(&self) -> BTreeMap<u32, u64> {
         BTreeMap::new()
     }
@@ -35,7 +35,7 @@ impl Signs {
         Vec::new()
     }
 
-    /// Nothing is left to be killed: numbers of those killed, and of those left.
+    /// Does nothing, since nothing is left: returns numbers of those killed, and of those left.
     pub(crate) fn kill(&self) -> (Vec<u32>, Vec<u32>) {
         (Vec::new(), Vec::new())
     }
@@ -73,7 +73,8 @@ impl Kept {
     }
 }
 
-/// Starts a command that ends with this process. Until it is in its job, what it waits for are streams, which end then too.
+/// Starts a command that ends with this process. Until it is in its job, it only waits for streams, which end
+/// then too.
 pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Kept)> {
     let mut child = command.spawn()?;
     match Job::of(&child) {
@@ -85,7 +86,8 @@ pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Kept)> {
     }
 }
 
-/// When a process was started, in units of 100 ns; distinguishes it from a later one with the same number.
+/// Reads when a process was started, in units of 100 ns; distinguishes it from a later one with the same
+/// number.
 pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     // SAFETY: touches no memory.
     let process = unsafe { OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION, 0, pid) };

@@ -19,7 +19,7 @@ impl StateFiles {
         fs::metadata(&self.0)
     }
 
-    /// The system writes down the entries of folders by itself.
+    /// Does nothing: the system itself writes down the entries of folders.
     pub(crate) fn sync(&self) -> io::Result<()> {
         Ok(())
     }
@@ -40,7 +40,7 @@ impl StateFiles {
     }
 }
 
-/// Why a file or folder is not believed. Whose it is shows in its folder, which is the user's.
+/// Explains why a file or folder is not trusted. Its owner shows in its folder, which is the user's.
 pub(crate) fn doubt(about: &Metadata) -> Option<&'static str> {
     (!about.is_file() && !about.is_dir()).then_some("it is not a file")
 }

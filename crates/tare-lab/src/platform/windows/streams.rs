@@ -8,37 +8,37 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-/// One end of a pipe to a process that the standard library started, which reads and writes it in its own way.
+/// Pipe to a process that the standard library started, which reads and writes it in its own way.
 pub type Stream = OwnedHandle;
 
-/// Most that is read at once.
+/// Limit on a single read.
 const PIECE: usize = 64 << 10;
 /// Pieces that were read and not taken: where there are more, the agent waits.
 const MOST_PIECES: usize = 16;
 /// Bytes that were handed to the writer and are not in the pipe yet; more are not taken.
 const ROOM: usize = 64 << 10;
 
-/// What a thread has to say.
+/// Message of a reading thread.
 enum Came {
-    /// What was read; nothing at the end.
+    /// Bytes that were read; none at the end.
     Output(Vec<u8>),
     Errors(Vec<u8>),
     /// Bytes that are in the pipe now.
     Written(usize),
 }
 
-/// What an agent reads, what it writes, and its errors.
+/// Streams of an agent: its input, its output, and its errors.
 #[derive(Debug)]
 pub(crate) struct Streams {
     requests: Sender<Vec<u8>>,
     came: Receiver<Came>,
     unwritten: usize,
-    /// What was read and not asked for yet.
+    /// Bytes that were read and not asked for yet.
     output: Option<Vec<u8>>,
     errors: Option<Vec<u8>>,
 }
 
-/// What can be done now without waiting.
+/// Streams that can be used now without waiting.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) room: bool,
@@ -89,18 +89,18 @@ impl Streams {
         Ok(bytes.len())
     }
 
-    /// What the agent has written; nothing at its end.
+    /// Reads the agent's output; nothing at its end.
     pub(crate) fn read_output(&mut self, into: &mut [u8]) -> io::Result<usize> {
         Ok(take(&mut self.output, into))
     }
 
-    /// The same of its errors.
+    /// Reads the agent's errors.
     pub(crate) fn read_errors(&mut self, into: &mut [u8]) -> io::Result<usize> {
         Ok(take(&mut self.errors, into))
     }
 }
 
-/// As much as there is room for; the rest stays.
+/// Takes as much as there is room for; the rest stays.
 fn take(piece: &mut Option<Vec<u8>>, into: &mut [u8]) -> usize {
     let Some(mut bytes) = piece.take() else { return 0 };
     let count = bytes.len().min(into.len());
