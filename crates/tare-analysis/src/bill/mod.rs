@@ -16,18 +16,18 @@ use self::prices::{Price, Prices};
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::verdicts::summary::{counted, series};
 
-/// What a command asked for where it was counted, and its bill in each environment.
+/// Demand of a command where it was counted, and its bill in each environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explained {
     /// `PlannedCase::id` and label of the command.
     pub case: String,
     pub label: String,
-    /// What it asks for; why not, where it could not be counted.
+    /// Demand, or the reason why it could not be counted.
     pub counted: Counted,
     /// Its time in the baseline, in nanoseconds: the median over rounds.
     pub baseline_ns: Option<f64>,
-    /// How much of its processor time its elapsed time is, at most 1: below that several of its processes run at once, and where
-    /// they are served at once as well, a line delays it by its share only.
+    /// Elapsed time over processor time, at most 1: below that several of its processes run at once, and
+    /// where they are served at once as well, a line delays it by its share only.
     pub overlap: f64,
     pub bills: Vec<Bill>,
 }
@@ -48,7 +48,7 @@ pub struct Bill {
     pub rest_ns: Option<f64>,
 }
 
-/// One kind of work on a bill.
+/// Line of a bill: one kind of work.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
     pub work: Work,
@@ -57,7 +57,7 @@ pub struct Line {
     /// Nanoseconds for a unit.
     pub baseline_ns: f64,
     pub here_ns: f64,
-    /// What it adds to the command's time; below zero where it is cheaper here.
+    /// Time that it adds to the command; below zero where it is cheaper here.
     pub more_ns: f64,
     /// The least and the most that it adds by the prices of single starts; none of fewer starts than two.
     pub range_ns: Option<[f64; 2]>,
@@ -66,15 +66,16 @@ pub struct Line {
 /// The command's time by its bill alone, as if it had not been run there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
-    /// How many times as long as in the baseline, for a typical program with these lines; none where it was not timed there.
+    /// Forecast: how many times as long as in the baseline a typical program with these lines takes; None
+    /// where it was not timed there.
     pub ratio: Option<f64>,
     /// The least by the prices of any start, and the most, each as programs differ from loops.
     pub range: Option<[f64; 2]>,
     pub starts: usize,
 }
 
-/// How many times what its lines add a program's own difference is: the least and the most for nine of ten programs of known
-/// kinds (docs/method/forecast.md). A program is not a loop.
+/// Bounds of a program's own difference over that of its lines, for nine of ten programs of known kinds
+/// (docs/method/forecast.md). A program is not a loop.
 const LEAST_BESIDE: f64 = 0.6;
 const MOST_BESIDE: f64 = 2.5;
 
@@ -90,8 +91,8 @@ fn typical_beside(target: &Target, is_pinned: bool) -> f64 {
     }
 }
 
-/// Whether one process serves all calls, so that what one of several processes of a command waits for delays the others: a tracer,
-/// and a kernel with one processor.
+/// Tells whether one process serves all calls, so that a wait of one of a command's processes delays the
+/// others: a tracer, and a kernel with one processor.
 fn serves_one_at_a_time(target: &Target) -> bool {
     matches!(target.provider(), "proot" | "traced" | "uml")
 }
@@ -112,7 +113,8 @@ pub struct Charge {
     pub most: f64,
 }
 
-/// What each environment of a session charges, the baseline first; kinds of work that it did not measure are left out.
+/// Computes the charges of each environment of a session, the baseline first; kinds of work that it did not
+/// measure are left out.
 pub fn charges(session: &Session) -> Vec<Charged> {
     let Some(baseline) = session.baseline() else { return Vec::new() };
     let of_baseline = Prices::of(session, &baseline.name);
@@ -136,8 +138,8 @@ pub fn charges(session: &Session) -> Vec<Charged> {
         .collect()
 }
 
-/// The bills of every command of a session whose demand was counted, by its own prices or those of another session, in
-/// whose environments the commands need not have run.
+/// Computes the bills of every command of a session whose demand was counted, by its own prices or those of
+/// another session, in whose environments the commands need not have run.
 pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
     let baseline_of = |session: &Session| {
         let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
@@ -190,7 +192,7 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
         .collect()
 }
 
-/// The median of a metric over the rounds of a case in an environment.
+/// Computes the median of a metric over the rounds of a case in an environment.
 fn typical(session: &Session, case: &str, target: &str, metric: &str) -> Option<f64> {
     let planned = session.plan.cases.iter().find(|planned| planned.id == case)?;
     let at = planned.metrics.iter().position(|described| described.name == metric)?;
@@ -213,7 +215,7 @@ fn unit(work: Work, baseline: &Price, here: f64) -> [f64; 2] {
     }
 }
 
-/// A line of a bill; `delaying` is the part of the amount that delays the command.
+/// Computes a line of a bill; `delaying` is the part of the amount that delays the command.
 fn line(work: Work, delaying: f64, (baseline, here): (&Price, &Price), amount: f64) -> Line {
     let more = |price: f64| {
         let [before, now] = unit(work, baseline, price);

@@ -23,12 +23,11 @@ const fn term(probe: &'static str, metric: &'static str, share: f64) -> Term {
     Term { probe, parameters: [None; 2], metric, share }
 }
 
-/// A share of a single operation.
 const fn single(operation: &'static str, share: f64) -> Term {
     Term { parameters: [Some(("operation", operation)), None], ..term("sys.operation", "time", share) }
 }
 
-/// One of a program's first calls after some computing, of which the probe makes five hundred.
+/// Prices one of a program's first calls after some computing, of which the probe makes five hundred.
 const fn early(gap_us: &'static str) -> Term {
     Term {
         parameters: [Some(("what", "call")), Some(("gap_us", gap_us))],
@@ -36,11 +35,11 @@ const fn early(gap_us: &'static str) -> Term {
     }
 }
 
-/// One of a program's first touches of new memory.
+/// Price of one of a program's first touches of new memory.
 const EARLY_PAGE: Term =
     Term { parameters: [Some(("what", "page")), None], ..term("sys.early", "time", 1.0 / 500.0) };
 
-/// What a unit of work is charged, as a sum of terms.
+/// Defines the price of a unit of work, as a sum of terms.
 fn terms(work: Work) -> Vec<Term> {
     match work {
         // A nanosecond of computing costs as much longer as the same computing takes; see `Prices::of`.
@@ -154,7 +153,7 @@ impl Prices {
     }
 }
 
-/// What a page of new memory costs a process that does nothing else, as those do that are timed.
+/// Price of a page of new memory in a process that does nothing else, as the timed ones.
 const FAULT: Term = single("new-page", 1.0);
 
 /// Page faults of one operation of a case: the median over trials there, or in the baseline where the kernel there reports none.
@@ -186,7 +185,7 @@ fn is_of(case: &PlannedCase, term: &Term) -> bool {
             .all(|(key, value)| case.case.parameters.0.get(*key).is_some_and(|given| given == value))
 }
 
-/// The sum of shares, typically and in each start that has them all.
+/// Sums shares, typically and in each start that has them all.
 fn sum(terms: &[(f64, &(f64, ByStart))]) -> Price {
     let typical = terms.iter().map(|(share, (typical, _))| share * typical).sum();
     let starts: BTreeSet<u32> =

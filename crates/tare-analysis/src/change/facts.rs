@@ -25,7 +25,7 @@ pub struct ChangedFact {
     pub of: Vec<String>,
 }
 
-/// Facts of two records that differ, by key; what several environments share is said once.
+/// Finds facts of two records that differ, by key; a fact that several environments share is listed once.
 pub(crate) fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
     let mut found: BTreeMap<(String, Option<String>, Option<String>), Vec<String>> = BTreeMap::new();
     let mut note = |of: &str, old: &Facts, new: &Facts| {
@@ -51,7 +51,7 @@ fn program(session: &Session) -> Facts {
     facts
 }
 
-/// Every fact of an environment, by where it was taken.
+/// Merges every fact of an environment, by where it was taken.
 fn all(facts: &TargetFacts) -> Facts {
     let mut all = facts.inside.clone();
     for (key, value) in &facts.outside.0 {
@@ -77,7 +77,7 @@ fn differing(old: &Facts, new: &Facts) -> Vec<(String, Option<String>, Option<St
     keys.into_iter().filter(differs).map(|key| (key.clone(), of(old, key), of(new, key))).collect()
 }
 
-/// A text without the names of sessions in it.
+/// Removes the names of sessions from a text.
 fn without_session(text: &str) -> String {
     let words = text.split_inclusive(|c: char| !c.is_ascii_hexdigit());
     words

@@ -27,7 +27,7 @@ pub struct Side<'a> {
     pub findings: &'a Findings,
 }
 
-/// What two records say of a change.
+/// Verdict of two records on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -100,7 +100,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// None where a cost has no interval.
+    /// Divides two costs; None where one has no interval.
     pub fn of(old: &Cost, new: &Cost) -> Option<Factor> {
         let is_interval = |cost: &Cost| {
             let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
@@ -119,7 +119,8 @@ impl Factor {
         })
     }
 
-    /// Two-sided p of "the slowdown has changed by no more than this", which is the logarithm of a ratio.
+    /// Computes the two-sided p of "the slowdown has changed by no more than this", which is the logarithm of
+    /// a ratio.
     fn p_beyond(&self, edge: f64) -> f64 {
         let change = libm::log(self.ratio);
         let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
@@ -128,7 +129,7 @@ impl Factor {
     }
 }
 
-/// What the interval of a change says. A control that is off makes both a change and sameness harder to claim.
+/// Judges the interval of a change. A control that is off makes both a change and sameness harder to claim.
 pub fn change(factor: Factor, margin: Margin) -> Change {
     let (low, high) = (libm::log(factor.low), libm::log(factor.high));
     if low > margin.beyond() {
@@ -223,7 +224,7 @@ fn changed_row(
     (changed, margin)
 }
 
-/// An environment's cell of a row; none where the record has no such row or environment.
+/// Finds an environment's cell of a row; None where the record has no such row or environment.
 pub(crate) fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
     let at = side.findings.subjects.iter().position(|name| name == target)?;
     row?.cells.get(at)
@@ -256,7 +257,7 @@ pub(crate) fn cost(cell: &Cell) -> Option<Cost> {
     Some(Cost { ratio, low, high, rounds, verdict })
 }
 
-/// Why a record has no ratio in a cell; none where it has one, or an observation.
+/// Explains why a record has no ratio in a cell; None where it has one, or an observation.
 fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
     let why = match cell {
         None => return Some(format!("not in the {record} record")),
@@ -269,7 +270,7 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
     Some(format!("in the {record} record: {why}"))
 }
 
-/// Why the ratios of a row do not mean the same in both records.
+/// Explains why the ratios of a row do not mean the same in both records.
 pub(crate) fn objection(
     old: Side,
     new: Side,
@@ -292,8 +293,8 @@ pub(crate) fn objection(
     (old_row.metric != new_row.metric).then(|| "the metric is read otherwise".into())
 }
 
-/// The widest margin of some records, raised for changes to what any of their sessions called a difference where there
-/// is none.
+/// Finds the widest margin of some records, raised for changes to the difference that any of their sessions
+/// found where there is none.
 pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
     let planned = |(side, row): &(Side<'_>, Option<&Row>)| {
         let case = side.session.plan.cases.iter().find(|case| Some(&case.id) == row.map(|row| &row.case));
@@ -310,7 +311,8 @@ pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
 }
 
 impl ChangedCell {
-    /// What a condition says of a cell of two records. `is_beyond`: the change is shown to be beyond its ratio.
+    /// Answers a condition for a cell of two records. `is_beyond`: the change is shown to be beyond its
+    /// ratio.
     fn answer(&self, condition: &Condition, is_beyond: bool) -> Answer {
         let ChangedCell::Compared { change, factor, .. } = self else {
             return if condition.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
@@ -334,7 +336,7 @@ impl ChangedCell {
         }
     }
 
-    /// The p of "the slowdown has grown by no more than the ratio", for a condition that has one.
+    /// Computes the p of "the slowdown has grown by no more than the ratio", for a condition that has one.
     fn p(&self, condition: &Condition) -> Option<f64> {
         let ratio = condition.beyond?;
         match self {

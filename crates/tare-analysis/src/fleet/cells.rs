@@ -72,7 +72,7 @@ pub struct CellRow {
 }
 
 impl CellRow {
-    /// ln of the cost: greater is slower; none where it is not known.
+    /// Computes ln of the cost: greater is slower; None where it is not known.
     pub(super) fn ln_cost(&self) -> Option<f64> {
         let value = self.median.filter(|median| *median > 0.0 && median.is_finite())?;
         let ln = libm::log(value);
@@ -83,7 +83,7 @@ impl CellRow {
     }
 }
 
-/// The rows of a session.
+/// Extracts the rows of a session.
 pub fn cells(session: &Session, findings: &Findings) -> SessionCells {
     let header = &session.header;
     let cases: HashMap<&str, &PlannedCase> =

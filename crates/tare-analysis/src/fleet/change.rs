@@ -24,7 +24,8 @@ pub struct FleetChange {
     pub nodes: usize,
     /// Nodes that have one of them alone, and are left out.
     pub left_out: usize,
-    /// Of every node, by name: the new value over the old one; of pairs that of a link between two like it.
+    /// Change of every node, by name: the new value over the old one; of pairs that of a link between two
+    /// like it.
     pub of_nodes: BTreeMap<String, f64>,
     /// None below [`FEWEST_NODES`], and where nodes met too few others.
     pub change: Option<Changed>,
@@ -45,7 +46,7 @@ type Key<'a> = (&'a str, &'a str, Option<&'a str>);
 /// The mean of each node, over its sessions.
 type OfNodes<'a> = BTreeMap<Key<'a>, (f64, BTreeMap<&'a str, (f64, usize)>)>;
 
-/// One fleet: its layers' ratios and its baseline's figures, of nodes and of pairs.
+/// Values of one fleet: its layers' ratios and its baseline's figures, of nodes and of pairs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Values<'a> {
     pub(crate) figures: &'a [NodeFigure],
@@ -70,7 +71,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// How the values of an older fleet changed in a newer one.
+/// Compares the values of an older fleet with those of a newer one.
 pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange> {
     let (old, new) = (before.of_nodes(), after.of_nodes());
     let mut nulls = Nulls::default();

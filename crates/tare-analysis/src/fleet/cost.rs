@@ -17,7 +17,7 @@ pub const FEWEST_NODES: usize = 6;
 /// in 95 %.
 const FEWEST_FOR_RANKS: usize = 39;
 
-/// What a layer costs in a case, over all nodes.
+/// Cost of a layer in a case, over all nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerCost {
     pub case: String,
@@ -40,8 +40,8 @@ pub struct NodeCost {
     /// The mean of its sessions' own intervals; none where one has none.
     pub low: Option<f64>,
     pub high: Option<f64>,
-    /// Whether the layer costs something else here: further off than ordinary nodes lie apart, and than the margin, given how
-    /// many nodes there are.
+    /// True when the layer costs something else here: further off than ordinary nodes lie apart, and than the
+    /// margin, given how many nodes there are.
     pub apart: bool,
 }
 
@@ -54,14 +54,14 @@ pub struct FleetCost {
     pub high: f64,
     /// Standard deviation between nodes of ln of the ratio, by medians.
     pub between: f64,
-    /// Where the ratio of a further node lies with a chance of 95 %.
+    /// Interval in which the ratio of a further node lies with a chance of 95 %.
     pub next_low: f64,
     pub next_high: f64,
     pub p: f64,
     pub verdict: Verdict,
 }
 
-/// What the layers cost, case by case and environment by environment.
+/// Computes the costs of layers, case by case and environment by environment.
 pub fn costs(ratios: &[NodeRatio]) -> Vec<LayerCost> {
     let mut nulls = Nulls::default();
     let groups = grouped(ratios, |row| (row.case.as_str(), row.metric.as_str(), row.target.as_str()));
@@ -110,7 +110,7 @@ fn end(ends: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
     mean.is_finite().then(|| libm::exp(mean))
 }
 
-/// The centre of values that each are a node, with its interval, and where a further one lies.
+/// Computes the centre of values that each are a node, with its interval, and the range of a further one.
 fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
     let values = sorted(values);
     let null = nulls.of(values.len());
@@ -128,8 +128,8 @@ fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
     }
 }
 
-/// Where one more value lies with a chance of 95 %: between two of the sorted values where there are enough, which holds
-/// for whatever is distributed in whatever way; else where Student's t puts it.
+/// Computes the range of one more value with a chance of 95 %: between two of the sorted values where there
+/// are enough, which holds for any distribution; else by Student's t.
 fn further(values: &[f64]) -> Interval {
     let n = values.len();
     if n >= FEWEST_FOR_RANKS {
@@ -143,7 +143,7 @@ fn further(values: &[f64]) -> Interval {
     Interval { low: mean - half, high: mean + half }
 }
 
-/// Which nodes lie apart from the others, on either side.
+/// Finds the nodes that lie apart from the others, on either side.
 fn apart(values: &[f64], margin: f64) -> Vec<bool> {
     let scale = Scale::of(values, 0.0).filter(|scale| scale.values >= super::slow::FEWEST_OF_KIND);
     let Some(scale) = scale else { return vec![false; values.len()] };

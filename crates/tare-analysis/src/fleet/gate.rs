@@ -61,7 +61,7 @@ impl fmt::Display for FleetCondition {
     }
 }
 
-/// What a condition says of a fleet.
+/// Answer of a condition on a fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FleetAnswer {
     /// As it was written.
@@ -72,7 +72,7 @@ pub struct FleetAnswer {
     pub of: Vec<String>,
 }
 
-/// Whether the gate fails: a condition holds, or one had nothing to check.
+/// Tells whether the gate fails: a condition holds, or one had nothing to check.
 pub fn is_shut(answers: &[FleetAnswer]) -> bool {
     answers.iter().any(|of| matches!(of.answer, Answer::Trips | Answer::Missing))
 }
@@ -173,8 +173,8 @@ fn is_slower(cost: &FleetCost) -> Answer {
     }
 }
 
-/// The answer of all cells that were chosen, and the cells that gave it. A ratio is tested over nodes, and Holm's procedure
-/// keeps the chance that any trips by accident at 5 %.
+/// Answers for all cells that were chosen, with the cells that gave the answer. A ratio is tested over nodes,
+/// and Holm's procedure keeps the chance that any trips by accident at 5 %.
 fn together(cells: Vec<Chosen<'_>>) -> (Answer, Vec<String>) {
     let mut nulls = Nulls::default();
     let p: Vec<f64> = cells.iter().map(|cell| cell.p(&mut nulls)).collect();

@@ -18,7 +18,7 @@ pub mod summary;
 
 use std::collections::BTreeMap;
 
-/// What one session of a node says of a case in its baseline.
+/// Figure of a case in the baseline of one session of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeFigure {
     pub node: String,
@@ -37,7 +37,7 @@ pub struct NodeFigure {
     pub margin: f64,
 }
 
-/// What one session of a node says of a layer's cost.
+/// Cost of a layer in one session of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeRatio {
     pub node: String,
@@ -52,7 +52,7 @@ pub struct NodeRatio {
     pub margin: f64,
 }
 
-/// What the baseline of one pair of nodes says of a case.
+/// Figure of a case in the baseline of one pair of nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigure {
     pub a: String,

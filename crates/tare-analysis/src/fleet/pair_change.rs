@@ -7,21 +7,21 @@ use super::pairs::{FEWEST_MET, by_ends};
 use super::polish::{Pair, polish};
 use super::{PairFigure, grouped};
 
-/// How the links of a case changed.
+/// Changes of the links of a case.
 #[derive(Clone, Debug)]
 pub(super) struct LinksChanged<'a> {
     pub case: &'a str,
     pub metric: &'a str,
     pub margin: f64,
-    /// Of each node, the change of a link between two like it, as ln of a ratio.
+    /// Change of a link between two nodes like each, as ln of a ratio.
     pub nodes: Vec<(&'a str, f64)>,
     /// Nodes that one of the fleets lacks.
     pub left_out: usize,
-    /// Whether each node met enough others for its part to be told from its links'.
+    /// True when each node met enough others for its part to be separated from its links'.
     pub is_judged: bool,
 }
 
-/// The cases that both fleets measured between nodes.
+/// Compares the cases that both fleets measured between nodes.
 pub(super) fn links_changed<'a>(before: &'a [PairFigure], after: &'a [PairFigure]) -> Vec<LinksChanged<'a>> {
     let cases = |all: &'a [PairFigure]| grouped(all, |row| (row.case.as_str(), row.metric.as_str()));
     let old = cases(before);
@@ -68,7 +68,7 @@ mod tests {
 
     const NODES: usize = 12;
 
-    /// Every pair of nodes: what ends and links add, drawn anew.
+    /// Draws every pair of nodes from the parts of ends and links.
     fn fleet(generator: &mut Generator, of_node: f64, of_link: f64, common: f64) -> Vec<PairFigure> {
         let mut normal = || (0..12).map(|_| generator.unit()).sum::<f64>() - 6.0;
         let ends: Vec<f64> = (0..NODES).map(|_| of_node * normal()).collect();

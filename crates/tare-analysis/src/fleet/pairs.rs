@@ -21,15 +21,15 @@ pub struct PairsOfCase {
     pub metric: String,
     /// The typical pair's cost: of a time the time, of a rate its inverse.
     pub typical: f64,
-    /// Whether nodes and links are judged; else they are ranked alone.
+    /// True when nodes and links are judged; else they are only ranked.
     pub judged: bool,
-    /// What each node adds, slowest first; where they are ranked alone, its middle pair over the typical one.
+    /// Part of each node, slowest first; where they are only ranked, its middle pair over the typical one.
     pub nodes: Vec<NodeEffect>,
     /// Every pair, the slowest link first.
     pub links: Vec<Link>,
 }
 
-/// What a node adds to all its pairs.
+/// Part of a node in all its pairs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeEffect {
     pub node: String,
@@ -47,7 +47,7 @@ pub struct Link {
     pub b: String,
     /// The pair's cost over that of the typical pair.
     pub ratio: f64,
-    /// What the link adds, as a ratio; where links are ranked alone, the same as `ratio`.
+    /// Part of the link, as a ratio; where links are only ranked, the same as `ratio`.
     pub slower: f64,
     /// None where one of its nodes is slow itself, or links are not judged.
     pub p: Option<f64>,
@@ -60,7 +60,7 @@ pub fn pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
     groups.into_values().map(|rows| of_case(&rows)).collect()
 }
 
-/// The figure of each pair by its ends, whoever of them measured; of several the median.
+/// Collects the figure of each pair by its ends, whoever of them measured; of several the median.
 pub(super) fn by_ends<'a>(rows: &[&'a PairFigure]) -> BTreeMap<(&'a str, &'a str), f64> {
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.a != row.b) {

@@ -14,13 +14,13 @@ pub(super) struct Pair {
     pub value: f64,
 }
 
-/// What values of pairs are made of.
+/// Decomposition of values of pairs.
 #[derive(Clone, Debug)]
 pub(super) struct Polished {
     pub common: f64,
-    /// Of each node; their median is zero.
+    /// Part of each node; their median is zero.
     pub nodes: Vec<f64>,
-    /// Of each pair, in order.
+    /// Rest of each pair, in order.
     pub left: Vec<f64>,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn polish(pairs: &[Pair], nodes: usize) -> Polished {
     Polished { common, nodes: effects, left }
 }
 
-/// Pairs and nodes beside the typical pair, a node by the middle of its own.
+/// Divides pairs and nodes by the typical pair, a node by the middle of its own.
 pub(super) fn beside_typical(pairs: &[Pair], nodes: usize) -> Polished {
     let common = middle(&pairs.iter().map(|pair| pair.value).collect::<Vec<_>>());
     let left: Vec<f64> = pairs.iter().map(|pair| pair.value - common).collect();

@@ -23,7 +23,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// `floor` is what the values' own uncertainty spreads them at least. None of no values.
+    /// Estimates the scale of values; `floor` is the least spread by their own uncertainty. None of no
+    /// values.
     pub(super) fn of(values: &[f64], floor: f64) -> Option<Scale> {
         let n = values.len() as f64;
         let values = sorted(values);
@@ -36,7 +37,8 @@ impl Scale {
         Some(Scale { centre, deviation: deviation.max(floor).max(LEAST) * of_centre, values: values.len() })
     }
 
-    /// Of what a fit by medians left over: as many of the least as it has fitted are left out, since it made them small.
+    /// Estimates the scale of the rest of a fit by medians: as many of the least as it has fitted are left
+    /// out, since it made them small.
     pub(super) fn of_left(left: &[f64], fitted: usize) -> Option<Scale> {
         let distances = sorted(&left.iter().map(|value| value.abs()).collect::<Vec<_>>());
         let kept = distances.get(fitted..).filter(|kept| !kept.is_empty())?;
@@ -44,12 +46,12 @@ impl Scale {
         Some(Scale { centre: 0.0, deviation, values: kept.len() })
     }
 
-    /// How many deviations a distance from the centre is.
+    /// Converts a distance from the centre to deviations.
     pub(super) fn t(&self, distance: f64) -> f64 {
         distance / self.deviation
     }
 
-    /// Chance that an ordinary value lies this far above the centre, or further.
+    /// Computes the chance that an ordinary value lies this far above the centre, or further.
     pub(super) fn p(&self, distance: f64) -> f64 {
         let within = student::within(self.t(distance), self.degrees());
         if distance > 0.0 { 0.5 * (1.0 - within) } else { 0.5 * (1.0 + within) }
@@ -60,7 +62,8 @@ impl Scale {
     }
 }
 
-/// The standard deviation of values within groups, by the median distance of two of a group. None where no group has two.
+/// Estimates the standard deviation within groups, by the median distance of two of a group. None where no
+/// group has two.
 pub(super) fn within_groups<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
     let mut distances = Vec::new();
     for group in groups {
@@ -71,7 +74,8 @@ pub(super) fn within_groups<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Opti
     (!distances.is_empty()).then(|| OF_PAIRS * median(&sorted(&distances)))
 }
 
-/// The p of several tests of one thing together (Simes 1986): small where one of them is very small, or many are small.
+/// Combines the p of several tests of one thing (Simes 1986): small where one of them is very small, or many
+/// are small.
 pub(super) fn simes(p: &[f64]) -> f64 {
     let all = p.len() as f64;
     let of_rank = |(at, p): (usize, &f64)| p * all / (at as f64 + 1.0);

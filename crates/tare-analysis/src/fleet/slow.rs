@@ -24,7 +24,7 @@ const TYPICAL: (&str, &str) = ("", "");
 /// Cases of which a typical one is known.
 const FEWEST_CASES: usize = 3;
 
-/// What was found of all nodes.
+/// Ranking of all nodes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Ranking {
     /// Slowest first; those of kinds that are not judged last.
@@ -34,8 +34,8 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Nodes to measure again: those that were chosen, and of each of their kinds ordinary ones beside them, the most typical
-    /// first, whose fresh sessions show what the day does.
+    /// Lists the nodes to measure again: those that were chosen, and of each of their kinds ordinary ones,
+    /// the most typical first, whose fresh sessions show the effect of the day.
     pub fn to_confirm(&self) -> BTreeSet<String> {
         let was_chosen = |node: &&NodeStanding| {
             matches!(node.standing, Standing::Slow | Standing::MaybeSlow | Standing::NotConfirmed)
@@ -53,7 +53,7 @@ impl Ranking {
     }
 }
 
-/// How a node stands.
+/// Verdict on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -74,7 +74,7 @@ pub struct NodeStanding {
     pub node: String,
     pub kind: String,
     pub standing: Standing,
-    /// How much slower its typical case is than that of its kind: 1.05 for 5 %.
+    /// Slowdown of its typical case against that of its kind: 1.05 for 5 %.
     pub typical: f64,
     /// Chance of such a node among ordinary ones, all its cases together; none where its kind is not judged.
     pub p: Option<f64>,
@@ -82,7 +82,7 @@ pub struct NodeStanding {
     pub cases: Vec<Deviation>,
 }
 
-/// How far a node is from its kind in a case.
+/// Distance of a node from its kind in a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Deviation {
     /// None for the typical case.
@@ -90,16 +90,16 @@ pub struct Deviation {
     pub metric: Option<String>,
     /// 1.05 for 5 % slower.
     pub slower: f64,
-    /// How many deviations of ordinary nodes that is.
+    /// Distance in deviations of ordinary nodes.
     pub t: f64,
     pub p: f64,
-    /// Whether the node is slow in this case.
+    /// True when the node is slow in this case.
     pub is_slow: bool,
-    /// The same in fresh sessions; none where there are none.
+    /// Deviation in fresh sessions; None where there are none.
     pub fresh: Option<Fresh>,
 }
 
-/// What fresh sessions show of a case that was chosen.
+/// Result of fresh sessions in a case that was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fresh {
     pub slower: f64,
@@ -141,7 +141,7 @@ pub fn rank(figures: &[NodeFigure], fresh: &[NodeFigure]) -> Ranking {
 /// A kind and a case of it; that of the typical case has no name.
 type OfKind<'a> = (&'a str, &'a str, &'a str);
 
-/// How far each node of a kind is off in each case, the typical one last.
+/// Computes how far each node of a kind is off in each case, the typical one last.
 fn of_kind<'a>(
     rows: &[&'a NodeFigure],
     scales: &mut BTreeMap<OfKind<'a>, Scale>,
@@ -173,7 +173,7 @@ fn of_kind<'a>(
     off
 }
 
-/// The figure of each node, and how far sessions alone would spread them.
+/// Computes the figure of each node, and how far sessions alone would spread them.
 fn of_case<'a>(rows: &[&'a NodeFigure]) -> (BTreeMap<&'a str, f64>, f64) {
     let mut nodes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     rows.iter().for_each(|row| nodes.entry(&row.node).or_default().push(row.ln_figure));
@@ -233,7 +233,8 @@ fn standing(node: &str, kind: &str, off: Vec<Off<'_>>, is_judged: bool) -> NodeS
     }
 }
 
-/// Nodes by Benjamini and Hochberg's procedure, and their cases at the share of the level that nodes were chosen at.
+/// Chooses nodes by Benjamini and Hochberg's procedure, and their cases at the share of the level that nodes
+/// were chosen at.
 fn choose(nodes: &mut [NodeStanding]) {
     let p: Vec<f64> = nodes.iter().filter_map(|node| node.p).collect();
     let kept = benjamini_hochberg(&p, FALSE_SHARE);
@@ -287,7 +288,7 @@ fn confirm(
 /// Fresh figures, and how the nodes that were measured again without being chosen moved since.
 struct Drift<'a> {
     fresh: BTreeMap<(&'a str, OfKind<'a>), Vec<f64>>,
-    /// What such nodes moved by, and their fresh sessions' distances from it.
+    /// Movement of such nodes, and their fresh sessions' distances from it.
     moved: BTreeMap<OfKind<'a>, (f64, usize)>,
     margins: BTreeMap<OfKind<'a>, f64>,
 }
@@ -313,7 +314,7 @@ impl<'a> Drift<'a> {
         Drift { fresh: after, moved, margins }
     }
 
-    /// A node's fresh sessions beside what was ordinary of its kind.
+    /// Compares a node's fresh sessions with ordinary ones of its kind.
     fn judged(&self, node: &str, of: OfKind<'_>, scales: &BTreeMap<OfKind<'_>, Scale>) -> Option<Fresh> {
         let scale = scales.get(&of)?;
         let off = |case: &OfKind<'_>, values: &[f64]| {

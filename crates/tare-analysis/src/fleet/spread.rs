@@ -20,11 +20,11 @@ pub struct Spread {
     /// Shares of the variance of a single round.
     pub share_nodes: Option<f64>,
     pub share_sessions: Option<f64>,
-    /// What would make the figure of a node sharper.
+    /// Advice that would sharpen the figure of a node.
     pub advice: Advice,
 }
 
-/// What would help where the spread is.
+/// Advice by the place of the spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
@@ -32,7 +32,7 @@ pub enum Advice {
     MoreNodes,
     /// A session's state outweighs the node it ran on.
     MoreSessions,
-    /// What is known of a session outweighs both.
+    /// The uncertainty within a session outweighs both.
     MoreRounds,
     /// Not known: one session a node, or too few nodes.
     Unknown,
@@ -40,10 +40,10 @@ pub enum Advice {
 
 /// Fewest nodes that a spread is taken of.
 const FEWEST: usize = 3;
-/// How much more a median varies than a mean of as many normal values.
+/// Variance of a median over that of a mean of as many normal values.
 const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
-/// The spread of every case.
+/// Computes the spread of every case.
 pub(crate) fn spreads(figures: &[NodeFigure]) -> Vec<Spread> {
     let groups = grouped(figures, |row| (row.case.as_str(), row.metric.as_str()));
     groups.into_values().filter_map(|rows| spread(&rows)).collect()

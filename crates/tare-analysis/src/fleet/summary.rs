@@ -35,7 +35,7 @@ pub struct OfPair {
     pub cells: SessionCells,
 }
 
-/// What the sessions of a fleet show.
+/// Results of a fleet's sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fleet {
     /// Sessions and nodes that were read.
@@ -47,13 +47,13 @@ pub struct Fleet {
     pub ranking: Ranking,
     pub spreads: Vec<Spread>,
     pub pairs: Vec<PairsOfCase>,
-    /// Of an older fleet; none without one.
+    /// Changes from an older fleet; None without one.
     pub changes: Option<Vec<FleetChange>>,
     /// Values that were left out, because another definition of their case is more common.
     pub other_definitions: usize,
 }
 
-/// What a row is.
+/// Identity of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CaseOf {
     pub case: String,
@@ -74,7 +74,7 @@ impl Fleet {
     }
 }
 
-/// What is known of a fleet: its headline rows, by what they mean.
+/// Headline rows of a fleet, by their meaning.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     figures: Vec<NodeFigure>,
@@ -85,7 +85,7 @@ pub struct Rows {
     sessions: usize,
     nodes: BTreeSet<String>,
     other_definitions: usize,
-    /// How many rows have each definition of a case.
+    /// Number of rows with each definition of a case.
     definitions: BTreeMap<(String, String), BTreeMap<String, usize>>,
 }
 
@@ -126,7 +126,7 @@ impl Rows {
         }
     }
 
-    /// Whether a row is of the definition that most rows of its case have; the others are counted.
+    /// Checks that a row has the definition of most rows of its case; the others are counted.
     fn is_usual(&mut self, row: &CellRow) -> bool {
         let of_case = self.definitions.get(&(row.case.clone(), row.metric.clone()));
         let usual = of_case.and_then(|all| all.iter().rev().max_by_key(|(_, count)| **count));
@@ -195,7 +195,7 @@ impl Rows {
         Values { figures: &self.figures, ratios: &self.ratios, pairs: &self.pairs }
     }
 
-    /// What the fleet shows, beside an older one where there is one.
+    /// Summarises the fleet, compared with an older one where there is one.
     pub fn fleet(self, before: Option<&Rows>) -> Fleet {
         Fleet {
             costs: costs(&self.ratios),
@@ -240,7 +240,7 @@ fn ratio(of: &OfNode, row: &CellRow) -> Option<NodeRatio> {
     })
 }
 
-/// The kind of a node, by its facts.
+/// Derives the kind of a node from its facts.
 pub fn kind(host: &Facts, by: &[String]) -> String {
     let fact = |key: &String| match (key.as_str(), host.integer(key)) {
         ("memory.total_bytes", Some(bytes)) => memory(bytes),
@@ -250,7 +250,7 @@ pub fn kind(host: &Facts, by: &[String]) -> String {
     by.iter().map(fact).collect::<Vec<_>>().join(", ")
 }
 
-/// Memory as its modules add up: kernels keep some of it back, never the same.
+/// Rounds memory to the sum of modules: kernels keep some of it back, never the same.
 fn memory(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
     // Steps of an eighth of the next power of two: no module's size lies between.

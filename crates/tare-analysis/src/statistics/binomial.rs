@@ -1,6 +1,6 @@
 //! The binomial distribution, in logarithms, so that a million operations are as safe as twelve rounds.
 
-/// ln(n!).
+/// Computes ln(n!).
 ///
 /// Summed below 32, Stirling's series above, where its third term is already below 1e-13.
 fn ln_factorial(n: u64) -> f64 {
@@ -14,7 +14,7 @@ fn ln_factorial(n: u64) -> f64 {
     (x + 0.5) * libm::log(x) - x + 0.5 * libm::log(2.0 * std::f64::consts::PI) + series
 }
 
-/// P(X = k) of n trials with chance p, 0 < p < 1.
+/// Computes P(X = k) of n trials with chance p, 0 < p < 1.
 fn chance_of(n: u64, k: u64, p: f64) -> f64 {
     if k > n {
         return 0.0;
@@ -23,7 +23,7 @@ fn chance_of(n: u64, k: u64, p: f64) -> f64 {
     libm::exp(choose + k as f64 * libm::log(p) + (n - k) as f64 * libm::log1p(-p))
 }
 
-/// Largest k with P(X <= k - 1) <= level; 0 when there is none.
+/// Finds the largest k with P(X <= k - 1) <= level; 0 when there is none.
 ///
 /// Starts 12 standard deviations below the mean, where 1e-30 is left, so that the walk is short for any n.
 pub(crate) fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
@@ -39,7 +39,7 @@ pub(crate) fn lower_rank(n: u64, p: f64, level: f64) -> u64 {
     k
 }
 
-/// P(X >= k).
+/// Computes P(X >= k).
 pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
     if k as f64 <= n as f64 * p {
         // Summed on the side where the terms shrink: X < k is n - X >= n - k + 1 with the other chance.
@@ -48,7 +48,7 @@ pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
     shrinking_tail(n, k, p)
 }
 
-/// The 95 % interval of a share of which k in n were seen (Clopper and Pearson 1934).
+/// Computes the 95 % interval of a share of which k in n were seen (Clopper and Pearson 1934).
 pub fn share_interval(n: u64, k: u64) -> (f64, f64) {
     // Where a share makes k or more, and k or fewer, as rare as 2.5 %.
     let least = |is_low: &dyn Fn(f64) -> bool| {
@@ -64,7 +64,7 @@ pub fn share_interval(n: u64, k: u64) -> (f64, f64) {
     (low, high)
 }
 
-/// P(X >= k) for k above the mean, to the last digit that counts.
+/// Sums P(X >= k) for k above the mean, to the last digit that counts.
 fn shrinking_tail(n: u64, k: u64, p: f64) -> f64 {
     let mut chance = chance_of(n, k, p);
     let mut sum = chance;

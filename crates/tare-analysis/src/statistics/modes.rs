@@ -7,7 +7,7 @@
 /// Fewest values that are looked at: below, the dip rejects next to nothing.
 const FEWEST: usize = 12;
 
-/// Most values that are looked at, spread evenly over the sorted ones: groups show well before.
+/// Limit on the values that are examined, spread evenly over the sorted ones: groups show well before.
 const MOST: usize = 400;
 
 /// The sizes of the groups into which sorted values fall, at least one, of at most [`MOST`] values. Groups with a gap
@@ -20,7 +20,7 @@ pub(crate) fn thinned_groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     groups(&thinned, margin)
 }
 
-/// Whether the median lies within a group that has others on both sides.
+/// Tells whether the median lies within a group that has others on both sides.
 pub(crate) fn middle_holds_median(groups: &[usize]) -> bool {
     let all: usize = groups.iter().sum();
     let ends = [groups.first(), groups.last()].map(|size| size.copied().unwrap_or(0));
@@ -29,7 +29,7 @@ pub(crate) fn middle_holds_median(groups: &[usize]) -> bool {
         && boundaries(groups).all(|below| 2 * below != all)
 }
 
-/// How many values lie below each boundary between groups.
+/// Counts the values below each boundary between groups.
 fn boundaries(groups: &[usize]) -> impl Iterator<Item = usize> {
     groups.iter().scan(0, |below, size| {
         *below += size;
@@ -37,7 +37,7 @@ fn boundaries(groups: &[usize]) -> impl Iterator<Item = usize> {
     })
 }
 
-/// How many values each group of sorted values has, from the least to the greatest.
+/// Counts the values of each group of sorted values, from the least to the greatest.
 ///
 /// More than `MOST` values are one group here, because the time grows with the square of their number.
 pub fn groups(sorted: &[f64], margin: f64) -> Vec<usize> {
@@ -60,7 +60,7 @@ fn split(sorted: &[f64], margin: f64, sizes: &mut Vec<usize>) {
     }
 }
 
-/// Where the second of two groups begins; none where there is one.
+/// Finds where the second of two groups begins; None where there is one.
 fn boundary(sorted: &[f64], margin: f64) -> Option<usize> {
     let n = sorted.len();
     if n < FEWEST || dip(sorted) <= critical_dip(n) {
@@ -73,10 +73,10 @@ fn boundary(sorted: &[f64], margin: f64) -> Option<usize> {
     (missing(at) > margin).then_some(at)
 }
 
-/// The dip that one in a hundred uniform samples exceeds, at most.
+/// Computes the dip that one in a hundred uniform samples exceeds, at most.
 ///
-/// Times the root of n it rises from 0.516 at 12 to 0.612 at 400 (40,000 uniform samples each at 12, 18, 27, 40, 60,
-/// 90, 200, 400); this curve lies at or above all of them, by at most 0.01.
+/// Times the root of n it rises from 0.516 at 12 to 0.612 at 400 (40,000 uniform samples each at 12, 18, 27,
+/// 40, 60, 90, 200, 400); this curve lies at or above all of them, by at most 0.01.
 fn critical_dip(n: usize) -> f64 {
     let root = (n as f64).sqrt();
     (0.635 - 0.4 / root) / root
@@ -138,8 +138,8 @@ fn steps(sorted: &[f64]) -> Vec<Step> {
     steps
 }
 
-/// The convex hull of (x, y) from below (`side` 1) or from above (`side` -1): the points that it touches, and its
-/// height at every point.
+/// Computes the convex hull of (x, y) from below (`side` 1) or from above (`side` -1): the points that it
+/// touches, and its height at every point.
 fn hull(steps: &[Step], y: impl Fn(&Step) -> f64, side: f64) -> (Vec<usize>, Vec<f64>) {
     let slope = |a: usize, b: usize| (y(&steps[b]) - y(&steps[a])) / (steps[b].x - steps[a].x);
     let mut contacts: Vec<usize> = Vec::new();

@@ -7,7 +7,7 @@
 /// Share of the coloured cells that may be false.
 pub(crate) const FALSE_SHARE: f64 = 0.05;
 
-/// Which of these p keep the false discovery rate at `q` (Benjamini and Hochberg 1995).
+/// Selects the p that keep the false discovery rate at `q` (Benjamini and Hochberg 1995).
 pub(crate) fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
     let family = p.len() as f64;
     let sorted = crate::statistics::signed_ranks::sorted(p);
@@ -16,7 +16,7 @@ pub(crate) fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
     p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
-/// Which of these p keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
+/// Selects the p that keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
 pub(crate) fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
     let sorted = crate::statistics::signed_ranks::sorted(p);
     let left = |i: usize| (p.len() - i) as f64;

@@ -5,7 +5,7 @@ pub(crate) const Z_975: f64 = 1.959_963_984_540_054;
 /// 80 % quantile: the power for which sessions are planned.
 pub(crate) const Z_80: f64 = 0.841_621_233_572_914_2;
 
-/// P(Z >= z) of a standard normal Z.
+/// Computes P(Z >= z) of a standard normal Z.
 ///
 /// Taylor's series of the distribution function up to 3, Laplace's continued fraction of Mills' ratio beyond,
 /// where the series would cancel. Right to 1e-12 relative or better.
@@ -28,7 +28,7 @@ pub(crate) fn upper_tail(z: f64) -> f64 {
     density / fraction
 }
 
-/// The z at which the upper tail is this chance, between 0 and 1/2.
+/// Finds the z at which the upper tail is this chance, between 0 and 1/2.
 pub(crate) fn upper_tail_at(chance: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     while high - low > 1e-9 {

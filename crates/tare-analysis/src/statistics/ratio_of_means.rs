@@ -55,13 +55,13 @@ pub fn ratio_of_means(pairs: &[[f64; 2]]) -> Option<RatioOfMeans> {
     Some(RatioOfMeans { estimate, error, interval })
 }
 
-/// What the interval holds at the least, without drawing again. None of no pairs.
+/// Bounds the interval from within, without drawing again. None of no pairs.
 pub(crate) fn least_interval(pairs: &[[f64; 2]]) -> Option<Interval> {
     let (estimate, error) = moments(&Some(pairs).filter(|pairs| !pairs.is_empty()).map(added_up)?);
     Some(Interval { low: estimate - FEWEST_ERRORS * error, high: estimate + FEWEST_ERRORS * error })
 }
 
-/// The pairs, neighbours added up until there are few enough.
+/// Adds up neighbouring pairs until there are few enough.
 fn added_up(pairs: &[[f64; 2]]) -> Vec<[f64; 2]> {
     let add = |sum: [f64; 2], pair: &[f64; 2]| [sum[0] + pair[0], sum[1] + pair[1]];
     let groups = pairs.len().min(MOST);
@@ -69,7 +69,7 @@ fn added_up(pairs: &[[f64; 2]]) -> Vec<[f64; 2]> {
     (0..groups).map(|at| of_group(at).iter().fold([0.0; 2], add)).collect()
 }
 
-/// ln of the ratio of the means and its standard error, by linearization.
+/// Computes ln of the ratio of the means and its standard error, by linearization.
 fn moments(pairs: &[[f64; 2]]) -> (f64, f64) {
     let n = pairs.len() as f64;
     let [first, second] = pairs.iter().fold([0.0; 2], |sum, pair| [sum[0] + pair[0], sum[1] + pair[1]]);

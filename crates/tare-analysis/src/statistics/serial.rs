@@ -15,7 +15,7 @@ const LAGS: usize = 3;
 const DRAWN: usize = 99;
 const MOST_AS_ALIKE: usize = 9;
 
-/// How many of them leave no doubt: 3 %.
+/// Number of them that leaves no doubt: 3 %.
 const BEYOND_DOUBT: usize = 2;
 
 /// Values further from the median than this many deviations count as that far: a single stall must not hide the rest.
@@ -43,7 +43,7 @@ pub fn block_length(values: &[f64], fewest: usize) -> usize {
     ((BLOCK_TIMES * autocorrelation_time(&distances)).ceil() as usize).min(longest).max(1)
 }
 
-/// The distances from the median, limited, then from their mean.
+/// Limits the distances from the median, then centres them.
 fn distances(values: &[f64]) -> Vec<f64> {
     let centre = median(&sorted(values));
     let from_centre: Vec<f64> = values.iter().map(|value| value - centre).collect();
@@ -56,7 +56,7 @@ fn distances(values: &[f64]) -> Vec<f64> {
     limited.into_iter().map(|d| d - mean).collect()
 }
 
-/// How many drawings of signs are as alike, counted until they are too many.
+/// Counts the drawings of signs that are as alike, until they are too many.
 fn signs_as_alike(distances: &[f64]) -> usize {
     let seen = likeness(distances);
     let mut generator = Generator::for_part(0, "serial");
@@ -81,7 +81,7 @@ fn products(distances: &[f64], lag: usize) -> f64 {
     distances.iter().zip(&distances[lag..]).map(|(a, b)| a * b).sum()
 }
 
-/// How many values are worth one that is independent.
+/// Estimates how many values are worth one independent value.
 fn autocorrelation_time(distances: &[f64]) -> f64 {
     let variance = products(distances, 0);
     let pair = |lag: usize| (products(distances, lag) + products(distances, lag + 1)) / variance;

@@ -5,7 +5,7 @@
 use crate::statistics::binomial::{at_least, lower_rank};
 use crate::statistics::signed_ranks::Interval;
 
-/// The interval of the median by order statistics that misses it with a chance of at most `level`.
+/// Computes the interval of the median by order statistics that misses it with a chance of at most `level`.
 pub fn interval(sorted: &[f64], level: f64) -> Interval {
     // From the k-th value to the k-th from the end, k from 1; everything for k = 0.
     let k = lower_rank(sorted.len() as u64, 0.5, level / 2.0) as usize;
@@ -15,7 +15,7 @@ pub fn interval(sorted: &[f64], level: f64) -> Interval {
     Interval { low: sorted[k - 1], high: sorted[sorted.len() - k] }
 }
 
-/// Two-sided p of "median zero"; zeros count against rejection.
+/// Computes the two-sided p of "median zero"; zeros count against rejection.
 pub fn p_value(sorted: &[f64]) -> f64 {
     let n = sorted.len() as u64;
     let (at_most, at_least_zero) = around_zero(sorted);
@@ -23,7 +23,7 @@ pub fn p_value(sorted: &[f64]) -> f64 {
     (2.0 * at_least(n, n - at_most.min(at_least_zero), 0.5)).min(1.0)
 }
 
-/// How many values are at most zero, and how many at least.
+/// Counts the values at most zero, and those at least zero.
 fn around_zero(sorted: &[f64]) -> (u64, u64) {
     let below = sorted.partition_point(|d| *d < 0.0);
     let at_most = sorted.partition_point(|d| *d <= 0.0);

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::statistics::normal;
 
-/// Most differences for which the distribution of T+ is computed exactly; beyond, the normal approximation with
-/// continuity correction is right to better than 1e-4 of the tail.
+/// Limit on the differences for which the distribution of T+ is computed exactly; beyond, the normal
+/// approximation with continuity correction is right to better than 1e-4 of the tail.
 const MOST_EXACT: usize = 400;
 
 /// An interval of a logarithm of a cost ratio.
@@ -20,15 +20,14 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What is known before enough rounds.
+    /// Interval before there are enough rounds.
     pub(crate) const EVERYTHING: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
 
-    /// What both hold: empty, its ends crossed, where they contradict each other.
+    /// Intersects two intervals. The result is empty, its ends crossed, where they contradict each other.
     pub fn intersection(self, other: Interval) -> Interval {
         Interval { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
-    /// Half of its width.
     pub fn half(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
@@ -47,7 +46,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// The distribution for n differences: T+ is the sum of a random subset of 1..=n.
+    /// Computes the distribution for n differences: T+ is the sum of a random subset of 1..=n.
     pub fn new(n: usize) -> Self {
         if n > MOST_EXACT {
             return Null { n, lower: Vec::new() };
@@ -71,12 +70,11 @@ impl Null {
         Null { n, lower: chance }
     }
 
-    /// Number of Walsh averages.
     pub fn averages(&self) -> u64 {
         self.n as u64 * (self.n as u64 + 1) / 2
     }
 
-    /// P(T+ <= t).
+    /// Computes P(T+ <= t).
     pub(crate) fn at_most(&self, t: u64) -> f64 {
         let all = self.averages();
         if t >= all {
@@ -94,8 +92,8 @@ impl Null {
         }
     }
 
-    /// Largest c with P(T+ <= c - 1) <= level / 2: the interval ends at the c-th Walsh average from either end.
-    /// 0 when no interval of this level exists.
+    /// Finds the largest c with P(T+ <= c - 1) <= level / 2: the interval ends at the c-th Walsh average from
+    /// either end. 0 when no interval of this level exists.
     pub fn rank(&self, level: f64) -> u64 {
         let (mut low, mut high) = (0, self.averages() / 2);
         while low < high {
@@ -116,7 +114,7 @@ impl Nulls {
     }
 }
 
-/// Number of Walsh averages that are at most `x`.
+/// Counts the Walsh averages that are at most `x`.
 fn averages_at_most(sorted: &[f64], x: f64) -> u64 {
     let mut end = sorted.len();
     let mut count = 0;
@@ -132,15 +130,15 @@ fn averages_at_most(sorted: &[f64], x: f64) -> u64 {
     count
 }
 
-/// Rounding keeps this monotone in both arguments, which the counting relies on.
+/// Averages two values. Rounding keeps this monotone in both arguments, which the counting relies on.
 fn average(a: f64, b: f64) -> f64 {
     0.5 * (a + b)
 }
 
-/// The k-th smallest Walsh average, k from 1.
+/// Finds the k-th smallest Walsh average, k from 1.
 ///
-/// Halves the range of values until few averages are left in it, and picks among those: some ten counts of 2n steps,
-/// exact, without forming the whole list.
+/// Halves the range of values until few averages are left in it, and picks among those: some ten counts of 2n
+/// steps, exact, without forming the whole list.
 fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     let (Some(&first), Some(&last)) = (sorted.first(), sorted.last()) else { return f64::NAN };
     let (mut low, mut high) = (first, last);
@@ -167,7 +165,7 @@ fn walsh_average(sorted: &[f64], k: u64) -> f64 {
     *found
 }
 
-/// The Walsh averages above `low` and at most `high`.
+/// Lists the Walsh averages above `low` and at most `high`.
 fn averages_between(sorted: &[f64], low: f64, high: f64) -> Vec<f64> {
     let mut between = Vec::new();
     let (mut above, mut end) = (sorted.len(), sorted.len());
@@ -183,7 +181,7 @@ fn averages_between(sorted: &[f64], low: f64, high: f64) -> Vec<f64> {
     between
 }
 
-/// The Hodges-Lehmann estimate: median of the Walsh averages. `sorted` must not be empty.
+/// Computes the Hodges-Lehmann estimate: median of the Walsh averages. `sorted` must not be empty.
 pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
     let n = sorted.len() as u64;
     let all = n * (n + 1) / 2;
@@ -194,7 +192,8 @@ pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The interval of the Hodges-Lehmann estimate that misses the truth with a chance of at most `level`.
+/// Computes the interval of the Hodges-Lehmann estimate that misses the truth with a chance of at most
+/// `level`.
 pub fn interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
     let c = null.rank(level);
     if c == 0 {
@@ -203,8 +202,8 @@ pub fn interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
     Interval { low: walsh_average(sorted, c), high: walsh_average(sorted, null.averages() + 1 - c) }
 }
 
-/// Two-sided p of "centre zero". Averages of exactly zero count against rejection, so that p <= level exactly when
-/// the interval of that level excludes zero.
+/// Computes the two-sided p of "centre zero". Averages of exactly zero count against rejection, so that p <=
+/// level exactly when the interval of that level excludes zero.
 pub fn p_value(sorted: &[f64], null: &Null) -> f64 {
     let at_most_zero = averages_at_most(sorted, 0.0);
     let below_zero = averages_at_most(sorted, -f64::from_bits(1));
@@ -212,13 +211,13 @@ pub fn p_value(sorted: &[f64], null: &Null) -> f64 {
     (2.0 * null.at_most(at_most_zero.min(at_least_zero))).min(1.0)
 }
 
-/// Median; the mean of the two in the middle for an even number. `sorted` must not be empty.
+/// Computes the median; the mean of the two in the middle for an even number. `sorted` must not be empty.
 pub fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     if n % 2 == 1 { sorted[n / 2] } else { average(sorted[n / 2 - 1], sorted[n / 2]) }
 }
 
-/// Sorted copy of finite values.
+/// Sorts a copy of finite values.
 pub fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -2,8 +2,9 @@
 
 use crate::statistics::level::ALPHA;
 
-/// Fewest operations with which a quantile has a two-sided 95 % interval at all: below it, the largest (or smallest)
-/// time seen may well lie on the near side of the quantile. None for 0 and 1, which are not quantiles.
+/// Computes the fewest operations with which a quantile has a two-sided 95 % interval at all: below it, the
+/// largest (or smallest) time seen may well lie on the near side of the quantile. None for 0 and 1, which are
+/// not quantiles.
 pub(crate) fn least_operations(q: f64) -> Option<u64> {
     let far = q.max(1.0 - q);
     let is_inside = (0.5..1.0).contains(&far);
