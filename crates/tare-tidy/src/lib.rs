@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrows;
+pub mod comments;
 pub mod cycles;
 pub mod inside;
 pub mod lists;

@@ -1,0 +1,380 @@
+//! Comments: how a doc comment opens, and which strings begin with a clause in place of a noun.
+//!
+//! A function's comment begins with a verb in the third person, a type's or a constant's with a noun. Both are told by the
+//! first words, so an unusual verb or noun may need a line in one of the lists below.
+
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, Ident, Lit, Meta};
+
+use crate::tree::{Source, Tree, is_of_tests, plain};
+
+/// First words, or pairs of them, with which no doc comment begins.
+const BANNED: [&str; 11] =
+    ["what", "how", "whether", "where", "the same", "most", "of", "names", "those", "such", "one"];
+/// Plural nouns and other words that end like a verb in the third person.
+const NEVER_VERBS: &str = "addresses always apps arguments arms articles as batches bits bytes candidates cases cells \
+    characters circles columns commands comparisons containers cores crates days decimals deviations \
+    devices digits directories distributions entries environments errors events exponentials extents \
+    facts families features figures findings folders fractions functions groups hours ids images \
+    instructions integers intervals its keys kinds letters levels lines machines medians megabytes \
+    messages metrics microseconds milliseconds minutes modules moments months namespaces nanoseconds \
+    newlines nodes nouns numbers operations options others ours packages pages parameters parts paths \
+    percentages perhaps phrases pids pieces positions powers presets prices probabilities processors \
+    programs providers questions quotients ratios reasons regions rows runtimes seconds secrets sections \
+    sentences sessions settings signatures slots species standings statistics strings studies subjects \
+    symbols systems tables targets tasks texts theirs things this thousands threads thus times tokens \
+    transactions trials tuples types units us variables variants vectors verbs verdicts versions weeks \
+    words years yes";
+/// Words that are a plural noun before one of [`AFTER_NOUNS`], and a verb elsewhere.
+const SOMETIMES_VERBS: &str = "calls changes counts differences documents exports fields files forms frames hosts jobs labels \
+    layers limits links lists logs loops maps marks matches mounts notes orders pairs peers pipes places \
+    plans points ports probes processes queries ranges records requests results returns rings rounds \
+    samples scales shares signals sizes sources starts steps ticks times traces values views warnings";
+const AFTER_NOUNS: &str = "and are as at between by for from in of on or that where which with without";
+/// Verbs with which the comment of a type or a constant does not begin.
+const VERBS: &str = "adds allows asks begins builds checks compares computes contains converts creates decides defines \
+    describes determines does enables ends finds gets gives goes has holds implements indicates is joins keeps knows lets \
+    makes measures moves opens owns parses prints produces provides puts reads removes represents says sends sets shows \
+    specifies stores takes tells turns uses waits wraps writes";
+/// Openings that are right, and dull where every comment has them.
+const DULL: [&str; 4] = ["returns", "gets", "checks if", "checks whether"];
+/// Largest share of a crate's comments of functions that open in a dull way, in percent.
+const MOST_DULL: usize = 15;
+/// Traits of clap: comments of what derives them are help.
+const CLAP: [&str; 4] = ["Parser", "Args", "Subcommand", "ValueEnum"];
+
+/// A comment or a string that breaks a rule.
+#[derive(Debug)]
+pub struct Broken {
+    /// The file, below the workspace's folder.
+    pub file: String,
+    pub line: usize,
+    item: String,
+    words: String,
+    rule: &'static str,
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Broken { file, line, item, words, rule } = self;
+        write!(f, "{file}:{line} {item} says \"{words}\": {rule}")
+    }
+}
+
+/// Lists the comments and strings that break a rule, in the order of files.
+pub fn broken(tree: &Tree) -> Vec<Broken> {
+    tree.sources().flat_map(|source| Reader::read(source).broken).collect()
+}
+
+/// Lists what breaks a rule outside of the folders and files that do not hold yet, and such a place in which nothing does.
+pub fn outside_of(tree: &Tree, not_yet: &[&str]) -> Vec<String> {
+    let broken = broken(tree);
+    let is_in = |broken: &Broken, place: &str| {
+        broken.file.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let held = |place: &&&str| !broken.iter().any(|broken| is_in(broken, place));
+    let outside = broken.iter().filter(|broken| !not_yet.iter().any(|place| is_in(broken, place)));
+    let held = not_yet.iter().filter(held).map(|place| format!("{place} holds: take it from the list"));
+    outside.map(Broken::to_string).chain(held).collect()
+}
+
+/// Lists the crates in which too many comments of functions open alike.
+pub fn dull(tree: &Tree) -> Vec<String> {
+    let mut broken = Vec::new();
+    for krate in &tree.crates {
+        let openings: Vec<String> =
+            krate.sources.iter().flat_map(|source| Reader::read(source).of_functions).collect();
+        let is_dull = |text: &&String| DULL.iter().any(|opening| begins_with(text, opening));
+        let (dull, all) = (openings.iter().filter(is_dull).count(), openings.len());
+        if dull * 100 > all * MOST_DULL {
+            let name = &krate.name;
+            broken.push(format!(
+                "{name}: {dull} of {all} comments of functions begin with Returns, Gets or Checks if"
+            ));
+        }
+    }
+    broken
+}
+
+/// A kind of item, by how its comment begins.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Function,
+    Noun,
+    /// Fields, variants, modules, macros, help: anything that is not banned.
+    Any,
+}
+
+/// Collects what a file's comments and strings break.
+struct Reader<'s> {
+    source: &'s Source,
+    broken: Vec<Broken>,
+    of_functions: Vec<String>,
+}
+
+impl<'s> Reader<'s> {
+    fn read(source: &'s Source) -> Reader<'s> {
+        let mut reader = Reader { source, broken: Vec::new(), of_functions: Vec::new() };
+        reader.comment(Kind::Any, "file", &source.syntax.attrs);
+        reader.visit_file(&source.syntax);
+        reader
+    }
+
+    /// Holds an item's comment against the rules.
+    fn comment(&mut self, kind: Kind, item: &str, attributes: &[Attribute]) {
+        let Some((line, text)) = documentation(attributes) else { return };
+        if kind == Kind::Function {
+            self.of_functions.push(text.clone());
+        }
+        let words: Vec<&str> = text.split_whitespace().take(4).collect();
+        let Some(rule) = rule(kind, &text) else { return };
+        let file = self.source.name.clone();
+        self.broken.push(Broken { file, line, item: item.to_owned(), words: words.join(" "), rule });
+    }
+
+    fn named(&mut self, kind: Kind, name: &Ident, attributes: &[Attribute]) {
+        self.comment(kind, &plain(name), attributes);
+    }
+
+    /// Holds a string against the rules.
+    fn string(&mut self, line: usize, text: &str) {
+        if begins_with(text, "what") && text.contains(' ') && !text.trim_end().ends_with('?') {
+            let words: Vec<&str> = text.split_whitespace().take(4).collect();
+            let rule = "a message begins with the noun, not with \"what\"";
+            let file = self.source.name.clone();
+            self.broken.push(Broken { file, line, item: "string".into(), words: words.join(" "), rule });
+        }
+    }
+
+    fn strings_in(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.strings_in(group.stream()),
+                TokenTree::Literal(literal) => {
+                    if let Lit::Str(text) = Lit::new(literal) {
+                        self.string(text.span().start().line, &text.value());
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+}
+
+impl<'s> Visit<'s> for Reader<'s> {
+    fn visit_item(&mut self, item: &'s syn::Item) {
+        use syn::Item::*;
+        let attributes = crate::modules::attributes(item);
+        if is_of_tests(attributes) {
+            return;
+        }
+        let of_types = if derives_clap(attributes) { Kind::Any } else { Kind::Noun };
+        match item {
+            Fn(item) => self.named(Kind::Function, &item.sig.ident, attributes),
+            Const(item) => self.named(Kind::Noun, &item.ident, attributes),
+            Static(item) => self.named(Kind::Noun, &item.ident, attributes),
+            Struct(item) => self.named(of_types, &item.ident, attributes),
+            Enum(item) => self.named(of_types, &item.ident, attributes),
+            Union(item) => self.named(of_types, &item.ident, attributes),
+            Trait(item) => self.named(Kind::Noun, &item.ident, attributes),
+            Type(item) => self.named(Kind::Noun, &item.ident, attributes),
+            Mod(item) => self.named(Kind::Any, &item.ident, attributes),
+            Macro(item) => self.comment(Kind::Any, "macro", &item.attrs),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'s syn::ImplItemFn) {
+        if !is_of_tests(&item.attrs) {
+            self.named(Kind::Function, &item.sig.ident, &item.attrs);
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'s syn::TraitItemFn) {
+        self.named(Kind::Function, &item.sig.ident, &item.attrs);
+        visit::visit_trait_item_fn(self, item);
+    }
+
+    fn visit_impl_item_const(&mut self, item: &'s syn::ImplItemConst) {
+        self.named(Kind::Noun, &item.ident, &item.attrs);
+        visit::visit_impl_item_const(self, item);
+    }
+
+    fn visit_trait_item_const(&mut self, item: &'s syn::TraitItemConst) {
+        self.named(Kind::Noun, &item.ident, &item.attrs);
+        visit::visit_trait_item_const(self, item);
+    }
+
+    fn visit_field(&mut self, field: &'s syn::Field) {
+        let name = field.ident.as_ref().map_or("field".into(), plain);
+        self.comment(Kind::Any, &name, &field.attrs);
+    }
+
+    fn visit_variant(&mut self, variant: &'s syn::Variant) {
+        self.named(Kind::Any, &variant.ident, &variant.attrs);
+        visit::visit_variant(self, variant);
+    }
+
+    /// Attributes hold no messages; their comments are read with their items.
+    fn visit_attribute(&mut self, _: &'s Attribute) {}
+
+    fn visit_lit_str(&mut self, text: &'s syn::LitStr) {
+        self.string(text.span().start().line, &text.value());
+    }
+
+    fn visit_macro(&mut self, called: &'s syn::Macro) {
+        self.strings_in(called.tokens.clone());
+        // Functions that a macro is given.
+        if let Ok(inside) = syn::parse2::<syn::File>(called.tokens.clone()) {
+            for item in &inside.items {
+                if let syn::Item::Fn(item) = item {
+                    self.named(Kind::Function, &item.sig.ident, &item.attrs);
+                }
+            }
+        }
+    }
+}
+
+/// Joins the lines of a doc comment; the line is that on which it begins.
+fn documentation(attributes: &[Attribute]) -> Option<(usize, String)> {
+    let mut lines = Vec::new();
+    let mut first = None;
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+        let Meta::NameValue(pair) = &attribute.meta else { continue };
+        let Expr::Lit(syn::ExprLit { lit: Lit::Str(text), .. }) = &pair.value else { continue };
+        first = first.or(Some(text.span().start().line));
+        lines.push(text.value().trim().to_owned());
+    }
+    let text = lines.join(" ").trim().to_owned();
+    first.filter(|_| !text.is_empty()).map(|first| (first, text))
+}
+
+fn derives_clap(attributes: &[Attribute]) -> bool {
+    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
+    let mut lists = derives.filter_map(|attribute| attribute.meta.require_list().ok());
+    lists.any(|list| crate::tree::identifiers(&list.tokens).iter().any(|name| CLAP.contains(&name.as_str())))
+}
+
+/// Finds the rule that a comment breaks.
+fn rule(kind: Kind, text: &str) -> Option<&'static str> {
+    if BANNED.iter().any(|banned| begins_with(text, banned)) {
+        return Some("no comment begins so");
+    }
+    match kind {
+        Kind::Function if !begins_with_verb(text) => {
+            Some("a function's comment begins with a verb in the third person")
+        }
+        Kind::Noun if is_in(VERBS, &first_words(text).0) => Some("a type's comment begins with a noun"),
+        _ => None,
+    }
+}
+
+/// Tells whether a text begins with these words, in capitals or not.
+fn begins_with(text: &str, words: &str) -> bool {
+    let mut found = text.split_whitespace();
+    words.split(' ').all(|word| {
+        found.next().is_some_and(|found| found.trim_end_matches([',', ':', '.']).to_lowercase() == word)
+    })
+}
+
+fn begins_with_verb(text: &str) -> bool {
+    let (first, second) = first_words(text);
+    let is_irregular = ["is", "does", "has", "goes"].contains(&first.as_str());
+    let ends_like_one =
+        first.ends_with('s') && !["ss", "us", "is", "'s"].iter().any(|end| first.ends_with(end));
+    let is_noun = is_in(NEVER_VERBS, &first) || is_in(SOMETIMES_VERBS, &first) && is_in(AFTER_NOUNS, &second);
+    text.starts_with(char::is_uppercase) && (is_irregular || ends_like_one && !is_noun)
+}
+
+fn first_words(text: &str) -> (String, String) {
+    let mut words = text.split_whitespace();
+    let mut next = || words.next().unwrap_or_default().to_lowercase();
+    // A verb may end a clause: "Parses, then checks".
+    (next().trim_end_matches([',', ':', '.', ';']).to_owned(), next())
+}
+
+fn is_in(words: &str, word: &str) -> bool {
+    words.split_whitespace().any(|known| known == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+
+    fn rules(text: &str) -> Vec<String> {
+        let planted = Planted::new();
+        planted.package("one", "", text);
+        broken(&planted.tree()).iter().map(|broken| format!("{} {}", broken.item, broken.words)).collect()
+    }
+
+    #[test]
+    fn a_comment_that_begins_with_what_is_found_on_every_item() {
+        let text = "//! What it is.\n/// What it does.\npub fn f() {}\n/// What it is.\npub struct S {\n/// What it has.\n\
+                    a: u8 }\n/// The same again.\nconst C: u8 = 1;\nenum E {\n/// Whether, or not.\nA }";
+        let found =
+            ["file What it is.", "f What it does.", "S What it is.", "a What it has.", "C The same again."];
+        assert_eq!(rules(text), [&found[..], &["A Whether, or not."]].concat());
+    }
+
+    #[test]
+    fn functions_begin_with_a_verb_and_types_with_a_noun() {
+        let good = "//! A file.\n/// Parses a size.\nfn f() {}\n/// Is so.\nfn g() {}\n/// Records a start.\nfn h() {}\n\
+                    /// Records of a session.\nstruct S;\n/// A start.\nstatic T: u8 = 1;\nfn bare() {}\n\
+                    wrap! {\n/// Reads a block.\nfn inside() {}\n}";
+        assert_eq!(rules(good), [""; 0]);
+        let bad = "//! A file.\n/// The size.\nfn f() {}\n/// Records of a session.\nfn g() {}\n/// This one.\nfn h() {}\n\
+                   /// parses a size.\nfn i() {}\n/// Holds a size.\nstruct S;\nwrap! {\n/// A block.\nfn inside() {}\n}\n\
+                   impl S {\n/// Its size.\nfn size() {} }";
+        assert_eq!(
+            rules(bad),
+            [
+                "f The size.",
+                "g Records of a session.",
+                "h This one.",
+                "i parses a size.",
+                "S Holds a size.",
+                "inside A block.",
+                "size Its size."
+            ]
+        );
+    }
+
+    #[test]
+    fn help_and_tests_may_begin_otherwise() {
+        let clap = "//! A file.\n/// Measure it\n#[derive(Debug, clap::Parser)]\nstruct A {\n/// Show all of it\na: bool }\n\
+                    #[cfg(test)]\nmod tests {\n/// The size.\nfn f() { g(\"what is it\") }\n}";
+        assert_eq!(rules(clap), [""; 0]);
+        assert_eq!(rules(&clap.replace("Show all", "What")), ["a What of it"]);
+    }
+
+    #[test]
+    fn messages_begin_with_a_noun() {
+        let text = "//! A file.\nfn f() { fail(\"what was read\"); fail(format!(\"What {x} is\")); ask(\"what is it?\"); \
+                    call(\"what\") }";
+        assert_eq!(rules(text), ["string what was read", "string What {x} is"]);
+    }
+
+    #[test]
+    fn places_that_do_not_hold_yet_are_left_out_until_they_do() {
+        let planted = Planted::new();
+        planted.package("one", "", "//! A file.\n/// The size.\nfn f() {}\n");
+        assert_eq!(outside_of(&planted.tree(), &[]).len(), 1);
+        assert_eq!(outside_of(&planted.tree(), &["crates/one/src"]), [""; 0]);
+        let other = ["crates/one/src", "crates/on"];
+        assert_eq!(outside_of(&planted.tree(), &other), ["crates/on holds: take it from the list"]);
+    }
+
+    #[test]
+    fn a_crate_may_not_open_every_comment_alike() {
+        let planted = Planted::new();
+        let seven = "/// Parses it.\nfn f() {}\n".repeat(6) + "/// Returns it.\nfn f() {}\n";
+        planted.package("one", "", &format!("//! A file.\n{seven}"));
+        assert_eq!(dull(&planted.tree()), [""; 0]);
+        planted.package("one", "", &format!("//! A file.\n{seven}/// Checks if it is.\nfn f() {{}}\n"));
+        assert_eq!(dull(&planted.tree()).len(), 1);
+    }
+}
