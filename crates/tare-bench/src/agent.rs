@@ -53,7 +53,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The value of a metric.
     pub fn value(&self, metric: &str) -> Result<f64, String> {
         let probe = self.trial.case.split(['?', '@', '-']).next().unwrap_or_default();
         let probe = tare_probes::find(probe).ok_or("a probe that is not there")?;
@@ -82,7 +81,7 @@ impl Workspace {
         self.folder.path().join("tare")
     }
 
-    /// Starts an agent, with a folder of its own. It inherits where this process may run.
+    /// Starts an agent in a fresh folder. It inherits the processors of this process.
     pub fn enter(&self, seed: u64) -> Result<Agent, String> {
         let own = tempfile::Builder::new().prefix("own-").tempdir_in(self.folder.path());
         let own = own.map_err(|e| format!("a folder for the agent: {e}"))?;
@@ -106,7 +105,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// Starts the agent; how long it took to its first frame, in nanoseconds.
+    /// Starts the agent, and times it to its first frame, in nanoseconds.
     fn open(binary: &Path) -> Result<(Stream, u64), String> {
         let mut command = Command::new(binary);
         command.arg(AGENT).env_clear().current_dir("/").process_group(0);
@@ -125,7 +124,6 @@ impl Stream {
         input.write_all(encode(request).as_bytes()).map_err(|e| format!("asking the agent: {e}"))
     }
 
-    /// The next frame.
     fn receive(&mut self, deadline: Instant) -> Result<Frame, String> {
         let mut bytes = [0; 64 << 10];
         loop {
@@ -187,7 +185,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Starts the agent afresh; from its start to its first frame, in nanoseconds.
+    /// Starts the agent afresh, and times it to its first frame, in nanoseconds.
     pub fn restart(&mut self) -> Result<u64, String> {
         let (stream, elapsed_ns) = Stream::open(&self.binary)?;
         self.stream = stream;
@@ -200,17 +198,17 @@ impl Agent {
         FAR.to_owned()
     }
 
-    /// The folder in which file probes work.
+    /// Returns the folder in which file probes work.
     pub fn own(&self) -> &Path {
         self.own.path()
     }
 
-    /// Facts of that folder.
+    /// Finds a fact of that folder.
     pub fn own_fact(&self, key: &str) -> Option<String> {
         self.place.get(key).map(str::to_owned)
     }
 
-    /// A fact of the machine as the agent sees it.
+    /// Finds a fact of the machine as the agent sees it.
     pub fn fact(&self, key: &str) -> Option<String> {
         self.facts.get(key).map(str::to_owned)
     }
@@ -283,8 +281,8 @@ impl Agent {
         Ok(Ran { trial, first_ns: first_ns.unwrap_or(whole_ns), whole_ns })
     }
 
-    /// The amount that runs a case for this many seconds: from a calibration, and then from a short run at that pace,
-    /// since a calibration never fills a queue.
+    /// Finds the amount that runs a case for this many seconds: from a calibration, and then from a short run
+    /// at that pace, since a calibration never fills a queue.
     pub fn for_seconds(&mut self, case: &Case, seconds: f64) -> Result<Amount, String> {
         let batch_ns = BATCH_NS.min(seconds * 1e9 / 4.0);
         let batch = |operation_ns: f64| (batch_ns / operation_ns.max(0.1)).max(1.0) as u64;
@@ -306,8 +304,9 @@ impl Agent {
     }
 }
 
-/// Time of an operation in a calibration: it doubles its operations, so that its last two batches are the longest, of
-/// which the quicker met no hiccup. A probe that does a fixed amount of work has no such batches.
+/// Estimates the time of an operation in a calibration: it doubles its operations, so that its last two
+/// batches are the longest, of which the quicker met no hiccup. A probe that does a fixed amount of work has
+/// no such batches.
 fn operation_ns(batches: &[Batch]) -> Option<f64> {
     let timed = |batch: &Batch| -> Vec<Timed> { batch.sample.timed().collect() };
     let last = batches.iter().rev().filter(|batch| batch.series == CALIBRATION).flat_map(timed).take(2);
@@ -317,7 +316,7 @@ fn operation_ns(batches: &[Batch]) -> Option<f64> {
     batches.first().map(|_| quicker_ns.unwrap_or_else(all_ns))
 }
 
-/// A case of a probe in its baseline size, but for these parameters.
+/// Builds a case of a probe in its baseline size, but for these parameters.
 pub fn case(probe: &str, parameters: &[(&str, &str)]) -> Result<Case, String> {
     let found = tare_probes::find(probe).ok_or_else(|| format!("this tare has no probe {probe}"))?;
     let mut all = found.defaults(Size::Reference);

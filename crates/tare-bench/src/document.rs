@@ -18,7 +18,7 @@ pub struct Document {
     pub tools: String,
     /// The table's head and the line below it.
     pub columns: String,
-    /// Names of all rows, in order.
+    /// Row labels, in order.
     pub order: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Document {
         fs::write(&self.path, text).map_err(|e| format!("writing {}: {e}", self.path.display()))
     }
 
-    /// The rows that stand in the document and were measured on this machine.
+    /// Finds the rows of the document that were measured on this machine.
     pub fn kept(&self) -> BTreeMap<String, Lines> {
         self.of_this_machine(&fs::read_to_string(&self.path).unwrap_or_default())
     }
@@ -76,7 +76,7 @@ impl Document {
     }
 }
 
-/// The rows of a document, by name. A line of the table begins with its row's name in backquotes.
+/// Parses the rows of a document. A line of the table begins with its row's name in backquotes.
 fn read(text: &str) -> BTreeMap<String, Lines> {
     let mut rows: BTreeMap<String, Lines> = BTreeMap::new();
     for line in text.lines() {
@@ -96,13 +96,12 @@ fn read(text: &str) -> BTreeMap<String, Lines> {
     rows
 }
 
-/// A line of a table. Bars in a cell would end it.
+/// Formats a line of a table. Bars in a cell would end it.
 pub fn line<'c>(cells: impl IntoIterator<Item = &'c str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|cell| cell.replace('|', "\\|")).collect();
     format!("| {} |", cells.join(" | "))
 }
 
-/// Where a document of this name lies.
 pub fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(name)
 }

@@ -17,7 +17,7 @@ pub struct Figure {
     pub required: Requirement,
 }
 
-/// Where both sides run.
+/// Placement of both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// As the scheduler likes.
@@ -28,7 +28,7 @@ pub enum Placement {
     Apart,
 }
 
-/// What lies between the two ends of a network row.
+/// Path between the two ends of a network row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Loopback,
@@ -45,7 +45,7 @@ impl Way {
     }
 }
 
-/// What a duel works with.
+/// Resources of a duel.
 pub struct Site<'a> {
     pub agent: &'a mut Agent,
     pub setting: &'a Setting,
@@ -53,9 +53,9 @@ pub struct Site<'a> {
 
 /// A row: a probe and the tool that measures the same. Figures of both sides come in the order of [`Duel::figures`].
 pub trait Duel {
-    /// Name of the row; the family stands before the first dot.
+    /// Returns the name of the row; the family precedes the first dot.
     fn name(&self) -> String;
-    /// The tool, and how it is run.
+    /// Describes the tool, and how it is run.
     fn tool(&self) -> String;
     fn placement(&self) -> Placement {
         Placement::Free
@@ -72,7 +72,7 @@ pub trait Duel {
     fn finish(&mut self) {}
 }
 
-/// What a duel found: a ratio a figure, or why there is none.
+/// Ratio per figure, or the reason why there is none.
 pub type Found = Result<Vec<(Figure, Ratio)>, String>;
 
 /// Lets both sides run in turn, in random order within each round.

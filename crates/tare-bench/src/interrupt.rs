@@ -22,7 +22,7 @@ pub fn watch() -> Result<(), String> {
     Ok(())
 }
 
-/// An error once the program was interrupted.
+/// Fails once the program was interrupted.
 pub fn check() -> Result<(), String> {
     match INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
         true => Err("interrupted".into()),

@@ -7,7 +7,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::agent::Agent;
 use crate::tool;
 
-/// What a figure depends on, in one line: processor, kernel, file system.
+/// Describes the machine in one line: processor, kernel, file system.
 pub fn line(agent: &Agent) -> String {
     let fact = |key: &str| agent.fact(key).unwrap_or_else(|| "unknown".into());
     let mut parts = vec![
@@ -19,7 +19,7 @@ pub fn line(agent: &Agent) -> String {
     parts.join(", ")
 }
 
-/// The versions of the tools that are there.
+/// Lists the versions of the tools that are installed.
 pub fn tools() -> String {
     let asked: [(&str, &[&str]); 6] = [
         ("sysbench", &["--version"]),
@@ -34,7 +34,7 @@ pub fn tools() -> String {
     versions.map(|version| plain(&version)).collect::<Vec<_>>().join(", ")
 }
 
-/// A text without the escapes that colour it.
+/// Removes the escapes that colour a text.
 fn plain(text: &str) -> String {
     let mut pieces = text.split('\u{1b}');
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -44,13 +44,13 @@ fn plain(text: &str) -> String {
         .to_owned()
 }
 
-/// The day before today, as `2026-01-31`.
+/// Formats the day before today, as `2026-01-31`.
 pub fn yesterday() -> String {
     let yesterday = jiff::Zoned::now().yesterday();
     yesterday.map_or_else(|_| today(), |day| day.strftime("%Y-%m-%d").to_string())
 }
 
-/// Today, as `2026-01-31`.
+/// Formats today, as `2026-01-31`.
 pub fn today() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
 }
@@ -81,7 +81,7 @@ impl Pinned {
     }
 }
 
-/// The processors that this program could run on when it was first asked, which is before it stays on any.
+/// Lists the processors that this program could run on when it was first asked, before it was pinned to any.
 fn processors() -> &'static [usize] {
     static ALL: OnceLock<Vec<usize>> = OnceLock::new();
     ALL.get_or_init(allowed)

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-/// What a round costs beside what both sides measure: starting, preparing, cleaning up.
+/// Time of a round besides the measuring of both sides: starting, preparing, cleaning up.
 const OVERHEAD: Duration = Duration::from_millis(700);
 
 pub struct Progress {
@@ -13,7 +13,7 @@ pub struct Progress {
     /// A round, until one has been seen.
     expected_round: Duration,
     row_began: Instant,
-    /// Of rows that were run through.
+    /// Time spent on completed rows.
     spent: Duration,
     run: u32,
     draws: bool,
@@ -33,7 +33,7 @@ impl Progress {
         }
     }
 
-    /// A row begins; its number and what is left, for its line.
+    /// Begins a row; returns its number and the time left, for its line.
     pub fn row(&mut self) -> String {
         self.row += 1;
         self.row_began = Instant::now();
@@ -48,7 +48,7 @@ impl Progress {
         }
     }
 
-    /// The row is over; one that could not be run does not predict the time of the others.
+    /// Ends a row; one that could not be run does not predict the time of the others.
     pub fn done(&mut self, was_run: bool) {
         if self.draws {
             eprint!("\r\x1b[K");
@@ -59,7 +59,7 @@ impl Progress {
         }
     }
 
-    /// What is left when `done` rounds of this row took `elapsed`.
+    /// Estimates the time left when `done` rounds of this row took `elapsed`.
     fn left(&self, done: u32, elapsed: Duration) -> Duration {
         let row = match self.run {
             0 => self.expected_round * self.rounds,

@@ -7,7 +7,7 @@ use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::stopping::Schedule;
 use tare_analysis::verdicts::verdict::Margin;
 
-/// What must hold of a ratio tare/tool.
+/// Requirement on a ratio tare/tool.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Requirement {
     /// tare reaches this share of the tool's figure.
@@ -18,7 +18,7 @@ pub enum Requirement {
     Shown,
 }
 
-/// Whether it holds.
+/// Result of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// The whole interval lies within.
@@ -76,7 +76,7 @@ impl Ratio {
         })
     }
 
-    /// Whether what is required holds.
+    /// Checks a requirement.
     pub fn holds(&self, requirement: Requirement) -> Holds {
         let (from, to) = match requirement {
             Requirement::AtLeast(least) => (least, f64::INFINITY),
@@ -90,7 +90,7 @@ impl Ratio {
         }
     }
 
-    /// `1.003 [0.998, 1.009]`; too few rounds leave the interval open.
+    /// Formats `1.003 [0.998, 1.009]`; too few rounds leave the interval open.
     pub fn text(&self) -> String {
         if self.low > 0.0 && self.high.is_finite() {
             format!("{:.3} [{:.3}, {:.3}]", self.estimate, self.low, self.high)

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::setting::Setting;
 
-/// The document of `tare run quick` with these words.
+/// Runs `tare run quick` with these words and returns its document.
 pub fn document(setting: &Setting, words: &[String], seed: u64) -> Result<Value, String> {
     let folder = tempfile::Builder::new().prefix("session-").tempdir_in(&setting.scratch);
     let folder = folder.map_err(|e| e.to_string())?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Rounds of a full run: the fewest with which signed ranks have an interval worth showing.
 const ROUNDS: u32 = 12;
 
-/// How long, where and with which binary.
+/// Duration, place and binary of a bench.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Setting {
     /// Rounds; in each tare and the tool run once, in random order.
@@ -41,18 +41,17 @@ impl Setting {
         if self.quick { 1 } else { self.seconds }
     }
 
-    /// Longest that a tool may take for one run: preparation, measuring, cleaning up on a slow disk.
+    /// Returns the limit on one run of a tool: preparation, measuring, cleaning up on a slow disk.
     pub fn patience(&self) -> Duration {
         Duration::from_secs(120 + 10 * u64::from(self.seconds()))
     }
 
-    /// tare's binary: the one named, or the one that cargo puts beside this program.
     pub fn binary(&self) -> Result<PathBuf, String> {
         binary(self.tare.as_deref())
     }
 }
 
-/// tare's binary: the one named, or the one that cargo puts beside this program.
+/// Finds tare's binary: the one named, or the one that cargo puts next to this program.
 pub fn binary(named: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(tare) = named {
         return tare.canonicalize().map_err(|e| format!("{}: {e}", tare.display()));

@@ -15,13 +15,13 @@ use serde_json::Value;
 /// Longest that a program may take to print its version.
 const VERSION: Duration = Duration::from_secs(5);
 
-/// What a program that ran to its end has printed.
+/// Output of a program that ran to its end.
 pub struct Ended {
     pub output: String,
     pub errors: String,
 }
 
-/// The path of a program, or that it is not installed.
+/// Finds a program, or explains that it is not installed.
 pub fn find(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -69,13 +69,13 @@ fn output(command: &mut Command, patience: Duration) -> io::Result<Output> {
     }
 }
 
-/// The JSON that a program printed; warnings may stand before it.
+/// Parses the JSON that a program printed; warnings may precede it.
 pub fn json(name: &str, output: &str) -> Result<Value, String> {
     let json = output.find('{').map_or("", |at| &output[at..]);
     serde_json::from_str(json).map_err(|e| format!("{name}'s JSON: {e}"))
 }
 
-/// The first number after a label.
+/// Finds the first number after a label.
 pub fn number_after(text: &str, label: &str) -> Result<f64, String> {
     let rest = text.split_once(label).map(|(_, rest)| rest.trim_start());
     let digits = |rest: &str| {
@@ -86,7 +86,7 @@ pub fn number_after(text: &str, label: &str) -> Result<f64, String> {
     number.filter(|number| number.is_finite()).ok_or_else(|| format!("no number after '{label}'"))
 }
 
-/// A program's version: the first line that it prints when asked.
+/// Asks a program for its version: the first line that it prints.
 pub fn version(name: &str, question: &[&str]) -> Option<String> {
     let ended = output(Command::new(find(name).ok()?).args(question), VERSION).ok()?;
     let printed = [ended.stdout, ended.stderr].concat();

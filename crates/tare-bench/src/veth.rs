@@ -10,8 +10,8 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::tool;
 
-/// Names of the namespaces: of the client's end, in which this thread is, and of the server's. Fixed, so that those
-/// of a run that was killed are found and removed by the next.
+/// Namespaces of the client's end, in which this thread is, and of the server's. Their names are fixed, so
+/// that those of a killed run are found and removed by the next.
 const NEAR: &str = "tare-bench-near";
 pub const FAR: &str = "tare-bench-far";
 /// Addresses of the two ends, of the range that is set aside for benchmarks (RFC 2544).

@@ -11,7 +11,7 @@ use crate::encoding::hex;
 
 /// Processors by their numbers in ELF files, named as in [`std::env::consts::ARCH`].
 const PROCESSORS: [(u16, &str); 3] = [(62, "x86_64"), (183, "aarch64"), (243, "riscv64")];
-/// What opens a 64-bit little-endian ELF file.
+/// Opening of a 64-bit little-endian ELF file.
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 /// Kind of a program header that leads to notes.
 pub const NOTES: u32 = 4;
@@ -28,7 +28,7 @@ pub struct Build {
 }
 
 impl Build {
-    /// That of a Linux program, from its bytes; None when they are not one.
+    /// Reads the identity of a Linux program from its bytes; None when they are not one.
     pub fn of_elf(bytes: &[u8]) -> Option<Build> {
         if !bytes.starts_with(MAGIC) {
             return None;
@@ -50,20 +50,20 @@ impl Build {
     }
 }
 
-/// Whether a program lies as in its file, or as a loader has laid it into memory.
+/// Layout of a program: as in its file, or as a loader has laid it into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Laid {
     InFile,
     InMemory,
 }
 
-/// What opens a program for Windows, the headers that it leads to, and the kind of header of 64-bit programs.
+/// Opening of a program for Windows, the headers that it leads to, and the kind of header of 64-bit programs.
 const DOS_MAGIC: &[u8] = b"MZ";
 const PE_MAGIC: &[u8] = b"PE\0\0";
 const PE64: u16 = 0x20b;
 /// Processors by their numbers in those headers.
 const PE_PROCESSORS: [(u16, &str); 2] = [(0x8664, "x86_64"), (0xaa64, "aarch64")];
-/// Where the table of debugging information is named in the optional header, and its kind that holds a digest.
+/// Position of the table of debugging information in the optional header, and its kind that holds a digest.
 const DEBUG_TABLE: usize = 112 + 6 * 8;
 const CODE_VIEW: u32 = 2;
 /// Bytes of an entry of that table, and of a section's header.
@@ -71,7 +71,7 @@ const DEBUG_ENTRY: usize = 28;
 const SECTION_HEADER: usize = 40;
 
 impl Build {
-    /// That of a 64-bit program for Windows, from its bytes; None when they are not one.
+    /// Reads the identity of a 64-bit program for Windows from its bytes; None when they are not one.
     pub fn of_pe(bytes: &[u8], laid: Laid) -> Option<Build> {
         if !bytes.starts_with(DOS_MAGIC) {
             return None;
@@ -89,7 +89,7 @@ impl Build {
     }
 }
 
-/// The digest that a linker left in the debugging information of a program for Windows, in hex.
+/// Reads the digest that a linker left in the debugging information of a program for Windows, in hex.
 fn code_view(bytes: &[u8], headers: usize, laid: Laid) -> Option<String> {
     let number = |at| Some(u32::from_le_bytes(piece(bytes, at)?) as usize);
     let optional = headers + 24;
@@ -107,7 +107,7 @@ fn code_view(bytes: &[u8], headers: usize, laid: Laid) -> Option<String> {
     })
 }
 
-/// Where in the file lies what is loaded at an address.
+/// Maps a load address to its offset in the file.
 fn in_file(bytes: &[u8], headers: usize, address: usize) -> Option<usize> {
     let number = |at| Some(u32::from_le_bytes(piece(bytes, at)?) as usize);
     let count = u16::from_le_bytes(piece(bytes, headers + 6)?);
@@ -127,7 +127,7 @@ impl fmt::Display for Build {
     }
 }
 
-/// The digest among the notes of a program, in hex.
+/// Finds the digest among the notes of a program, in hex.
 pub fn build_id(mut notes: &[u8]) -> Option<String> {
     loop {
         let length = |at| Some(u32::from_le_bytes(piece(notes, at)?) as usize);
@@ -142,7 +142,6 @@ pub fn build_id(mut notes: &[u8]) -> Option<String> {
     }
 }
 
-/// `N` bytes from there on.
 fn piece<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at.checked_add(N)?)?.try_into().ok()
 }
@@ -151,14 +150,14 @@ fn piece<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
-    /// A note as linkers lay it out.
+    /// Builds a note as linkers lay it out.
     fn note(name: &[u8], kind: u32, content: &[u8]) -> Vec<u8> {
         let padded = |bytes: &[u8]| [bytes, &vec![0; bytes.len().next_multiple_of(4) - bytes.len()]].concat();
         let numbers = [name.len() as u32, content.len() as u32, kind].map(u32::to_le_bytes).concat();
         [numbers, padded(name), padded(content)].concat()
     }
 
-    /// A program for a processor with these notes, and nothing else.
+    /// Builds a program for a processor with these notes, and nothing else.
     fn program(machine: u16, notes: &[u8]) -> Vec<u8> {
         let mut bytes = [MAGIC, &[0; 58]].concat();
         bytes[18..20].copy_from_slice(&machine.to_le_bytes());
@@ -192,7 +191,8 @@ mod tests {
         assert_eq!(identity.to_string(), "for x86_64-linux, digest unknown");
     }
 
-    /// A program for Windows with one section, which holds the table of debugging information and the digest.
+    /// Builds a program for Windows with one section, which holds the table of debugging information and the
+    /// digest.
     fn windows_program() -> Vec<u8> {
         let mut bytes = vec![0; 0x400];
         let mut put = |at: usize, piece: &[u8]| bytes[at..at + piece.len()].copy_from_slice(piece);

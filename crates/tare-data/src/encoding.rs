@@ -6,7 +6,7 @@ pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Exactly `N` bytes from hex digits.
+/// Decodes exactly `N` bytes from hex digits.
 pub fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != 2 * N || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
         return None;
@@ -18,7 +18,7 @@ pub fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// As much of a text's beginning as takes at most this many bytes when it is written as JSON.
+/// Cuts a text so that it takes at most this many bytes as JSON.
 pub fn clipped(mut text: String, most: usize) -> String {
     let mut written = 0;
     let end = text.char_indices().find_map(|(at, c)| {
@@ -33,7 +33,7 @@ pub fn clipped(mut text: String, most: usize) -> String {
     text
 }
 
-/// How a unit of UTF-16 is written as two bytes.
+/// Byte order of UTF-16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Utf16Order {
     Little,
@@ -41,7 +41,7 @@ pub enum Utf16Order {
 }
 
 impl Utf16Order {
-    /// The order that a byte order mark at the start of the bytes names.
+    /// Reads the order from a byte order mark at the start of the bytes.
     pub fn from_mark(bytes: &[u8]) -> Option<Utf16Order> {
         match bytes {
             [0xff, 0xfe, ..] => Some(Utf16Order::Little),
@@ -50,7 +50,7 @@ impl Utf16Order {
         }
     }
 
-    /// The characters of UTF-16 without its byte order mark; half a unit at the end is left out.
+    /// Decodes UTF-16 without its byte order mark; half a unit at the end is left out.
     pub fn decode(self, bytes: &[u8]) -> impl Iterator<Item = Result<char, DecodeUtf16Error>> {
         let marked = usize::from(Utf16Order::from_mark(bytes) == Some(self)) * 2;
         let unit = move |pair: &[u8]| match self {

@@ -12,7 +12,7 @@ pub const LONGEST_REASON: usize = 2048;
 /// Reason of a trial that was still running when its session broke off.
 pub const BROKE_OFF: &str = "the session broke off during this trial";
 
-/// What kind of failure it was; decides what the table shows instead.
+/// Kind of failure; decides what the table shows instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -35,7 +35,8 @@ pub enum FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub kind: FailureKind,
-    /// One line, without the probe's or the environment's name: those stand beside it. At most [`LONGEST_REASON`].
+    /// Reason in one line, without the probe's or the environment's name, which are shown with it. At most
+    /// [`LONGEST_REASON`].
     #[serde(deserialize_with = "reason")]
     pub reason: String,
 }
@@ -46,13 +47,13 @@ impl Failure {
     }
 }
 
-/// Environments send reasons too.
+/// Bounds the reason, since environments send them too.
 fn reason<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
     Ok(clipped(String::deserialize(from)?, LONGEST_REASON))
 }
 
 impl Failure {
-    /// Whether a disk had no room: by the words of errno(3) for ENOSPC, which every kernel and library uses.
+    /// Recognises a full disk by the words of errno(3) for ENOSPC, which every kernel and library uses.
     pub fn is_full_disk(&self) -> bool {
         self.reason.contains("No space left on device")
     }

@@ -18,7 +18,7 @@ use crate::session::Interference;
 
 /// Version of the agent protocol; an agent of another is refused.
 pub const PROTOCOL: u32 = 2;
-/// What every frame begins with.
+/// Opening of every frame.
 pub const MARKER: &str = "@tare1 ";
 /// Longest line that is read as a frame: a full histogram fits several times.
 pub const LONGEST_FRAME: usize = 1024 * 1024;
@@ -29,7 +29,7 @@ pub const MOST_NOTES: usize = 64;
 /// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
 pub const LONGEST_REQUEST: usize = 2000;
 
-/// What the agent sends.
+/// Message of the agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Frame {
@@ -48,7 +48,7 @@ pub enum Frame {
     /// First frame of a trial, with the nonce of its request. From here to its last frame both clocks run over the
     /// same stretch.
     Begun { trial: u64, nonce: u64, clock_ns: u64 },
-    /// One batch of a trial.
+    /// Batch of a trial.
     Batch { trial: u64, batch: Batch },
     /// Last frame of a trial that went well.
     Done { trial: u64, interference: Interference, clock_ns: u64 },

@@ -9,7 +9,6 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The generator of a seed.
     pub fn new(seed: u64) -> Self {
         let mut mix = seed;
         let mut next = || {
@@ -22,7 +21,7 @@ impl Generator {
         Generator { state: [next(), next(), next(), next()] }
     }
 
-    /// A generator for one named part of a session, independent of the others' use.
+    /// Creates a generator for one named part of a session, independent of the others' use.
     pub fn for_part(seed: u64, part: &str) -> Self {
         // FNV-1a: stable, and good enough to separate a few hundred names.
         let hash = part.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -31,7 +30,7 @@ impl Generator {
         Generator::new(seed ^ hash)
     }
 
-    /// The next 64 bits.
+    /// Draws 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -45,7 +44,7 @@ impl Generator {
         result
     }
 
-    /// A number in `0..bound`, without bias (Lemire's rejection). `bound` must not be 0.
+    /// Draws a number in `0..bound`, without bias (Lemire's rejection). `bound` must not be 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "below(0) has no answer");
         loop {
@@ -58,7 +57,7 @@ impl Generator {
         }
     }
 
-    /// A number in `0.0..1.0` with 53 random bits.
+    /// Draws a number in `0.0..1.0` with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }

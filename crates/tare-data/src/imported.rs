@@ -18,11 +18,12 @@ pub struct Imported {
     pub version: Option<String>,
     /// Parameters of the run as a whole.
     pub parameters: BTreeMap<String, String>,
-    /// Where the tool ran, as the user who imports it states. It is not checked.
+    /// Environment in which the tool ran, as the user who imports it states. It is not checked.
     pub environment: Option<String>,
     pub source: Source,
     pub figures: Vec<ImportedFigure>,
-    /// What stands in the file with numbers, and is not among the figures: a line and how many are like it, or where in JSON.
+    /// Lines with numbers that are not among the figures, with the count of similar lines, or their position
+    /// in JSON.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<String>,
 }
@@ -37,7 +38,7 @@ pub struct Source {
     pub sha256: String,
 }
 
-/// One thing that the tool measured.
+/// Figure that the tool measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedFigure {
     /// In the tool's words: `TCP REQUEST/RESPONSE`, `SEQ 1MiB Q8T1 read`.
@@ -54,12 +55,12 @@ pub struct ImportedFigure {
 pub struct Counterpart {
     pub probe: String,
     pub parameters: Parameters,
-    /// Where the other end was, if the output names it.
+    /// Position of the other end, if the output names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<PeerKind>,
 }
 
-/// One statistic that a tool states.
+/// Statistic that a tool states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stated {
     pub statistic: Statistic,
@@ -73,7 +74,7 @@ pub struct Stated {
     pub metric: Option<String>,
 }
 
-/// What a stated value is of the values that the tool saw.
+/// Relation of a stated value to the values that the tool saw.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
@@ -88,9 +89,9 @@ pub enum Statistic {
     Rate,
     /// Bytes or bits over time.
     Throughput,
-    /// How many, or how many bytes, over the whole run.
+    /// Count, or number of bytes, over the whole run.
     Count,
-    /// How long the run took.
+    /// Duration of the run.
     Elapsed,
     /// A number that the tool makes of others.
     Score,
@@ -118,10 +119,11 @@ impl fmt::Display for Statistic {
 }
 
 impl Counterpart {
-    /// Whether a case of a session has this probe, the same kind of peer, and every parameter that the output fixes.
+    /// Compares with a case of a session: this probe, the same kind of peer, and every parameter that the
+    /// output fixes.
     ///
-    /// Sizes are compared as sizes: `4KiB` is `4096`. A case of before round trips had these
-    /// parameters speaks TCP, one request at a time.
+    /// Sizes are compared as sizes: `4KiB` is `4096`. A case of before round trips had these parameters
+    /// speaks TCP, one request at a time.
     pub fn fits(&self, case: &Case) -> bool {
         self.probe == case.probe
             && self.peer.is_none_or(|peer| case.peer.as_deref().map(PeerKind::of) == Some(peer))
@@ -141,7 +143,7 @@ impl Counterpart {
 }
 
 impl fmt::Display for Counterpart {
-    /// `net.rr?request=1&response=1`, as cases are named.
+    /// Formats `net.rr?request=1&response=1`, as cases are named.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parameters = self.parameters.clone();
         let case = Case { probe: self.probe.clone(), parameters, place: None, peer: None };

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::{Direction, Unit};
 
-/// One figure of a probe. The first metric of a probe is its headline.
+/// Figure of a probe. The first metric of a probe is its headline.
 ///
 /// A metric is stored in the plan of a record, so that a record can be read without the probe that made it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,10 +18,10 @@ pub struct Metric {
     pub direction: Direction,
 }
 
-/// How the value of a trial is read from the warm samples of one series.
+/// Rule by which the value of a trial is read from the warm samples of one series.
 ///
-/// Of timed batches the typical value is the median, the first left out where there are three or more; beside it stands
-/// the value of all of them together.
+/// Of timed batches the typical value is the median, the first left out where there are three or more; next
+/// to it is the value of all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reading {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-/// What the name of a case of a command of one's own begins with.
+/// Prefix of the cases of user commands.
 pub const USER: &str = "user.";
 
 /// Parameters of a probe, sorted by key, with the values as a person writes them (`4KiB`, `fdatasync`, `20000`).
@@ -42,20 +42,20 @@ impl Parameters {
         self.0.get(key).map(String::as_str).ok_or_else(|| self.bad(key, "a value"))
     }
 
-    /// A whole number, with an optional binary suffix: `20000`, `4KiB`, `64K`, `1GiB`.
+    /// Parses a whole number with an optional binary suffix: `20000`, `4KiB`, `64K`, `1GiB`.
     pub fn integer(&self, key: &str) -> Result<u64, BadParameter> {
         let wanted = "a whole number such as 20000 or 4KiB";
         parse_size(self.text(key)?).ok_or_else(|| self.bad(key, wanted))
     }
 
-    /// A whole number within bounds.
+    /// Parses a whole number within bounds.
     pub fn within(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, BadParameter> {
         let wanted = || format!("from {} to {}", bounds.start(), bounds.end());
         let number = self.integer(key)?;
         if bounds.contains(&number) { Ok(number) } else { Err(self.bad(key, wanted())) }
     }
 
-    /// What one of several words stands for.
+    /// Maps one of several words to its value.
     pub fn one_of<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<T, BadParameter> {
         let text = self.text(key)?;
         let found = words.iter().find(|(word, _)| *word == text);
@@ -65,7 +65,7 @@ impl Parameters {
         })
     }
 
-    /// A number with a fraction.
+    /// Parses a number with a fraction.
     pub fn number(&self, key: &str) -> Result<f64, BadParameter> {
         let number = self.text(key)?.parse().ok().filter(|v: &f64| v.is_finite());
         number.ok_or_else(|| self.bad(key, "a number"))
@@ -92,14 +92,14 @@ pub struct Case {
     pub probe: String,
     /// Every parameter of the probe, defaults included.
     pub parameters: Parameters,
-    /// Where its files live: `own`, `share` or a name that the study gives. None for probes without files.
+    /// Place of its files: `own`, `share` or a name that the study gives. None for probes without files.
     pub place: Option<String>,
     /// The other end of a network probe. None for probes without one.
     pub peer: Option<String>,
 }
 
 impl fmt::Display for Case {
-    /// `file.seq?bs=4KiB&op=write@own`: the name under which a case stands in a record.
+    /// Formats `file.seq?bs=4KiB&op=write@own`: the name of a case in a record.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.probe)?;
         for (i, (key, value)) in self.parameters.0.iter().enumerate() {
@@ -115,7 +115,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// Whether a text matches a pattern in which `*` stands for anything.
+/// Matches a text against a pattern in which `*` matches anything.
 ///
 /// Goes through the text once and falls back only to the last star, so that no pattern takes long.
 pub fn matches(pattern: &str, text: &str) -> bool {

@@ -8,7 +8,7 @@ pub const LOOPBACK: &str = "loopback";
 pub const NODE: &str = "node";
 /// Name of the peer that the lab runs on this machine, outside the environment.
 pub const HOST: &str = "host";
-/// Where a netserver listens unless it is told otherwise.
+/// Default port of a netserver.
 pub const NETPERF_PORT: u16 = 12865;
 
 /// The other end, as an agent receives it. A case holds only a name ([`LOOPBACK`], [`HOST`] or one that the
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Peer {
     }
 }
 
-/// Where the other end of a result was that an article or another tool gives.
+/// Position of the other end of a result that an article or another tool gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerKind {
@@ -51,12 +51,12 @@ pub enum PeerKind {
 }
 
 impl PeerKind {
-    /// Where the peer is that a case names.
+    /// Classifies the peer that a case names.
     pub fn of(name: &str) -> PeerKind {
         if name == LOOPBACK { PeerKind::Loopback } else { PeerKind::Outside }
     }
 
-    /// Where a peer is, by the name or the address that a tool prints.
+    /// Classifies a peer by the name or the address that a tool prints.
     pub fn at(address: &str) -> PeerKind {
         let is_loopback = match address.parse::<std::net::IpAddr>() {
             Ok(address) => address.is_loopback(),

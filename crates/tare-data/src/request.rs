@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::names::Case;
 use crate::peer::Peer;
 
-/// What the host sends to the agent. One request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
+/// Message of the host to the agent. A request is one line, shorter than [`crate::frame::LONGEST_REQUEST`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
@@ -21,11 +21,13 @@ pub enum Request {
     Leave,
 }
 
-/// Most bytes of a file in one piece: in base64 and with all names it stays below the longest request.
+/// Limit on the bytes of a file in one piece: in base64 and with all names it stays below the longest
+/// request.
 pub const LONGEST_PIECE: usize = 1_024;
 /// Longest name of a file that is carried along, folders included.
 pub const LONGEST_CARRIED_NAME: usize = 120;
-/// Most bytes that a session carries along; a line that passes 2 KiB at a time takes seconds for as much.
+/// Limit on the bytes that a session carries along; a line that passes 2 KiB at a time takes seconds for as
+/// much.
 pub const MOST_CARRIED: u64 = 4 << 20;
 
 /// A piece of a user's file, on its way into an environment.
@@ -46,7 +48,7 @@ pub struct Piece {
 /// Longest deadline of a trial, in ms: a day.
 pub const LONGEST_DEADLINE_MS: u64 = 86_400_000;
 
-/// One trial, with everything that fixes it.
+/// Trial to run, with everything that fixes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRequest {
     /// Number of the trial within the session; its frames carry it, so that a late one is recognised.
@@ -55,7 +57,7 @@ pub struct TrialRequest {
     pub amount: Amount,
     /// Folder of the place, inside the environment; the trial works in a fresh folder below it.
     pub directory: Option<String>,
-    /// How to reach the peer that the case names, as seen from inside.
+    /// Route to the peer that the case names, as seen from inside.
     #[serde(default)]
     pub peer: Option<Peer>,
     /// For probes that choose at random: the same in every environment of a round.
@@ -69,7 +71,7 @@ pub struct TrialRequest {
     pub nonce: u64,
 }
 
-/// How much a trial does. Decided once for a session, so that every environment does the same.
+/// Amount of a trial. Decided once for a session, so that every environment does the same.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {

@@ -9,7 +9,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// A line of such words.
+/// Joins words into a line for a shell.
 pub fn line<W: AsRef<str>>(words: impl IntoIterator<Item = W>) -> String {
     words.into_iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
 }

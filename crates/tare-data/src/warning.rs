@@ -50,7 +50,7 @@ pub enum Warning {
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }
 
-/// One of the groups into which the differences of a cell fall.
+/// Group of the differences of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// Share of the rounds, or of the starts that they share.

@@ -45,7 +45,8 @@ struct Args {
 }
 
 thread_local! {
-    /// What is being run, for the panic hook: with `panic = "abort"` there is no other way to say it.
+    /// Input that is being run, for the panic hook: with `panic = "abort"` there is no other way to report
+    /// it.
     static CURRENT: RefCell<(String, Vec<u8>)> = const { RefCell::new((String::new(), Vec::new())) };
 }
 
@@ -164,7 +165,6 @@ fn keep(name: &str, input: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A short run of every target, the same each time.
     #[test]
     fn every_target_stands_a_few_thousand_inputs() {
         for target in TARGETS {

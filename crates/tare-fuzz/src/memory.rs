@@ -34,7 +34,7 @@ pub fn begin() -> usize {
     held
 }
 
-/// The most that was held beyond `before`, since [`begin`].
+/// Returns the peak of memory beyond `before`, since [`begin`].
 pub fn most_since(before: usize) -> usize {
     MOST.load(Relaxed).saturating_sub(before)
 }

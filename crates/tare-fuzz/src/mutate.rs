@@ -22,7 +22,7 @@ const NUMBERS: &[&str] = &[
     "99999999999999999999999999999999999999",
 ];
 
-/// An input made of one of these by a few changes.
+/// Changes one of these inputs in a few places.
 pub fn mutated(generator: &mut Generator, corpus: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut input = corpus[below(generator, corpus.len())].clone();
     for _ in 0..=below(generator, 8) {
@@ -31,12 +31,12 @@ pub fn mutated(generator: &mut Generator, corpus: &[Vec<u8>], words: &[&str]) ->
     input
 }
 
-/// A whole number below `end`, which is not 0.
+/// Draws a whole number below `end`, which is not 0.
 fn below(generator: &mut Generator, end: usize) -> usize {
     (generator.next_u64() % end.max(1) as u64) as usize
 }
 
-/// A piece of a length of bytes, mostly a short one.
+/// Draws a range of bytes, usually a short one.
 fn piece(generator: &mut Generator, length: usize) -> std::ops::Range<usize> {
     let start = below(generator, length + 1);
     let most = if below(generator, 4) == 0 { length } else { 24 };

@@ -12,7 +12,7 @@ pub struct Target {
     pub run: fn(&[u8]) -> Result<String, String>,
 }
 
-/// A message without its numbers: the same answer about another line is not a new one.
+/// Removes the numbers of a message: the same answer about another line is not a new one.
 pub(crate) fn without_numbers(message: &str) -> String {
     message.chars().filter(|c| !c.is_ascii_digit()).take(60).collect()
 }

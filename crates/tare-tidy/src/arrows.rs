@@ -39,7 +39,7 @@ pub fn foreign(tree: &Tree, banned: &[(&str, &str, &str)]) -> Vec<String> {
     broken.map(|(one, name, why)| format!("{one} imports {name}: {why}")).collect()
 }
 
-/// What a manifest imports, and whether for tests alone.
+/// Lists the imports of a manifest, and whether they are only for tests.
 fn dependencies(one: &Crate) -> BTreeSet<(bool, String)> {
     let mut section = "";
     let mut all = BTreeSet::new();

@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 
 use crate::tree::{Source, Tree, is_of_tests};
 
-/// Files that code outside tests includes from outside its crate.
+/// Finds files that code outside tests includes from outside its crate.
 pub fn included_from_outside(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for one in &tree.crates {
@@ -18,7 +18,6 @@ pub fn included_from_outside(tree: &Tree) -> Vec<String> {
     broken
 }
 
-/// Whether a file is part of the crate as others build it.
 fn is_built(folder: &Path, source: &Source) -> bool {
     let path = source.path.strip_prefix(folder).unwrap_or(&source.path);
     path.starts_with("src")
@@ -56,7 +55,7 @@ impl<'ast> Visit<'ast> for Included<'_> {
     }
 }
 
-/// A path without `..`, as it is written: links are not followed.
+/// Resolves `..` in a path as it is written: links are not followed.
 fn plain(path: &Path) -> PathBuf {
     path.components().fold(PathBuf::new(), |mut path, part| {
         match part {

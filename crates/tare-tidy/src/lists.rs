@@ -5,7 +5,7 @@ use crate::tree::{Tree, entries};
 /// A folder of the workspace, and the crate whose sources name each of its files.
 pub type Listed<'a> = (&'a str, &'a str);
 
-/// Files that no source of their crate names.
+/// Finds files that no source of their crate names.
 pub fn unlisted(tree: &Tree, lists: &[Listed<'_>]) -> Vec<String> {
     let mut broken = Vec::new();
     for (folder, lister) in lists {

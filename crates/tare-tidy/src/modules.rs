@@ -13,16 +13,16 @@ const LONGEST_CHAIN: usize = 16;
 /// A module, in a file or in braces.
 #[derive(Default)]
 pub struct Module<'t> {
-    /// Names from the root; none for the root itself.
+    /// Path from the root; empty for the root itself.
     pub path: Vec<String>,
     /// The file, as an index into the crate's sources.
     pub file: usize,
     pub parent: Option<usize>,
     pub children: BTreeMap<String, usize>,
     pub items: Vec<&'t Item>,
-    /// Names that are defined here.
+    /// Items that are defined here.
     pub defined: BTreeSet<String>,
-    /// Names that are brought in: the whole path, and whether it is handed on.
+    /// Items that are imported: the whole path, and whether it is handed on.
     pub brought: BTreeMap<String, Vec<String>>,
     /// Modules and enums of which every name is brought in.
     pub globs: Vec<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct Modules<'t> {
     krate: &'t Crate,
 }
 
-/// What a path names.
+/// Target of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     Module(usize),
@@ -43,7 +43,7 @@ pub enum Named {
     Item(usize),
 }
 
-/// The files from which cargo begins to compile.
+/// Finds the files from which cargo begins to compile.
 pub fn roots(krate: &Crate) -> Vec<usize> {
     let is_root = |source: &Source| {
         let below = source.path.strip_prefix(&krate.folder).unwrap_or(&source.path);
@@ -60,7 +60,7 @@ pub fn roots(krate: &Crate) -> Vec<usize> {
 }
 
 impl<'t> Modules<'t> {
-    /// The modules below a root; what is compiled for tests alone is left out.
+    /// Collects the modules below a root; modules that are only compiled for tests are left out.
     pub fn of(krate: &'t Crate, root: usize) -> Modules<'t> {
         let mut modules = Modules { all: Vec::new(), krate };
         let source = &krate.sources[root];
@@ -116,7 +116,7 @@ impl<'t> Modules<'t> {
         self.all[parent].children.insert(name, child);
     }
 
-    /// Whether a file below `src/` is a module of the tests of this target.
+    /// Checks that a file below `src/` is a module of the tests of this target.
     pub fn is_of_tests(&self, source: &Source) -> bool {
         let declares = |item: &Item| match item {
             Item::Mod(item) => {
@@ -136,7 +136,7 @@ impl<'t> Modules<'t> {
         });
     }
 
-    /// What a path names, seen from a module; none where it is not a name of this target.
+    /// Resolves a path, seen from a module; None where it is not a name of this target.
     pub fn resolve(&self, from: usize, path: &[String]) -> Option<Named> {
         self.resolve_within(from, path, LONGEST_CHAIN)
     }
@@ -202,7 +202,7 @@ fn path_attribute(attributes: &[Attribute]) -> Option<&Attribute> {
     attributes.iter().find(|attribute| attribute.path().is_ident("path"))
 }
 
-/// The name that an item defines in its module; a `use` and a module are told of otherwise.
+/// Finds the name that an item defines in its module; `use` and modules are handled elsewhere.
 pub fn name_of(item: &Item) -> Option<&Ident> {
     match item {
         Item::Const(item) => Some(&item.ident),

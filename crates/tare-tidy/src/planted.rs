@@ -20,7 +20,7 @@ impl Planted {
         self
     }
 
-    /// A crate with these sections in its manifest and this text as its library.
+    /// Adds a crate with these sections in its manifest and this text as its library.
     pub fn package(&self, name: &str, sections: &str, text: &str) -> &Planted {
         self.file(&format!("crates/{name}/Cargo.toml"), &format!("[package]\nname = \"{name}\"\n{sections}"));
         self.file(&format!("crates/{name}/src/lib.rs"), text)

@@ -18,7 +18,8 @@ struct Shown {
     needs: BTreeSet<String>,
 }
 
-/// Public items of libraries that nothing outside uses; `known` are names with the reason why they are public.
+/// Finds public items of libraries that nothing outside uses; `known` are names with the reason why they are
+/// public.
 pub fn without_user(tree: &Tree, known: &[(&str, &str)]) -> Vec<String> {
     let mut broken = Vec::new();
     for krate in &tree.crates {
@@ -55,8 +56,8 @@ pub fn without_user(tree: &Tree, known: &[(&str, &str)]) -> Vec<String> {
     broken
 }
 
-/// Every name that stands outside of a library: in other crates, in its own tests and programs, in what its macros
-/// are replaced by.
+/// Collects every name that occurs outside of a library: in other crates, in its own tests and programs, in
+/// expansions of its macros.
 fn outside(tree: &Tree, krate: &Crate, modules: &Modules<'_>) -> BTreeSet<String> {
     let own: BTreeSet<usize> = modules.all.iter().map(|module| module.file).collect();
     let others = tree.crates.iter().filter(|other| other.name != krate.name).flat_map(|other| &other.sources);
@@ -79,8 +80,8 @@ fn outside(tree: &Tree, krate: &Crate, modules: &Modules<'_>) -> BTreeSet<String
     names
 }
 
-/// What can be reached from the root of a library through public modules and names that are handed on. Below a module
-/// that nobody names nothing is reached but what is handed on.
+/// Collects everything that can be reached from the root of a library through public modules and names that
+/// are handed on. Below a module that nobody names, only names that are handed on are reached.
 fn shown(modules: &Modules<'_>, used: &BTreeSet<String>) -> Vec<Shown> {
     let mut all = Vec::new();
     let mut reached = BTreeSet::from([0]);
@@ -128,7 +129,7 @@ fn shown(modules: &Modules<'_>, used: &BTreeSet<String>) -> Vec<Shown> {
     all
 }
 
-/// Public methods of public types; what their traits need, they need too.
+/// Collects public methods of public types, and the needs of their traits.
 fn methods(item: &ItemImpl, file: usize, types: &BTreeSet<String>, all: &mut Vec<Shown>) {
     let Type::Path(of) = &*item.self_ty else { return };
     let Some(of) = of.path.segments.last().map(|last| plain(&last.ident)) else { return };
@@ -176,7 +177,7 @@ fn is_public(item: &Item) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-/// Names of types in the signature of an item: private ones must not stand there.
+/// Collects the types in the signature of an item: private ones must not occur there.
 fn needs(item: &Item) -> BTreeSet<String> {
     let mut names = Names::default();
     match item {
@@ -216,7 +217,7 @@ impl Visit<'_> for Names {
 }
 
 impl Names {
-    /// Types of public fields.
+    /// Collects types of public fields.
     fn fields(&mut self, fields: &Fields) {
         let public = fields.iter().filter(|field| matches!(field.vis, Visibility::Public(_)));
         public.for_each(|field| self.visit_type(&field.ty));

@@ -11,14 +11,14 @@ use crate::tree::{Source, Tree, files, plain};
 const LONGEST_FILE: usize = 500;
 /// Longest function, tests included: from the line of its name to that of its last brace.
 const LONGEST_FUNCTION: usize = 70;
-/// Most source files that lie flat in a folder.
+/// Limit on the source files directly in a folder.
 const MOST_FILES: usize = 15;
-/// Names that could hold anything.
+/// Words that could name anything.
 const VAGUE: [&str; 7] = ["util", "utils", "common", "helpers", "core", "manager", "misc"];
-/// What is written where something is still to be done.
+/// Marks of unfinished work.
 const UNFINISHED: [&str; 5] = ["todo!", "unimplemented!", "#[ignore", "dbg!", "FIXME"];
 
-/// Files that do not open with a sentence, or tell two stories.
+/// Finds files that do not open with a sentence, or tell two stories.
 pub fn of_files(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for source in tree.sources() {
@@ -102,7 +102,7 @@ pub fn of_names(tree: &Tree) -> Vec<String> {
     tree.sources().filter(is_vague).map(|source| format!("{} could hold anything", source.name)).collect()
 }
 
-/// Files that hold unfinished work; the one with the list of such words is left out.
+/// Finds files with unfinished work; the one with the list of such words is left out.
 pub fn of_work(tree: &Tree) -> Vec<String> {
     let own = Path::new(file!()).file_name().unwrap_or_default();
     let mut broken = Vec::new();
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::planted::Planted;
 
-    /// A function with this number of lines.
+    /// Builds a function with this number of lines.
     fn function(lines: usize) -> String {
         format!("pub fn long() {{\n{}}}\n", "    drop(0);\n".repeat(lines - 2))
     }

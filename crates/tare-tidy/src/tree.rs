@@ -60,7 +60,7 @@ impl Source {
     }
 }
 
-/// Files with an ending below a folder, in order; what was built is left out.
+/// Lists files with an ending below a folder, in order; built files are left out.
 pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for path in entries(folder) {
@@ -78,7 +78,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// Paths in a folder, in order; none where there is no such folder.
+/// Lists paths in a folder, in order; none where there is no such folder.
 pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
@@ -86,7 +86,7 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Every identifier, those in macros included.
+/// Collects every identifier, including those in macros.
 pub(crate) fn identifiers(tokens: &TokenStream) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for token in tokens.clone() {
@@ -99,12 +99,12 @@ pub(crate) fn identifiers(tokens: &TokenStream) -> BTreeSet<String> {
     all
 }
 
-/// An identifier without the mark of a raw one.
+/// Strips the mark of a raw identifier.
 pub(crate) fn plain(ident: &proc_macro2::Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()
 }
 
-/// Whether an item is compiled for tests alone.
+/// Recognises an item that is only compiled for tests.
 pub(crate) fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::Path(path) => path.is_ident("test"),

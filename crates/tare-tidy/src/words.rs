@@ -62,8 +62,8 @@ struct Word {
     ends: bool,
 }
 
-/// Where a banned word stands: in Rust, in documents and in the page, but for quotations: files and words, `*` for all of
-/// them.
+/// Finds banned words in Rust, in documents and in the page, except in quotations: files and words, `*` for
+/// all of them.
 pub fn banned(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
     let mut broken = Vec::new();
     let mut look = |name: &str, text: &str| {
@@ -92,7 +92,7 @@ fn beside(root: &Path) -> Vec<PathBuf> {
     crate::tree::entries(root).into_iter().filter(is_document).collect()
 }
 
-/// Line, words and what to say instead.
+/// Finds banned words: line, words and replacement.
 fn in_text(text: &str) -> Vec<(usize, String, &'static str)> {
     let words = words(text);
     let mut all = Vec::new();
@@ -108,7 +108,7 @@ fn in_text(text: &str) -> Vec<(usize, String, &'static str)> {
     all
 }
 
-/// Whether a phrase begins here, within one sentence.
+/// Checks that a phrase begins here, within one sentence.
 fn is_at(words: &[Word], phrase: &str) -> bool {
     let parts: Vec<&str> = phrase.split(' ').collect();
     words.len() >= parts.len()
@@ -116,7 +116,7 @@ fn is_at(words: &[Word], phrase: &str) -> bool {
         && words[..parts.len() - 1].iter().all(|word| !word.ends)
 }
 
-/// `is no time` in place of `is not a time`.
+/// Finds `is no time` in place of `is not a time`.
 fn is_no(before: Option<&Word>, words: &[Word]) -> bool {
     let [is, no, noun, ..] = words else { return false };
     let verb = ["is", "are", "was", "were"].contains(&is.text.as_str());
@@ -142,7 +142,7 @@ fn words(text: &str) -> Vec<Word> {
     all
 }
 
-/// The comments and strings of Rust, on their lines; all else is left out.
+/// Keeps the comments and strings of Rust, on their lines; everything else is left out.
 fn prose(text: &str) -> String {
     let mut prose = String::new();
     let mut rest = text;
@@ -159,7 +159,8 @@ fn prose(text: &str) -> String {
     prose
 }
 
-/// Length of the comment, string, character or single piece of code that a text begins with, and whether it is prose.
+/// Measures the comment, string, character or single piece of code with which a text begins, and tells
+/// whether it is prose.
 fn piece(text: &str) -> (usize, bool) {
     if text.starts_with("//") {
         return (text.find('\n').unwrap_or(text.len()), true);
@@ -186,7 +187,7 @@ fn piece(text: &str) -> (usize, bool) {
     }
 }
 
-/// Length of a string that a text begins with.
+/// Measures a string with which a text begins.
 fn string(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {

@@ -47,7 +47,7 @@ const COLUMNS: &str = "\
 /// Which rows are wanted; all when nothing is named.
 pub struct Choice {
     pub families: Vec<String>,
-    /// Names, in which `*` stands for anything.
+    /// Patterns of names, in which `*` matches anything.
     pub rows: Vec<String>,
     /// Rows that a run which broke off has measured are left out.
     pub resume: bool,
@@ -60,7 +60,7 @@ impl Choice {
             || self.families.iter().any(|family| name.starts_with(family.as_str()))
     }
 
-    /// A name that means nothing is a slip.
+    /// Refuses names that match nothing.
     fn check(&self, names: &[String]) -> Result<(), String> {
         let unknown = |row: &&String| !names.iter().any(|name| matches(row, name));
         let means_nothing = |family: &&String| !names.iter().any(|name| name.starts_with(family.as_str()));
@@ -71,7 +71,7 @@ impl Choice {
     }
 }
 
-/// Whether a name matches a pattern in which `*` stands for anything.
+/// Matches a name against a pattern in which `*` matches anything.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == name };
     let Some(rest) = name.strip_prefix(head) else { return false };
@@ -118,7 +118,7 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
     Ok(all_hold)
 }
 
-/// Rows that stand in the document and were measured today or yesterday, on this machine, in as many rounds.
+/// Finds rows of the document that were measured today or yesterday, on this machine, in as many rounds.
 fn recent(document: &Document, rounds: u32) -> BTreeSet<String> {
     let days = [machine::today(), machine::yesterday()];
     let is_recent = |line: &String| {
@@ -183,7 +183,7 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
     }
 }
 
-/// Four significant digits.
+/// Formats a number with four significant digits.
 pub fn number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { libm::log10(value.abs()).floor() as i32 };
     format!("{value:.*}", (3 - digits).clamp(0, 6) as usize)

@@ -19,10 +19,10 @@ use crate::setting::binary;
 const SPAN_MS: u64 = 2_500;
 /// Disks of each kind, from small to large.
 const SIZES: [u64; 8] = [8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20, 6 << 20, 12 << 20, 24 << 20];
-/// What clocks differ by, in seconds: nothing, a step back, years.
+/// Differences of clocks, in seconds: a minute, a step back, a day, years.
 const STEPS: [i64; 4] = [60, -60, 86_400, 300_000_000];
 
-/// What sessions meet.
+/// Kind of fault that sessions meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Group {
     Random,
@@ -47,7 +47,7 @@ pub struct Request {
     /// Times that the power is cut, the clock is another, others want to write.
     #[arg(long, value_name = "N", default_value_t = 20)]
     times: u32,
-    /// Of the calls that fail, every N-th does.
+    /// Interval of the calls that fail: every N-th does.
     #[arg(long, value_name = "N", default_value_t = 1)]
     step: u32,
     /// Seed of environments and moments, to repeat them.

@@ -14,10 +14,10 @@ use tare_record::entry::{from_line, to_line};
 
 use crate::{interrupt, setting};
 
-/// What the report may take.
+/// Limit on the report, in seconds.
 const MOST_S: f64 = 60.0;
 const MOST_MB: f64 = 512.0;
-/// What a question in SQL may take.
+/// Limit on a question in SQL, in seconds.
 const MOST_SQL_S: f64 = 1.0;
 /// The slowest nodes, by each table.
 const QUESTIONS: [(&str, &str); 2] = [
@@ -36,7 +36,7 @@ const QUESTIONS: [(&str, &str); 2] = [
 const FLEET: &str = "00000000000000000000000000000000";
 /// Sessions on each node.
 const SESSIONS: usize = 2;
-/// How far nodes lie apart, as a share, and how much slower the first is.
+/// Distance between nodes, as a share, and the slowdown of the first.
 const APART: f64 = 0.02;
 const SLOW: f64 = 1.12;
 /// Pause between two looks at the memory of the report.
@@ -48,7 +48,7 @@ pub struct Request {
     /// The record that every node gets, slower or faster by a little.
     #[arg(value_name = "RECORD")]
     record: PathBuf,
-    /// How many records to make of it.
+    /// Number of records to make of it.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     records: usize,
     /// The tare that reports. The one built beside this program unless given.
@@ -92,7 +92,7 @@ pub fn run(request: &Request) -> Result<bool, String> {
     Ok(is_right)
 }
 
-/// How many files lie below a folder, and their bytes.
+/// Counts the files below a folder, and their bytes.
 fn merged(folder: &Path) -> (usize, u64) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.fold((0, 0), |(files, bytes), entry| match entry.metadata() {
@@ -140,7 +140,7 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The record of another session, on a node that is slower by a factor.
+/// Builds the record of another session, on a node that is slower by a factor.
 fn copy(entries: &[Entry], slower: f64, number: usize, node: &str) -> String {
     let mut text = String::new();
     for entry in entries {
@@ -169,10 +169,10 @@ fn copy(entries: &[Entry], slower: f64, number: usize, node: &str) -> String {
     text
 }
 
-/// What a command took and printed.
+/// Resources and output of a command.
 struct Watched {
     took_s: f64,
-    /// Of the program itself.
+    /// Peak memory of the program itself.
     most_mb: f64,
     out: String,
     succeeded: bool,

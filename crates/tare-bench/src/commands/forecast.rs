@@ -64,7 +64,7 @@ impl Forecast<'_> {
         self.range.is_some_and(|[least, most]| (least..=most).contains(&self.measured))
     }
 
-    /// Whether the range has a value that the measurement does not exclude.
+    /// Tells whether the range has a value that the measurement does not exclude.
     fn may_hold(&self) -> bool {
         self.range.is_some_and(|[least, most]| self.interval[0] <= most && least <= self.interval[1])
     }
@@ -74,7 +74,7 @@ impl Forecast<'_> {
     }
 }
 
-/// The page for a record of the programs, as Markdown.
+/// Writes the page for a record of the programs, as Markdown.
 pub fn page(record: &Path) -> Result<String, String> {
     let session = tare_record::read(record).map_err(|e| format!("{}: {e}", record.display()))?.session;
     let explained = bills(&session, &session);
@@ -102,7 +102,7 @@ pub fn page(record: &Path) -> Result<String, String> {
     Ok(out)
 }
 
-/// The program's name in a case such as `user.git-status?...`.
+/// Extracts the program's name from a case such as `user.git-status?...`.
 fn program(case: &str) -> &str {
     let case = case.split('?').next().unwrap_or(case);
     case.strip_prefix(tare_data::names::USER).unwrap_or(case)
@@ -135,7 +135,7 @@ fn forecast<'a>(
     })
 }
 
-/// The 95 % interval of how many times as long a command took, over the rounds of the session.
+/// Computes the 95 % interval of a command's slowdown, over the rounds of the session.
 fn measured_interval(session: &Session, case: &str, target: &str) -> Option<[f64; 2]> {
     let planned = session.plan.cases.iter().find(|planned| planned.id == case)?;
     let time = planned.metrics.iter().position(|metric| metric.name == "time")?;
@@ -153,7 +153,7 @@ fn measured_interval(session: &Session, case: &str, target: &str) -> Option<[f64
     Some([found.low, found.high].map(libm::exp))
 }
 
-/// A line an environment: how far off its forecasts are.
+/// Writes a line per environment: how far off its forecasts are.
 fn summary(all: &[Forecast<'_>]) -> String {
     let mut out = String::from(
         "| environment | programs | median error | within 40 % | range holds the measured | may hold | median rest | difference |\n\
@@ -183,7 +183,8 @@ fn summary(all: &[Forecast<'_>]) -> String {
     out
 }
 
-/// The least, the middle and the most that the measured difference is of the lines', without one in twenty at each end.
+/// Formats the least, the middle and the greatest ratio of the measured difference to that of the lines,
+/// without one in twenty at each end.
 fn times(of: &[&Forecast<'_>]) -> String {
     let all = sorted(&of.iter().map(|forecast| forecast.times).collect::<Vec<_>>());
     let out = all.len() / 20;
@@ -222,7 +223,7 @@ fn ratio(value: f64) -> String {
     format!("{value:.2}x")
 }
 
-/// What the session ran on, and how long.
+/// Describes the machine of the session, and its rounds.
 fn machine(session: &Session) -> String {
     let rounds = session.trials.iter().map(|trial| trial.round).max().map_or(0, |last| last + 1);
     let fact = |key: &str| session.header.host.get(key).unwrap_or("unknown");

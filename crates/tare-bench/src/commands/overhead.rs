@@ -41,7 +41,7 @@ const FRAMES: u32 = 2000;
 /// Costs that both sides have: number of tare's measurement and of the tool's.
 const RIVALS: [(usize, usize); 3] = [(2, 7), (2, 8), (6, 9)];
 
-/// What is measured, in the order of [`Bench::measure`].
+/// Measurements, in the order of [`Bench::measure`].
 const MEASURED: [&str; 10] = [
     "one clock read",
     "an empty turn of a throughput loop",
@@ -55,7 +55,7 @@ const MEASURED: [&str; 10] = [
     "sysbench start to end with a single event",
 ];
 
-/// What the measurements work with.
+/// Resources of the measurements.
 struct Bench<'a> {
     agent: &'a mut Agent,
     setting: &'a Setting,
@@ -65,7 +65,7 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// One measurement, in nanoseconds.
+    /// Takes one measurement, in nanoseconds.
     fn measure(&mut self, which: usize) -> Result<f64, String> {
         let empty = Amount::Operations { batch: 1, batches: 1 };
         match which {
@@ -88,7 +88,8 @@ impl Bench<'_> {
         }
     }
 
-    /// A trial of the empty probe, by the agent's clock: frames that arrive together cannot be told apart by the host's.
+    /// Times a trial of the empty probe by the agent's clock: the host's cannot distinguish frames that
+    /// arrive together.
     fn inside(&mut self, amount: Amount) -> Result<f64, String> {
         let elapsed_ns = self.agent.trial(&self.null.0, amount)?.trial.agent_elapsed_ns;
         elapsed_ns.map(|ns| ns as f64).ok_or_else(|| "a trial without a last frame".into())
@@ -176,7 +177,7 @@ fn text(lines: &Lines) -> Vec<String> {
     }
 }
 
-/// A row a measurement; tare's own have a line for each tool that does something of the kind.
+/// Builds a row per measurement; tare's own have a line for each tool that does something of the kind.
 fn rows(values: &[Result<Vec<f64>, String>]) -> BTreeMap<String, Lines> {
     let row = |(at, of): (usize, &Result<Vec<f64>, String>)| {
         let lines = match of {
@@ -211,7 +212,7 @@ fn measured(at: usize, own: &[f64], values: &[Result<Vec<f64>, String>]) -> Vec<
     beside.iter().map(line).collect()
 }
 
-/// `17.32 ns`, `1.204 ms`.
+/// Formats a time as `17.32 ns`, `1.204 ms`.
 fn time(ns: f64) -> String {
     match ns.abs() {
         v if v < 1e3 => format!("{} ns", number(ns)),

@@ -20,13 +20,13 @@ use crate::machine;
 use crate::ratio::Ratio;
 use crate::setting::Setting;
 
-/// How often the intervals whose widths are compared miss, and the fewest rounds of a case that have one.
+/// Miss rate of the intervals whose widths are compared, and the fewest rounds of a case that have one.
 const MISSED: f64 = 0.05;
 const FEWEST: usize = 8;
 /// Name of the row over all cases.
 const ALL: &str = "all, geometric mean";
 
-/// What is compared.
+/// Settings of the comparison.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Request {
     /// The other build's binary.
@@ -71,7 +71,8 @@ pub fn run(request: &Request) -> Result<bool, String> {
     Ok(true)
 }
 
-/// The geometric mean of the ratios of the first build's costs to the second's, over the cases that both have.
+/// Computes the geometric mean of the ratios of the first build's costs to the second's, over the cases that
+/// both have.
 fn overall([first, second]: &[Costs; 2]) -> Option<f64> {
     let logs: Vec<f64> = first
         .iter()
@@ -80,7 +81,7 @@ fn overall([first, second]: &[Costs; 2]) -> Option<f64> {
     (!logs.is_empty()).then(|| libm::exp(logs.iter().sum::<f64>() / logs.len() as f64))
 }
 
-/// A row for each case that both builds measured in every round, and one for all.
+/// Builds a row for each case that both builds measured in every round, and one for all.
 fn rows(rounds: &[[Costs; 2]]) -> BTreeMap<String, Lines> {
     let names = rounds.first().into_iter().flat_map(|[first, _]| first.keys());
     let of_case = |case: &String| -> Option<(String, Lines)> {
@@ -100,7 +101,7 @@ fn row(name: &str, pairs: &[(f64, f64)]) -> Option<(String, Lines)> {
     Some((name.to_owned(), Lines::Measured(vec![line([name, &figure])])))
 }
 
-/// One session of a build, by itself in a folder that is removed.
+/// Runs one session of a build, in a folder that is removed.
 fn session(tare: &Path, request: &Request) -> Result<Costs, String> {
     let folder = tempfile::Builder::new().prefix("precision-").tempdir_in(&request.setting.scratch);
     let folder = folder.map_err(|e| e.to_string())?;
@@ -138,7 +139,7 @@ struct Trial {
     took_ns: f64,
     /// Nanoseconds and operations of its timed batches.
     batches: Vec<[f64; 2]>,
-    /// Of the first version, which took the mean of all batches.
+    /// True for the first version, which took the mean of all batches.
     is_mean: bool,
 }
 
@@ -158,7 +159,8 @@ impl Trial {
     }
 }
 
-/// What each case of a session costs: the width of its ratio's interval squared, times the seconds spent on it.
+/// Computes the cost of each case of a session: the width of its ratio's interval squared, times the seconds
+/// spent on it.
 fn costs(entries: impl Iterator<Item = Value>) -> Costs {
     let (series, trials) = trials(entries);
     let mut cases: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
@@ -186,7 +188,7 @@ fn cost(trials: &[&Trial]) -> Option<f64> {
     (cost > 0.0 && cost.is_finite()).then_some(cost)
 }
 
-/// The series of each case's first metric, and all trials, of a record of either build.
+/// Extracts the series of each case's first metric, and all trials, from a record of either build.
 fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Vec<Trial>) {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (mut series, mut trials) = (BTreeMap::new(), Vec::<Trial>::new());
@@ -253,7 +255,8 @@ mod tests {
 
     use super::*;
 
-    /// A session of two environments whose rounds are this many ns apart from 100 in the container, a trial every ms.
+    /// Builds a session of two environments whose rounds are this many ns apart from 100 in the container, a
+    /// trial every ms.
     fn entries(key: &str, off: &[f64]) -> Vec<Value> {
         let case = json!({ "id": "a", "metrics": [{ "series": "call" }] });
         let mut entries = vec![json!({ "plan": { "cases": [case] } })];

@@ -15,7 +15,7 @@ use crate::machine;
 use crate::session;
 use crate::setting::Setting;
 
-/// What a session is put up to: the cost, its time, and the words of `tare run` beside these.
+/// Setting of a session: the planted cost, its time, and further words of `tare run`.
 struct Trial {
     name: &'static str,
     cost: f64,
@@ -69,7 +69,7 @@ const TRIALS: [Trial; 4] = [
 /// The load: each processor computes, or rests, for up to this long at a time.
 const LONGEST_LOAD: Duration = Duration::from_secs(6);
 
-/// What is asked.
+/// Settings of the bench.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Request {
     /// Rows of this name, or else those whose names begin so.
@@ -141,7 +141,7 @@ impl Cells {
         }
     }
 
-    /// The headline cells of a session's document that were compared.
+    /// Collects the headline cells of a session's document that were compared.
     fn of(document: &Value) -> Cells {
         let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
         rows.fold(Cells::default(), |cells, row| {
@@ -188,7 +188,7 @@ fn document(setting: &Setting, machine: String) -> Document {
     }
 }
 
-/// What one session finds, beside the load where there is one.
+/// Runs a session, under load where there is to be one.
 fn beside_load(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {

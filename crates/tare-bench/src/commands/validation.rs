@@ -18,7 +18,8 @@ use crate::setting::Setting;
 
 /// Costs that are put in, as shares. At 0 there is nothing to find.
 const COSTS: [f64; 3] = [0.0, 0.02, 0.05];
-/// What is measured, and the one case of it that a session takes: a probe of each kind of work that `quick` has.
+/// Probes that are measured, and the one case of each that a session takes: a probe of each kind of work that
+/// `quick` has.
 const PROBES: [(&str, &str); 6] = [
     ("sys.getppid", "sys.getppid"),
     ("cpu.primes", "cpu.primes?*threads=1*"),
@@ -32,12 +33,12 @@ const RUNS: usize = 10;
 /// Seconds of all runs of a side, and of a session of tare besides what it keeps for preparing and leaving.
 const SIDE_S: f64 = 2.0;
 const BUDGET_S: u32 = 10;
-/// What people take for a difference between two means, and criterion for noise.
+/// Difference of two means that people take for real, and criterion for noise.
 const THRESHOLD: f64 = 0.01;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// What was said of the second side.
+/// Answer about the second side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Slower,
@@ -120,7 +121,7 @@ fn document(setting: &Setting, agent: &Agent) -> Document {
     }
 }
 
-/// What every way says of a probe that is slower by this share on its second side.
+/// Collects the answers of every method about a probe that is slower by this share on its second side.
 fn judged(
     setting: &Setting,
     workspace: &Workspace,
@@ -141,13 +142,13 @@ fn judged(
     ])
 }
 
-/// What was measured on one side, in nanoseconds an operation.
+/// Measurements of one side, in nanoseconds an operation.
 struct Side {
     runs: Vec<f64>,
     batches: Vec<f64>,
 }
 
-/// All runs of one side, in a fresh process each, in an agent of its own.
+/// Runs one side, each run in a fresh process, in one agent.
 fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Side, String> {
     let mut agent = workspace.enter(seed)?;
     agent.slower = slower;
@@ -164,7 +165,7 @@ fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Si
     Ok(side)
 }
 
-/// What an operation took, of each timed batch.
+/// Computes the time of an operation, of each timed batch.
 fn operations_ns(batch: &Batch) -> impl Iterator<Item = f64> + '_ {
     let timed = batch.sample.timed().filter(|timed| timed.operations > 0);
     timed.map(|timed| timed.elapsed_ns as f64 / timed.operations as f64)
@@ -174,7 +175,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Two means that differ by more than the threshold.
+/// Compares two means, which differ by more than the threshold or not.
 fn differ(first: f64, second: f64) -> Answer {
     match second / first - 1.0 {
         change if change > THRESHOLD => Answer::Slower,
@@ -183,7 +184,7 @@ fn differ(first: f64, second: f64) -> Answer {
     }
 }
 
-/// Two ranges of a mean and a standard deviation that do not overlap.
+/// Compares two ranges of a mean and a standard deviation, which overlap or not.
 fn ranges(first: &[f64], second: &[f64]) -> Answer {
     let deviation = |values: &[f64]| {
         let middle = mean(values);
@@ -198,7 +199,7 @@ fn ranges(first: &[f64], second: &[f64]) -> Answer {
     }
 }
 
-/// The 95 % interval of the change of means by bootstrap, beyond the threshold.
+/// Compares the 95 % interval of the change of means by bootstrap with the threshold.
 fn bootstrap(first: &[f64], second: &[f64], seed: u64) -> Answer {
     let mut generator = Generator::new(seed);
     let mut resampled = |values: &[f64]| {
@@ -216,7 +217,7 @@ fn bootstrap(first: &[f64], second: &[f64], seed: u64) -> Answer {
     }
 }
 
-/// What a session of tare says.
+/// Asks a session of tare.
 fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Result<Answer, String> {
     let slower = format!("native?slower={}%", cost * 100.0);
     let budget = format!("{BUDGET_S}s");
@@ -226,7 +227,7 @@ fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Resul
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
 }
 
-/// The verdict on the first headline row.
+/// Reads the verdict on the first headline row.
 fn verdict(document: &Value) -> Option<Answer> {
     let row = document["rows"].as_array()?.iter().find(|row| row["headline"] == true)?;
     Some(match row["cells"].get(0)?["verdict"].as_str()? {

@@ -13,13 +13,13 @@ use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
 
-/// Where both find programs; hyperfine's environment is made as small as tare's.
+/// Search path of both; hyperfine's environment is made as small as tare's.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
-/// Where both run.
+/// Working folder of both.
 const FOLDER: &str = "/";
-/// Most runs of a side in a round.
+/// Limit on the runs of a side in a round.
 const MOST_RUNS: f64 = 1000.0;
-/// What they run: from nothing at all to tens of milliseconds, with few and with many system calls.
+/// Commands that both run: from nothing at all to tens of milliseconds, with few and with many system calls.
 const COMMANDS: [(&str, &[&str]); 10] = [
     ("true", &["/bin/true"]),
     ("ls", &["ls", "-la", "/usr/bin"]),

@@ -17,7 +17,7 @@ use crate::tool;
 const FILES: u64 = 128;
 /// Bytes of all files; they fit the cache, on both sides.
 const TOTAL: &str = "256MiB";
-/// The same as sysbench writes it.
+/// Total size as sysbench writes it.
 const TOTAL_OF_SYSBENCH: &str = "256M";
 
 pub fn duels() -> Vec<Box<dyn Duel>> {

@@ -12,7 +12,7 @@ mod queue;
 mod sequential;
 mod unixbench;
 
-/// Every row. `unixbench` is the folder of a built UnixBench, where there is one.
+/// Lists every row. `unixbench` is the folder of a built UnixBench, where there is one.
 pub fn all(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
     let mut all: Vec<Box<dyn Duel>> = Vec::new();
     all.extend(primes::duels());

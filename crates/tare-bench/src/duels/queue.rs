@@ -12,7 +12,8 @@ use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
 
-/// Of which O_DIRECT leaves nothing in the cache; more would only take longer to lay out in each round.
+/// Size of the file. O_DIRECT leaves nothing of it in the cache; more would only take longer to lay out in
+/// each round.
 const SIZE: &str = "64MiB";
 
 /// Operation, pattern, block, depth; and what fio calls operation and pattern.
@@ -100,7 +101,7 @@ impl Duel for Queue {
     }
 }
 
-/// MB/s and mean latency in microseconds out of fio's JSON.
+/// Reads MB/s and mean latency in microseconds from fio's JSON.
 fn figures(output: &str, op: &str) -> Result<Vec<f64>, String> {
     let document = tool::json("fio", output)?;
     let of = &document["jobs"][0][op];

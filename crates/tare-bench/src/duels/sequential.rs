@@ -19,7 +19,7 @@ const BLOCKS: [&str; 8] = ["512", "4KiB", "32KiB", "64KiB", "256KiB", "1MiB", "2
 const SIZE: &str = "128MiB";
 const QUICK_SIZE: &str = "32MiB";
 
-/// What is done with the file.
+/// Operation on the file.
 #[derive(Clone, Copy, PartialEq)]
 enum Operation {
     Write,
@@ -151,7 +151,7 @@ fn lay_out(path: &Path, bytes: u64, block: &str) -> io::Result<()> {
     fs::read(path).map(drop)
 }
 
-/// Bytes and seconds of `33554432 bytes (34 MB, 32 MiB) copied, 0.0431625 s, 777 MB/s`.
+/// Reads bytes and seconds of `33554432 bytes (34 MB, 32 MiB) copied, 0.0431625 s, 777 MB/s`.
 fn closing_line(errors: &str) -> Result<(u64, f64), String> {
     let line = errors.lines().find(|line| line.contains(" copied, ")).ok_or("dd said nothing of a copy")?;
     let bytes = line.split(' ').next().and_then(|bytes| bytes.parse().ok()).ok_or("dd named no bytes")?;

@@ -21,7 +21,7 @@ struct Test {
     probe: &'static str,
     parameters: &'static [(&'static str, &'static str)],
     metric: &'static str,
-    /// What the metric is divided by to be in UnixBench's unit.
+    /// Divisor that converts the metric to UnixBench's unit.
     divisor: f64,
     unit: &'static str,
     program: &'static str,
@@ -99,7 +99,7 @@ struct UnixBench {
 }
 
 impl UnixBench {
-    /// The program, in pgms/ below the folder or in the folder itself.
+    /// Finds the program in pgms/ below the folder, or in the folder itself.
     fn program(&self) -> Result<PathBuf, String> {
         let folder =
             self.folder.as_ref().ok_or("no UnixBench: --unixbench FOLDER or $UNIXBENCH names one")?;
@@ -157,7 +157,8 @@ impl Duel for UnixBench {
     }
 }
 
-/// The last figure that a program printed, a second, a minute or as it stands; over `requested_s` where it printed no time.
+/// Reads the last figure that a program printed, a second, a minute or as it is; over `requested_s` where it
+/// printed no time.
 fn result(printed: &str, requested_s: f64) -> Result<f64, String> {
     let fields = |label: &str| {
         let line = printed.lines().rev().find_map(|line| line.trim().strip_prefix(label))?;

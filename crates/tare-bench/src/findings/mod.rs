@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use tare_analysis::{Options, findings};
 
-/// What the findings of a large session may take.
+/// Limit on computing the findings of a large session, in seconds.
 const MOST_S: f64 = 2.0;
 const MOST_MB: f64 = 256.0;
 
@@ -27,7 +27,7 @@ pub fn run() -> Result<bool, String> {
     Ok(took_s <= MOST_S && more_mb <= MOST_MB)
 }
 
-/// A line of proc_pid_status(5), in megabytes.
+/// Reads a line of proc_pid_status(5), in megabytes.
 fn memory_mb(name: &str) -> Result<f64, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|e| format!("/proc/self/status: {e}"))?;
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

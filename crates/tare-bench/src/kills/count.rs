@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What came of the sessions that met a fault.
+/// Outcome of the sessions that met a fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub tried: u32,
@@ -18,10 +18,10 @@ pub struct Count {
     pub wrong: Vec<String>,
 }
 
-/// What came of them, by faults.
+/// Outcomes by fault.
 pub type Counts = BTreeMap<String, Count>;
 
-/// A row for each fault.
+/// Formats a row for each fault.
 pub fn table(counts: &Counts) -> String {
     let widest = counts.keys().map(String::len).max().unwrap_or(0).max(14);
     let row = |(fault, count): (&String, &Count)| {
@@ -35,7 +35,7 @@ pub fn table(counts: &Counts) -> String {
     head + &counts.iter().map(row).collect::<String>()
 }
 
-/// Whether nothing was lost or left, nothing aborted or hung, and nothing false was believed.
+/// Checks that nothing was lost or left, nothing aborted or hung, and nothing false was believed.
 pub fn is_well(counts: &Counts) -> bool {
     counts.values().all(|count| count.wrong.is_empty())
 }

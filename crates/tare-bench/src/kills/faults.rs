@@ -21,14 +21,14 @@ const SPAN_MS: u64 = 3_000;
 /// Environments, some of which are ready anywhere.
 pub const TARGETS: [&str; 3] = ["native", "container", "gvisor"];
 
-/// What happens to a session.
+/// Fault that a session meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     Kill,
     Terminate,
     Interrupt,
     HangUp,
-    /// One of the processes that it started is killed.
+    /// Kill of one of the processes that it started.
     ChildKilled,
     /// Its record is removed.
     RecordRemoved,
@@ -61,7 +61,8 @@ pub struct Faults<'a> {
 }
 
 impl Faults<'_> {
-    /// One fault a round, in turn; what came of each. `report` is given a line for every round, and ends it all with an error.
+    /// Runs one fault a round, in turn, and counts the outcomes. `report` is given a line for every round,
+    /// and ends it all with an error.
     pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Counts> {
         self.site.prepare()?;
         let mut generator = Generator::for_part(self.seed, "faults");
@@ -85,7 +86,7 @@ impl Faults<'_> {
         Ok(counts)
     }
 
-    /// One session and its fault; `drawn` is the moment, and a number to choose by.
+    /// Runs one session and its fault; `drawn` is the moment, and a number to choose by.
     fn meet(&self, fault: Fault, target: &str, drawn: (u64, u64), count: &mut Count) -> io::Result<()> {
         let site = self.site;
         let record = site.folder.join("faulty.tare");
@@ -146,7 +147,7 @@ fn strike(fault: Fault, session: &Child, record: &Path, number: u64) -> Option<i
     Some(signal.as_raw())
 }
 
-/// The processes that a process started, and those that they started.
+/// Finds the descendants of a process.
 pub(super) fn children(of: u32) -> Vec<u32> {
     let tasks: Vec<PathBuf> = fs::read_dir(format!("/proc/{of}/task"))
         .map(|tasks| tasks.flatten().map(|task| task.path()).collect())

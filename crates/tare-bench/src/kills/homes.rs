@@ -35,13 +35,14 @@ pub struct Homes<'a> {
     pub seed: u64,
 }
 
-/// What came of them.
+/// Outcome of all tries.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub tries: u32,
-    /// Those in which the killed session is known to have made something: whose a thing is follows from the other's record.
+    /// Tries in which the killed session is known to have made something: the owner of a thing follows from
+    /// the other's record.
     pub made: u32,
-    /// Those in which the other session still ran when all was cleaned.
+    /// Tries in which the other session still ran when all was cleaned.
     pub lived: u32,
     pub wrong: Vec<String>,
 }
@@ -66,7 +67,7 @@ impl Node {
         if line.trim() == "ready" { Ok(node) } else { Err(io::Error::other("no namespaces: are you root?")) }
     }
 
-    /// The program there, with its home in the view. The process is the program itself.
+    /// Builds the command of the program there, with its home in the view. The process is the program itself.
     fn tare(&self, homes: &Homes<'_>, words: &[&str], has_locks: bool) -> Command {
         let mut command = Command::new("nsenter");
         let target = format!("--target={}", self.holder.id());
@@ -105,7 +106,7 @@ impl Drop for Node {
 }
 
 impl Homes<'_> {
-    /// `report` is given a line for every try, and ends it all with an error.
+    /// Runs all tries. `report` is given a line for every try, and ends it all with an error.
     pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Tally> {
         for name in ["home/state", "home/scratch", "view"] {
             fs::create_dir_all(self.folder.join(name))?;
@@ -127,7 +128,7 @@ impl Homes<'_> {
         Ok(tally)
     }
 
-    /// One try: what is wrong.
+    /// Runs one try and describes what is wrong.
     fn attempt(
         &self,
         [dies, lives]: [&Node; 2],
@@ -195,7 +196,7 @@ fn journals(home: &Path) -> Vec<Journal> {
     files.filter_map(|file| journal(file.path())).collect()
 }
 
-/// What a session's record lacks that nobody disturbed.
+/// Describes what an undisturbed session's record lacks.
 fn damage(record: &Path) -> Option<String> {
     let session = match tare_record::read(record) {
         Ok(recording) => recording.session,

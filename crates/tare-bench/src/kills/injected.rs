@@ -58,7 +58,7 @@ impl Whose {
     }
 }
 
-/// Whether there is a strace here.
+/// Checks that strace is installed.
 pub fn is_possible() -> bool {
     let strace = Command::new("strace").arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
     strace.is_ok_and(|status| status.success())
@@ -88,7 +88,7 @@ pub fn meet(
     Ok(())
 }
 
-/// One session; false where no process made as many calls.
+/// Runs one session; false where no process made as many calls.
 fn one(
     site: &Site<'_>,
     calls: &str,
@@ -132,7 +132,7 @@ fn one(
     Ok(String::from_utf8_lossy(&fs::read(&log).unwrap_or_default()).contains("(INJECTED)"))
 }
 
-/// The smallest session that makes such calls in more than its own process.
+/// Chooses the smallest session that makes such calls in more than its own process.
 fn probes(calls: &str) -> &'static str {
     match calls {
         "connect" => "sys.getppid,net.rr",
@@ -141,7 +141,7 @@ fn probes(calls: &str) -> &'static str {
     }
 }
 
-/// Why a session that ended as if all were well was not.
+/// Explains why a session that seemed to end well did not.
 fn untrue(record: &Path) -> Option<String> {
     let session = match read(record) {
         Ok(recording) => recording.session,

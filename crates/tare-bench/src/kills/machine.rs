@@ -18,10 +18,10 @@ const ENDS: Duration = Duration::from_secs(90);
 const DISK: u64 = 24 << 20;
 /// Tries at two equal looks at a disk, between which nothing was written, and at taking one away.
 const LOOKS: u32 = 20;
-/// What a process that is killed with its parent takes to be gone.
+/// Time after which a process that is killed with its parent is gone.
 const DIES: Duration = Duration::from_millis(500);
 
-/// A session of two short cases that goes on for some seconds.
+/// Builds a session of two short cases that goes on for some seconds.
 fn session(site: &Site<'_>, record: &Path) -> Command {
     session_in(&site.folder.join("scratch"), site, record)
 }
@@ -69,7 +69,8 @@ impl Drop for Mounted {
     }
 }
 
-/// The power is cut: what the disk holds at a moment is all that there is afterwards. What was synced by then must be.
+/// Cuts the power: the content of the disk at a moment is all that there is afterwards. Everything synced by
+/// then must be there.
 pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
     let image = site.folder.join("disk.img");
     // A new file: the last one may still be some loop device's.
@@ -118,7 +119,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
 /// Whose disk is full.
 pub const DISKS: [&str; 4] = ["record", "state", "scratch", "page"];
 
-/// One of the folders lies on a disk of that size.
+/// Runs a session with one of the folders on a disk of that size.
 pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> io::Result<()> {
     let small = site.folder.join(if disk == "state" { disk } else { "small" });
     let options = format!("size={}k,mode=700", bytes >> 10);
@@ -143,8 +144,8 @@ pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> 
     Ok(())
 }
 
-/// A session in a time namespace whose clocks differ by these seconds is killed, and cleaned up after from outside; one
-/// that lives outside is not touched from inside.
+/// Kills a session in a time namespace whose clocks differ by these seconds, and cleans up after it from
+/// outside; one that lives outside is not touched from inside.
 pub fn clock(site: &Site<'_>, seconds: i64, after: Duration, count: &mut Count) -> io::Result<()> {
     let record = site.folder.join("clock.tare");
     let _ = fs::remove_file(&record);
@@ -173,7 +174,7 @@ pub fn clock(site: &Site<'_>, seconds: i64, after: Duration, count: &mut Count) 
     Ok(())
 }
 
-/// The same command where the clocks since boot show another time.
+/// Wraps a command so that the clocks since boot show another time.
 fn elsewhen(seconds: i64, command: &Command, site: &Site<'_>) -> Command {
     let mut inside = Command::new("unshare");
     inside.args(["--time", "--fork", "--kill-child", "--monotonic", &seconds.to_string()]);
@@ -183,7 +184,7 @@ fn elsewhen(seconds: i64, command: &Command, site: &Site<'_>) -> Command {
     inside
 }
 
-/// A second session wants to go on with the record of one that lives.
+/// Has a second session try to resume the record of a living one.
 pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
     let record = site.folder.join("two.tare");
     let _ = fs::remove_file(&record);

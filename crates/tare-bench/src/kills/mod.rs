@@ -24,8 +24,8 @@ use tare_data::generator::Generator;
 
 use remains::Machine;
 
-/// What is killed, and the time in ms in which a session of it has gone through its first starts, some trials and
-/// some leavings; moments are drawn from it.
+/// Environments that are killed, and the time in ms in which a session of each has gone through its first
+/// starts, some trials and some leavings; moments are drawn from it.
 pub const TARGETS: [(&str, u64); 14] = [
     ("native", 1_500),
     ("container", 2_000),
@@ -51,7 +51,8 @@ pub struct Kills<'a> {
     pub targets: &'a [(&'a str, u64)],
     pub rounds: u32,
     pub seed: u64,
-    /// Whether nothing else enters environments meanwhile: then whatever is new on the machine counts as left.
+    /// True when nothing else enters environments meanwhile: then whatever is new on the machine counts as
+    /// left.
     pub alone: bool,
 }
 
@@ -64,13 +65,13 @@ pub struct Found {
     pub what: Vec<String>,
 }
 
-/// What came of the sessions of one environment.
+/// Outcome of the sessions of one environment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub killed: u32,
     /// Trials that the records held shortly before.
     pub trials: u64,
-    /// Those that they do not hold afterwards.
+    /// Trials that records do not hold afterwards.
     pub lost: u64,
     /// Sessions of which something was left, or whose record cannot be read.
     pub wrong: u32,
@@ -123,7 +124,7 @@ impl Kills<'_> {
         Ok((tallies, all))
     }
 
-    /// One session, killed; what is left of it, and what else is wrong.
+    /// Kills one session; lists its remains, and whatever else is wrong.
     fn kill(&self, target: &str, after_ms: u64, tally: &mut Tally) -> io::Result<Vec<String>> {
         let before = self.alone.then(Machine::now);
         let record = self.folder.join("killed.tare");
@@ -173,7 +174,7 @@ impl Kills<'_> {
     }
 }
 
-/// A row for each environment.
+/// Formats a row for each environment.
 pub fn table(tallies: &BTreeMap<String, Tally>) -> String {
     let row = |(target, tally): (&String, &Tally)| {
         let Tally { killed, trials, lost, wrong } = tally;
@@ -191,7 +192,7 @@ fn words(what: &[String]) -> String {
 /// A target of [`TARGETS`].
 type Target<'a> = (&'a str, u64);
 
-/// Those of the targets that are ready here, as `tare check` says, and the names of the others.
+/// Separates the targets that are ready here, as `tare check` says, from the others.
 pub fn ready<'a>(tare: &Path, targets: &[Target<'a>]) -> io::Result<(Vec<Target<'a>>, Vec<&'a str>)> {
     let said = Command::new(tare).args(["check", "--json"]).stdin(Stdio::null()).output()?;
     let document: serde_json::Value = serde_json::from_slice(&said.stdout)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Beginning of every name that a session gives.
 const PREFIX: &str = "tare-";
-/// Where runtimes keep what they know of containers, one entry each.
+/// Folders in which runtimes keep the states of containers, one entry each.
 const STATES: [&str; 6] = [
     "/run/runsc",
     "/run/runc",
@@ -18,13 +18,13 @@ const STATES: [&str; 6] = [
     "/var/lib/containers/storage/overlay",
     "/var/lib/containers/storage/overlay-containers",
 ];
-/// Where engines and runtimes put what is for a moment, and how its names begin.
+/// Folders for temporary files of engines and runtimes.
 const MOMENTARY: [&str; 2] = ["/var/tmp", "/tmp"];
 const MOMENTARY_NAMES: [&str; 6] = ["storage", "buildah", "libpod", "podman", "container_images", "runsc"];
-/// What somebody else makes and takes away is gone after this.
+/// Time after which temporary files of others are gone.
 const SETTLES: Duration = Duration::from_secs(1);
 
-/// Names of the sessions that worked in this folder and were not cleaned up after.
+/// Lists the sessions that worked in this folder and were not cleaned up after.
 pub fn sessions(folder: &Path) -> BTreeSet<String> {
     let journals = entries(&folder.join("state/tare")).into_iter().filter_map(|path| {
         let id = path.file_name()?.to_str()?.split('.').next()?.to_owned();
@@ -35,7 +35,7 @@ pub fn sessions(folder: &Path) -> BTreeSet<String> {
     journals.chain(folders.filter(|name| name.starts_with(PREFIX))).collect()
 }
 
-/// All that is left of these sessions.
+/// Lists the remains of these sessions.
 pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
@@ -76,7 +76,7 @@ impl Whose<'_> {
     }
 }
 
-/// What there is on the machine that sessions could have made, whoever made it.
+/// Everything on the machine that sessions could have made, whoever made it.
 pub struct Machine(BTreeSet<String>);
 
 impl Machine {
@@ -85,7 +85,7 @@ impl Machine {
         Machine(all.chain(interfaces()).chain(containers()).chain(momentary()).collect())
     }
 
-    /// What has come since, and stays.
+    /// Lists everything that has come since, and stays.
     pub fn new_since(&self, sessions: &BTreeSet<String>) -> Vec<String> {
         // What carries another session's name has been looked for by that name, or is somebody else's.
         let named =
@@ -104,7 +104,7 @@ impl Machine {
     }
 }
 
-/// Living processes, each with all that could show whose it is.
+/// Lists living processes, each with everything that could identify its owner.
 fn processes() -> Vec<(u32, String)> {
     let pids = entries(Path::new("/proc")).into_iter();
     pids.filter_map(|path| {
@@ -147,7 +147,7 @@ fn loop_devices() -> Vec<String> {
     files.collect()
 }
 
-/// Control groups to a depth of two below each hierarchy: where runtimes make theirs.
+/// Lists control groups to a depth of two below each hierarchy, where runtimes make theirs.
 fn control_groups() -> Vec<String> {
     let mut all: Vec<PathBuf> = Vec::new();
     let mut level = vec![PathBuf::from("/sys/fs/cgroup")];
@@ -183,7 +183,7 @@ fn momentary() -> Vec<String> {
     all.filter(named).map(|path| format!("file {}", path.display())).collect()
 }
 
-/// Paths in a folder; none where there is no such folder.
+/// Lists the paths in a folder; none where there is no such folder.
 pub fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

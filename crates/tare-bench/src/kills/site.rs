@@ -15,7 +15,7 @@ use tare_record::{RecordError, read};
 use crate::kills::count::Count;
 use crate::kills::remains;
 
-/// Where sessions meet faults.
+/// Place in which sessions meet faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     pub tare: &'a Path,
@@ -28,7 +28,7 @@ impl Site<'_> {
         ["state", "scratch"].into_iter().try_for_each(|name| fs::create_dir_all(self.folder.join(name)))
     }
 
-    /// The program with its state in this folder.
+    /// Builds a command of the program with its state in this folder.
     pub fn tare(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.tare);
         command.args(arguments);
@@ -108,13 +108,13 @@ pub fn end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatu
     Ok(None)
 }
 
-/// The trials of a record that have ended; none where it has none, or is not there yet.
+/// Reads the trials of a record that have ended; none where it has none, or is not there yet.
 pub fn trials(record: &Path) -> Vec<Trial> {
     let trials = read(record).map(|recording| recording.session.trials).unwrap_or_default();
     trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
 }
 
-/// Why a record cannot be read that should be.
+/// Explains why a record cannot be read.
 pub(crate) fn unreadable(record: &Path) -> Option<String> {
     match read(record) {
         // It ended before there was anything to write down.

@@ -37,7 +37,7 @@ pub struct Soak<'a> {
     pub seed: u64,
 }
 
-/// What a session held at most in a stretch of time, and what it had done by its end.
+/// Peak resources of a session in a stretch of time, and its progress by the end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stretch {
     pub until_s: u64,
@@ -49,7 +49,7 @@ pub struct Stretch {
     pub faults: u64,
 }
 
-/// What came of it.
+/// Outcome of a soak.
 #[derive(Debug)]
 pub struct Soaked {
     pub stretches: Vec<Stretch>,
@@ -123,7 +123,7 @@ impl Soak<'_> {
         Ok((stretches, Vec::new()))
     }
 
-    /// What the session holds right now.
+    /// Measures the current resources of the session.
     fn look(&self, session: &Child, record: &Path) -> Stretch {
         let process = Path::new("/proc").join(session.id().to_string());
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
@@ -170,7 +170,7 @@ fn strike(session: u32, generator: &mut Generator) -> io::Result<bool> {
     Ok(was_stopped)
 }
 
-/// What is more in the last third than in the one before.
+/// Lists resources that are greater in the last third than in the one before.
 fn grown(stretches: &[Stretch]) -> Vec<String> {
     let third = stretches.len() / 3;
     let most = |from: usize, of: fn(&Stretch) -> u64| {

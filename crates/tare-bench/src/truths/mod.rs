@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::setting::Setting;
 
-/// What is injected into each call, and how near the answer must come.
+/// Delay that is injected into each call, and the tolerance of the answer.
 const DELAY_US: u32 = 200;
 const TOLERANCE: f64 = 0.02;
-/// What Podman's filter of system calls may cost a call: some tens of ns on any processor of our day.
+/// Plausible cost of Podman's filter of system calls: some tens of ns a call on any current processor.
 const FILTER_NS: (f64, f64) = (5.0, 500.0);
 
 /// Stands in ssh's place: what it starts has the delay that the host's name says. There is no connection to share.
@@ -27,7 +27,7 @@ delay=${2#delay-}; shift 2
 exec "BENCH" delayed --delay-us "$delay" -- sh -c "$*"
 "#;
 
-/// What a session says of its one row and its one subject.
+/// Result of a session with one row and one subject.
 struct Said {
     verdict: String,
     /// Bounds of the ratio; above 1 the subject is slower. Without an upper one there are too few rounds.
@@ -57,7 +57,7 @@ pub fn run(setting: &Setting) -> Result<bool, String> {
     Ok(all)
 }
 
-/// The filter of system calls that Podman sets by default, against none.
+/// Compares Podman's default filter of system calls with none.
 fn filter(setting: &Setting, folder: &Path) -> Result<bool, String> {
     let said = session(setting, folder, "podman?seccomp=unconfined", "podman?seccomp=default")?;
     let difference_ns = said.difference_ns();
@@ -74,7 +74,7 @@ fn filter(setting: &Setting, folder: &Path) -> Result<bool, String> {
     Ok(found)
 }
 
-/// A delay of a known length in each call, against one of zero in the same way.
+/// Compares a delay of a known length in each call with one of zero.
 fn delay(setting: &Setting, folder: &Path) -> Result<bool, String> {
     let own = std::env::current_exe().map_err(|e| format!("this program's own path: {e}"))?;
     let ssh = folder.join("ssh");
@@ -110,7 +110,7 @@ fn interval(said: &Said) -> String {
     }
 }
 
-/// A session of one case and one subject.
+/// Runs a session of one case and one subject.
 fn session(setting: &Setting, folder: &Path, baseline: &str, subject: &str) -> Result<Said, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use crate::batch::Batch;
 
-/// Where batches lie that are not held: a record, say.
+/// Source of batches that are not in memory: a record, say.
 pub trait Shelf: Debug + Send + Sync {
-    /// The batches of a trial in a stretch of bytes, in their order; only those of a series, if one is named.
+    /// Reads the batches of a trial from a stretch of bytes, in their order; only those of a series, if one
+    /// is given.
     fn read<'a>(
         &'a self,
         trial: u64,
@@ -29,7 +30,7 @@ enum Kept {
 }
 
 impl Batches {
-    /// Those of a trial that lie in this stretch.
+    /// Refers to the batches of a trial in this stretch.
     pub fn lying(shelf: Arc<dyn Shelf>, trial: u64, stretch: Range<u64>) -> Self {
         Batches(Kept::Lying { shelf, trial, stretch })
     }
@@ -38,7 +39,7 @@ impl Batches {
         self.read(None)
     }
 
-    /// Those of a series.
+    /// Iterates over the batches of a series.
     pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = Cow<'a, Batch>> {
         self.read(Some(series)).filter(move |batch| batch.series == series)
     }
@@ -52,7 +53,7 @@ impl Batches {
         }
     }
 
-    /// All of them, held.
+    /// Reads all of them into memory.
     pub fn to_vec(&self) -> Vec<Batch> {
         self.iter().map(Cow::into_owned).collect()
     }

@@ -32,7 +32,7 @@ pub const OUTSIDE: &str = "outside";
 /// never answered, answered after they were given up, answers that came twice, and out of order.
 pub const ASTRAY: [&str; 4] = ["lost", "late", "duplicated", "reordered"];
 
-/// What a batch measured.
+/// Measurement of a batch.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sample {
@@ -54,13 +54,13 @@ pub enum Sample {
     },
     /// Several batches, one after the other, that did the same.
     Stretches {
-        /// Of each.
+        /// Operations of each.
         operations: u64,
-        /// Of each.
+        /// Bytes of each.
         bytes: u64,
-        /// Of each in turn.
+        /// Time of each in turn.
         elapsed_ns: Vec<u64>,
-        /// Of all operations together, where they were timed one by one.
+        /// Times of all operations together, where they were timed one by one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         histogram: Option<EncodedHistogram>,
     },
@@ -68,7 +68,7 @@ pub enum Sample {
     Gauge { value: f64 },
 }
 
-/// What was timed between two reads of the clock.
+/// Work between two reads of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
     pub operations: u64,
@@ -77,7 +77,7 @@ pub struct Timed {
 }
 
 impl Sample {
-    /// What was timed, in its order; nothing of a figure that is read.
+    /// Iterates over timed stretches in their order; a figure that is read has none.
     pub fn timed(&self) -> impl Iterator<Item = Timed> + '_ {
         let (operations, bytes, elapsed_ns) = match self {
             Sample::Throughput { operations, bytes, elapsed_ns }
@@ -92,7 +92,7 @@ impl Sample {
         elapsed_ns.iter().map(move |&elapsed_ns| Timed { operations, bytes, elapsed_ns })
     }
 
-    /// The times of its operations, where they were timed one by one.
+    /// Returns the times of its operations, where they were timed one by one.
     pub fn histogram(&self) -> Option<&EncodedHistogram> {
         match self {
             Sample::Latency { histogram, .. } => Some(histogram),
@@ -102,7 +102,7 @@ impl Sample {
     }
 }
 
-/// Whether a batch holds first calls or the steady state.
+/// Phase of a trial: first calls or the steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -112,7 +112,7 @@ pub enum Phase {
     Warm,
 }
 
-/// One timed figure of a trial, as the agent sends it.
+/// Timed figure of a trial, as the agent sends it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// Which of the probe's series it belongs to.
@@ -124,7 +124,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Bytes that it takes in memory.
+    /// Estimates its bytes in memory.
     pub fn held_bytes(&self) -> usize {
         let histogram = self.sample.histogram().map_or(0, |histogram| histogram.0.len());
         let stretches = match &self.sample {
@@ -140,7 +140,7 @@ impl Batch {
 pub struct Histogram(pub hdrhistogram::Histogram<u64>);
 
 impl Histogram {
-    /// An empty histogram. It never grows: recording into it does not allocate.
+    /// Allocates an empty histogram. It never grows: recording into it does not allocate.
     pub fn new() -> Self {
         Histogram(
             hdrhistogram::Histogram::new_with_bounds(
@@ -158,7 +158,7 @@ impl Histogram {
         self.0.saturating_record(elapsed_ns.max(HISTOGRAM_LOWEST_NS));
     }
 
-    /// The form in which it travels and is kept.
+    /// Encodes it for the wire and the record.
     pub fn encode(&self) -> EncodedHistogram {
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&self.0, &mut bytes).expect("writing into a vector does not fail");

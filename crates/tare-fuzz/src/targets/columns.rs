@@ -20,7 +20,7 @@ pub static TARGET: Target = Target {
     run,
 };
 
-/// The session of the documentation.
+/// Reads the session of the documentation.
 fn session() -> &'static Session {
     static SESSION: OnceLock<Session> = OnceLock::new();
     SESSION.get_or_init(|| {

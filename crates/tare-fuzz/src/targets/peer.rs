@@ -96,7 +96,8 @@ fn run(input: &[u8]) -> Result<String, String> {
     .map_err(|e: io::Error| e.to_string())?
 }
 
-/// Two ends of a connection over loopback; closed at once, so that ten minutes of them leave no port waiting.
+/// Opens both ends of a connection over loopback; closed at once, so that ten minutes of them leave no port
+/// waiting.
 fn pair() -> io::Result<(TcpStream, Connection)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let near = TcpStream::connect(listener.local_addr()?)?;
@@ -106,7 +107,7 @@ fn pair() -> io::Result<(TcpStream, Connection)> {
     Ok((near, Connection::new(far.into(), from)))
 }
 
-/// What the far end has sent, which must be nothing.
+/// Asserts that the peer sent nothing.
 fn silent(mut near: &TcpStream) -> Result<(), String> {
     match near.read(&mut [0; 1]) {
         Err(e) if e.kind() == ErrorKind::WouldBlock => Ok(()),
@@ -132,7 +133,7 @@ fn stranger(bytes: &[u8]) -> io::Result<Result<String, String>> {
     }))
 }
 
-/// A client that has proved the secret says something.
+/// Runs a client that has proved the secret and then sends anything.
 fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<String, String>> {
     let secret = secret();
     let (mut near, mut connection) = pair()?;
@@ -172,7 +173,7 @@ fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<Strin
     })
 }
 
-/// A peer that knows the secret answers what it likes; the client asks for a flow.
+/// Runs a peer that knows the secret and answers anything; the client asks for a flow.
 fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, String>> {
     let secret = secret();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;

@@ -27,7 +27,7 @@ pub static TARGET: Target = Target {
     run,
 };
 
-/// The two records of the documentation, a session's and an import's, without their checksums.
+/// Reads the two records of the documentation, a session's and an import's, without their checksums.
 fn corpus() -> Vec<Vec<u8>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/record-format.md");
     let page = std::fs::read_to_string(page).expect("the document is there");

@@ -19,7 +19,7 @@ const LISTENING: Duration = Duration::from_secs(5);
 /// Time to begin, for a server that cannot be probed by a connection.
 const BEGINNING: Duration = Duration::from_millis(500);
 
-/// Where both ends of a row are.
+/// Position of both ends of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
     pub way: Way,
@@ -27,7 +27,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// As it stands in the name of a row.
+    /// Formats the position for the name of a row.
     pub fn text(self) -> String {
         let way = if self.way == Way::Veth { "veth, " } else { "" };
         let placement = match self.placement {
@@ -38,12 +38,13 @@ impl Position {
         format!("{way}{placement}")
     }
 
-    /// The value of a probe's `pin`: over loopback a probe puts its far end where it is wanted.
+    /// Chooses the value of a probe's `pin`: over loopback a probe itself places its far end.
     pub fn pin(self) -> &'static str {
         if self.is_for_tools() { "cross" } else { "none" }
     }
 
-    /// `0,1`, where a tool puts both ends on processors of their own. Over a pair of cards the ends are started there.
+    /// Formats `0,1`, where a tool puts both ends on different processors. Over a pair of cards the ends are
+    /// started there.
     pub fn processors(self) -> Option<String> {
         let allowed = machine::allowed();
         match (self.is_for_tools(), &allowed[..]) {
@@ -56,7 +57,7 @@ impl Position {
         self.placement == Placement::Apart && self.way == Way::Loopback
     }
 
-    /// Where servers of this row listen.
+    /// Returns the address on which servers of this row listen.
     pub fn address(self) -> IpAddr {
         match self.way {
             Way::Loopback => Ipv4Addr::LOCALHOST.into(),
@@ -65,7 +66,7 @@ impl Position {
     }
 }
 
-/// How it is known that a server is there.
+/// Evidence that a server is ready.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Known {
     /// It takes a connection.
@@ -123,7 +124,7 @@ impl Server {
         Ok(server)
     }
 
-    /// A stock netserver.
+    /// Starts a stock netserver.
     pub fn netserver(position: Position) -> Result<Server, String> {
         Server::start(&tool::find("netserver")?, position, Known::ByConnecting, |address| {
             let (ip, port) = (address.ip().to_string(), address.port().to_string());

@@ -26,7 +26,7 @@ struct PingPong {
 }
 
 impl PingPong {
-    /// What both of sockperf's ends are told.
+    /// Builds the arguments for both of sockperf's ends.
     fn arguments(&self, address: std::net::SocketAddr) -> Vec<String> {
         let mut arguments =
             vec!["-i".to_owned(), address.ip().to_string(), "-p".to_owned(), address.port().to_string()];

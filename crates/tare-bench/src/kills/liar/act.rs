@@ -14,11 +14,11 @@ use tare_data::frame::{Frame, LONGEST_FRAME, PROTOCOL, decode, encode};
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 
-/// What must reach no terminal: a title, a cleared screen, a C1 control, text from right to left.
+/// Escapes that must reach no terminal: a title, a cleared screen, a C1 control, text from right to left.
 pub const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{2066}";
 /// Variable that names the program whose agent the liar claims to be.
 pub const AGENT: &str = "TARE_BENCH_AGENT";
-/// What an operation takes: many times what it does in the host's own kernel.
+/// Time of an operation: many times that of the host's own kernel.
 const EACH_NS: u64 = 2_000;
 /// Bytes of what floods: a session that kept them would show it.
 const FLOOD: usize = 4 << 20;
@@ -31,7 +31,7 @@ struct Liar<'a> {
     began: Instant,
 }
 
-/// Which program an honest agent would be: the session's own, which a variable names.
+/// Returns the identity of an honest agent: the session's own, which a variable names.
 fn identity() -> io::Result<Build> {
     let agent = std::env::var_os(AGENT).unwrap_or_default();
     Ok(Build::of_elf(&std::fs::read(agent)?).unwrap_or_default())

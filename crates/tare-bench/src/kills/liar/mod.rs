@@ -26,7 +26,7 @@ const LONGEST_RECORD: u64 = 64 << 20;
 /// Memory of a session, addresses that it only reserves included.
 const MOST_MEMORY: u64 = 512 << 20;
 
-/// What it may lie about. The first is the truth.
+/// Lies of the runtime. The first is the truth.
 pub const LIES: [&str; 84] = [
     "nothing",
     "dies at once",
@@ -113,7 +113,7 @@ pub const LIES: [&str; 84] = [
     "done twice",
     "dies after a trial",
 ];
-/// Those that hang until a deadline, which takes minutes.
+/// Lies that hang until a deadline, which takes minutes.
 pub const SLOW: [&str; 5] = [
     "noise without bound",
     "hangs before its first frame",
