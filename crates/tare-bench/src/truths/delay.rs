@@ -89,7 +89,7 @@ fn wait_on_all(calls: &impl AsFd, delay: Duration) -> io::Result<()> {
     }
 }
 
-/// Makes an ioctl; a caller that died meanwhile is no error.
+/// Makes an ioctl; a caller that died meanwhile is not an error.
 fn control<T>(calls: &impl AsFd, request: libc::Ioctl, value: &mut T) -> io::Result<()> {
     loop {
         // SAFETY: the structure is the one that the request is for, and lives through the call.

@@ -5,8 +5,8 @@ use tare_data::encoding::Utf16Order;
 /// Pairs of bytes that decide which it is.
 const LOOKED_AT: usize = 512;
 
-/// Decodes output, whatever is wrong with it: a half character at its end is left out, and bytes that are no
-/// character become U+FFFD.
+/// Decodes output, whatever is wrong with it: a half character at its end is left out, and other bytes
+/// that are not text become U+FFFD.
 pub fn decode(bytes: &[u8]) -> String {
     if !is_utf16(bytes) {
         return String::from_utf8_lossy(bytes).into_owned();
