@@ -8,6 +8,7 @@ pub mod arrows;
 pub mod comments;
 pub mod cycles;
 pub mod inside;
+pub mod lines;
 pub mod lists;
 mod modules;
 #[cfg(test)]

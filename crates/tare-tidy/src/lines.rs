@@ -1,0 +1,159 @@
+//! Lines of code: those that hold more than comments, brackets, imports and declared modules, tests left out.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use crate::tree::{files, identifiers, plain, read};
+
+/// Counts the lines of code of the library or program in a crate's folder.
+pub fn of_crate(folder: &Path) -> Result<usize, String> {
+    let mut of_tests = BTreeSet::new();
+    let mut counted = Vec::new();
+    for path in files(&folder.join("src"), "rs") {
+        let tokens = read(&path)?.parse().map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut lines = Lines::default();
+        lines.read(tokens);
+        let below = folder_of_children(&path);
+        of_tests.extend(lines.test_modules.iter().map(|name| below.join(name)));
+        counted.push((path, lines.all.len()));
+    }
+    let is_test = |path: &Path| path.ancestors().any(|part| of_tests.contains(&part.with_extension("")));
+    Ok(counted.iter().filter(|(path, _)| !is_test(path)).map(|(_, lines)| lines).sum())
+}
+
+/// Returns the folder where the files of a file's modules are.
+fn folder_of_children(path: &Path) -> PathBuf {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("mod.rs" | "lib.rs" | "main.rs") => path.parent().unwrap_or(path).to_owned(),
+        _ => path.with_extension(""),
+    }
+}
+
+/// Lines of a file that count.
+#[derive(Default)]
+struct Lines {
+    all: BTreeSet<usize>,
+    /// Modules in files of their own that are compiled for tests alone.
+    test_modules: Vec<String>,
+}
+
+impl Lines {
+    fn read(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        // Lines of attributes and visibility, which count if what follows does.
+        let mut before = BTreeSet::new();
+        let mut is_test = false;
+        let mut at = 0;
+        while at < tokens.len() {
+            if let Some((end, attribute)) = attribute(&tokens, at) {
+                let names = identifiers(&attribute);
+                is_test |=
+                    names.contains("cfg") && attribute.to_string().replace(' ', "").contains("cfg(test");
+                if !names.contains("doc") {
+                    before.extend(tokens[at..end].iter().flat_map(spanned));
+                }
+                at = end;
+            } else if word(&tokens, at) == "pub" {
+                before.extend(spanned(&tokens[at]));
+                let is_limit = matches!(tokens.get(at + 1), Some(TokenTree::Group(limit)) if limit.delimiter() == Delimiter::Parenthesis);
+                at += if is_limit { 2 } else { 1 };
+            } else if is_test || is_import(&tokens, at) {
+                if is_test && word(&tokens, at) == "mod" && is_mark(tokens.get(at + 2), ';') {
+                    self.test_modules.push(word(&tokens, at + 1));
+                }
+                at = end_of_item(&tokens, at);
+                before.clear();
+                is_test = false;
+            } else {
+                self.all.append(&mut before);
+                self.count(&tokens[at]);
+                at += 1;
+            }
+        }
+    }
+
+    fn count(&mut self, token: &TokenTree) {
+        match token {
+            TokenTree::Group(group) => self.read(group.stream()),
+            TokenTree::Punct(mark) if ",;?".contains(mark.as_char()) => {}
+            TokenTree::Punct(_) | TokenTree::Ident(_) | TokenTree::Literal(_) => {
+                self.all.extend(spanned(token))
+            }
+        }
+    }
+}
+
+/// Finds the end of an attribute that begins here, and its tokens.
+fn attribute(tokens: &[TokenTree], at: usize) -> Option<(usize, TokenStream)> {
+    if !is_mark(tokens.get(at), '#') {
+        return None;
+    }
+    let group = if is_mark(tokens.get(at + 1), '!') { at + 2 } else { at + 1 };
+    match tokens.get(group)? {
+        TokenTree::Group(found) if found.delimiter() == Delimiter::Bracket => {
+            Some((group + 1, found.stream()))
+        }
+        _ => None,
+    }
+}
+
+fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
+    matches!(token, Some(TokenTree::Punct(found)) if found.as_char() == mark)
+}
+
+fn word(tokens: &[TokenTree], at: usize) -> String {
+    match tokens.get(at) {
+        Some(TokenTree::Ident(ident)) => plain(ident),
+        _ => String::new(),
+    }
+}
+
+/// Tells whether a `use` or a module in a file of its own is declared here.
+fn is_import(tokens: &[TokenTree], at: usize) -> bool {
+    let declared = word(tokens, at);
+    declared == "use" && !is_mark(at.checked_sub(1).and_then(|before| tokens.get(before)), '+')
+        || declared == "mod" && is_mark(tokens.get(at + 2), ';')
+}
+
+/// Finds the token after the semicolon or the braces with which an item ends.
+fn end_of_item(tokens: &[TokenTree], at: usize) -> usize {
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        token => is_mark(Some(token), ';'),
+    };
+    let is_use = word(tokens, at) == "use";
+    let last =
+        (at..tokens.len()).find(|&at| if is_use { is_mark(tokens.get(at), ';') } else { ends(&tokens[at]) });
+    last.map_or(tokens.len(), |last| last + 1)
+}
+
+/// Lists the lines that a token covers.
+fn spanned(token: &TokenTree) -> std::ops::RangeInclusive<usize> {
+    token.span().start().line..=token.span().end().line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planted::Planted;
+
+    #[test]
+    fn code_counts_and_comments_brackets_imports_and_tests_do_not() {
+        let text = "//! A file.\n\nuse a::{\n    B,\n};\n#[cfg(unix)]\npub(crate) mod c;\n/// Adds.\n#[must_use]\n\
+                    pub fn f(\n    a: u8,\n) -> u8 {\n    // Why.\n    g(\n        a,\n    )\n}\n\
+                    mod d {\n    const TEXT: &str = \"of two\n lines\";\n}\n#[cfg(test)]\npub mod e;\n\
+                    #[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
+        let planted = Planted::new();
+        planted.package("one", "", text);
+        // Attribute, `fn`, parameter, answer, call, argument, `mod` and a text of two lines.
+        let folder = planted.tree().crates[0].folder.clone();
+        assert_eq!(of_crate(&folder), Ok(9));
+        planted.file("crates/one/src/c.rs", "fn c() {}\n").file("crates/one/src/e.rs", "fn e() {}\n");
+        planted
+            .file("crates/one/src/e/below.rs", "fn below() {}\n")
+            .file("crates/one/tests/t.rs", "fn t() {}\n");
+        assert_eq!(of_crate(&folder), Ok(10));
+    }
+}
