@@ -1,0 +1,60 @@
+//! The hook that CONTRIBUTING installs, with subjects that it takes and subjects that it refuses.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Runs the hook with a message, and returns why it was refused; empty when it was taken.
+fn refused(message: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("message");
+    fs::write(&file, message).unwrap();
+    let said = Command::new(root.join(".githooks/commit-msg")).arg(&file).output().unwrap();
+    let reason = String::from_utf8(said.stderr).unwrap();
+    assert_eq!(said.status.success(), reason.is_empty(), "{message}: {reason}");
+    reason
+}
+
+/// Makes a subject of this many characters.
+fn subject(characters: usize) -> String {
+    let begin = "plan: cap quantile operations at ";
+    begin.to_owned() + &"n".repeat(characters - begin.len())
+}
+
+#[test]
+fn subjects_have_at_most_72_characters() {
+    assert_eq!(refused(&subject(72)), "");
+    assert!(refused(&subject(73)).contains("has 73 characters, of 72"));
+    // Characters and not bytes; and other lines may be as long as they are.
+    assert_eq!(refused(&format!("\n# A comment\n{}ä\n\n{}", subject(71), "n".repeat(99))), "");
+}
+
+#[test]
+fn a_subject_is_one_imperative_topic_with_its_area() {
+    for taken in [
+        "plan: cap it",
+        "lab, report: process rows",
+        "docs/guide: embed a table",
+        "Revert \"x\"",
+        "fixup! so",
+    ] {
+        assert_eq!(refused(taken), "");
+    }
+    for (subject, reason) in [
+        ("plan: cap it; fleet: wait", "two commits"),
+        ("cap it", "'area: change'"),
+        ("plan:cap it", "'area: change'"),
+        ("plan: caps it", "not 'caps'"),
+        ("plan: capped it", "not 'capped'"),
+        ("plan: capping", "not 'capping'"),
+    ] {
+        assert!(refused(subject).contains(reason), "{subject}");
+    }
+}
+
+#[test]
+fn contributing_says_how_to_install_it() {
+    let contributing = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../CONTRIBUTING.md");
+    assert!(fs::read_to_string(contributing).unwrap().contains("git config core.hooksPath .githooks\n"));
+}
