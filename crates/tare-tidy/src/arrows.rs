@@ -7,7 +7,7 @@ use crate::tree::{Crate, Tree};
 /// A crate, what it may import of ours, and what only its tests may.
 pub type Arrows<'a> = &'a [(&'a str, &'a [&'a str], &'a [&'a str])];
 
-/// Crates that import outside their arrows, or have none.
+/// Lists crates that import outside their arrows, or have none.
 pub fn crates(tree: &Tree, arrows: Arrows<'_>) -> Vec<String> {
     let mut broken = Vec::new();
     for one in &tree.crates {
@@ -29,7 +29,7 @@ pub fn crates(tree: &Tree, arrows: Arrows<'_>) -> Vec<String> {
     broken
 }
 
-/// Crates that import what they are to do without.
+/// Lists crates that import a crate which they are to do without.
 pub fn foreign(tree: &Tree, banned: &[(&str, &str, &str)]) -> Vec<String> {
     let imports = |crate_name: &str, name: &str| {
         let mut named = tree.crates.iter().filter(|one| one.name == crate_name);

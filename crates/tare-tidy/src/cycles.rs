@@ -111,7 +111,7 @@ fn imports(krate: &Crate, root: usize) -> Imports {
     all
 }
 
-/// Uses inside functions.
+/// Imports inside functions.
 #[derive(Default)]
 struct Uses<'t>(Vec<&'t syn::ItemUse>);
 
@@ -156,7 +156,7 @@ impl Visit<'_> for Paths {
 }
 
 impl Paths {
-    /// Names joined by `::` in what a macro is given.
+    /// Adds names that are joined by `::` in the tokens of a macro.
     fn in_tokens(&mut self, tokens: &TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;

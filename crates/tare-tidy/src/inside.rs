@@ -1,4 +1,4 @@
-//! What a crate's build reads lies inside the crate, if only by a link: elsewhere an archive of the crate would lack it.
+//! A crate's build reads files inside the crate alone, if only by a link: elsewhere an archive of the crate would lack them.
 
 use std::path::{Component, Path, PathBuf};
 

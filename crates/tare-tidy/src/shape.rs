@@ -33,7 +33,7 @@ pub fn of_files(tree: &Tree) -> Vec<String> {
     broken
 }
 
-/// Functions that are too long.
+/// Lists functions that are too long.
 pub fn of_functions(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for source in tree.sources() {
@@ -79,7 +79,7 @@ fn functions(tokens: &TokenStream, found: &mut dyn FnMut(&str, usize, usize)) {
     }
 }
 
-/// Folders with too many files that are not one list of like things; those that are, are named.
+/// Lists folders with too many files that are not one list of like things; those that are, are named.
 pub fn of_folders(tree: &Tree, like_things: &[&str]) -> Vec<String> {
     let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
     let page = tree.root.join("report-ui");
@@ -93,7 +93,7 @@ pub fn of_folders(tree: &Tree, like_things: &[&str]) -> Vec<String> {
     broken.map(|(folder, count)| format!("{folder} has {count} files, of {MOST_FILES}")).collect()
 }
 
-/// Modules and folders whose names say nothing.
+/// Lists modules and folders whose names say nothing.
 pub fn of_names(tree: &Tree) -> Vec<String> {
     let is_vague = |source: &&Source| {
         let below = source.path.strip_prefix(&tree.root).unwrap_or(&source.path).with_extension("");

@@ -86,7 +86,7 @@ pub fn banned(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
     broken
 }
 
-/// Documents that lie in the folder itself.
+/// Lists the documents in the folder itself.
 fn beside(root: &Path) -> Vec<PathBuf> {
     let is_document = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md");
     crate::tree::entries(root).into_iter().filter(is_document).collect()
