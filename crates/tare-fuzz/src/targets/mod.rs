@@ -4,7 +4,6 @@ mod columns;
 mod frames;
 mod importers;
 mod journal;
-mod netperf;
 mod peer;
 mod published;
 mod record;
@@ -18,7 +17,6 @@ pub static TARGETS: &[&Target] = &[
     &frames::TARGET,
     &importers::TARGET,
     &journal::TARGET,
-    &netperf::TARGET,
     &peer::TARGET,
     &published::TARGET,
     &record::TARGET,

@@ -15,7 +15,7 @@ pub(crate) const MOST_BURST: u64 = 128;
 /// Limit on requests per second: below a microsecond a sleep has no meaning.
 pub(crate) const HIGHEST_RATE: u64 = 1_000_000;
 /// Largest piece that a one-way flow is written in.
-pub const LARGEST_WRITE: u64 = 1 << 20;
+pub(crate) const LARGEST_WRITE: u64 = 1 << 20;
 /// Limit on the bytes of one batch of a one-way flow: a header with more is not the near end's.
 pub(crate) const LARGEST_BATCH: u64 = 1 << 40;
 /// Content of requests. That of responses differs, so that an echo is not taken for a response.

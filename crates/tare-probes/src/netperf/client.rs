@@ -10,7 +10,6 @@ use rustix::net::{self, RecvFlags, SendFlags};
 use tare_data::failure::{Failure, FailureKind};
 
 use super::FILL;
-use super::admission::LONGEST_TEST;
 use super::codec::{
     self, BOTH, CONNECT_TEST, DATAGRAM, IPV4, IPV6, NO_DELAY, OMNI_RESPONSE, OmniRequest, OmniResponse,
     OmniResults, RECEIVE, ROUTING_ALLOWED, STREAM, TCP, TRANSMIT, Text, UDP,
@@ -23,6 +22,8 @@ use crate::net::reaching::{Listener, reach};
 use crate::net::sockets;
 use crate::net::udp_peer::UdpPeer;
 
+/// Longest test that is requested.
+const LONGEST_TEST: Duration = Duration::from_secs(300);
 /// It answers a request at once; a program that is not a netserver stays silent.
 const ANSWERS: Duration = Duration::from_secs(10);
 /// Results come when data has ended. A stock netserver that waits for a lost end of a test is not waited for.

@@ -11,8 +11,6 @@ mod linux;
 mod windows;
 
 #[cfg(unix)]
-pub(crate) use alarm::{set_alarm, wake_on_alarm};
-#[cfg(unix)]
 pub(crate) use linux::*;
 #[cfg(windows)]
 pub use windows::*;

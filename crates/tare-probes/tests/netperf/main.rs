@@ -1,8 +1,6 @@
-//! netperf's protocol against stock netperf and netserver 2.7, and against clients that mean no good.
+//! The client of netperf's protocol against a stock netserver 2.7, and against a stand-in for it.
 
 #![allow(clippy::disallowed_methods)]
 
-mod clients;
-mod hostile;
 mod servers;
-mod stand;
+mod stand_in;

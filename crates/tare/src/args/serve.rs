@@ -12,13 +12,9 @@ use std::path::PathBuf;
 
 Data flows use the port after the one of --listen, over TCP and UDP. Only clients with the secret are served.")]
 pub struct Serve {
-    /// Address and port [default: 127.0.0.1:12866, or 127.0.0.1:12865 with --netperf].
-    #[arg(long, value_name = "ADDRESS:PORT")]
-    pub listen: Option<std::net::SocketAddr>,
-    /// Instead, serve stock netperf 2.7: TCP_RR, UDP_RR, TCP_CRR, TCP_STREAM and TCP_MAERTS. Its protocol has no
-    /// secret: anyone who can reach the address may measure, one at a time.
-    #[arg(long, conflicts_with_all = ["data_port", "secret_file"])]
-    pub netperf: bool,
+    /// Address and port.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:12866")]
+    pub listen: std::net::SocketAddr,
     /// Port of data flows [default: the one after --listen's; any free one if that is 0].
     #[arg(long, value_name = "PORT")]
     pub data_port: Option<u16>,
@@ -30,7 +26,7 @@ pub struct Serve {
     #[arg(long, value_name = "TIME", default_value = "1h")]
     pub expires: String,
     /// Stop when N sessions have ended.
-    #[arg(long, value_name = "N", conflicts_with = "netperf", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sessions: Option<u32>,
     /// Print one JSON document once it listens.
     #[arg(long)]

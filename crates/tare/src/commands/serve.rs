@@ -2,20 +2,18 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tare_data::shell::quoted;
 use tare_lab::asked::secrets::TARE;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::parse_duration;
-use tare_lab::session::peers::{NETPERF, secret_in};
-use tare_probes::netperf::server;
+use tare_lab::session::peers::secret_in;
 use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
 
@@ -24,10 +22,7 @@ use crate::{signals, ui};
 
 pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
     let expires = parse_duration(&args.expires)?;
-    let listen = args.listen.unwrap_or_else(|| usual_address(args.netperf));
-    if args.netperf {
-        return netperf(&args, listen, expires);
-    }
+    let listen = args.listen;
     let secret = match &args.secret_file {
         Some(path) => kept_secret(path)?,
         None => fresh_secret()?,
@@ -67,42 +62,6 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
         LabError::new(ErrorKind::Environment, "the peer cannot continue").because(failure.reason)
     })?;
     anstream::eprintln!("{}", words(&account));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Where it listens unless --listen is given: on loopback, on netperf's own port or the one after it.
-fn usual_address(netperf: bool) -> SocketAddr {
-    let port = if netperf { tare_probes::netperf::PORT } else { tare_probes::netperf::PORT + 1 };
-    SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)
-}
-
-/// Answers stock netperf clients.
-fn netperf(args: &Serve, listen: SocketAddr, expires: Duration) -> anyhow::Result<ExitCode> {
-    let cannot = |e: std::io::Error| {
-        LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
-            .because(e)
-            .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
-    };
-    let listener = TcpListener::bind(listen).map_err(cannot)?;
-    let listening = listener.local_addr().map_err(cannot)?;
-    let stopped = signals::watch()?;
-    let peer = format!("{NETPERF}{}", reached_at(listening));
-    if args.json {
-        let expires_s = expires.as_secs_f64();
-        let document = json!({ "listening": listening.to_string(), "peer": peer, "expires_s": expires_s });
-        ui::print(format!("{document:#}\n"))?;
-    } else {
-        let (ip, port) = (listening.ip(), listening.port());
-        ui::print(format!(
-            "listening on {listening} for netperf 2.7, for {}; whoever reaches it may measure; Ctrl-C ends it\n\n  \
-             netperf -H {ip} -p {port} -t TCP_RR\n  tare run rtt --peer {}\n",
-            args.expires,
-            quoted(&peer)
-        ))?;
-    }
-    let end = Instant::now() + expires;
-    let stop = || stopped.load(Ordering::Relaxed) || Instant::now() >= end;
-    server::serve(&listener, server::Limits::default(), &stop).map_err(cannot)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,4 +1,4 @@
-//! The far end of a row: a tool's server, or tare's own, for as long as the row takes.
+//! The far end of a row: a tool's server, for as long as the row takes.
 
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -132,8 +132,8 @@ impl Server {
         })
     }
 
-    /// tare's own, which speaks netperf's protocol too, as the far end of a case over a pair of cards. Over loopback
-    /// a probe has its far end in its own process.
+    /// Starts a netserver as the far end of a case over a pair of cards. Over loopback a probe has its far end in its own
+    /// process.
     pub fn far_end(
         site: &mut Site<'_>,
         position: Position,
@@ -142,9 +142,7 @@ impl Server {
         if position.way == Way::Loopback {
             return Ok(None);
         }
-        let server = Server::start(&site.setting.binary()?, position, Known::ByConnecting, |address| {
-            ["serve", "--netperf", "--listen", &address.to_string()].map(str::to_owned).into()
-        })?;
+        let server = Server::netserver(position)?;
         case.peer = Some(site.agent.reach(server.address));
         Ok(Some(server))
     }

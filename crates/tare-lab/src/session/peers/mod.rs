@@ -32,7 +32,7 @@ use crate::study::SelectedCase;
 use crate::study::probes::probe_named;
 
 /// How a netserver is named: `netperf://HOST[:PORT]`.
-pub const NETPERF: &str = "netperf://";
+const NETPERF: &str = "netperf://";
 /// What stands before the path of a file that holds the secret.
 const SECRET_FILE: &str = "?secret-file=";
 /// A session is shorter than this, in seconds: a day.
