@@ -459,12 +459,17 @@ mod tests {
         let id = |name: &str, answer: &str| Engine::named(name).unwrap().id(answer);
         assert_eq!(id("slurm", "17;cluster\n").as_deref(), Some("17"));
         assert_eq!(id("kubernetes", "job.batch/tare-ab-x7\n").as_deref(), Some("job.batch/tare-ab-x7"));
-        assert_eq!(id("lsf", "Job <123> is submitted to queue <normal>.\n").as_deref(), Some("123"));
-        for (name, answer) in
-            [("slurm", ""), ("slurm", "-x"), ("slurm", "a b"), ("slurm", "$(x)"), ("lsf", "no")]
-        {
-            assert_eq!(id(name, answer), None, "{answer}");
+        for answer in ["", "-x", "a b", "$(x)"] {
+            assert_eq!(id("slurm", answer), None, "{answer}");
         }
+    }
+
+    #[test]
+    fn an_id_may_stand_between_two_texts() {
+        let text = "about=''\nsubmit=['x']\nscript=''\nid_between=['<', '>']";
+        let engine = Engine::parse("theirs", text, &BTreeMap::new()).unwrap();
+        assert_eq!(engine.id("Job <123> is submitted to queue <normal>.\n").as_deref(), Some("123"));
+        assert_eq!(engine.id("no"), None);
     }
 
     #[test]

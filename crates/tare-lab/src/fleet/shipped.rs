@@ -1,12 +1,9 @@
 //! The engines that come along, as their files have them.
 
-/// Engines that come along. Slurm's and ssh's jobs are tested, Kubernetes' and those of batch systems against stand-ins.
+/// Engines that come along. Slurm's and ssh's jobs are tested, Kubernetes' against stand-ins.
 pub static SHIPPED: &[(&str, &str)] = &[
     ("slurm", include_str!("../../engines/slurm.toml")),
     ("kubernetes", include_str!("../../engines/kubernetes.toml")),
     ("ssh", include_str!("../../engines/ssh.toml")),
     ("slurm-steps", include_str!("../../engines/slurm-steps.toml")),
-    ("pbs", include_str!("../../engines/pbs.toml")),
-    ("lsf", include_str!("../../engines/lsf.toml")),
-    ("flux", include_str!("../../engines/flux.toml")),
 ];

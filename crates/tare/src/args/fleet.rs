@@ -68,8 +68,8 @@ pub struct FleetRun {
 /// What a plan is made of.
 #[derive(Debug, clap::Args)]
 pub struct FleetPlanning {
-    /// Who starts jobs: slurm, kubernetes, ssh, slurm-steps (inside an allocation), pbs, lsf, flux, or a TOML file with four
-    /// templates; options follow as ENGINE?key=value&key=value.
+    /// Who starts jobs: slurm, kubernetes, ssh, slurm-steps (inside an allocation), or a TOML file with four templates;
+    /// options follow as ENGINE?key=value&key=value.
     #[arg(long, value_name = "ENGINE")]
     pub on: Option<String>,
     /// Nodes, comma-separated [default: all that the engine lists].

@@ -1,7 +1,6 @@
 //! Fleets on a real Slurm: three nodes on this machine, each in network, mount and host name namespaces of its own.
 
 mod api_server;
-mod batch;
 mod cluster;
 mod engines;
 mod kubernetes;
