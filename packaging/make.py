@@ -9,34 +9,30 @@ import sys
 from pathlib import Path
 
 import homebrew
-import npm
 import oci
 import release
 import system
 import tarball
 import wheel
 import windows
-import winget
 
 SYSTEMS = ["deb", "rpm", "apk", "archlinux"]
-# Forms that name where the archives are.
-DOWNLOADED = {"homebrew": homebrew, "winget": winget}
 
 
 def forms(nfpm, downloads):
     """What makes each form."""
-    made = {"tarball": tarball.make, "wheel": wheel.make, "npm": npm.make, "oci": oci.make}
+    made = {"tarball": tarball.make, "wheel": wheel.make, "oci": oci.make}
     made["windows"] = windows.make
     made |= {packager: functools.partial(system.maker(packager), nfpm=nfpm) for packager in SYSTEMS}
-    made |= {form: functools.partial(part.make, downloads=downloads) for form, part in DOWNLOADED.items()}
+    made["homebrew"] = functools.partial(homebrew.make, downloads=downloads)
     return made
 
 
 def why_not(form, asked, made):
     """Why a form is left out unless it is asked for; None where it is made."""
-    if form in ("windows", "winget") and not made.windows:
+    if form == "windows" and not made.windows:
         return "tare.exe was not built"
-    if form in DOWNLOADED and not asked.downloads:
+    if form == "homebrew" and not asked.downloads:
         return "it needs --downloads URL"
     return None
 
@@ -46,7 +42,7 @@ def main():
     parser.add_argument("--programs", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--forms", type=lambda text: text.split(","))
-    parser.add_argument("--downloads", help="where the archives can be downloaded, for the Homebrew formula and winget")
+    parser.add_argument("--downloads", help="where the archives can be downloaded, for the Homebrew formula")
     asked = parser.parse_args()
     makers = forms(os.environ.get("NFPM") or shutil.which("nfpm"), asked.downloads)
     if unknown := set(asked.forms or []) - set(makers):

@@ -31,7 +31,7 @@ fn made(test: &str) -> Option<Program> {
     said(command);
     let mut command = Command::new(root().join("dist"));
     command.arg("--programs").arg(made.path("programs")).arg("--out").arg(made.path("out"));
-    command.args(["--forms", "tarball,deb,wheel,npm,oci"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
+    command.args(["--forms", "tarball,deb,wheel,oci"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
     said(command);
     Some(made)
 }
@@ -42,13 +42,13 @@ fn packages_install_where_nothing_else_is_and_leave_nothing() {
     let Some(made) = made(test) else { return };
     // At once: each waits for its installer most of the time.
     thread::scope(|scope| {
-        for install in [debian, wheel, npm, archive, image] {
+        for install in [debian, wheel, archive, image] {
             let made = &made;
             scope.spawn(move || install(test, made));
         }
     });
     let sums = fs::read_to_string(made.path("out/SHA256SUMS")).unwrap();
-    assert_eq!(sums.lines().count(), 6, "archive, .deb, wheel, two of npm's, image: {sums}");
+    assert_eq!(sums.lines().count(), 4, "archive, .deb, wheel, image: {sums}");
 }
 
 /// The one file that was made whose name begins and ends like this.
@@ -144,18 +144,6 @@ fn wheel(test: &str, made: &Program) {
     assert!(environment.path("e/share/man/man1/tare-run.1").is_file());
     pip(&["uninstall", "--yes", "tare"]);
     assert_eq!(below(&environment.path("e")), before);
-}
-
-/// Both npm packages, without a registry. `./test` does not install Node.
-fn npm(_: &str, made: &Program) {
-    let Some(npm) = reader("npm", "npm") else { return };
-    let project = Program::new();
-    fs::write(project.path("package.json"), "{}").unwrap();
-    let mut command = Command::new(npm);
-    command.args(["install", "--offline", "--no-audit", "--no-fund"]).current_dir(project.path(""));
-    command.arg(file(made, "tare-linux-", ".tgz")).arg(file(made, "tare-0", ".tgz"));
-    said(command);
-    runs(|| Command::new(project.path("node_modules/.bin/tare")), &root().join(RECORD));
 }
 
 /// The archive, where it is unpacked.
