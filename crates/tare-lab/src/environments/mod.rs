@@ -33,7 +33,6 @@ pub(crate) mod ssh;
 pub(crate) mod traced;
 pub(crate) mod uml;
 pub(crate) mod windows;
-pub(crate) mod wine;
 pub(crate) mod wsl;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
@@ -42,7 +41,6 @@ pub const PROVIDERS: &[&Provider] = &[
     &container::PROVIDER,
     &traced::PROVIDER,
     &emulated::PROVIDER,
-    &wine::PROVIDER,
     &bwrap::PROVIDER,
     &proot::PROVIDER,
     &nspawn::PROVIDER,

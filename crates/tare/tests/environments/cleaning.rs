@@ -86,12 +86,6 @@ fn nothing_is_left_of_a_slow_start_that_was_killed() {
     }
 }
 
-/// Its server and its services are not children of what was started, and a prefix is made before anything else.
-#[test]
-fn nothing_is_left_of_wine() {
-    kill_in_start("wine", "wine", &[200, 1_000, 2_000, 4_000]);
-}
-
 /// Kills a session whose environment is there, and others in the midst of its start.
 fn kill_in_start(test: &str, text: &str, waits_ms: &[u64]) {
     if ready(test, text).is_none() {

@@ -4,26 +4,17 @@ use std::process::Command;
 
 use crate::bench::{Bench, Spoken, TARE, control_groups, programs, ready};
 
-/// A probe with its place and its peer.
-type Visited = (&'static str, Option<&'static str>, Option<&'static str>);
+/// Probes that are run once, with place and peer.
+const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
+    // A new namespace, and a new kernel, have their loopback device down.
+    ("net.rr", None, Some("loopback")),
+    ("proc.exec", None, None),
+    // Processes of processes keep what the first was told of its C library.
+    ("proc.shell", Some("own"), None),
+];
 
-/// The whole visit of a Linux.
+/// Makes the whole visit. What a share holds must be the host's folder, before and after.
 fn visit(test: &str, text: &str) {
-    visit_by(
-        test,
-        text,
-        &[
-            // A new namespace, and a new kernel, have their loopback device down.
-            ("net.rr", None, Some("loopback")),
-            ("proc.exec", None, None),
-            // Processes of processes keep what the first was told of its C library.
-            ("proc.shell", Some("own"), None),
-        ],
-    );
-}
-
-/// The whole visit, with these probes. What a share holds must be the host's folder, before and after.
-fn visit_by(test: &str, text: &str, probes: &[Visited]) {
     let Some(specification) = ready(test, text) else { return };
     let bench = Bench::new();
     std::fs::write(bench.shares["share"].join("kept"), "the user's own").unwrap();
@@ -41,8 +32,8 @@ fn visit_by(test: &str, text: &str, probes: &[Visited]) {
             inside.run(3, "file.sync", Some(place), None);
             assert_eq!(changed() != before, is_seen, "files made in {place}, and seen in the host's folder");
         }
-        for (number, (probe, place, peer)) in (4..).zip(probes) {
-            inside.run(number, probe, *place, *peer);
+        for (number, (probe, place, peer)) in (4..).zip(ONCE) {
+            inside.run(number, probe, place, peer);
         }
         for outcome in inside.leave() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
@@ -88,12 +79,6 @@ fn emulated() {
 #[test]
 fn emulated_guest() {
     visit("emulated_guest", "qemu?processor=arm64");
-}
-
-#[test]
-fn wine() {
-    let probes = [("proc.start", None, None), ("ipc.context", None, None), ("file.meta", Some("own"), None)];
-    visit_by("wine", "wine", &probes);
 }
 
 #[test]

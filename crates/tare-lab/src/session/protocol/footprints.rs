@@ -50,13 +50,6 @@ pub(crate) const FOOTPRINTS: &[Footprint] = &[
         ..BARE
     },
     Footprint {
-        provider: "wine",
-        programs: &["wine64", "wine", "wineserver", "unshare", "sh"],
-        starts: "the agent for Windows, by Wine, which is asked for its version before and starts programs of its own",
-        mounts: Some("an empty /tmp, and its processes, in namespaces of its own"),
-        ..BARE
-    },
-    Footprint {
         provider: "bwrap",
         programs: &["bwrap"],
         starts: "the agent, by bubblewrap, which is asked for its version before",
