@@ -10,9 +10,7 @@ const LEVEL: u8 = 10;
 
 fn main() -> io::Result<()> {
     let out = env::var_os("OUT_DIR").expect("cargo names it");
-    for (from, to) in
-        [("page.html", "page"), ("src/licences.txt", "licences"), ("src/language/ja.toml", "japanese")]
-    {
+    for (from, to) in [("page.html", "page"), ("src/licences.txt", "licences")] {
         println!("cargo::rerun-if-changed={from}");
         let compressed = miniz_oxide::deflate::compress_to_vec(&fs::read(from)?, LEVEL);
         fs::write(Path::new(&out).join(to), compressed)?;

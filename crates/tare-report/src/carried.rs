@@ -8,9 +8,6 @@ pub(crate) static PAGE: LazyLock<String> =
 /// The licence of every crate that is linked. Written by the tests of the documents, from the crates' own files.
 pub static LICENCES: LazyLock<String> =
     LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/licences"))));
-/// The catalogue of Japanese.
-pub(crate) static JAPANESE: LazyLock<String> =
-    LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/japanese"))));
 
 fn unpacked(bytes: &[u8]) -> String {
     let text =

@@ -20,6 +20,7 @@ mod invocation;
 mod measuring;
 mod outputs;
 mod own_commands;
+mod panics;
 mod paths;
 mod platform;
 mod show;
@@ -32,6 +33,7 @@ use std::process::ExitCode;
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
+    panics::print_backtraces();
     // The agent and its trials come first: inside an environment nothing else of the program is wanted.
     let arguments: Vec<_> = std::env::args_os().collect();
     if let Some(code) = verbs::answer(&arguments) {

@@ -19,7 +19,7 @@ use crate::provider::{Entrance, NotReady, Workspace, agent_for};
 
 /// Time in which a connection must be there and a short command done.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(20);
-/// Time that sending the agent may take: 8 MB over a line of 1 Mbit/s.
+/// Time that sending the agent may take: 10 MB over a line of 1 Mbit/s.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);
 
 /// The home folder's cache, in words that sh expands: what is kept there is sent once.

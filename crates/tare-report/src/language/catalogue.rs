@@ -5,10 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::carried;
-
 /// Read when it is first needed, and never changed.
-pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(&carried::JAPANESE));
+pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(include_str!("ja.toml")));
 
 type Section = BTreeMap<String, String>;
 

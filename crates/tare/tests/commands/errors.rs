@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{Program, Said};
@@ -232,17 +233,47 @@ fn no_terminal_is_sent_bytes() {
     assert!(piped.status.success() && piped.stdout.starts_with(b"PAR1"), "a pipe takes it");
 }
 
-#[test]
-fn a_program_that_is_linked_as_a_release_survives_that_somebody_wants_a_backtrace() {
-    let folder = tempfile::tempdir().unwrap();
-    let (source, program) = (folder.path().join("wants.rs"), folder.path().join("wants"));
-    let text = "fn main() { println!(\"{}\", std::backtrace::Backtrace::force_capture()) }";
-    std::fs::write(&source, text).unwrap();
+/// Builds a program that panics, with the panic hook and the release profile of tare.
+fn build_what_panics(folder: &Path) -> PathBuf {
+    let (source, program) = (folder.join("divides.rs"), folder.join("divides"));
+    let text = format!(
+        "#[path = {:?}]\nmod panics;\n\n#[inline(never)]\nfn divide_by(number: usize) -> usize {{\n    1 / number\n}}\n\n\
+         fn main() {{\n    panics::print_backtraces();\n    \
+         println!(\"{{}}\", divide_by(std::env::args().count() - 1));\n}}\n",
+        concat!(env!("CARGO_MANIFEST_DIR"), "/src/panics.rs")
+    );
+    fs::write(&source, text).unwrap();
+    let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml")).unwrap();
+    let manifest: toml::Table = manifest.parse().unwrap();
     let mut compile = Command::new("rustc");
-    compile.args(["-Ctarget-feature=+crt-static", "-Cpanic=abort", "-Clto=fat"]);
-    compile.arg(concat!("-Clink-arg=", env!("TARE_NO_UNWINDING"))).arg("-o").arg(&program).arg(&source);
+    compile.args(["--edition=2024", "-Ctarget-feature=+crt-static", "-o"]).arg(&program).arg(&source);
+    // The compiler calls these options as cargo does.
+    for (name, value) in manifest["profile"]["release"].as_table().unwrap() {
+        match value {
+            toml::Value::Table(_) => {}
+            toml::Value::String(text) => drop(compile.arg(format!("-C{name}={text}"))),
+            other => drop(compile.arg(format!("-C{name}={other}"))),
+        }
+    }
     let compiled = compile.output().unwrap();
     assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ended = Command::new(&program).output().unwrap();
-    assert!(ended.status.success(), "{}", ended.status);
+    program
+}
+
+#[test]
+fn a_panic_in_a_release_has_its_place_and_a_backtrace_with_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build_what_panics(folder.path());
+    let ended = Command::new(program).env_remove("RUST_BACKTRACE").output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(!ended.status.success(), "{said}");
+    for part in [
+        "divides.rs:6:5",
+        "attempt to divide by zero",
+        "defect of tare",
+        "divides::divide_by",
+        "divides::main",
+    ] {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
 }

@@ -1,0 +1,18 @@
+//! Panics: a defect of tare, printed as somebody who mends it needs it.
+//!
+//! It uses the standard library alone: a test builds this file into a small program with the profile of a release.
+
+use std::backtrace::Backtrace;
+use std::io::Write;
+
+/// Prints every panic with its place and a backtrace, whatever RUST_BACKTRACE says.
+pub fn print_backtraces() {
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = Backtrace::force_capture();
+        // Standard error may be closed; then there is nowhere to report that.
+        let _ = writeln!(
+            std::io::stderr(),
+            "{panic}\nThis is a defect of tare. Please report it with:\n{backtrace}"
+        );
+    }));
+}
