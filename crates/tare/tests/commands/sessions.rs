@@ -28,7 +28,9 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
     {
         assert!(said.out.contains(words), "no '{words}' in {}", said.out);
     }
-    assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
+    // Words are wrapped and never cut, and the checkout may be in a folder whose path is longer than a line.
+    let short = said.out.replace(program.path("").to_str().unwrap().trim_end_matches('/'), ".");
+    assert!(short.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let again = program.run(&["report", "s.tare"]);
     let rows = |text: &str| text.lines().skip(2).take(4).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(rows(&said.out), rows(&again.out));

@@ -1,10 +1,10 @@
 //! A bench to try environments on: a session's ground, an environment entered on it, and what is left after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tare_data::failure::Failure;
@@ -30,6 +30,9 @@ pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
 /// Longest that any answer may take: an emulated kernel boots in some seconds, on a busy machine in many.
 pub const WAIT: Duration = Duration::from_secs(60);
 
+/// Control groups that were there before the first test: somebody may have run systemd-nspawn on this machine.
+static EARLIER: LazyLock<BTreeSet<PathBuf>> =
+    LazyLock::new(|| control_groups(made_by_nspawn).into_iter().collect());
 static PREPARING: Mutex<()> = Mutex::new(());
 static NOT_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -76,6 +79,7 @@ impl Bench {
     }
 
     fn on(folder: Folder) -> Bench {
+        LazyLock::force(&EARLIER);
         let shares = BTreeMap::from([("share".to_owned(), folder.path().join("share"))]);
         // Another user may not be able to read the program where it was built.
         let copy = folder.path().join("tare");
@@ -118,9 +122,8 @@ impl Bench {
         remains.extend(
             mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
         );
-        // What systemd-nspawn would make in the group that it is started in.
-        let strays = control_groups(|name| ["payload", "supervisor"].contains(&name));
-        remains.extend(strays.iter().map(|name| format!("control group {name}")));
+        let groups: BTreeSet<PathBuf> = control_groups(made_by_nspawn).into_iter().collect();
+        remains.extend(groups.difference(&EARLIER).map(|group| format!("control group {}", group.display())));
         for folder in [self.state(), self.scratch()] {
             let entries = std::fs::read_dir(folder).unwrap();
             remains.extend(entries.map(|entry| format!("file {}", entry.unwrap().path().display())));
@@ -129,12 +132,16 @@ impl Bench {
     }
 }
 
-/// Names of control groups, in all hierarchies.
-pub fn control_groups(fits: impl Fn(&str) -> bool) -> Vec<String> {
+/// Systemd-nspawn makes these in the group that it is started in.
+fn made_by_nspawn(name: &str) -> bool {
+    ["payload", "supervisor"].contains(&name)
+}
+
+/// Lists the control groups whose names fit, in all hierarchies.
+pub fn control_groups(fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let points = mounts::all().unwrap().into_iter().filter(|mount| mount.filesystem.starts_with("cgroup"));
     let groups = points.flat_map(|mount| std::fs::read_dir(mount.point).into_iter().flatten().flatten());
-    let names = groups.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| fits(name)).collect()
+    groups.filter(|entry| fits(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }
 
 /// Where programs are looked for: as the program itself does.
