@@ -15,6 +15,9 @@ use crate::harness::blocks::{SPARE, no_room};
 pub(crate) use crate::harness::blocks::{fill_cache, whole_blocks};
 use crate::harness::trial::broken;
 
+/// A file that fits so often into free memory stays in the cache until it is removed.
+const SMALL_SHARE: u64 = 20;
+
 /// Share of a file's pages that may stay in the cache for it to count as dropped.
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
@@ -93,6 +96,15 @@ pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
 /// Finds the length of a file by seeking, without a call that reads metadata by path.
 pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
+}
+
+/// Predicts that no kernel begins to write such a file out while it is read: they wait until a tenth of the
+/// memory that they could give to files is to be written. A file that need not reach a disk takes less than
+/// half of the time to prepare.
+pub(crate) fn may_stay_in_cache(size: u64) -> bool {
+    let memory = rustix::system::sysinfo();
+    let free = u64::from(memory.mem_unit).saturating_mul(memory.freeram as u64);
+    size.saturating_mul(SMALL_SHARE) <= free
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 const POOL: usize = 1 << 20;
 /// Largest block: a slip of the pen beyond, and memory that must be there.
 const LARGEST_BLOCK: u64 = 1 << 28;
-/// A file that fits so often into free memory stays in the cache until it is removed.
-const SMALL_SHARE: u64 = 20;
 
 struct SequentialSettings {
     block: usize,
@@ -115,8 +113,11 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     let directory = trial.directory()?;
     let filled = files::open(directory, "read", OFlags::TRUNC)?;
     let pool = job.pool(trial.seed())?;
-    let fill =
-        if cache == Cache::Warm && may_stay_in_cache(job.size) { files::fill_cache } else { files::fill };
+    let fill = if cache == Cache::Warm && files::may_stay_in_cache(job.size) {
+        files::fill_cache
+    } else {
+        files::fill
+    };
     fill(filled.as_fd(), &pool, pool.len(), job.size)?;
     let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
     let file = files::open(directory, "read", flags)?;
@@ -145,15 +146,6 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
         report.moved("block", read.blocks, job.size, &read.stopwatch);
         Ok(())
     })
-}
-
-/// Predicts that no kernel begins to write such a file out while it is read: they wait until a tenth of the
-/// memory that they could give to files is to be written. A file that need not reach a disk takes less than
-/// half of the time to prepare.
-fn may_stay_in_cache(size: u64) -> bool {
-    let memory = rustix::system::sysinfo();
-    let free = u64::from(memory.mem_unit).saturating_mul(memory.freeram as u64);
-    size.saturating_mul(SMALL_SHARE) <= free
 }
 
 /// Reports what O_DIRECT refuses as what it is: blocks of that size are not for this file system.

@@ -11,9 +11,14 @@ use tare_data::failure::{Failure, FailureKind};
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 use crate::harness::blocks::{SPARE, no_room};
-pub(crate) use crate::harness::blocks::{fill, whole_blocks};
+pub(crate) use crate::harness::blocks::{fill, fill_cache, whole_blocks};
 use crate::harness::trial::broken;
 use crate::platform::{BorrowedFd, OFlags, OwnedFd};
+
+/// Predicts that no file stays in the cache: the system begins to write it out within a second, whatever its size.
+pub(crate) fn may_stay_in_cache(_size: u64) -> bool {
+    false
+}
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
 pub(crate) fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
