@@ -126,9 +126,9 @@ def read(folder, date):
     if described["version"] != version:
         raise Refused(f"{here} is tare {version}, and this is the source of {described['version']}")
     with tempfile.TemporaryDirectory() as pages:
-        tare("man", pages)
+        tare("self", "man", pages)
         pages = {path.name: path.read_bytes() for path in sorted(Path(pages).iterdir())}
-    completions = {shell: tare("completions", shell) for shell in ["bash", "zsh", "fish"]}
+    completions = {shell: tare("self", "completions", shell) for shell in ["bash", "zsh", "fish"]}
     documents = {name: (REPOSITORY / name).read_bytes() for name in ["LICENSE", "README.md", "CHANGELOG.md"]}
     documents["LICENCES.txt"] = tare("licences")
     return Release(version, described["description"], date, programs, windows, pages, completions, documents)

@@ -217,6 +217,8 @@ pub struct Outcome {
     pub cells: Vec<Judged>,
     /// Conditions that chose no cell at all: a name is wrong.
     pub idle: Vec<String>,
+    /// Whether the gate stays open where a condition could not be decided.
+    pub allows_undecided: bool,
 }
 
 impl Outcome {
@@ -225,9 +227,10 @@ impl Outcome {
         self.cells.iter().filter(|cell| cell.answer == answer).count()
     }
 
-    /// Whether the gate fails: a condition holds, or nothing that was chosen could be compared at all.
+    /// Checks if the gate fails: a condition holds, could not be decided, or had nothing to compare.
     pub fn is_shut(&self) -> bool {
         self.count(Answer::Trips) > 0
+            || (!self.allows_undecided && self.count(Answer::Undecided) > 0)
             || (!self.cells.is_empty() && self.count(Answer::Missing) == self.cells.len())
     }
 
@@ -274,7 +277,8 @@ pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Con
         strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
     });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    Outcome { cells: cells.collect(), idle: idle.map(|(condition, _)| condition.to_string()).collect() }
+    let idle = idle.map(|(condition, _)| condition.to_string()).collect();
+    Outcome { cells: cells.collect(), idle, ..Outcome::default() }
 }
 
 fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {

@@ -13,19 +13,23 @@ const MOST_LISTED: usize = 20;
 /// One line: whether a condition is met, in how many cells, and how many could not be decided or compared.
 pub fn sentence(outcome: &Outcome, language: Language) -> String {
     let all = language.counted(outcome.cells.len(), "cell", "cells");
+    let missing = outcome.count(Answer::Missing);
     let head = match outcome.count(Answer::Trips) {
-        0 if outcome.is_shut() => {
+        0 if missing > 0 && missing == outcome.cells.len() => {
             return say!(language, "condition not checked: none of {all} could be compared", all = all);
         }
         0 => say!(language, "condition not met in any of {all}", all = all),
         met => say!(language, "condition met: in {met} of {all}", met = met, all = all),
     };
-    let missing = match outcome.count(Answer::Missing) {
+    let missing = match missing {
         0 => String::new(),
         some => say!(language, "{some} could not be compared, ", some = some),
     };
     let undecided = match outcome.count(Answer::Undecided) {
         0 => language.word("all others are decided").to_owned(),
+        some if outcome.allows_undecided => {
+            say!(language, "{some} could not be decided, and --allow-undecided lets that pass", some = some)
+        }
         some => say!(language, "{some} could not be decided", some = some),
     };
     say!(language, "{head}; {missing}{undecided}", head = head, missing = missing, undecided = undecided)
@@ -64,7 +68,7 @@ mod tests {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
         let said = |answers: &[Answer], language| {
             let cells = answers.iter().map(|a| cell(*a)).collect();
-            sentence(&Outcome { cells, idle: vec![] }, language)
+            sentence(&Outcome { cells, ..Outcome::default() }, language)
         };
         let of = |answers: &[Answer]| said(answers, Language::English);
         use Answer::*;

@@ -5,40 +5,47 @@
 mod advise;
 #[path = "args/commands.rs"]
 mod commands;
+#[path = "args/compare.rs"]
+mod compare;
 #[path = "args/explain.rs"]
-pub mod explain;
+mod explain;
 #[path = "args/fleet.rs"]
 pub mod fleet;
+#[path = "args/itself.rs"]
+pub mod itself;
 #[path = "args/ladder.rs"]
 mod ladder;
 #[path = "args/plan.rs"]
 mod plan;
-#[path = "args/pool.rs"]
-mod pool;
 #[path = "args/selftest.rs"]
 mod selftest;
 #[path = "args/serve.rs"]
 mod serve;
-#[path = "args/sql.rs"]
-mod sql;
+#[path = "args/session.rs"]
+mod session;
+#[path = "args/view.rs"]
+mod view;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use tare_analysis::gate::Condition;
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tare_lab::asked::Pin;
-use tare_report::exports::{self, EXPORTS, Export};
+
+use crate::exit::Exit;
 
 pub use self::advise::Advise;
 pub use self::commands::Commands;
-pub use self::explain::{Explain, Predict, Prices};
+pub use self::compare::Compare;
+pub use self::explain::Explain;
 pub use self::fleet::Fleet;
+pub use self::itself::Itself;
 pub use self::ladder::Ladder;
 pub use self::plan::Plan;
-pub use self::pool::Pool;
 pub use self::selftest::SelfTest;
 pub use self::serve::Serve;
-pub use self::sql::Sql;
+pub use self::session::SessionOptions;
+pub use self::view::{View, Wanted};
 
 /// Measures how much slower programs run inside containers, sandboxes and virtual machines.
 ///
@@ -46,14 +53,13 @@ pub use self::sql::Sql;
 /// and reports each environment's slowdown against a baseline with its confidence interval.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100)]
-#[command(after_help = "Examples:
+#[command(after_help = format!("Examples:
   tare check                              which environments are ready, and what the others need
   tare run                                measure every environment that is ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare report tare-2026-01-31T12-00.tare  show a session again
 
-Exit codes: 0 success, 1 internal error, 2 usage, 3 environment, 4 storage, 5 record, 6 a --fail-if condition matched,
-130 interrupted.")]
+{}", Exit::list()))]
 pub struct Args {
     /// Without one, the first steps are printed.
     #[command(subcommand)]
@@ -64,30 +70,53 @@ pub struct Args {
 pub enum Command {
     Run(Box<Run>),
     Plan(Plan),
+    Fleet(Fleet),
     Explain(Explain),
-    Predict(Predict),
-    Prices(Prices),
     Advise(Advise),
     Ladder(Ladder),
+    #[command(name = "selftest")]
+    SelfTest(SelfTest),
     Report(Report),
+    Compare(Compare),
     Import(Import),
-    Diff(Diff),
-    Pool(Pool),
-    Fleet(Fleet),
-    Sql(Sql),
     List(List),
     Show(Show),
     Check(Check),
     Serve(Serve),
-    #[command(name = "selftest")]
-    SelfTest(SelfTest),
-    Clean(Clean),
     Environment(Environment),
-    Completions(Completions),
-    Man(Man),
-    /// Print the licence of tare, and those of everything that is linked into it.
-    #[command(alias = "licenses")]
-    Licences,
+    Clean(Clean),
+    #[command(name = "self")]
+    Itself(Itself),
+}
+
+/// The commands under the headings of `tare --help`.
+pub const HEADINGS: [(&str, &[&str]); 5] = [
+    ("Measure", &["run", "plan", "fleet"]),
+    ("Understand", &["explain", "advise", "ladder", "selftest"]),
+    ("Report", &["report", "compare", "import"]),
+    ("Look up", &["list", "show"]),
+    ("Keep house", &["check", "serve", "environment", "clean", "self"]),
+];
+
+/// Builds the command line, whose help lists the commands under headings.
+pub fn command_line() -> clap::Command {
+    let command = Args::command();
+    let styles = clap::builder::Styles::default();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let widest = HEADINGS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (heading, names) in HEADINGS {
+        template.push_str(&format!("{header}{heading}:{header:#}\n"));
+        for name in names {
+            let subcommand = command.find_subcommand(name);
+            let about = subcommand.and_then(clap::Command::get_about).map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            template.push_str(&format!("  {literal}{name:widest$}{literal:#}  {about}\n"));
+        }
+        template.push('\n');
+    }
+    template.push_str(&format!("{header}Options:{header:#}\n{{options}}{{after-help}}"));
+    command.help_template(template)
 }
 
 /// Run a study in several environments and report how much slower each is than the baseline.
@@ -152,8 +181,8 @@ pub struct Run {
     #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
     pub pin: Option<Pin>,
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
-    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
-    pub budget: Option<String>,
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds", value_parser = parse_time)]
+    pub budget: Option<Duration>,
     /// Go on until every comparison is decided that can be, however long that takes. Ctrl-C ends it at any time, with
     /// verdicts that hold.
     #[arg(long, conflicts_with_all = ["budget", "rounds", "quick", "resume"])]
@@ -256,103 +285,6 @@ pub struct Import {
     pub json: bool,
 }
 
-/// How results are shown.
-#[derive(Debug, Clone, clap::Args)]
-pub struct View {
-    /// Print one JSON document.
-    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
-    pub json: bool,
-    /// Print Markdown, for a pull request.
-    #[arg(long, alias = "md", conflicts_with = "csv")]
-    pub markdown: bool,
-    /// Print CSV, one line for each cell.
-    #[arg(long)]
-    pub csv: bool,
-    /// Also write the report as one self-contained HTML file.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Articles whose figures to show beside the session's, with their tables filled from the session, comma-separated: names, or
-    /// files that end in .toml.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub published: Vec<String>,
-    /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
-    /// limits, file systems, network devices, runtime. With --json as a document.
-    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
-    pub facts: bool,
-    /// Show every metric, by families, and how its rounds are distributed.
-    #[arg(long)]
-    pub wide: bool,
-    /// Up to this difference a slowdown counts as the same, in place of each case's own margin (2 % unless the study sets
-    /// another). Conditions of --fail-if go by the margins of the record.
-    #[arg(long, value_name = "PERCENT", value_parser = plan::parse_percent)]
-    pub margin: Option<f64>,
-    /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
-    /// certainty.
-    #[arg(long)]
-    pub strict: bool,
-    /// Write the results in another format ('tare list exports' names them), to a file or, without one, to standard
-    /// output. May be given several times.
-    #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
-    pub exports: Vec<Wanted>,
-    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for any part of
-    /// a name. May be given several times.
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
-    pub fail_if: Vec<Condition>,
-}
-
-/// A format, and where it goes.
-#[derive(Clone)]
-pub struct Wanted {
-    pub export: &'static Export,
-    /// Standard output where none is named.
-    pub file: Option<PathBuf>,
-}
-
-impl std::fmt::Debug for Wanted {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}={:?}", self.export.name, self.file)
-    }
-}
-
-fn parse_export(text: &str) -> Result<Wanted, String> {
-    let (name, file) = match text.split_once('=') {
-        Some((_, "")) => return Err("the name of a file must follow '='".into()),
-        Some((name, file)) => (name, Some(PathBuf::from(file))),
-        None => (text, None),
-    };
-    let Some(export) = exports::find(name) else {
-        let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
-        return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
-    };
-    Ok(Wanted { export, file })
-}
-
-/// Compare two records: how each environment's slowdown changed, and which facts differ.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tare diff before.tare after.tare
-  tare diff --fail-if regressed OLD NEW                      exit with 6 if an environment regressed
-  tare diff --fail-if 'regressed:gvisor:net.*>1.1' OLD NEW   gVisor's network only, by over 10 %")]
-pub struct Diff {
-    /// The older record.
-    pub old: PathBuf,
-    /// The newer record.
-    pub new: PathBuf,
-    /// Print one JSON document.
-    #[arg(long, conflicts_with = "markdown")]
-    pub json: bool,
-    /// Print Markdown, for a pull request.
-    #[arg(long, alias = "md")]
-    pub markdown: bool,
-    /// Show every metric, and every fact that differs.
-    #[arg(long)]
-    pub wide: bool,
-    /// Exit with 6 if a cell has regressed, or is undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for
-    /// any part of a name. May be given several times.
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_two)]
-    pub fail_if: Vec<Condition>,
-}
-
 /// List probes, environments, studies, articles or export formats.
 #[derive(Debug, clap::Args)]
 pub struct List {
@@ -434,27 +366,19 @@ pub struct Environment {
 #[derive(Debug, Subcommand)]
 pub enum EnvironmentAction {
     /// Do the slow part, which is kept from one session to the next.
-    Prepare { environment: String },
-    /// Remove what 'prepare' made.
-    Remove { environment: String },
+    Prepare {
+        /// The environment, as for 'tare run', e.g. qemu.
+        environment: String,
+    },
+    /// Remove everything that 'prepare' made.
+    Remove {
+        /// The environment, as for 'tare run', e.g. qemu.
+        environment: String,
+    },
 }
 
-/// Print completions for a shell.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tare completions bash > ~/.local/share/bash-completion/completions/tare
-  tare completions fish > ~/.config/fish/completions/tare.fish")]
-pub struct Completions {
-    pub shell: clap_complete::Shell,
-}
-
-/// Write the manual pages, one for each command, into a folder.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tare man ~/.local/share/man/man1")]
-pub struct Man {
-    /// An existing folder.
-    pub folder: PathBuf,
+fn parse_time(text: &str) -> Result<Duration, String> {
+    tare_lab::parse_duration(text).map_err(|e| format!("{}: {}", e.what, e.hint.unwrap_or_default()))
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {
@@ -467,5 +391,27 @@ fn parse_pin(text: &str) -> Result<Pin, String> {
         number => {
             number.parse().map(Pin::Processor).map_err(|_| "a processor is a number, e.g. --pin=0".into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_under_one_heading_and_every_argument_has_help() {
+        let listed: Vec<&str> = HEADINGS.iter().flat_map(|(_, names)| *names).copied().collect();
+        let command = Args::command();
+        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert_eq!(listed, names, "in the order of the enum");
+        assert!(names.len() <= 17, "a further command has to be worth it");
+        check_help(&command);
+    }
+
+    fn check_help(command: &clap::Command) {
+        for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+            assert!(argument.get_help().is_some(), "{} {}", command.get_name(), argument.get_id());
+        }
+        command.get_subcommands().filter(|command| !command.is_hide_set()).for_each(check_help);
     }
 }

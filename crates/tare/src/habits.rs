@@ -1,7 +1,7 @@
 //! Habits: what people type who know other tools, and what it is called here.
 
+use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
-use clap::{CommandFactory, Parser};
 use tare_data::names::matches;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
@@ -9,14 +9,22 @@ use tare_lab::error::LabError;
 use tare_lab::nearest;
 use tare_lab::study::{SHIPPED, probes};
 
-use crate::args::Args;
+use crate::args::{Args, command_line};
 
 /// Commands of other tools.
 const COMMANDS: &[(&[&str], &str)] = &[
     (&["bench", "benchmark", "measure", "start"], "'tare run' measures"),
     (
-        &["compare", "cmp"],
-        "'tare diff BEFORE AFTER' compares two records; 'tare run --in A,B' compares environments",
+        &["diff", "cmp"],
+        "'tare compare OLD --to NEW' compares two records; 'tare run --in A,B' compares environments",
+    ),
+    (&["pool", "join", "merge"], "'tare compare --together RECORDS' joins records"),
+    (&["prices", "price"], "'tare explain --prices' shows what environments charge"),
+    (&["predict", "forecast"], "'tare explain --forecast --in NAME -- COMMAND' forecasts"),
+    (&["sql", "query"], "'tare fleet query' takes questions in SQL"),
+    (
+        &["completions", "completion", "man", "licences", "licenses", "license"],
+        "'tare self' prints completions, manual pages and licences",
     ),
     (
         &["install", "setup", "prepare"],
@@ -34,19 +42,25 @@ const OPTIONS: &[(&[&str], &str)] = &[
         &["--env", "--envs", "--environment", "--environments", "-e"],
         "environments are named by --in NAME,NAME",
     ),
-    (&["--export-json"], "--json prints a document; --export json=FILE writes one"),
+    (
+        &["--export-json"],
+        "--export json=FILE writes a document; 'tare run --export-json FILE -- COMMAND' writes hyperfine's",
+    ),
     (&["--export-csv"], "--csv prints the table; --export csv=FILE writes it"),
     (&["--export-markdown"], "--markdown prints the table; --export markdown=FILE writes it"),
     (&["--cleanup", "-c"], "--conclude runs after each run; what a command writes ends with its environment"),
     (
         &["--runs", "-r", "--iterations", "--repeat"],
-        "--rounds N runs exactly N rounds; without it a session ends when it is decided",
+        "--rounds N runs exactly N rounds of a session; 'tare run -r N -- COMMAND' runs a command N times",
     ),
     (
         &["--min-runs", "-m", "--max-runs", "-M"],
         "--rounds N runs exactly N rounds; --budget TIME is the most that a session takes",
     ),
-    (&["--warmup", "-w"], "each trial warms up by itself, and its first call is a figure of its own"),
+    (
+        &["--warmup", "-w"],
+        "each trial warms up by itself; 'tare run -w N -- COMMAND' runs a command N times before it is timed",
+    ),
     (&["--time", "--duration", "-l", "-t", "--timeout"], "--budget TIME is the time for the whole session"),
     (&["--quiet", "-q", "--silent", "-s"], "progress goes to standard error: 2>/dev/null leaves the table"),
     (&["--verbose", "-v"], "'tare report --wide' shows every figure, and --facts every fact"),
@@ -54,7 +68,10 @@ const OPTIONS: &[(&[&str], &str)] = &[
         &["--threads", "-j"],
         "threads are a parameter of a case: 'tare show file.queue' names those of a probe",
     ),
-    (&["--output", "-o"], "--record FILE names the record, and --export FORMAT=FILE any other form"),
+    (
+        &["--output", "-o"],
+        "--record FILE names the record, --export FORMAT=FILE writes another form; 'tare run --output null|pipe' is about a command's output",
+    ),
     (
         &["--color", "--colour", "--no-color"],
         "colours obey NO_COLOR, and are left out where nothing shows them",
@@ -63,9 +80,10 @@ const OPTIONS: &[(&[&str], &str)] = &[
     (&["--baseline", "--reference-env"], "--against NAME chooses the baseline"),
 ];
 
-/// The arguments; where they cannot be understood the program ends, with what they are called here.
+/// Parses the arguments, or ends the program with what they are called here.
 pub fn arguments() -> Args {
-    Args::try_parse().unwrap_or_else(|error| explained(error).exit())
+    let parsed = command_line().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    parsed.unwrap_or_else(|error| explained(error).exit())
 }
 
 fn explained(mut error: Error) -> Error {
@@ -85,7 +103,7 @@ fn explained(mut error: Error) -> Error {
             error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![instead.into()]));
         }
         (None, ClapKind::InvalidSubcommand) if !is_similar => {
-            let commands = Args::command();
+            let commands = command_line();
             let names = commands.get_subcommands().map(|command| command.get_name());
             if let Some(near) = nearest(name, names) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(near.to_owned()));

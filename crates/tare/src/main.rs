@@ -13,16 +13,18 @@ compile_error!(
 );
 
 mod args;
+mod command_error;
 mod commands;
-mod failure;
+mod exit;
 mod habits;
 mod invocation;
-mod measuring;
 mod outputs;
 mod own_commands;
 mod panics;
 mod paths;
 mod platform;
+mod recorded;
+mod session_exit;
 mod show;
 mod signals;
 mod ui;
@@ -31,6 +33,8 @@ mod verbs;
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 
 fn main() -> ExitCode {
     panics::print_backtraces();
@@ -40,39 +44,29 @@ fn main() -> ExitCode {
         std::process::exit(code);
     }
     platform::keep_from_children();
-    let outcome =
-        platform::survive_size_limit().map_err(Into::into).and_then(|()| dispatch(habits::arguments()));
-    match outcome {
-        Ok(code) => code,
-        Err(error) => failure::show(&error),
-    }
+    dispatch(habits::arguments()).unwrap_or_else(|error| error.print()).into()
 }
 
-fn dispatch(args: Args) -> anyhow::Result<ExitCode> {
+fn dispatch(args: Args) -> Result<Exit, CommandError> {
+    signals::survive_size_limit()?;
     let Some(command) = args.command else { return Ok(commands::first::run()) };
     match command {
         Command::Run(run) => commands::run::run(*run),
         Command::Plan(plan) => commands::plan::run(&plan),
         Command::Report(report) => commands::report::run(report),
+        Command::Compare(compare) => commands::compare::run(&compare),
         Command::Import(import) => commands::import::run(import),
-        Command::Diff(diff) => commands::diff::run(diff),
-        Command::Sql(sql) => commands::sql::run(&sql),
-        Command::Pool(pool) => commands::pool::run(&pool),
         Command::Fleet(fleet) => commands::fleet::run(fleet),
         Command::List(list) => commands::list::run(list),
         Command::Show(show) => commands::show::run(show),
         Command::Check(check) => commands::check::run(check),
         Command::Explain(explain) => commands::explain::run(&explain),
-        Command::Predict(predict) => commands::explain::predict(&predict),
         Command::Advise(advise) => commands::advise::run(&advise),
-        Command::Prices(prices) => commands::explain::prices(&prices),
         Command::Ladder(ladder) => commands::ladder::run(&ladder),
-        Command::SelfTest(selftest) => commands::selftest::run(selftest),
+        Command::SelfTest(selftest) => commands::selftest::run(&selftest),
         Command::Serve(serve) => commands::serve::run(serve),
         Command::Environment(environment) => commands::environment::run(environment),
         Command::Clean(clean) => commands::clean::run(clean),
-        Command::Completions(completions) => commands::completions::run(completions),
-        Command::Man(man) => commands::man::run(man),
-        Command::Licences => commands::licences::run(),
+        Command::Itself(itself) => commands::itself::run(itself),
     }
 }

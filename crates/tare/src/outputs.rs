@@ -5,14 +5,13 @@
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind as IoKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use tare_analysis::gate::Outcome;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::exports::{Source, Writing, is_binary};
 
 use crate::args::{View, Wanted};
-use crate::failure::Exit;
+use crate::exit::Exit;
 use crate::{platform, ui};
 
 /// Links from a name to a file that are followed.
@@ -268,9 +267,9 @@ fn cannot(file: &Path, error: io::Error) -> LabError {
         .hint("name a file in a folder that you may write")
 }
 
-/// Reports on standard error what the conditions found, and gives the exit code.
-pub fn report_conditions(outcome: &Outcome, met: &[String]) -> ExitCode {
+/// Writes to standard error what the conditions found, and returns the exit code.
+pub fn report_conditions(outcome: &Outcome, met: &[String]) -> Exit {
     anstream::eprintln!("{}", tare_report::gate::sentence(outcome, ui::language()));
     met.iter().for_each(|line| anstream::eprintln!("  {line}"));
-    if outcome.is_shut() { Exit::Gate.into() } else { ExitCode::SUCCESS }
+    if outcome.is_shut() { Exit::Gate } else { Exit::Done }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tare_data::shell;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::study::Study;
 use tare_lab::study::user_command::UserCommand;
+use tare_lab::unlike;
 
 use crate::args::Commands;
 use crate::platform::RUNS_COMMANDS;
@@ -81,6 +82,31 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
         many => format!("{many} commands"),
     };
     Ok(Some(Study::of_commands(&titles, commands)))
+}
+
+/// Refuses a command whose program this machine does not have: it is a slip, and found before anything is measured.
+pub fn require_programs(study: &Study) -> Result<(), LabError> {
+    for command in study.commands.values() {
+        let folders = command.environment.get("PATH").map_or(PROGRAMS, String::as_str);
+        let all: &[&[String]] = match command.setup.as_slice() {
+            [] => &[&command.prepare, &command.command, &command.clean],
+            // It may install the others.
+            setup => &[setup],
+        };
+        for program in all.iter().filter_map(|words| words.first()) {
+            let is_there = |folder: PathBuf| folder.join(program).is_file();
+            if program.contains('/') || env::split_paths(folders).any(is_there) {
+                continue;
+            }
+            let names =
+                env::split_paths(folders).filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
+            let names: Vec<String> =
+                names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+            let error = LabError::usage(format!("there is no program '{program}' in PATH"));
+            return Err(unlike(error, program, names.iter().map(String::as_str), "name it by its path"));
+        }
+    }
+    Ok(())
 }
 
 /// What every environment has inside where commands of one's own are measured: this machine's programs, and the current

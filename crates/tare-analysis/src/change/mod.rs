@@ -388,5 +388,6 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
         strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
     });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    Outcome { cells: cells.collect(), idle: idle.map(|(condition, _)| condition.to_string()).collect() }
+    let idle = idle.map(|(condition, _)| condition.to_string()).collect();
+    Outcome { cells: cells.collect(), idle, allows_undecided: false }
 }

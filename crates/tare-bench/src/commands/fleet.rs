@@ -81,9 +81,9 @@ pub fn run(request: &Request) -> Result<bool, String> {
     let (files, bytes) = merged(&folder.path().join("store/trials"));
     println!("merged trials: {files} files, {:.0} MB", bytes as f64 / 1e6);
     for (table, question) in QUESTIONS {
-        let asked = watch(&tare, &["sql", question], folder.path())?;
+        let asked = watch(&tare, &["fleet", "query", question], folder.path())?;
         if !asked.succeeded {
-            println!("SKIPPED tare sql: duckdb does not answer here");
+            println!("SKIPPED tare fleet query: duckdb does not answer here");
             break;
         }
         println!("a question to {table}: {:.2} s\n{}", asked.took_s, asked.out.trim_end());

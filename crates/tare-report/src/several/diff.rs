@@ -40,7 +40,7 @@ fn change_word(change: Change) -> &'static str {
 
 const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
 regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval. What \
-differs from one session to the next is in a change as well: tare pool shows how much that is.";
+differs from one session to the next is in a change as well: tare compare --together shows it.";
 
 fn slowdown(cost: &Cost) -> String {
     format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::explain::Session;
+use super::SessionOptions;
 
 /// Say which environment to take for which kind of work, and what that rests on.
 #[derive(Debug, clap::Args)]
@@ -15,7 +15,7 @@ use super::explain::Session;
   tare advise --kinds kinds.toml               by your own kinds of work")]
 pub struct Advise {
     /// The record of an earlier session, to go by what it measured.
-    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "budget", "rounds", "seed", "record", "scratch", "dry_run", "words"])]
+    #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "words"])]
     pub file: Option<PathBuf>,
     /// Environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
@@ -33,7 +33,7 @@ pub struct Advise {
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::plan::parse_percent)]
     pub margin: f64,
     #[command(flatten)]
-    pub session: Session,
+    pub session: SessionOptions,
     /// Print one JSON document: the session's, with the field `advice`.
     #[arg(long)]
     pub json: bool,

@@ -1,16 +1,20 @@
 //! Arguments of `tare fleet`.
 
 // Tests of documents read these files by their paths.
+#[path = "fleet_query.rs"]
+mod query;
 #[path = "fleet_report.rs"]
 mod report;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Subcommand;
 
+pub use self::query::FleetQuery;
 pub use self::report::FleetReport;
 
-/// Measure the same session on many machines, started by an engine that is there already.
+/// Measure the same session on many machines, through Slurm, Kubernetes or ssh.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare fleet run quick --on slurm --into fleet-1           a session on every node of the usual partition
@@ -18,6 +22,7 @@ pub use self::report::FleetReport;
   tare fleet status fleet-1                                how far it is, and what is missing and why
   tare fleet run fleet-1                                   measure what is missing, however often
   tare fleet report fleet-1                                which nodes are slow, and what the environments cost
+  tare fleet query 'select node, avg(ratio) from cells group by node' fleet-1
 
 The folder holds the plan, which never changes, and a record for each session on each node. It has to lie where the nodes
 see it; with --on ssh it need not.")]
@@ -32,6 +37,7 @@ pub enum FleetCommand {
     Status(FleetStatus),
     Print(FleetPrint),
     Report(FleetReport),
+    Query(FleetQuery),
     #[command(hide = true)]
     Cell(FleetCell),
 }
@@ -91,15 +97,15 @@ pub struct FleetPlanning {
     #[arg(long, value_name = "PROBES", value_delimiter = ',', requires = "on")]
     pub only: Vec<String>,
     /// Time of each session, as for 'tare run' [default: the study's].
-    #[arg(long, value_name = "TIME", conflicts_with = "rounds", requires = "on")]
-    pub budget: Option<String>,
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds", requires = "on", value_parser = super::parse_time)]
+    pub budget: Option<Duration>,
     /// Run exactly N rounds in each session.
     #[arg(long, value_name = "N", requires = "on", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
     /// Longest time of a job, after which the engine ends it [default: twice the budget and ten minutes, or an hour with
     /// --rounds].
-    #[arg(long, value_name = "TIME", requires = "on")]
-    pub limit: Option<String>,
+    #[arg(long, value_name = "TIME", requires = "on", value_parser = super::parse_time)]
+    pub limit: Option<Duration>,
     /// Scratch folder on each node, as for 'tare run'.
     #[arg(long, value_name = "FOLDER", requires = "on")]
     pub scratch: Option<String>,

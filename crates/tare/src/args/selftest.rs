@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::SessionOptions;
+
 /// Measure what sessions find on this machine: costs of known size are put in, and none.
 ///
 /// Compares an environment with itself, slower on purpose by 0 to 10 %, under the rules of every session, and reports
@@ -27,21 +29,8 @@ pub struct SelfTest {
         conflicts_with = "file"
     )]
     pub shares: Vec<String>,
-    /// Probes, comma-separated, with * for any part of a name.
-    #[arg(long, value_name = "PROBES", value_delimiter = ',', conflicts_with = "file")]
-    pub only: Vec<String>,
-    /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
-    #[arg(long, value_name = "TIME", conflicts_with = "file")]
-    pub budget: Option<String>,
-    /// Seed of the random order, in hex, to repeat a plan.
-    #[arg(long, value_name = "HEX", value_parser = super::parse_seed, conflicts_with = "file")]
-    pub seed: Option<u64>,
-    /// Where to write the record [default: tare-selftest-DATE.tare in this folder].
-    #[arg(long, value_name = "FILE", conflicts_with = "file")]
-    pub record: Option<PathBuf>,
-    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "file")]
-    pub scratch: Option<PathBuf>,
+    #[command(flatten)]
+    pub session: SessionOptions,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,

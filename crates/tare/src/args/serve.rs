@@ -1,6 +1,7 @@
 //! Arguments of `tare serve`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Run an authenticated peer for network probes of other machines.
 #[derive(Debug, clap::Args)]
@@ -23,8 +24,8 @@ pub struct Serve {
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
     /// Stop after this time, e.g. 90s, 8m, 1h.
-    #[arg(long, value_name = "TIME", default_value = "1h")]
-    pub expires: String,
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = super::parse_time)]
+    pub expires: Duration,
     /// Stop when N sessions have ended.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sessions: Option<u32>,

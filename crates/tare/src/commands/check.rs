@@ -1,7 +1,6 @@
 //! `tare check`: shows what is ready here, and what this machine is like to measure on.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde_json::json;
 use tare_data::facts::Facts;
@@ -17,7 +16,8 @@ use tare_report::json::pretty;
 use tare_report::text::plain;
 
 use crate::args::Check;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{paths, ui};
 
 /// Families of facts of this machine that matter for measuring, in the order in which they are shown.
@@ -34,7 +34,7 @@ struct Findings {
     machine: Facts,
 }
 
-pub fn run(args: Check) -> anyhow::Result<ExitCode> {
+pub fn run(args: Check) -> Result<Exit, CommandError> {
     if args.time {
         return super::time::run(&args);
     }
@@ -51,8 +51,8 @@ pub fn run(args: Check) -> anyhow::Result<ExitCode> {
     ui::print(if args.json { document(&found) } else { text(&found) })?;
     let are_ready = args.environments.is_empty() || found.environments.iter().all(|(_, tried)| tried.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
-        true => ExitCode::SUCCESS,
-        false => Exit::Environment.into(),
+        true => Exit::Done,
+        false => Exit::Environment,
     })
 }
 

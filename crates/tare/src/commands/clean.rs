@@ -1,15 +1,14 @@
 //! `tare clean`: removes what a killed session left.
 
-use std::process::ExitCode;
-
 use tare_report::json::pretty;
 use tare_report::text::plain;
 
 use crate::args::Clean;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{paths, ui};
 
-pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
+pub fn run(args: Clean) -> Result<Exit, CommandError> {
     let programs = paths::programs()?;
     let mut outcomes = Vec::new();
     for state in paths::states()? {
@@ -31,5 +30,5 @@ pub fn run(args: Clean) -> anyhow::Result<ExitCode> {
             Some(reason) => ui::print(format!("LEFT     {}: {}\n", plain(&outcome.what), plain(reason)))?,
         }
     }
-    Ok(if left == 0 { ExitCode::SUCCESS } else { Exit::Environment.into() })
+    Ok(if left == 0 { Exit::Done } else { Exit::Environment })
 }

@@ -1,15 +1,16 @@
 //! `tare environment`: prepares what an environment needs once, and removes it.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_lab::environments;
 use tare_report::text::plain;
 
 use crate::args::{Environment, EnvironmentAction};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{paths, ui};
 
-pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
+pub fn run(args: Environment) -> Result<Exit, CommandError> {
     let programs = paths::programs()?;
     match args.action {
         EnvironmentAction::Prepare { environment } => {
@@ -36,7 +37,7 @@ pub fn run(args: Environment) -> anyhow::Result<ExitCode> {
     }
     let kept = size_bytes(&programs.prepared);
     ui::print(format!("{} holds {:.1} MB\n", programs.prepared.display(), kept as f64 / 1e6))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Bytes of all files below a folder. What cannot be read counts as 0.

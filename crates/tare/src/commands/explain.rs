@@ -1,171 +1,170 @@
-//! `tare explain`, `tare predict`, `tare prices`: where a command's time goes, what it would take, what work costs.
+//! `tare explain`: where a command's time goes, what environments charge for work, and what a command would take in them.
 
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
 use tare_analysis::{Options, bill};
-use tare_data::session::{Ending, Role};
+use tare_data::names::USER;
+use tare_data::session::{Role, Session};
 use tare_lab::asked::Request;
 use tare_lab::error::LabError;
-use tare_lab::parse_duration;
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
-use crate::args::explain::Session;
-use crate::args::{Commands, Explain, Predict, Prices};
-use crate::failure::Exit;
-use crate::measuring::Way;
-use crate::{invocation, measuring, own_commands, ui};
+use crate::args::{Commands, Explain, SessionOptions};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::recorded::{self, Obtained};
+use crate::{own_commands, ui};
 
 /// The study whose cases are prices.
 const PRICES: &str = "prices";
 
-pub fn run(args: &Explain) -> anyhow::Result<ExitCode> {
-    let (record, ending) = match &args.file {
-        Some(file) if file.extension().is_none_or(|extension| extension != "toml") => (file.clone(), None),
-        study => {
-            let own = match study {
-                Some(study) => own_commands::of_file(study)?,
-                None => of_words(&args.words)?,
-            };
-            let request = of_commands(own, true, args.environments.clone(), &args.session)?;
-            match measured(request, &args.session, args.json)? {
-                Some(measured) => measured,
-                None => return Ok(ExitCode::SUCCESS),
-            }
-        }
-    };
-    show(&record, None, args.json)?;
-    Ok(code(ending))
+pub fn run(args: &Explain) -> Result<Exit, CommandError> {
+    match (args.prices, args.forecast) {
+        (true, _) => prices(args),
+        (_, true) => forecast(args),
+        _ => explain(args),
+    }
 }
 
-pub fn predict(args: &Predict) -> anyhow::Result<ExitCode> {
-    let prices = read(&args.from)?;
-    has_prices(&prices, &args.from)?;
-    let environments = prices.plan.targets.iter().filter(|target| match target.role {
+fn explain(args: &Explain) -> Result<Exit, CommandError> {
+    let is_study = |file: &&Path| file.extension().is_some_and(|extension| extension == "toml");
+    let (study, record) = match args.file.as_deref() {
+        Some(file) if is_study(&file) => (Some(file), None),
+        record => (None, record),
+    };
+    let request = || {
+        let own = match study {
+            Some(study) => own_commands::of_file(study)?,
+            None => study_of_words(&args.words)?,
+        };
+        let mut options = args.session.clone();
+        if !options.only.is_empty() {
+            // Chooses among the prices: the command is what is explained.
+            options.only.push(format!("{USER}*"));
+        }
+        Ok(Request {
+            environments: args.environments.clone(),
+            ..counted(own.with(Study::named(PRICES)?)?, &options)?
+        })
+    };
+    let Some(obtained) = recorded::obtain(record, &args.session, args.json, request)? else {
+        return Ok(Exit::Done);
+    };
+    require_prices(&obtained.session, &obtained.record)?;
+    print_bills(&obtained, None, args.json)
+}
+
+fn prices(args: &Explain) -> Result<Exit, CommandError> {
+    let Some(priced) = obtain_prices(args.file.as_deref(), args, &args.session)? else {
+        return Ok(Exit::Done);
+    };
+    let findings = tare_analysis::findings(&priced.session, &Options::default());
+    ui::print(match args.json {
+        true => json::render_prices(&priced.session, &findings),
+        false => {
+            let shape = (ui::width(), ui::colour());
+            terminal::bill::prices(&priced.session, &findings, shape, ui::language())
+        }
+    })?;
+    Ok(priced.exit(&findings))
+}
+
+fn forecast(args: &Explain) -> Result<Exit, CommandError> {
+    // Without a record of prices there are two sessions, which share the budget.
+    let share = |options: &SessionOptions| match args.from {
+        Some(_) => options.budget,
+        None => options.budget.map(|budget| budget / 2),
+    };
+    let options = SessionOptions { budget: share(&args.session), ..args.session.clone() };
+    let priced = match &args.from {
+        Some(record) => obtain_prices(Some(record), args, &SessionOptions::default())?,
+        None => obtain_prices(None, args, &SessionOptions { record: None, ..options.clone() })?,
+    };
+    let environments = match &priced {
+        Some(priced) => environments_to_run(&priced.session, args.check),
+        None if args.check => args.environments.clone(),
+        None => vec!["native".to_owned()],
+    };
+    let request = || {
+        let options = SessionOptions { only: Vec::new(), ..options.clone() };
+        Ok(Request { environments, ..counted(study_of_words(&args.words)?, &options)? })
+    };
+    match (recorded::obtain(None, &options, args.json, request)?, priced) {
+        (Some(obtained), Some(priced)) => print_bills(&obtained, Some(&priced.session), args.json),
+        _ => Ok(Exit::Done),
+    }
+}
+
+/// Reads prices from a record, or measures them.
+fn obtain_prices(
+    record: Option<&Path>,
+    args: &Explain,
+    options: &SessionOptions,
+) -> Result<Option<Obtained>, CommandError> {
+    let request = || {
+        Ok(Request {
+            study: Some(PRICES.to_owned()),
+            environments: args.environments.clone(),
+            ..recorded::request(options, "tare-prices")
+        })
+    };
+    let obtained = recorded::obtain(record, options, args.json, request)?;
+    obtained.iter().try_for_each(|obtained| require_prices(&obtained.session, &obtained.record))?;
+    Ok(obtained)
+}
+
+/// Lists the environments in which the command of a forecast runs: the baseline, and to check it all others too.
+fn environments_to_run(priced: &Session, check: bool) -> Vec<String> {
+    let targets = priced.plan.targets.iter().filter(|target| match target.role {
         Role::Baseline => true,
-        Role::Subject => args.check,
+        Role::Subject => check,
         Role::Control | Role::Planted => false,
     });
-    let environments = environments.map(|target| target.specification.clone()).collect();
-    let request = of_commands(of_words(&args.words)?, false, environments, &args.session)?;
-    let Some((record, ending)) = measured(request, &args.session, args.json)? else {
-        return Ok(ExitCode::SUCCESS);
-    };
-    show(&record, Some(&prices), args.json)?;
-    Ok(code(ending))
+    targets.map(|target| target.specification.clone()).collect()
 }
 
-pub fn prices(args: &Prices) -> anyhow::Result<ExitCode> {
-    let (record, ending) = match &args.file {
-        Some(file) => (file.clone(), None),
-        None => {
-            let request = Request {
-                study: Some(PRICES.to_owned()),
-                environments: args.environments.clone(),
-                ..request(&args.session, "tare-prices")?
-            };
-            match measured(request, &args.session, args.json)? {
-                Some(measured) => measured,
-                None => return Ok(ExitCode::SUCCESS),
-            }
-        }
-    };
-    let session = read(&record)?;
-    let findings = tare_analysis::findings(&session, &Options::default());
-    has_prices(&session, &record)?;
-    ui::print(match args.json {
-        true => json::render_prices(&session, &findings),
-        false => terminal::bill::prices(&session, &findings, (ui::width(), ui::colour()), ui::language()),
-    })?;
-    Ok(code(ending))
-}
-
-fn read(record: &Path) -> Result<tare_data::session::Session, LabError> {
-    Ok(tare_record::read(record)?.session)
-}
-
-fn has_prices(session: &tare_data::session::Session, record: &Path) -> Result<(), LabError> {
+fn require_prices(session: &Session, record: &Path) -> Result<(), LabError> {
     match bill::charges(session).is_empty() {
         false => Ok(()),
-        true => Err(LabError::usage(format!("{} has no prices", record.display()))
-            .hint("tare prices --in ENVIRONMENTS measures them; a session that ended before its first round needs a longer --budget")),
+        true => Err(LabError::usage(format!("{} has no prices", record.display())).hint(
+            "tare explain --prices --in ENVIRONMENTS measures them; a session that ended before its first round needs \
+             a longer --budget",
+        )),
     }
 }
 
-/// Prints the bills of a record, by its own prices or those of another session.
-fn show(record: &Path, prices: Option<&tare_data::session::Session>, as_json: bool) -> anyhow::Result<()> {
-    let session = read(record)?;
-    if prices.is_none() {
-        has_prices(&session, record)?;
-    }
-    let explained = bill::bills(&session, prices.unwrap_or(&session));
+/// Prints the bills of a session, by its own prices or those of another session.
+fn print_bills(obtained: &Obtained, prices: Option<&Session>, as_json: bool) -> Result<Exit, CommandError> {
+    let session = &obtained.session;
+    let explained = bill::bills(session, prices.unwrap_or(session));
     if explained.is_empty() {
-        return Err(LabError::usage(format!("{} has no command whose demand was counted", record.display()))
-            .hint("tare explain -- COMMAND makes such a record")
-            .into());
+        let what = format!("{} has no command whose demand was counted", obtained.record.display());
+        return Err(LabError::usage(what).hint("tare explain -- COMMAND makes such a record").into());
     }
-    let findings = tare_analysis::findings(&session, &Options::default());
+    let findings = tare_analysis::findings(session, &Options::default());
     let shape = (ui::width(), ui::colour());
     ui::print(match as_json {
-        true => json::render_bills(&session, &findings, &explained),
-        false => terminal::bill::render(&session, &findings, &explained, prices, shape, ui::language()),
+        true => json::render_bills(session, &findings, &explained),
+        false => terminal::bill::render(session, &findings, &explained, prices, shape, ui::language()),
     })?;
-    Ok(())
+    Ok(obtained.exit(&findings))
 }
 
-/// Runs a session, and names its record; none after a dry run.
-fn measured(
-    request: Request,
-    args: &Session,
-    as_json: bool,
-) -> anyhow::Result<Option<(PathBuf, Option<Ending>)>> {
-    let way = Way { scratch: args.scratch.as_deref(), dry_run: args.dry_run, as_json };
-    Ok(measuring::begin(request, &way)?.map(|recorded| {
-        anstream::eprintln!("record {}", recorded.record.display());
-        (recorded.record, Some(recorded.ending))
-    }))
-}
-
-fn code(ending: Option<Ending>) -> ExitCode {
-    match ending {
-        Some(Ending::Interrupted) => Exit::Interrupted.into(),
-        Some(Ending::BaselineFailed) => Exit::Environment.into(),
-        _ => ExitCode::SUCCESS,
-    }
-}
-
-/// What every session here has in common.
-fn request(args: &Session, name: &str) -> Result<Request, LabError> {
-    Ok(Request {
-        baseline: "native".to_owned(),
-        budget_s: args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64()),
-        rounds: args.rounds,
-        pin: args.pin,
-        seed: args.seed,
-        record: args.record.clone().unwrap_or_else(|| invocation::fresh_record(name)),
-        ..Request::default()
-    })
-}
-
-fn of_words(words: &[String]) -> Result<Study, LabError> {
+fn study_of_words(words: &[String]) -> Result<Study, LabError> {
     let commands = Commands { words: words.to_vec(), ..Commands::default() };
-    own_commands::study(&commands)?
-        .ok_or_else(|| LabError::usage("no command was given").hint("tare explain -- COMMAND"))
+    let study = own_commands::study(&commands)?
+        .ok_or_else(|| LabError::usage("no command was given").hint("tare explain -- COMMAND"))?;
+    own_commands::require_programs(&study)?;
+    Ok(study)
 }
 
-/// A session of commands, each counted once, with the prices or without.
-fn of_commands(
-    own: Study,
-    with_prices: bool,
-    environments: Vec<String>,
-    args: &Session,
-) -> Result<Request, LabError> {
+/// A session of commands, whose demand is counted once.
+fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabError> {
     Ok(Request {
-        commands: Some(if with_prices { own.with(Study::named(PRICES)?)? } else { own }),
+        commands: Some(commands),
         inside: own_commands::inside_here(false)?,
         counts_demand: true,
-        environments,
-        ..request(args, "tare-explain")?
+        ..recorded::request(options, "tare-explain")
     })
 }

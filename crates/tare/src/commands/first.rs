@@ -1,8 +1,6 @@
 //! `tare` without a command: the first steps.
 
-use std::process::ExitCode;
-
-use crate::failure::Exit;
+use crate::exit::Exit;
 
 const FIRST: &str = "\
 tare measures how much slower programs run in containers, sandboxes and VMs.
@@ -11,13 +9,13 @@ tare measures how much slower programs run in containers, sandboxes and VMs.
   tare run             measure all that are ready, in three minutes
   tare run --in native,container --only 'sys.*,proc.*' --budget 60s
   tare report FILE     show a session again; also --html FILE, --export FORMAT
-  tare diff OLD NEW    what became slower between two sessions
+  tare compare OLD --to NEW    what became slower between two sessions
 
 tare --help lists all commands, tare run --help its options.
 ";
 
 /// Exits with an error: a script that lost its arguments must notice.
-pub fn run() -> ExitCode {
+pub fn run() -> Exit {
     anstream::eprint!("{FIRST}");
-    Exit::Usage.into()
+    Exit::Usage
 }

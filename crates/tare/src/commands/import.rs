@@ -2,7 +2,6 @@
 
 use std::io::Read;
 use std::path::Path;
-use std::process::ExitCode;
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::hex;
@@ -15,9 +14,11 @@ use tare_record::importers::{self, LONGEST_SOURCE};
 use tare_record::{Entry, Writer, input};
 
 use crate::args::Import;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{invocation, ui};
 
-pub fn run(args: Import) -> anyhow::Result<ExitCode> {
+pub fn run(args: Import) -> Result<Exit, CommandError> {
     let environments = environments(&args)?;
     // Everything is read before anything is written: a record is whole, or is not there.
     let files = args.files.iter().zip(environments);
@@ -31,7 +32,7 @@ pub fn run(args: Import) -> anyhow::Result<ExitCode> {
         let table = tare_report::imported::terminal(&imported, ui::width(), ui::colour());
         ui::print(format!("{table}\nrecord  {}\n", record.display()))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Where each file's tool ran, as named on the command line; an empty name stands for not known.

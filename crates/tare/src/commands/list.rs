@@ -1,9 +1,9 @@
 //! `tare list`: names everything of a kind.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde_json::json;
+use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
 use tare_lab::study::published;
@@ -11,14 +11,16 @@ use tare_lab::study::{SHIPPED, Study, probes};
 use tare_report::exports::EXPORTS;
 
 use crate::args::{List, Listed};
-use crate::{measuring, ui};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::ui;
 
-pub fn run(args: List) -> anyhow::Result<ExitCode> {
+pub fn run(args: List) -> Result<Exit, CommandError> {
     let rows = rows(args.what)?;
     if args.json {
         let all: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
         ui::print(format!("{:#}\n", serde_json::Value::Array(all)))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     ui::print(text(rows))?;
     if let Listed::Published = args.what {
@@ -26,7 +28,7 @@ pub fn run(args: List) -> anyhow::Result<ExitCode> {
             "\ntare run --like NAME measures again what one measured, tare show NAME has what it printed.\n",
         )?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Everything of a kind: names, and a line about each.
@@ -35,7 +37,7 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
         Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Environments => {
             let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
-            let providers = measuring::environments()?.iter();
+            let providers = PROVIDERS.iter();
             providers.map(|p| (p.name.to_owned(), p.summary.to_owned())).chain(presets).collect()
         }
         Listed::Studies => SHIPPED

@@ -1,18 +1,16 @@
 //! Commands that need Linux, where there is none: each says so.
 
-use std::process::ExitCode;
-
 use tare_lab::error::{ErrorKind, LabError};
 
 /// In place of the command's own module.
 pub mod serve {
-    pub fn run(_: crate::args::Serve) -> anyhow::Result<std::process::ExitCode> {
+    pub fn run(_: crate::args::Serve) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
         super::refused("serve")
     }
 }
 
 /// The error of a command that cannot be run here.
-pub fn refused(command: &str) -> anyhow::Result<ExitCode> {
+pub fn refused(command: &str) -> Result<Exit, CommandError> {
     let what = format!("tare {command}");
     Err(LabError::new(ErrorKind::Environment, format!("{what} needs Linux"))
         .because("this is tare for Windows, which measures Windows itself and distributions of WSL")

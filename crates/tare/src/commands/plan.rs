@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 use serde_json::json;
 use tare_analysis::forecast::{Forecast, forecast};
@@ -13,21 +12,22 @@ use tare_report::number::{counted, duration, percent};
 use tare_report::text::clean;
 
 use crate::args::Plan;
-use crate::failure::Exit;
-use crate::{measuring, ui};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::{recorded, ui};
 
 /// Rounds of each case from which a spread is read: as many as the second look has.
 const PILOT_ROUNDS: u32 = 18;
 
-pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Plan) -> Result<Exit, CommandError> {
     let record =
         args.study.as_deref().map(Path::new).filter(|path| path.extension().is_some_and(|e| e == "tare"));
     let session = match record {
-        Some(record) => tare_record::read(record).map_err(LabError::from)?.session,
+        Some(record) => tare_record::read(record)?.session,
         None => pilot(args)?,
     };
     if record.is_none() && session.ending == Ending::Interrupted {
-        return Ok(Exit::Interrupted.into());
+        return Ok(Exit::Interrupted);
     }
     let options = tare_analysis::Options { margin: args.margin.map(libm::log1p), ..Default::default() };
     let forecasts = forecast(&session, libm::log1p(args.effect), &options);
@@ -38,11 +38,11 @@ pub fn run(args: &Plan) -> anyhow::Result<ExitCode> {
         return Err(nothing.into());
     }
     ui::print(if args.json { document(&forecasts, args.effect) } else { table(&forecasts, args.effect) })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Measures a few rounds of every case; nothing of it is kept.
-fn pilot(args: &Plan) -> anyhow::Result<Session> {
+fn pilot(args: &Plan) -> Result<Session, CommandError> {
     let request = Request {
         study: args.study.clone(),
         environments: args.environments.clone(),
@@ -52,7 +52,7 @@ fn pilot(args: &Plan) -> anyhow::Result<Session> {
         rounds: Some(PILOT_ROUNDS),
         ..Request::default()
     };
-    measuring::unkept(request, args.scratch.as_deref())
+    recorded::measure_unkept(request, args.scratch.as_deref())
 }
 
 fn document(forecasts: &[Forecast], effect: f64) -> String {

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use tare_lab::error::LabError;
 use tare_record::Contents;
 use tare_report::text::plain;
 
 use crate::args::Report;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::show::{imported, published, session};
 use crate::{outputs, ui};
 
-pub fn run(args: Report) -> anyhow::Result<ExitCode> {
+pub fn run(args: Report) -> Result<Exit, CommandError> {
     if !args.more.is_empty() {
         return several(&args);
     }
@@ -20,13 +21,13 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
     outputs::check_files(&args.view, args.record.as_deref())?;
     let Some(record) = &args.record else {
         ui::print(published::alone(&args.view)?)?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     };
-    let recording = match tare_record::open(record).map_err(LabError::from)? {
+    let recording = match tare_record::open(record)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {
             ui::print(imported::alone(&imports, record, &args)?)?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(Exit::Done);
         }
     };
     if let Some(line) = recording.torn_line {
@@ -36,11 +37,11 @@ pub fn run(args: Report) -> anyhow::Result<ExitCode> {
         return session::show(recording.session, &args.view, record, None, &args.only);
     };
     ui::print(imported::beside(recording.session, record, &args, other)?)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Exports several records, each into files of its own. Nothing is written where two would be one.
-fn several(args: &Report) -> anyhow::Result<ExitCode> {
+fn several(args: &Report) -> Result<Exit, CommandError> {
     let records: Vec<&PathBuf> = args.record.iter().chain(&args.more).collect();
     let mut places = BTreeSet::new();
     let mut each = Vec::new();
@@ -55,9 +56,9 @@ fn several(args: &Report) -> anyhow::Result<ExitCode> {
         each.push((record, view));
     }
     for (record, view) in each {
-        let recording = tare_record::read(record).map_err(LabError::from)?;
+        let recording = tare_record::read(record)?;
         session::export(recording.session, &view, &args.only)?;
         outputs::exported(&view).iter().for_each(|file| anstream::eprintln!("export  {}", plain(file)));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

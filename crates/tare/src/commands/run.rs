@@ -1,25 +1,23 @@
 //! `tare run`: measures, writes the record, and shows what it holds.
 
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Instant;
 
-use tare_data::session::Ending;
 use tare_lab::asked::{Overrides, Request};
 use tare_lab::error::LabError;
-use tare_lab::parse_duration;
 use tare_lab::provider::root::Inside;
-use tare_lab::session::{self, Caller};
+use tare_lab::session;
 use tare_lab::study::{Study, published as articles};
 use tare_probes::probe::Size;
 
 use crate::args::Run;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
-use crate::{habits, invocation, outputs, own_commands, paths, signals, ui};
+use crate::{habits, invocation, outputs, own_commands, paths, recorded, ui};
 
-pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
+pub fn run(mut args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
     if let Some(article) = args.like.clone() {
         like(&mut args, &article)?;
@@ -28,6 +26,9 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
         return Err(error.into());
     }
     let (commands, inside) = (own_commands::study(&args.commands)?, own_commands::inside(&args.commands)?);
+    if args.against == "native" {
+        commands.iter().try_for_each(own_commands::require_programs)?;
+    }
     args.view.exports.extend(args.commands.hyperfine());
     args.rounds = args.rounds.or(args.commands.runs);
     outputs::check(&args.view)?;
@@ -38,46 +39,36 @@ pub fn run(mut args: Run) -> anyhow::Result<ExitCode> {
     };
     outputs::check_files(&args.view, Some(&record))?;
     published::check(&args.view.published)?;
-    let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|b| b.as_secs_f64());
-    let setting = paths::setting(args.scratch.as_deref())?;
     if args.dry_run {
+        let setting = paths::setting(args.scratch.as_deref())?;
         let dry = match &args.resume {
-            Some(record) => session::dry_resume(record, &overrides(&args, budget_s), &setting),
-            None => session::dry_run(&request(&args, commands, inside, &record, budget_s), &setting),
+            Some(record) => session::dry_resume(record, &overrides(&args), &setting),
+            None => session::dry_run(&request(&args, commands, inside, &record), &setting),
         }?;
         ui::print(show::dry_run::text(dry, &outputs::files(&args.view, &record), args.view.json))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
-    let interrupted = signals::watch()?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
-    let mut watched = Watched::new(&args.view, &record);
-    let recorded = match &args.resume {
-        Some(record) => session::resume(record, overrides(&args, budget_s), &setting, &caller, &mut watched),
-        None => session::begin(
-            request(&args, commands, inside, &record, budget_s),
-            &setting,
-            &caller,
-            &mut watched,
-        ),
-    };
-    watched.clear();
-    if recorded.is_err() {
-        watched.end_page();
-    }
-    let recorded = recorded?;
-    signals::end_at_once(&interrupted);
-    // What is shown comes from the disk, by the same road as next year.
-    let recording = tare_record::read(&recorded.record).map_err(LabError::from)?;
+    let recorded = recorded::watch(began, args.scratch.as_deref(), |setting, caller| {
+        let mut watched = Watched::new(&args.view, &record);
+        let recorded = match &args.resume {
+            Some(record) => session::resume(record, overrides(&args), setting, caller, &mut watched),
+            None => {
+                let request = request(&args, commands, inside, &record);
+                session::begin(request, setting, caller, &mut watched)
+            }
+        };
+        watched.clear();
+        if recorded.is_err() {
+            watched.end_page();
+        }
+        recorded
+    })?;
+    // Read back from the disk, so that a live report and a later one use the same code.
+    let session = tare_record::read(&recorded.record)?.session;
     let mut view = args.view.clone();
     view.published.extend(recorded.published);
     let elapsed_s = began.elapsed().as_secs_f64();
-    let shown = show::session::show(recording.session, &view, &recorded.record, Some(elapsed_s), &[])?;
-    Ok(match recorded.ending {
-        Ending::Interrupted => Exit::Interrupted.into(),
-        Ending::BaselineFailed => Exit::Environment.into(),
-        _ => shown,
-    })
+    show::session::show(session, &view, &recorded.record, Some(elapsed_s), &[])
 }
 
 /// Fills in what an article says of how it is measured again, where nothing else was named.
@@ -96,13 +87,7 @@ fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-fn request(
-    args: &Run,
-    commands: Option<Study>,
-    inside: Inside,
-    record: &Path,
-    budget_s: Option<f64>,
-) -> Request {
+fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -> Request {
     Request {
         study: args.study.clone(),
         commands,
@@ -122,7 +107,7 @@ fn request(
             _ => None,
         },
         rounds: args.rounds,
-        budget_s,
+        budget_s: args.budget.map(|budget| budget.as_secs_f64()),
         until_decided: args.until_decided,
         inside,
         counts_demand: false,
@@ -135,7 +120,8 @@ fn request(
     }
 }
 
-fn overrides(args: &Run, budget_s: Option<f64>) -> Overrides {
+fn overrides(args: &Run) -> Overrides {
+    let budget_s = args.budget.map(|budget| budget.as_secs_f64());
     let (peers, conditions) = (args.peers.clone(), args.view.fail_if.clone());
     Overrides { peers, budget_s, conditions, trust: args.trust }
 }

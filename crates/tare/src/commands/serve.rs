@@ -5,23 +5,24 @@ use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
 use tare_data::shell::quoted;
 use tare_lab::asked::secrets::TARE;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_lab::parse_duration;
 use tare_lab::session::peers::secret_in;
 use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
+use tare_report::number::duration;
 
 use crate::args::Serve;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{signals, ui};
 
-pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
-    let expires = parse_duration(&args.expires)?;
+pub fn run(args: Serve) -> Result<Exit, CommandError> {
+    let expires = args.expires;
     let listen = args.listen;
     let secret = match &args.secret_file {
         Some(path) => kept_secret(path)?,
@@ -54,7 +55,7 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
         let listening = server.address();
         ui::print(format!(
             "listening on {listening}, data on {data} (TCP and UDP), for {}; Ctrl-C ends it\n\n  tare run rtt --peer {}\n",
-            args.expires,
+            duration(expires.as_secs_f64()),
             quoted(&peer)
         ))?;
     }
@@ -62,7 +63,7 @@ pub fn run(args: Serve) -> anyhow::Result<ExitCode> {
         LabError::new(ErrorKind::Environment, "the peer cannot continue").because(failure.reason)
     })?;
     anstream::eprintln!("{}", words(&account));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 fn words(account: &Account) -> String {

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
@@ -16,6 +15,8 @@ use tare_lab::unlike;
 use tare_probes::Probe;
 
 use crate::args::Show;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::show::session;
 use crate::ui;
 
@@ -24,7 +25,7 @@ const LISTS: &str = "tare list probes, tare list environments, tare list studies
 /// Names every article, as `tare list published` does.
 const PUBLISHED: &str = "published";
 
-pub fn run(args: Show) -> anyhow::Result<ExitCode> {
+pub fn run(args: Show) -> Result<Exit, CommandError> {
     let name = args.name.as_str();
     let text = if let Some(probe) = probes().find(|probe| probe.name == name) {
         probe_text(probe)
@@ -33,7 +34,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
     } else if let Some(preset) = presets::find(name) {
         preset_text(preset)
     } else if name.ends_with(".tare") {
-        let recording = tare_record::read(Path::new(name)).map_err(LabError::from)?;
+        let recording = tare_record::read(Path::new(name))?;
         session::facts(&recording.session, false)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::named(name)?)?
@@ -52,7 +53,7 @@ pub fn run(args: Show) -> anyhow::Result<ExitCode> {
         return Err(unlike(error, name, known, LISTS).into());
     };
     ui::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 fn paragraph(text: &mut String, heading: &str, body: &str) {

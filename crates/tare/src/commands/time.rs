@@ -1,7 +1,6 @@
 //! `tare check --time`: enters environments several times and shows how long each start takes.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -13,10 +12,11 @@ use tare_report::number::Figure;
 use tare_report::text::plain;
 
 use crate::args::Check;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
-pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
+pub fn run(args: &Check) -> Result<Exit, CommandError> {
     let interrupted = signals::watch()?;
     let setting = paths::setting(args.scratch.as_deref())?;
     let caller = Caller {
@@ -31,9 +31,9 @@ pub fn run(args: &Check) -> anyhow::Result<ExitCode> {
     let all = all?;
     ui::print(&if args.json { document(&all) } else { table(&all) })?;
     Ok(match interrupted.load(Ordering::Relaxed) {
-        true => Exit::Interrupted.into(),
-        false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment.into(),
-        false => ExitCode::SUCCESS,
+        true => Exit::Interrupted,
+        false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment,
+        false => Exit::Done,
     })
 }
 

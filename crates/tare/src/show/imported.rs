@@ -42,7 +42,7 @@ pub fn beside(mut session: Session, record: &Path, args: &Report, other: &Path) 
         let what = format!("{} is a session, not an import", other.display());
         return Err(LabError::new(ErrorKind::Usage, what)
             .because("rounds of two sessions cannot be paired: they ran at different times")
-            .hint("--beside takes a record made by tare import; tare diff compares two sessions"));
+            .hint("--beside takes a record made by tare import; tare compare OLD --to NEW compares two sessions"));
     };
     let findings = findings(&mut session, &args.view)?;
     let session = &session;

@@ -1,10 +1,9 @@
 //! A session as a view wants it: its findings as a document, its page, its exports, its conditions.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_analysis::findings::Findings;
-use tare_analysis::gate::{Condition, Outcome, TargetNames};
+use tare_analysis::gate::{Outcome, TargetNames};
 use tare_analysis::published::place_beside;
 use tare_data::session::{Role, Session};
 use tare_lab::asked::conditions::matches_nothing;
@@ -15,6 +14,9 @@ use tare_report::html::Options;
 use tare_report::imported::Beside;
 
 use crate::args::View;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::session_exit::exit_of_session;
 use crate::show::again::again;
 use crate::show::published;
 use crate::{outputs, ui};
@@ -62,7 +64,7 @@ pub fn show(
     record: &Path,
     elapsed_s: Option<f64>,
     only: &[String],
-) -> anyhow::Result<ExitCode> {
+) -> Result<Exit, CommandError> {
     // A margin to look at opens no gate.
     let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
     let mut findings = findings(&mut session, view)?;
@@ -76,7 +78,7 @@ pub fn show(
     };
     published::note_those_beside_nothing(view, &findings)?;
     let session = &session;
-    let outcome = judged(session, of_gate.as_ref().unwrap_or(&findings), &view.fail_if)?;
+    let outcome = judged(session, of_gate.as_ref().unwrap_or(&findings), view)?;
     let mut view = view.clone();
     match &view.html {
         Some(file) => write_page(file, session, &findings, record, None)?,
@@ -91,12 +93,16 @@ pub fn show(
         Some(exported) => ui::print(exported)?,
         None => ui::print(document(session, &findings, &view, record, elapsed_s))?,
     }
+    let by_session = match elapsed_s {
+        Some(_) => exit_of_session(session, of_gate.as_ref().unwrap_or(&findings)),
+        None => Exit::Done,
+    };
     Ok(match &outcome {
         Some(outcome) => {
             let met = tare_report::gate::met(&findings, outcome, ui::language());
-            outputs::report_conditions(outcome, &met)
+            by_session.min(outputs::report_conditions(outcome, &met))
         }
-        None => ExitCode::SUCCESS,
+        None => by_session,
     })
 }
 
@@ -203,19 +209,16 @@ fn table(
 }
 
 /// What the conditions find; none where there are none. A condition that matches no cell is a mistake.
-fn judged(
-    session: &Session,
-    findings: &Findings,
-    conditions: &[Condition],
-) -> Result<Option<Outcome>, LabError> {
-    if conditions.is_empty() {
+fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<Outcome>, LabError> {
+    if view.fail_if.is_empty() {
         return Ok(None);
     }
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let targets: Vec<TargetNames> = subjects
         .map(|target| TargetNames { name: &target.name, specification: &target.specification })
         .collect();
-    let outcome = tare_analysis::gate::judge(findings, &targets, conditions);
+    let mut outcome = tare_analysis::gate::judge(findings, &targets, &view.fail_if);
+    outcome.allows_undecided = view.allow_undecided;
     match outcome.idle.first() {
         None => Ok(Some(outcome)),
         Some(idle) => Err(matches_nothing(idle, &findings.subjects)),

@@ -111,7 +111,7 @@ fn a_dry_run_does_nothing() {
     let all = [
         session(&["--in", "native,container,gvisor,podman", "--dry-run"]),
         vec!["explain", "--in", "container", "--dry-run", "--", "touch", "made"],
-        vec!["prices", "--in", "gvisor", "--dry-run"],
+        vec!["explain", "--prices", "--in", "gvisor", "--dry-run"],
         vec!["ladder", "container", "--dry-run"],
         vec!["advise", "--in", "container", "--dry-run", "--", "touch", "made"],
     ];

@@ -78,6 +78,60 @@ fn a_record_that_is_none() {
     says(&program.run(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
 }
 
+/// A record that cannot be read has one exit code and a hint, whichever command reads it.
+#[test]
+fn every_command_that_reads_a_record_refuses_a_broken_one() {
+    let program = Program::new();
+    fs::write(program.path("broken.tare"), "hello\n").unwrap();
+    let whole = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    for arguments in [
+        &["report", "broken.tare"][..],
+        &["report", "broken.tare", "--json"],
+        &["report", "broken.tare", "broken.tare", "--export", "csv=%n.csv"],
+        &["report", whole, "--beside", "broken.tare"],
+        &["compare", "broken.tare", "--to", whole],
+        &["compare", whole, "--to", "broken.tare"],
+        &["compare", "--together", "broken.tare", whole, whole],
+        &["show", "broken.tare"],
+        &["advise", "broken.tare"],
+        &["explain", "broken.tare"],
+        &["explain", "--prices", "broken.tare"],
+        &["explain", "--forecast", "--from", "broken.tare", "--", "true"],
+        &["ladder", "broken.tare"],
+        &["selftest", "broken.tare"],
+        &["plan", "broken.tare"],
+        &["run", "--resume", "broken.tare"],
+    ] {
+        let said = program.run(arguments);
+        assert_eq!(said.code, Some(5), "{arguments:?}: {said:?}");
+        says(&said, 5, "broken.tare is not a tare record", "", "made by tare run");
+    }
+}
+
+#[test]
+fn what_says_how_to_measure_is_refused_with_a_record() {
+    let program = Program::new();
+    let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+    for command in ["advise", "explain", "ladder", "selftest"] {
+        let said = program.run(&[command, record, "--rounds", "2"]);
+        says(&said, 2, "--rounds is about measuring", "", "leave out the record");
+    }
+}
+
+#[test]
+fn a_command_that_is_not_in_path_is_found_before_anything_is_measured() {
+    let program = Program::new();
+    for arguments in [
+        &["run", "--in", "native", "--record", "s.tare", "--", "tru"][..],
+        &["explain", "--in", "native", "--record", "s.tare", "--", "tru"],
+        &["ladder", "container", "--record", "s.tare", "--", "tru"],
+        &["advise", "--in", "native", "--record", "s.tare", "--", "tru"],
+    ] {
+        says(&program.run(arguments), 2, "there is no program 'tru' in PATH", "", "did you mean");
+    }
+    assert!(!program.path("s.tare").exists());
+}
+
 /// A file system of 8 MB, mounted for one test.
 struct SmallDisk {
     program: Program,
@@ -180,7 +234,11 @@ fn habits_from_other_tools_lead_somewhere() {
         (["report", "--export-json", "x"], "--export json=FILE"),
         (["run", "--export-json", "x"], "--export-json is about a command"),
         (["run", "-r", "5"], "--rounds N"),
-        (["compare", "a", "b"], "tare diff"),
+        (["diff", "a", "b"], "tare compare OLD --to NEW"),
+        (["predict", "--from", "x"], "tare explain --forecast"),
+        (["sql", "select 1", "x"], "tare fleet query"),
+        (["completions", "bash", "x"], "tare self"),
+        (["plan", "--warmup", "3"], "tare run -w N -- COMMAND"),
     ] {
         let said = program.run(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");

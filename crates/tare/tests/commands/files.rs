@@ -134,7 +134,7 @@ fn what_is_named_is_a_regular_file_or_nothing() {
         (&["report", "s.tare", "--beside", "pipe"], 5),
         (&["report", "s.tare", "--published", "zero.toml"], 2),
         (&["report", "s.tare", "--published", "pipe.toml"], 2),
-        (&["diff", "s.tare", "pipe"], 5),
+        (&["compare", "s.tare", "--to", "pipe"], 5),
         (&["import", "pipe"], 5),
         (&["run", "zero.toml"], 2),
         (&["run", "pipe.toml"], 2),

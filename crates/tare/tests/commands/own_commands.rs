@@ -133,8 +133,8 @@ fn a_ladder_compares_each_step_with_the_one_before() {
         "seccomp",
         "--only",
         "sys.getppid",
-        "--budget",
-        "12s",
+        "--rounds",
+        "6",
         "--record",
         "l.tare",
     ]));
@@ -186,10 +186,10 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
         "{explained}"
     );
 
-    let prices = ok(program.run(&["prices", "e.tare"]));
+    let prices = ok(program.run(&["explain", "--prices", "e.tare"]));
     assert!(prices.contains("files opened and closed") && prices.contains("traced"), "{prices}");
-    let predict = ["predict", "--from", "e.tare", "--rounds", "2", "--record", "p.tare"];
-    let out = ok(program.run(&[&predict[..], &command].concat()));
+    let forecast = ["explain", "--forecast", "--from", "e.tare", "--rounds", "2", "--record", "p.tare"];
+    let out = ok(program.run(&[&forecast[..], &command].concat()));
     assert!(out.contains("was not timed in traced") && out.contains("Forecast by these prices"), "{out}");
     let refused = program.run(&["explain", "p.tare"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");

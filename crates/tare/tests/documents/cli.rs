@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::process::Command;
 
 use crate::book;
+use crate::commands::args::command_line;
+use crate::exit::Exit;
 
 /// Columns of the help in the document.
 const COLUMNS: &str = "100";
@@ -17,22 +19,14 @@ fn help(arguments: &[&str]) -> String {
     text.lines().fold(String::new(), |all, line| all + line.trim_end() + "\n")
 }
 
-/// The commands that the program's own help lists, but for `help`.
-fn commands(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let rows = list.take_while(|line| !line.is_empty());
-    // What goes on with an explanation is indented further.
-    let named = rows.filter(|row| row.starts_with("  ") && !row.starts_with("   "));
-    let names = named.filter_map(|row| row.split_ascii_whitespace().next()).map(str::to_owned);
-    names.filter(|name| name != "help").collect()
+/// The commands of a command that its help lists.
+fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|command| !command.is_hide_set())
 }
 
 #[test]
 fn the_command_line_is_documented() {
     let _lock = book::lock();
-    let all = help(&[]);
-    let commands = commands(&all);
-    assert!(commands.iter().any(|name| name == "run"), "{commands:?}");
     let mut page = String::from(
         "# The command line\n\
          Generated from `--help` of every command; a test compares it. What was requested goes to standard output,\n\
@@ -40,24 +34,22 @@ fn the_command_line_is_documented() {
          error.\n\
          \n\
          ## Exit codes\n\
+         In order of precedence: where several apply, the process ends with the first.\n\
+         \n\
          | code | when |\n\
-         |---|---|\n\
-         | 0 | done |\n\
-         | 1 | a defect of tare |\n\
-         | 2 | an option, a name or a study is wrong |\n\
-         | 3 | an environment could not be entered |\n\
-         | 4 | a file could not be written |\n\
-         | 5 | a record could not be read |\n\
-         | 6 | a condition of `--fail-if` is met |\n\
-         | 130 | interrupted; what was measured until then is in the record |\n",
+         |---|---|\n",
     );
-    write!(page, "\n## tare\n```text\n{}```\n", all.trim_end().to_owned() + "\n").unwrap();
-    for name in commands {
-        let text = help(&[&name]);
-        write!(page, "\n## tare {name}\n```text\n{}\n```\n", text.trim_end()).unwrap();
-        for within in self::commands(&text) {
-            let text = help(&[&name, &within]);
-            write!(page, "\n### tare {name} {within}\n```text\n{}\n```\n", text.trim_end()).unwrap();
+    for exit in Exit::ALL {
+        writeln!(page, "| {} | {} |", exit.code(), exit.meaning()).unwrap();
+    }
+    write!(page, "\n## tare\n```text\n{}```\n", help(&[]).trim_end().to_owned() + "\n").unwrap();
+    for command in shown(&command_line()) {
+        let name = command.get_name();
+        write!(page, "\n## tare {name}\n```text\n{}\n```\n", help(&[name]).trim_end()).unwrap();
+        for within in shown(command) {
+            let text = help(&[name, within.get_name()]);
+            write!(page, "\n### tare {name} {}\n```text\n{}\n```\n", within.get_name(), text.trim_end())
+                .unwrap();
         }
     }
     book::keep(&book::root().join("docs/reference/cli.md"), &page);

@@ -9,7 +9,7 @@ use crate::console::words;
 
 #[path = "../../src/args.rs"]
 #[allow(dead_code)]
-mod args;
+pub mod args;
 
 /// The commands in a document's fences for a shell, without comments and what they are piped into.
 fn commands(text: &str) -> Vec<Vec<String>> {

@@ -1,4 +1,4 @@
-//! `crates/tare-report/src/licences.txt`: the licence of every crate in the program, which `tare licences` prints.
+//! `crates/tare-report/src/licences.txt`: the licence of every crate in the program, which `tare self licences` prints.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -11,6 +11,9 @@ mod constants;
 mod costs;
 mod environments;
 mod examples;
+#[path = "../../src/exit.rs"]
+#[allow(dead_code)]
+mod exit;
 mod front_page;
 mod licences;
 mod links;

@@ -26,13 +26,15 @@ const LINES: &[(&str, &str)] = &[
     ("tare show file.sy", "file.sync"),
     ("tare check --in gvi", "gvisor"),
     ("tare environment prepare qe", "qemu"),
+    ("tare self compl", "completions"),
+    ("tare fleet que", "query"),
 ];
 
 /// The script of a shell, in a folder of its own.
 fn written(program: &Program, shell: &str, file: &str) -> PathBuf {
     fs::create_dir(program.path("completions")).unwrap();
     let path = program.path("completions").join(file);
-    fs::write(&path, program.run(&["completions", shell]).out).unwrap();
+    fs::write(&path, program.run(&["self", "completions", shell]).out).unwrap();
     path
 }
 

@@ -3,18 +3,18 @@
 use crate::program::{Program, Said};
 use crate::records::{Made, USUAL, make};
 
-fn diff(old: Made, new: Made, arguments: &[&str]) -> Said {
+fn compare(old: Made, new: Made, arguments: &[&str]) -> Said {
     let program = Program::new();
     make(&program.path("old.tare"), old);
     make(&program.path("new.tare"), new);
-    program.run(&[&["diff"], arguments, &["old.tare", "new.tare"]].concat())
+    program.run(&[&["compare"], arguments, &["old.tare", "--to", "new.tare"]].concat())
 }
 
 const DEARER: Made = Made { cost: 4.0, kernel: "6.2", ..USUAL };
 
 #[test]
 fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
-    let said = diff(USUAL, DEARER, &[]);
+    let said = compare(USUAL, DEARER, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     for words in [
         "regressed 1.33x [",
@@ -25,28 +25,28 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
         assert!(flat.contains(words), "no '{words}' in {}", said.out);
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
-    let markdown = diff(USUAL, DEARER, &["--md"]).out;
+    let markdown = compare(USUAL, DEARER, &["--md"]).out;
     assert!(markdown.contains("**regressed 1.33x \\["), "{markdown}");
-    let json = diff(DEARER, USUAL, &["--json"]).json();
+    let json = compare(DEARER, USUAL, &["--json"]).json();
     assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
     assert_eq!(json["facts"][0]["old"], "6.2");
 }
 
 #[test]
 fn a_gate_on_change_has_the_gate_s_exit_code() {
-    let said = diff(USUAL, DEARER, &["--fail-if", "regressed"]);
+    let said = compare(USUAL, DEARER, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("condition met: in 2 of 3 cells"), "{said:?}");
-    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed:container:sys.*>1.2"]).code, Some(6));
-    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "regressed>1.5"]).code, Some(0));
-    assert_eq!(diff(DEARER, USUAL, &["--fail-if", "regressed"]).code, Some(0));
-    assert_eq!(diff(USUAL, USUAL, &["--fail-if", "regressed", "--fail-if", "undecided"]).code, Some(0));
-    assert_eq!(diff(USUAL, DEARER, &["--fail-if", "slower"]).code, Some(2));
+    assert_eq!(compare(USUAL, DEARER, &["--fail-if", "regressed:container:sys.*>1.2"]).code, Some(6));
+    assert_eq!(compare(USUAL, DEARER, &["--fail-if", "regressed>1.5"]).code, Some(0));
+    assert_eq!(compare(DEARER, USUAL, &["--fail-if", "regressed"]).code, Some(0));
+    assert_eq!(compare(USUAL, USUAL, &["--fail-if", "regressed", "--fail-if", "undecided"]).code, Some(0));
+    assert_eq!(compare(USUAL, DEARER, &["--fail-if", "slower"]).code, Some(2));
 }
 
 #[test]
 fn another_definition_is_not_compared() {
-    let said = diff(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
+    let said = compare(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("condition not checked: none of 3 cells could be compared"), "{said:?}");
     assert!(!said.out.contains("regressed 1"), "{said:?}");
@@ -62,15 +62,22 @@ fn records_are_pooled_from_three_on_and_each_session_counts_once() {
     ] {
         make(&program.path(file), Made { cost, started: Some(started), ..USUAL });
     }
-    let said = program.run(&["pool", "a.tare", "b.tare", "c.tare"]);
+    let said = program.run(&["compare", "--together", "a.tare", "b.tare", "c.tare"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     assert!(said.out.contains("between sessions") && said.out.contains("3.10x"), "{}", said.out);
-    let json = program.run(&["pool", "--json", "a.tare", "b.tare", "c.tare"]).json();
+    let json = program.run(&["compare", "--together", "--json", "a.tare", "b.tare", "c.tare"]).json();
     assert_eq!(json["rows"][0]["cells"][0]["joined"]["verdict"], "slower");
-    let said = program.run(&["pool", "a.tare", "b.tare"]);
+    let said = program.run(&["compare", "--together", "a.tare", "b.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.err.contains("tare diff compares two"), "{said:?}");
-    let said = program.run(&["pool", "a.tare", "b.tare", "a.tare"]);
+    assert!(said.err.contains("tare compare OLD --to NEW"), "{said:?}");
+    let said = program.run(&["compare", "--together", "a.tare", "b.tare", "a.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("the same session"), "{said:?}");
+    // The number of records never decides what is done with them.
+    for records in [&["a.tare"][..], &["a.tare", "b.tare"], &["a.tare", "b.tare", "c.tare"]] {
+        let said = program.run(&[&["compare"], records].concat());
+        assert!(said.code == Some(2) && said.err.contains("--to"), "{said:?}");
+    }
+    let said = program.run(&["compare", "a.tare", "b.tare", "--to", "c.tare"]);
+    assert!(said.code == Some(2) && said.err.contains("--together"), "{said:?}");
 }

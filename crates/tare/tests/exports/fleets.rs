@@ -184,7 +184,7 @@ fn kinds_of_nodes_are_the_plans_unless_a_report_names_others() {
 fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
     let program = Program::new();
     folder(&program, "it's", 3.0);
-    let said = program.run(&["sql", "--print", "select 1 from Cells", "it's"]);
+    let said = program.run(&["fleet", "query", "--print", "select 1 from Cells", "it's"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
         said.out.starts_with("duckdb -c 'create view cells as ")
@@ -193,7 +193,7 @@ fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
         said.out
     );
     assert!(!said.out.contains("trials"), "nothing is opened that is not asked for: {}", said.out);
-    let mut without = program.command(&["sql", "select 1 from Cells", "it's"]);
+    let mut without = program.command(&["fleet", "query", "select 1 from Cells", "it's"]);
     let without = Said::of(without.env("PATH", program.path("")).output().unwrap());
     assert!(
         without.code == Some(3) && without.out == said.out && without.err.contains("duckdb is not installed")
@@ -202,7 +202,7 @@ fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
         return;
     };
     let ask = |question: &str| {
-        let mut command = program.command(&["sql", question, "it's"]);
+        let mut command = program.command(&["fleet", "query", question, "it's"]);
         Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap())
     };
     let slow = "with n as (select node, median(ln(median)) v from cells where role = 'baseline' and headline and probe = \
@@ -257,7 +257,10 @@ fn trials_are_merged_once_and_again_when_something_is_new() {
     let is_anew = fs::read(program.path("fleet/cells/n03/1.parquet")).unwrap() == columns;
     assert!(is_anew, "it was not made anew");
     fs::remove_dir_all(program.path("fleet/store/trials")).unwrap();
-    assert_eq!(program.run(&["sql", "--print", "select count(*) from trials", "fleet"]).code, Some(0));
+    assert_eq!(
+        program.run(&["fleet", "query", "--print", "select count(*) from trials", "fleet"]).code,
+        Some(0)
+    );
     assert_eq!(merged(&program)[0].0, second[0].0);
 }
 
@@ -268,7 +271,7 @@ fn merged_trials_are_those_of_the_sessions() {
     folder(&program, "fleet", 3.0);
     let Some(duckdb) = reader(test, "duckdb") else { return };
     let ask = |question: &str| {
-        let mut command = program.command(&["sql", question, "fleet"]);
+        let mut command = program.command(&["fleet", "query", question, "fleet"]);
         let said = Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap());
         assert_eq!(said.code, Some(0), "{said:?}");
         said.out
@@ -307,7 +310,7 @@ fn a_folder_with_links_replaces_nothing_outside_it() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("the tables for SQL were not written: cannot write"), "{said:?}");
     assert_eq!([&columns, &stored].map(|file| fs::read_to_string(file).unwrap()), ["mine", "mine"]);
-    let said = program.run(&["sql", "--print", "select 1", "fleet"]);
+    let said = program.run(&["fleet", "query", "--print", "select 1", "fleet"]);
     assert_eq!((said.code, said.err.contains("store/cells is a link")), (Some(4), true), "{said:?}");
 }
 

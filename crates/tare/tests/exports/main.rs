@@ -3,6 +3,9 @@
 mod completing;
 mod continuous;
 mod diffs;
+#[path = "../../src/exit.rs"]
+#[allow(dead_code)]
+mod exit;
 mod files;
 mod fleets;
 mod gates;

@@ -10,7 +10,7 @@ use crate::reading::{reader, said};
 fn completions_are_read_by_their_shells() {
     let program = Program::new();
     for (shell, arguments) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
-        let script = program.run(&["completions", shell]);
+        let script = program.run(&["self", "completions", shell]);
         assert!(script.out.contains("report") && script.out.contains("export"), "{shell}: {script:?}");
         let path = program.path(&format!("tare.{shell}"));
         fs::write(&path, &script.out).unwrap();
@@ -19,17 +19,17 @@ fn completions_are_read_by_their_shells() {
         command.args(arguments).arg(&path);
         said(command);
     }
-    assert_eq!(program.run(&["completions", "cmd"]).code, Some(2));
+    assert_eq!(program.run(&["self", "completions", "cmd"]).code, Some(2));
 }
 
 #[test]
 fn the_manual_has_a_page_a_command_without_a_fault() {
     let program = Program::new();
     fs::create_dir(program.path("man")).unwrap();
-    let said_by_tare = program.run(&["man", "man"]);
+    let said_by_tare = program.run(&["self", "man", "man"]);
     assert_eq!(said_by_tare.code, Some(0), "{said_by_tare:?}");
     let pages: Vec<_> = fs::read_dir(program.path("man")).unwrap().map(|e| e.unwrap().path()).collect();
-    for name in ["tare.1", "tare-run.1", "tare-report.1", "tare-diff.1", "tare-environment.1"] {
+    for name in ["tare.1", "tare-run.1", "tare-report.1", "tare-compare.1", "tare-environment.1"] {
         assert!(pages.iter().any(|page| page.ends_with(name)), "no {name} in {pages:?}");
     }
     for page in &pages {
@@ -51,7 +51,7 @@ fn the_manual_has_a_page_a_command_without_a_fault() {
             assert!(output.stdout.len() > 500, "{}", page.display());
         }
     }
-    let said = program.run(&["man", "nowhere"]);
+    let said = program.run(&["self", "man", "nowhere"]);
     assert_eq!(said.code, Some(4), "{said:?}");
 }
 

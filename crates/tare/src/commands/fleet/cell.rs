@@ -1,6 +1,5 @@
 //! `tare fleet cell`: what a job does on its node. Engines call it.
 
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -13,7 +12,8 @@ use tare_lab::session::{self, Caller};
 use tare_report::exports::{self, Source};
 
 use crate::args::fleet::FleetCell;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::show::session::plain;
 use crate::{invocation, outputs, paths, signals, ui};
 
@@ -34,7 +34,7 @@ const ENGINES: [(&str, &str); 9] = [
 const NODE: [&str; 2] = ["SLURMD_NODENAME", "TARE_POD_NODE"];
 const ADDRESS: &str = "TARE_POD_IP";
 
-pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
+pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
     let engines = || NODE.iter().find_map(|variable| std::env::var(variable).ok());
     let node = args.node.clone().or_else(engines).unwrap_or_default();
     let which = match (args.pair.as_slice(), args.session) {
@@ -61,15 +61,15 @@ pub fn run(args: &FleetCell) -> anyhow::Result<ExitCode> {
         if let Err(error) = &served {
             cell.finish(Err(error))?;
         }
-        return Ok(served.map(|()| ExitCode::SUCCESS)?);
+        return Ok(served.map(|()| Exit::Done)?);
     }
     let measured = measure(args, &cell, &interrupted);
     cell.leave_peer();
     cell.finish(measured.as_ref().copied())?;
     Ok(match measured? {
-        Ending::Complete => ExitCode::SUCCESS,
-        Ending::Interrupted => Exit::Interrupted.into(),
-        Ending::BaselineFailed | Ending::BrokenOff => Exit::Environment.into(),
+        Ending::Complete => Exit::Done,
+        Ending::Interrupted => Exit::Interrupted,
+        Ending::BaselineFailed | Ending::BrokenOff => Exit::Environment,
     })
 }
 
@@ -117,7 +117,7 @@ fn facts() -> Facts {
 
 /// Trials as columns beside the record, so that nobody has to read the journals of all nodes at one place.
 fn write_columns(cell: &Cell) -> Result<(), LabError> {
-    let mut session = tare_record::read(&cell.files.part()).map_err(LabError::from)?.session;
+    let mut session = tare_record::read(&cell.files.part())?.session;
     let findings = plain(&mut session);
     let Some(export) = exports::find("parquet") else { return Ok(()) };
     let bytes = (export.render)(&Source { session: &session, findings: &findings, gate: None });

@@ -2,26 +2,28 @@
 
 #[cfg(unix)]
 mod cell;
-pub mod gathered;
-pub mod merging;
+mod gathered;
+mod merging;
 #[cfg(unix)]
 mod planning;
 #[cfg(unix)]
 mod print;
-pub mod report;
+mod query;
+mod report;
 #[cfg(unix)]
 mod run;
 mod status;
 mod whole_path;
 
-use std::process::ExitCode;
-
 use crate::args::fleet::{Fleet, FleetCommand};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 
-pub fn run(fleet: Fleet) -> anyhow::Result<ExitCode> {
+pub fn run(fleet: Fleet) -> Result<Exit, CommandError> {
     match fleet.command {
         FleetCommand::Status(status) => status::run(&status),
         FleetCommand::Report(report) => report::run(&report),
+        FleetCommand::Query(query) => query::run(&query),
         #[cfg(unix)]
         FleetCommand::Run(run) => run::run(run),
         #[cfg(unix)]

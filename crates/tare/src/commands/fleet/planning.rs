@@ -13,7 +13,6 @@ use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::pairs;
 use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, cells};
 use tare_lab::node_names::is_node_name;
-use tare_lab::parse_duration;
 use tare_lab::study::Study;
 
 use crate::args::fleet::FleetPlanning;
@@ -53,7 +52,7 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
             .hint("use --on slurm, or add [pair] to an engine of your own"));
     }
     let sessions = if alone { args.sessions } else { 0 };
-    let budget_s = args.budget.as_deref().map(parse_duration).transpose()?.map(|budget| budget.as_secs_f64());
+    let budget_s = args.budget.map(|budget| budget.as_secs_f64());
     let plan = FleetPlan {
         fleet: hex(&random(16)?),
         study: frozen(study)?,
@@ -106,8 +105,8 @@ fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
 }
 
 fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result<u64, LabError> {
-    if let Some(limit) = &args.limit {
-        return Ok(parse_duration(limit)?.as_secs().max(60));
+    if let Some(limit) = args.limit {
+        return Ok(limit.as_secs().max(60));
     }
     if args.rounds.is_some() {
         return Ok(ROUNDS_LIMIT_S);

@@ -2,7 +2,6 @@
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use tare_lab::fleet::driving;
 use tare_lab::fleet::engines::{Engine, SECRET};
@@ -11,12 +10,14 @@ use tare_lab::fleet::folder::Folder;
 use super::planning;
 use super::whole_path::absolute;
 use crate::args::fleet::FleetPrint;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::ui;
 
 /// What stands for the hash of a plan that is not made yet.
 const NO_PLAN: &str = "PLAN";
 
-pub fn run(args: &FleetPrint) -> anyhow::Result<ExitCode> {
+pub fn run(args: &FleetPrint) -> Result<Exit, CommandError> {
     let path = Path::new(&args.what);
     let (engine, jobs) = if path.is_dir() {
         let folder = Folder::open(&absolute(path)?)?;
@@ -40,5 +41,5 @@ pub fn run(args: &FleetPrint) -> anyhow::Result<ExitCode> {
         }
     }
     ui::print(text)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

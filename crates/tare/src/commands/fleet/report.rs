@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_analysis::fleet::gate::{is_shut, judge};
 use tare_lab::error::LabError;
@@ -12,10 +11,11 @@ use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
 use super::gathered::{gather, store};
 use super::merging::merge;
 use crate::args::fleet::FleetReport;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{outputs, ui};
 
-pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
+pub fn run(args: &FleetReport) -> Result<Exit, CommandError> {
     let gathered = gather(&args.folder, &args.by)?;
     let before = args.before.as_deref().map(|folder| gather(folder, &gathered.by)).transpose()?;
     let fleet = gathered.rows.fleet(before.as_ref().map(|before| &before.rows));
@@ -43,7 +43,7 @@ pub fn run(args: &FleetReport) -> anyhow::Result<ExitCode> {
         anstream::eprintln!("note: the tables for SQL were not written: {}", error.what);
     }
     terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
-    Ok(if is_shut(&answers) { Exit::Gate.into() } else { ExitCode::SUCCESS })
+    Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
 }
 
 /// Merges what trials are new, then writes the table of cells anew, and takes away what was left of a longer one.

@@ -1,7 +1,6 @@
 //! `tare fleet run`: plans a fleet and measures it, or what is missing of one.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_data::encoding::hex;
 use tare_lab::error::LabError;
@@ -14,10 +13,11 @@ use super::gathered::gather;
 use super::whole_path::absolute;
 use super::{planning, status};
 use crate::args::fleet::FleetRun;
-use crate::failure::Exit;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
-pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
+pub fn run(args: FleetRun) -> Result<Exit, CommandError> {
     let (folder, engine) = match &args.into {
         Some(into) => {
             let into = absolute(into)?;
@@ -32,7 +32,7 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
                 let nodes = gather(&folder.path, &args.plan.by)?.rows.fleet(None).ranking.to_confirm();
                 if nodes.is_empty() {
                     ui::print("no node stands out: nothing to confirm\n")?;
-                    return Ok(ExitCode::SUCCESS);
+                    return Ok(Exit::Done);
                 }
                 folder = folder.confirming(nodes);
             }
@@ -43,7 +43,7 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
     folder.only_mine()?;
     if args.plan_only {
         ui::print(format!("planned in {}; tare fleet print shows its jobs\n", plain(&args.what_is_made())))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     let interrupted = signals::watch()?;
     let left = driving::drive(&folder, &engine, &paths::programs()?, &interrupted, &mut note)?;
@@ -54,9 +54,9 @@ pub fn run(args: FleetRun) -> anyhow::Result<ExitCode> {
     let folder = folder.again()?;
     ui::print(status::text(&folder))?;
     Ok(match (left.interrupted, status::is_whole(&folder)) {
-        (true, _) => Exit::Interrupted.into(),
-        (false, true) => ExitCode::SUCCESS,
-        (false, false) => Exit::Environment.into(),
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Done,
+        (false, false) => Exit::Environment,
     })
 }
 
@@ -67,7 +67,7 @@ impl FleetRun {
 }
 
 /// The fleet whose folder was named. A study without --into has none.
-fn existing(args: &FleetRun) -> anyhow::Result<Folder> {
+fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
         return Err(LabError::usage(format!("{} is a fleet with an engine of its own", args.what))

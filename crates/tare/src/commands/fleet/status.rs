@@ -1,7 +1,6 @@
 //! `tare fleet status`: how far a fleet is.
 
 use std::fmt::Write;
-use std::process::ExitCode;
 
 use serde_json::json;
 use tare_lab::fleet::files::What;
@@ -11,15 +10,17 @@ use tare_report::text::plain;
 
 use super::whole_path::absolute;
 use crate::args::fleet::FleetStatus;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::ui;
 
 /// Most lines of what is missing; more are counted.
 const MOST_LINES: usize = 50;
 
-pub fn run(args: &FleetStatus) -> anyhow::Result<ExitCode> {
+pub fn run(args: &FleetStatus) -> Result<Exit, CommandError> {
     let folder = Folder::open(&absolute(&args.folder)?)?;
     ui::print(if args.json { pretty(&document(&folder)) } else { text(&folder) })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// Whether everything that was planned is measured.

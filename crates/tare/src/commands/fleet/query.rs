@@ -1,22 +1,23 @@
-//! `tare sql`: a question over the tables of a fleet, answered by the DuckDB that is installed.
+//! `tare fleet query`: a question over the tables of a fleet, answered by the installed DuckDB.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
 use tare_data::shell::line;
 use tare_lab::error::{ErrorKind, LabError};
 
-use crate::args::Sql;
-use crate::commands::fleet::gathered::{gather, store};
-use crate::commands::fleet::merging::place;
-use crate::commands::fleet::report::write_store;
-use crate::failure::Exit;
+use super::gathered::{gather, store};
+use super::merging::place;
+use super::report::write_store;
+use crate::args::fleet::FleetQuery;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::ui;
 
 const PROGRAM: &str = "duckdb";
 
-pub fn run(args: &Sql) -> anyhow::Result<ExitCode> {
+pub fn run(args: &FleetQuery) -> Result<Exit, CommandError> {
     if !is_fresh(&args.folder) {
         prepare(&args.folder)?;
     }
@@ -24,11 +25,11 @@ pub fn run(args: &Sql) -> anyhow::Result<ExitCode> {
     let words = words(&folder, &args.question)?;
     if args.print {
         ui::print(line(&words) + "\n")?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(Exit::Done);
     }
     match Command::new(&words[0]).args(&words[1..]).status() {
-        Ok(ended) if ended.success() => Ok(ExitCode::SUCCESS),
-        Ok(_) => Ok(Exit::Usage.into()),
+        Ok(ended) if ended.success() => Ok(Exit::Done),
+        Ok(_) => Ok(Exit::Usage),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             ui::print(line(&words) + "\n")?;
             Err(LabError::new(ErrorKind::Environment, "duckdb is not installed")

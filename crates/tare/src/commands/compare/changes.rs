@@ -1,35 +1,38 @@
-//! `tare diff`: environments' slowdowns in an older record and in a newer one.
+//! `tare compare OLD --to NEW`: environments' slowdowns in an older record and in a newer one.
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use tare_analysis::change::{self, Side};
 use tare_data::session::Session;
 use tare_lab::asked::conditions::matches_nothing;
-use tare_lab::error::LabError;
 use tare_report::several::diff::{self, Diff as View};
 
-use crate::args::Diff;
+use super::records::read_noting;
+use crate::args::Compare;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::{outputs, ui};
 
-pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
-    let (old, new) = (read(&args.old)?, read(&args.new)?);
+/// Reports what changed from an older record to a newer one.
+pub fn report(args: &Compare, old_file: &Path, new_file: &Path) -> Result<Exit, CommandError> {
+    let (old, new) = (read_noting(old_file)?, read_noting(new_file)?);
     if let (Some(then), Some(now)) = (instant(&old), instant(&new))
         && then > now
     {
-        anstream::eprintln!("note: {} was started after {}", args.old.display(), args.new.display());
+        anstream::eprintln!("note: {} was started after {}", old_file.display(), new_file.display());
     }
     let options = tare_analysis::Options::default();
     let then = tare_analysis::findings(&old, &options);
     let now = tare_analysis::findings(&new, &options);
     let changes =
         change::changes(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
-    let outcome = change::judge(&changes, &args.fail_if);
+    let mut outcome = change::judge(&changes, &args.fail_if);
+    outcome.allows_undecided = args.allow_undecided;
     if let Some(idle) = outcome.idle.first() {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
         return Err(matches_nothing(idle, &targets).into());
     }
-    let (old_file, new_file) = (args.old.display().to_string(), args.new.display().to_string());
+    let (old_file, new_file) = (old_file.display().to_string(), new_file.display().to_string());
     let view = View {
         old: (&old, &old_file),
         new: (&new, &new_file),
@@ -43,27 +46,11 @@ pub fn run(args: Diff) -> anyhow::Result<ExitCode> {
         _ => diff::terminal(&view),
     })?;
     Ok(match args.fail_if.is_empty() {
-        true => ExitCode::SUCCESS,
+        true => Exit::Done,
         false => outputs::report_conditions(&outcome, &diff::met(&changes, &outcome)),
     })
 }
 
-pub(crate) fn read(file: &Path) -> Result<Session, LabError> {
-    let recording = tare_record::read(file).map_err(LabError::from)?;
-    if let Some(line) = recording.torn_line {
-        anstream::eprintln!("note: {} breaks off in line {line}", file.display());
-    }
-    for warning in &recording.session.warnings {
-        anstream::eprintln!(
-            "note: {}: {}",
-            file.display(),
-            tare_report::warnings::words(warning, ui::language())
-        );
-    }
-    Ok(recording.session)
-}
-
-/// When a session was begun; none where its record does not hold that.
 fn instant(session: &Session) -> Option<jiff::Timestamp> {
     session.header.started.parse().ok()
 }

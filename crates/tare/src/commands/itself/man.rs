@@ -1,19 +1,19 @@
-//! `tare man`: the manual's pages, made of the same words as the help.
+//! `tare self man`: the manual's pages, made of the same words as the help.
 
-use std::process::ExitCode;
-
-use clap::CommandFactory;
 use tare_lab::error::{ErrorKind, LabError};
 
-use crate::args::{Args, Man};
+use crate::args::command_line;
+use crate::args::itself::Man;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 
 /// Writes `tare.1` and a page `tare-COMMAND.1` for every command.
-pub fn run(args: Man) -> anyhow::Result<ExitCode> {
-    let command = Args::command().disable_help_subcommand(true);
+pub fn run(args: Man) -> Result<Exit, CommandError> {
+    let command = command_line().disable_help_subcommand(true);
     clap_mangen::generate_to(command, &args.folder).map_err(|e| {
         LabError::new(ErrorKind::Storage, format!("cannot write pages into {}", args.folder.display()))
             .because(e)
             .hint("name a folder that is there and that you may write")
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

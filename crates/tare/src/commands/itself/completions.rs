@@ -1,9 +1,7 @@
-//! `tare completions`: what a shell needs to complete tare's arguments, with every name that tare ships.
-
-use std::process::ExitCode;
+//! `tare self completions`: what a shell needs to complete tare's arguments, with every name that tare ships.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
@@ -12,21 +10,24 @@ use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, probes, published};
 use tare_report::exports::EXPORTS;
 
-use crate::args::{Args, Completions};
+use crate::args::command_line;
+use crate::args::itself::Completions;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::ui;
 
-pub fn run(args: Completions) -> anyhow::Result<ExitCode> {
+pub fn run(args: Completions) -> Result<Exit, CommandError> {
     let mut script = Vec::new();
-    let mut command = named(Args::command());
+    let mut command = named(command_line());
     clap_complete::generate(args.shell, &mut command, "tare", &mut script);
-    let script = String::from_utf8(script)?;
+    let script = String::from_utf8(script).expect("completions are text");
     ui::print(match args.shell {
         Shell::Bash => lists_in_bash(&script),
         Shell::Zsh => lists_in_zsh(script, &command),
         Shell::Fish => files_in_fish(&script) + &names_in_fish(&command),
         _ => script,
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// The commands with the values that their arguments can have: names that a person looks up otherwise.

@@ -1,7 +1,6 @@
-//! `tare pool`: environments' slowdowns over several records.
+//! `tare compare --together`: environments' slowdowns over several records.
 
 use std::collections::BTreeSet;
-use std::process::ExitCode;
 
 use tare_analysis::across::{FEWEST_SESSIONS, joined};
 use tare_analysis::change::Side;
@@ -9,15 +8,18 @@ use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::several::pool::{self, Pool as View};
 
-use crate::args::Pool;
-use crate::commands::diff::read;
+use super::records::read_noting;
+use crate::args::Compare;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
 use crate::ui;
 
-pub fn run(args: &Pool) -> anyhow::Result<ExitCode> {
+/// Reports what the records show together.
+pub fn join(args: &Compare) -> Result<Exit, CommandError> {
     let sessions: Vec<(Session, String)> = args
         .records
         .iter()
-        .map(|file| Ok((read(file)?, file.display().to_string())))
+        .map(|file| Ok((read_noting(file)?, file.display().to_string())))
         .collect::<Result<_, LabError>>()?;
     // The same session twice would count as two that agree.
     let different: BTreeSet<_> =
@@ -27,9 +29,9 @@ pub fn run(args: &Pool) -> anyhow::Result<ExitCode> {
         return Err(same.hint("name each session once").into());
     }
     if sessions.len() < FEWEST_SESSIONS {
-        let what = format!("pool joins at least {FEWEST_SESSIONS} records");
+        let what = format!("--together joins at least {FEWEST_SESSIONS} records");
         let few = LabError::new(ErrorKind::Usage, what);
-        return Err(few.hint("tare diff compares two").into());
+        return Err(few.hint("tare compare OLD --to NEW compares two").into());
     }
     let options = tare_analysis::Options::default();
     let findings: Vec<_> =
@@ -43,5 +45,5 @@ pub fn run(args: &Pool) -> anyhow::Result<ExitCode> {
         (_, true) => pool::markdown(&view),
         _ => pool::terminal(&view),
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

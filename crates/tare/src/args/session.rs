@@ -1,0 +1,52 @@
+//! Arguments of the commands that measure a session or read a record, and then show it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tare_lab::asked::Pin;
+
+/// Options of the session that a command runs.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct SessionOptions {
+    /// Time for the whole session, e.g. 90s, 8m, 1h [default: by what is measured].
+    #[arg(long, value_name = "TIME", value_parser = super::parse_time)]
+    pub budget: Option<Duration>,
+    /// Run exactly N rounds, and decide once, at the end.
+    #[arg(long, value_name = "N", conflicts_with = "budget", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub rounds: Option<u32>,
+    /// Measure these probes only, comma-separated, with * for any part of a name.
+    #[arg(long, value_name = "PROBES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Keep everything on one processor: this one, or the last. Reduces variation in gVisor, UML and tracers.
+    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
+    pub pin: Option<Pin>,
+    /// Seed of the random order, in hex, to repeat a plan.
+    #[arg(long, value_name = "HEX", value_parser = super::parse_seed)]
+    pub seed: Option<u64>,
+    /// Where to write the record [default: a new one in this folder].
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
+    #[arg(long, value_name = "FOLDER")]
+    pub scratch: Option<PathBuf>,
+    /// Print everything that the session would start, mount, write and send, and do none of it.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl SessionOptions {
+    /// Returns an option that says how to measure, if one was given: with the record of an earlier session it is a mistake.
+    pub fn first_given(&self) -> Option<&'static str> {
+        let given = [
+            ("--budget", self.budget.is_some()),
+            ("--rounds", self.rounds.is_some()),
+            ("--only", !self.only.is_empty()),
+            ("--pin", self.pin.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--record", self.record.is_some()),
+            ("--scratch", self.scratch.is_some()),
+            ("--dry-run", self.dry_run),
+        ];
+        given.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)
+    }
+}

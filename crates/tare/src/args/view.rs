@@ -1,0 +1,80 @@
+//! Arguments of how results are shown, exported and held against conditions.
+
+use std::path::PathBuf;
+
+use tare_analysis::gate::Condition;
+use tare_report::exports::{self, EXPORTS, Export};
+
+/// How results are shown.
+#[derive(Debug, Clone, clap::Args)]
+pub struct View {
+    /// Print one JSON document.
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub json: bool,
+    /// Print Markdown, for a pull request.
+    #[arg(long, alias = "md", conflicts_with = "csv")]
+    pub markdown: bool,
+    /// Print CSV, one line for each cell.
+    #[arg(long)]
+    pub csv: bool,
+    /// Also write the report as one self-contained HTML file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Articles whose figures to show beside the session's, with their tables filled from the session, comma-separated: names, or
+    /// files that end in .toml.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub published: Vec<String>,
+    /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
+    /// limits, file systems, network devices, runtime. With --json as a document.
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub facts: bool,
+    /// Show every metric, by families, and how its rounds are distributed.
+    #[arg(long)]
+    pub wide: bool,
+    /// Up to this difference a slowdown counts as the same, in place of each case's own margin (2 % unless the study sets
+    /// another). Conditions of --fail-if go by the margins of the record.
+    #[arg(long, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
+    pub margin: Option<f64>,
+    /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
+    /// certainty.
+    #[arg(long)]
+    pub strict: bool,
+    /// Write the results in another format ('tare list exports' names them), to a file or, without one, to standard
+    /// output. May be given several times.
+    #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
+    pub exports: Vec<Wanted>,
+    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for any part of
+    /// a name. May be given several times.
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
+    pub fail_if: Vec<Condition>,
+    /// Let a condition of --fail-if pass where it could not be decided, instead of exiting with 6.
+    #[arg(long, requires = "fail_if")]
+    pub allow_undecided: bool,
+}
+
+/// A format, and where it goes.
+#[derive(Clone)]
+pub struct Wanted {
+    pub export: &'static Export,
+    /// Standard output where none is named.
+    pub file: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={:?}", self.export.name, self.file)
+    }
+}
+
+fn parse_export(text: &str) -> Result<Wanted, String> {
+    let (name, file) = match text.split_once('=') {
+        Some((_, "")) => return Err("the name of a file must follow '='".into()),
+        Some((name, file)) => (name, Some(PathBuf::from(file))),
+        None => (text, None),
+    };
+    let Some(export) = exports::find(name) else {
+        let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
+        return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
+    };
+    Ok(Wanted { export, file })
+}

@@ -1,0 +1,69 @@
+//! The error of a command: what a person reads, and the exit code that a script reads.
+//!
+//! There is a `From` for each source that knows its exit code, and no other: an error that does not know it (an I/O error)
+//! has to be given a kind where it arises, or does not compile.
+
+use std::io::Write;
+
+use tare_lab::error::{ErrorKind, LabError};
+use tare_record::RecordError;
+use tare_report::text::{plain, plain_lines};
+
+use crate::exit::Exit;
+use crate::ui;
+
+/// The reason why a command did not end well.
+#[derive(Debug)]
+pub struct CommandError {
+    exit: Exit,
+    what: String,
+    /// The nearest cause first.
+    causes: Vec<String>,
+    hint: Option<String>,
+}
+
+impl From<LabError> for CommandError {
+    fn from(error: LabError) -> CommandError {
+        let exit = match error.kind {
+            ErrorKind::Usage => Exit::Usage,
+            ErrorKind::Environment => Exit::Environment,
+            ErrorKind::Storage => Exit::Storage,
+            ErrorKind::Record => Exit::Record,
+            ErrorKind::Host => Exit::Internal,
+            ErrorKind::Interrupted => Exit::Interrupted,
+        };
+        let causes = error.causes().collect();
+        CommandError { exit, what: error.what, causes, hint: error.hint }
+    }
+}
+
+impl From<RecordError> for CommandError {
+    fn from(error: RecordError) -> CommandError {
+        LabError::from(error).into()
+    }
+}
+
+impl CommandError {
+    /// Writes thing, cause and next step to standard error, and returns the exit code.
+    pub fn print(&self) -> Exit {
+        let mut out = anstream::stderr().lock();
+        let red = anstyle::AnsiColor::Red.on_default().bold();
+        let dim = anstyle::Style::new().dimmed();
+        let language = ui::language();
+        let line = |heading: &'static str, text: &str| {
+            format!("{dim}{}{dim:#} {}\n", language.word(heading), indented(&language.text(text)))
+        };
+        let what = plain(&language.text(&self.what));
+        let causes: String = self.causes.iter().map(|cause| line("caused by:", cause)).collect();
+        let hint: String = self.hint.iter().map(|hint| line("hint:", hint)).collect();
+        // Standard error may be closed; then there is nowhere to report that.
+        let _ = write!(out, "{red}{}{red:#} {what}\n{causes}{hint}", language.word("error:"));
+        self.exit
+    }
+}
+
+/// Indents the further lines of a text, such as a place in a TOML file, so that it keeps its shape under its heading. It may
+/// hold the output of a runtime or an environment.
+fn indented(text: &str) -> String {
+    plain_lines(text).replace('\n', "\n  ")
+}

@@ -1,0 +1,14 @@
+//! `tare self licences`: the texts that the licences of what is linked want to go with the program.
+
+use tare_report::carried::LICENCES;
+
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::ui;
+
+const OWN: &str = include_str!("../../../LICENSE");
+
+pub fn run() -> Result<Exit, CommandError> {
+    ui::print(format!("{OWN}\n{}", *LICENCES))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,17 @@
+//! `tare self`: completions, manual pages and licences of the program itself.
+
+mod completions;
+mod licences;
+mod man;
+
+use crate::args::itself::{Itself, ItselfCommand};
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+
+pub fn run(args: Itself) -> Result<Exit, CommandError> {
+    match args.command {
+        ItselfCommand::Completions(completions) => completions::run(completions),
+        ItselfCommand::Man(man) => man::run(man),
+        ItselfCommand::Licences => licences::run(),
+    }
+}

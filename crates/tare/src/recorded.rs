@@ -1,0 +1,111 @@
+//! A session to show: of the record of an earlier one, or measured now.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tare_analysis::findings::Findings;
+use tare_data::session::Session;
+use tare_lab::asked::{Recorded, Request};
+use tare_lab::error::LabError;
+use tare_lab::session::{self, Caller};
+
+use crate::args::SessionOptions;
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+use crate::session_exit::exit_of_session;
+use crate::{invocation, paths, show, signals, ui};
+
+/// A session that was read back from its record.
+pub struct Obtained {
+    pub session: Session,
+    pub record: PathBuf,
+    /// True for a session that this call measured.
+    is_fresh: bool,
+}
+
+impl Obtained {
+    /// Returns the exit code of a command that has nothing else to say of the session: a record that was only read is shown,
+    /// and that is all.
+    pub fn exit(&self, findings: &Findings) -> Exit {
+        if self.is_fresh { exit_of_session(&self.session, findings) } else { Exit::Done }
+    }
+}
+
+/// Reads the record that was named, or else measures what `request` asks for. Returns nothing after a dry run.
+pub fn obtain(
+    file: Option<&Path>,
+    options: &SessionOptions,
+    as_json: bool,
+    request: impl FnOnce() -> Result<Request, LabError>,
+) -> Result<Option<Obtained>, CommandError> {
+    if let Some(file) = file {
+        if let Some(option) = options.first_given() {
+            return Err(LabError::usage(format!(
+                "{option} is about measuring, and {} is shown",
+                file.display()
+            ))
+            .hint("leave it out, or leave out the record")
+            .into());
+        }
+        let session = tare_record::read(file)?.session;
+        return Ok(Some(Obtained { session, record: file.to_owned(), is_fresh: false }));
+    }
+    let request = request()?;
+    if options.dry_run {
+        let dry = session::dry_run(&request, &paths::setting(options.scratch.as_deref())?)?;
+        ui::print(show::dry_run::text(dry, &[], as_json))?;
+        return Ok(None);
+    }
+    let recorded = measure(request, options.scratch.as_deref())?;
+    anstream::eprintln!("record {}", recorded.record.display());
+    let session = tare_record::read(&recorded.record)?.session;
+    Ok(Some(Obtained { session, record: recorded.record, is_fresh: true }))
+}
+
+/// Fills in what the options of a session say of its request.
+pub fn request(options: &SessionOptions, record_prefix: &str) -> Request {
+    Request {
+        baseline: "native".to_owned(),
+        budget_s: options.budget.map(|budget| budget.as_secs_f64()),
+        rounds: options.rounds,
+        only: options.only.clone(),
+        pin: options.pin,
+        seed: options.seed,
+        record: options.record.clone().unwrap_or_else(|| invocation::fresh_record(record_prefix)),
+        ..Request::default()
+    }
+}
+
+/// Runs a session to its end, after which Ctrl-C ends the program at once.
+pub fn measure(request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
+    watch(Instant::now(), scratch, |setting, caller| {
+        let mut progress = ui::Progress::new();
+        let recorded = session::begin(request, setting, caller, &mut progress);
+        progress.clear();
+        recorded
+    })
+}
+
+/// Runs a session to its end and discards its record, which is kept in the scratch folder meanwhile.
+pub fn measure_unkept(request: Request, scratch: Option<&Path>) -> Result<Session, CommandError> {
+    let scratch_folder = paths::setting(scratch)?.scratch;
+    let folder = tempfile::tempdir_in(&scratch_folder)
+        .map_err(LabError::storage("make a folder in", &scratch_folder))?;
+    let recorded = measure(Request { record: folder.path().join("pilot.tare"), ..request }, scratch)?;
+    Ok(tare_record::read(&recorded.record)?.session)
+}
+
+/// Runs a session until it ends or Ctrl-C ends it early.
+pub fn watch(
+    began: Instant,
+    scratch: Option<&Path>,
+    run: impl FnOnce(&session::Setting, &Caller<'_>) -> Result<Recorded, LabError>,
+) -> Result<Recorded, CommandError> {
+    let setting = paths::setting(scratch)?;
+    let interrupted = signals::watch()?;
+    let caller =
+        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
+    let recorded = run(&setting, &caller)?;
+    signals::end_at_once(&interrupted);
+    Ok(recorded)
+}

@@ -1,0 +1,100 @@
+//! The exit code of a session that was measured.
+
+use tare_analysis::findings::{Cell, Findings, Missing};
+use tare_data::session::{Ending, Session};
+
+use crate::exit::Exit;
+
+/// Returns the exit code of a session that just ended.
+pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
+    let by_ending = match session.ending {
+        Ending::Interrupted => Exit::Interrupted,
+        Ending::BaselineFailed => Exit::Environment,
+        Ending::Complete | Ending::BrokenOff => Exit::Done,
+    };
+    // A fixed number of rounds is run whether or not it decides anything.
+    let has_fixed_rounds = session.plan.budget_s.is_none() && !session.plan.until_decided;
+    let if_so = |applies: bool, exit: Exit| if applies { exit } else { Exit::Done };
+    by_ending
+        .min(if_so(all_failed(findings), Exit::Environment))
+        .min(if_so(!has_fixed_rounds && decides_nothing(findings), Exit::Undecided))
+}
+
+/// Checks if nothing could be measured in the baseline, or nothing in any other environment.
+fn all_failed(findings: &Findings) -> bool {
+    let rows = || findings.rows.iter().filter(|row| row.headline);
+    let has_failed = |cell: &Cell| matches!(cell, Cell::Missing(Missing::Failed(_)));
+    let mut cells = rows().flat_map(|row| &row.cells).peekable();
+    let every_other = cells.peek().is_some() && cells.all(has_failed);
+    every_other || (rows().next().is_some() && rows().all(|row| row.baseline.is_none()))
+}
+
+/// Checks if there were comparisons to decide, and none is decided.
+fn decides_nothing(findings: &Findings) -> bool {
+    let is_open = |cell: &Cell| matches!(cell, Cell::Compared(_) | Cell::Missing(Missing::NotReached));
+    let mut cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
+    findings.certificate.decided == 0 && cells.any(is_open)
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_analysis::Options;
+    use tare_analysis::findings::Row;
+    use tare_data::failure::{Failure, FailureKind};
+
+    use std::path::Path;
+
+    use super::*;
+
+    /// A recorded session of container and gVisor that has decided something.
+    fn decided() -> (Session, Findings) {
+        let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
+        let session = tare_record::read(Path::new(record)).unwrap().session;
+        let findings = tare_analysis::findings(&session, &Options::default());
+        (session, findings)
+    }
+
+    /// The same with a few rounds, after which nothing is decided.
+    fn undecided() -> (Session, Findings) {
+        let (mut session, _) = decided();
+        session.trials.retain(|trial| trial.round <= 4);
+        let findings = tare_analysis::findings(&session, &Options::default());
+        (session, findings)
+    }
+
+    #[test]
+    fn a_session_that_decides_nothing_has_an_exit_code_unless_its_rounds_were_fixed() {
+        let (mut session, findings) = decided();
+        assert!(session.plan.budget_s.is_some());
+        assert_eq!(exit_of_session(&session, &findings), Exit::Done);
+        session.ending = Ending::BaselineFailed;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Environment);
+
+        let (mut session, findings) = undecided();
+        assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
+        session.ending = Ending::Interrupted;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Interrupted);
+        session.ending = Ending::Complete;
+        session.plan.budget_s = None;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Done);
+        session.plan.until_decided = true;
+        assert_eq!(exit_of_session(&session, &findings), Exit::Undecided);
+    }
+
+    #[test]
+    fn a_session_in_which_everything_failed_has_the_exit_code_of_an_environment() {
+        let failed = |row: &mut Row, which: fn(usize) -> bool| {
+            let failure = || Failure::new(FailureKind::Died, "it is out");
+            let cells = row.cells.iter_mut().enumerate().filter(|(at, _)| which(*at));
+            cells.for_each(|(_, cell)| *cell = Cell::Missing(Missing::Failed(failure())));
+        };
+        let (session, mut findings) = decided();
+        findings.rows.iter_mut().for_each(|row| failed(row, |at| at == 0));
+        assert_eq!(exit_of_session(&session, &findings), Exit::Done, "gVisor was measured");
+        findings.rows.iter_mut().for_each(|row| failed(row, |_| true));
+        assert_eq!(exit_of_session(&session, &findings), Exit::Environment);
+        let (session, mut findings) = decided();
+        findings.rows.iter_mut().for_each(|row| row.baseline = None);
+        assert_eq!(exit_of_session(&session, &findings), Exit::Environment, "the command failed everywhere");
+    }
+}
