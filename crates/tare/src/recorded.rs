@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
-use tare_lab::asked::{Recorded, Request};
+use tare_lab::asked::{Measured, Recorded, Request, Until};
 use tare_lab::error::LabError;
 use tare_lab::session::{self, Caller};
 
@@ -62,17 +62,15 @@ pub fn obtain(
     Ok(Some(Obtained { session, record: recorded.record, is_fresh: true }))
 }
 
-/// Fills in what the options of a session say of its request.
-pub fn request(options: &SessionOptions, record_prefix: &str) -> Request {
+/// Requests a session with the options that were given.
+pub fn request(measured: Measured, options: &SessionOptions, record_prefix: &str) -> Request {
+    let record = options.record.clone().unwrap_or_else(|| invocation::fresh_record(record_prefix));
     Request {
-        baseline: "native".to_owned(),
-        budget_s: options.budget.map(|budget| budget.as_secs_f64()),
-        rounds: options.rounds,
+        until: options.rounds.map(Until::Rounds).or(options.budget.map(Until::Budget)),
         only: options.only.clone(),
         pin: options.pin,
         seed: options.seed,
-        record: options.record.clone().unwrap_or_else(|| invocation::fresh_record(record_prefix)),
-        ..Request::default()
+        ..Request::new(measured, "native", record)
     }
 }
 

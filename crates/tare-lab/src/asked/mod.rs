@@ -5,4 +5,4 @@ pub mod progress;
 mod request;
 pub mod secrets;
 
-pub use self::request::{Overrides, Pin, Recorded, Request};
+pub use self::request::{Measured, Overrides, Pin, Recorded, Request, Until};

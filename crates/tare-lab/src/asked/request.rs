@@ -1,6 +1,7 @@
 //! The request for a session: for a new one in full, for a resumed one what its record cannot hold.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use tare_analysis::gate::Condition;
 use tare_data::facts::Facts;
@@ -11,15 +12,46 @@ use tare_probes::probe::Size;
 use crate::provider::root::Inside;
 use crate::study::Study;
 
-/// A session to begin. Texts are as a person writes them.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// A shipped study or a TOML file. `quick` unless given, or `full` where `only` selects.
-    pub study: Option<String>,
-    /// Commands, in place of a study.
-    pub commands: Option<Study>,
+/// The cases that a session measures.
+#[derive(Clone, Debug)]
+pub enum Measured {
+    /// A shipped study, or a TOML file; several with commas between them.
+    Named(String),
     /// A study that was read already.
-    pub read: Option<Study>,
+    Read(Study),
+    /// Commands, in place of a study. With a fixed number of rounds each is run once a round.
+    Commands(Study),
+}
+
+impl Measured {
+    /// Names the study that is measured unless one is given: `only` selects from all probes, and `at_once` starts.
+    pub fn usual(only: &[String], at_once: &[u64]) -> Measured {
+        let name = match (at_once.is_empty(), only.is_empty()) {
+            (false, _) => "startup",
+            (true, true) => "quick",
+            (true, false) => "full",
+        };
+        Measured::Named(name.to_owned())
+    }
+}
+
+/// The end of a session.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// Exactly this many rounds, with one analysis at the end.
+    Rounds(u32),
+    /// Time for the whole session, from the start of the program on.
+    Budget(Duration),
+    /// Every comparison that can be decided is decided, however long that takes.
+    Decided,
+}
+
+/// A session to begin. Texts are as a person writes them.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub measured: Measured,
+    /// The budget of the study unless given.
+    pub until: Option<Until>,
     /// Everything that is ready unless given.
     pub environments: Vec<String>,
     pub baseline: String,
@@ -39,14 +71,8 @@ pub struct Request {
     pub neighbours: Vec<String>,
     /// The study's unless given.
     pub size: Option<Size>,
-    /// A fixed number of rounds, and then no budget.
-    pub rounds: Option<u32>,
-    /// The study's unless given.
-    pub budget_s: Option<f64>,
     /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
     pub margin: Option<f64>,
-    /// Whether the session goes on until everything is decided that can be, without a budget.
-    pub until_decided: bool,
     /// Whether a cost of known size is planted, to see whether the session finds it.
     pub planted: bool,
     /// What is inside every environment whose specification says nothing else.
@@ -67,13 +93,43 @@ pub struct Request {
     pub host: Facts,
 }
 
+impl Request {
+    /// Requests a session with nothing but what every session has.
+    pub fn new(measured: Measured, baseline: &str, record: PathBuf) -> Request {
+        Request {
+            measured,
+            until: None,
+            environments: Vec::new(),
+            baseline: baseline.to_owned(),
+            controls: Vec::new(),
+            only: Vec::new(),
+            places: Vec::new(),
+            peers: Vec::new(),
+            hops: false,
+            at_once: Vec::new(),
+            neighbours: Vec::new(),
+            size: None,
+            margin: None,
+            planted: false,
+            inside: Inside::default(),
+            counts_demand: false,
+            pin: None,
+            seed: None,
+            record,
+            conditions: Vec::new(),
+            fleet: None,
+            host: Facts::default(),
+        }
+    }
+}
+
 /// What a resumed session takes instead of what its record holds, or cannot hold.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// Peers whose secrets the record does not hold.
     pub peers: Vec<String>,
     /// Time for the rest of the session; the plan's unless given.
-    pub budget_s: Option<f64>,
+    pub budget: Option<Duration>,
     /// Conditions that the findings will be held against.
     pub conditions: Vec<Condition>,
     /// Whether a record that did not begin here may run what it names.

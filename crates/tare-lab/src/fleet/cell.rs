@@ -13,7 +13,7 @@ use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
 use tare_record::input;
 
-use crate::asked::Request;
+use crate::asked::{Measured, Request, Until};
 use crate::asked::secrets::TARE;
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{Files, of_cell, of_pair};
@@ -104,19 +104,17 @@ impl Cell {
             }
         };
         let (id, plan) = (self.plan.fleet.clone(), self.plan_sha256.clone());
+        let study = self.plan.study(matches!(self.which, Which::Pair { .. }))?;
+        let budget = measure.budget_s.and_then(|s| Duration::try_from_secs_f64(s).ok());
         Ok(Request {
-            read: Some(self.plan.study(matches!(self.which, Which::Pair { .. }))?),
             environments: measure.environments.clone(),
-            baseline: measure.against.clone(),
             only: measure.only.clone(),
             peers,
-            rounds: measure.rounds,
-            budget_s: measure.budget_s,
+            until: measure.rounds.map(Until::Rounds).or(budget.map(Until::Budget)),
             planted: true,
-            record: self.files.part(),
             fleet: Some(FleetCell { id, node: node.clone(), session, plan }),
             host: facts,
-            ..Request::default()
+            ..Request::new(Measured::Read(study), &measure.against, self.files.part())
         })
     }
 

@@ -1,6 +1,7 @@
 //! Kinds of work, by what they consist of: those that are shipped, and the user's files. Their parts are a study.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tare_analysis::advice::{Kind, Kinds};
 use tare_record::input;
@@ -8,14 +9,15 @@ use tare_record::input;
 use crate::error::LabError;
 use crate::nearest::unlike;
 use crate::study::keys::not_read;
-use crate::study::{LONGEST_FILE, Study, StudyCase, default_margin, default_size};
+use crate::study::values::{default_margin, default_size};
+use crate::study::{LONGEST_FILE, Study, StudyCase};
 
 /// The shipped kinds, as the file that a user begins with.
 pub const SHIPPED: &str = include_str!("kinds.toml");
 
 const HINT: &str = "tare advise --print-kinds prints a file to begin with";
 /// Time for a session of all kinds, which have a dozen cases together.
-const BUDGET: &str = "4m";
+const BUDGET: Duration = Duration::from_secs(240);
 
 /// The kinds of a user's file, or the shipped ones.
 pub fn read(file: Option<&Path>) -> Result<Vec<Kind>, LabError> {
@@ -62,7 +64,7 @@ pub fn study(kinds: &[Kind]) -> Study {
         name: "advise".to_owned(),
         title: format!("What {} consist of", names.join(", ")),
         about: "Parts of kinds of work: tare advise puts them together.".to_owned(),
-        budget: BUDGET.to_owned(),
+        budget: BUDGET,
         margin: default_margin(),
         size: default_size(),
         least_rounds: None,

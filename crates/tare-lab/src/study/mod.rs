@@ -7,9 +7,11 @@ pub mod published;
 pub mod schema;
 pub(crate) mod startup;
 pub mod user_command;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use tare_data::names::{Case, Parameters, matches, parse_size};
@@ -17,11 +19,11 @@ use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::{Need, Probe, Size};
 use tare_record::input;
 
-use crate::duration;
 use crate::error::LabError;
 use crate::nearest::unlike;
 use crate::storage::places::{OWN, read as read_place};
 use crate::study::keys::not_read;
+use crate::study::values::{default_margin, default_size};
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
 
 use self::probes::probe_named;
@@ -50,8 +52,8 @@ const MOST_CASES: usize = 1000;
 /// Longest file that is read as a study: the shipped ones have a few kB.
 const LONGEST_FILE: u64 = 1 << 20;
 /// Time for a session with one command from the command line, and for each further one.
-const COMMAND_S: f64 = 60.0;
-const FURTHER_COMMAND_S: f64 = 30.0;
+const COMMAND: Duration = Duration::from_secs(60);
+const FURTHER_COMMAND: Duration = Duration::from_secs(30);
 /// Longest trial by time: what a trial's deadline has room for.
 const LONGEST_TRIAL_S: f64 = 300.0;
 
@@ -65,20 +67,22 @@ pub struct Study {
     /// Prose: what it shows, what it does not, what distorts it.
     pub about: String,
     /// How long a session may take, e.g. `150s`, `8m`.
-    pub budget: String,
+    #[serde(deserialize_with = "values::read_time")]
+    pub budget: Duration,
     /// The largest relative difference that still counts as the same; 0.02 unless given.
-    #[serde(default = "default_margin")]
+    #[serde(default = "values::default_margin")]
     pub margin: f64,
     /// `quick` or `reference`.
-    #[serde(default = "default_size")]
-    pub size: String,
+    #[serde(default = "values::default_size", deserialize_with = "values::read_size")]
+    pub size: Size,
     /// Rounds before which nothing is decided, where the time has room for them: an article's number of runs.
     pub least_rounds: Option<u32>,
     /// Articles whose values stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
     /// How long a session in the reference size may take; `budget` unless given.
-    pub reference_budget: Option<String>,
+    #[serde(default, deserialize_with = "values::read_optional_time")]
+    pub reference_budget: Option<Duration>,
     #[serde(rename = "case", default)]
     pub cases: Vec<StudyCase>,
     #[serde(rename = "probe", default)]
@@ -131,14 +135,6 @@ pub struct SelectedCase {
     pub once: bool,
 }
 
-fn default_margin() -> f64 {
-    0.02
-}
-
-fn default_size() -> String {
-    "quick".into()
-}
-
 impl Study {
     /// A shipped study by name, or a file's text by path; several with commas between them are one.
     pub fn named(name: &str) -> Result<Study, LabError> {
@@ -154,8 +150,8 @@ impl Study {
             return Err(LabError::usage(format!("the studies {name} cannot be one"))
                 .because("they differ in size, or carry files from different folders"));
         }
-        let seconds = |size| Ok::<_, LabError>(format!("{}s", self.budget_s(size)? + other.budget_s(size)?));
-        let (budget, reference_budget) = (seconds(Size::Quick)?, Some(seconds(Size::Reference)?));
+        let both = |size| self.budget_in(size).saturating_add(other.budget_in(size));
+        let (budget, reference_budget) = (both(Size::Quick), Some(both(Size::Reference)));
         let mut both = Study { name, budget, reference_budget, ..self };
         both.title = format!("{}; {}", both.title, other.title);
         both.about = format!("{}\n\n{}", both.about.trim(), other.about.trim());
@@ -178,12 +174,12 @@ impl Study {
 
     /// Commands from the command line as a study: `title` names them all.
     pub fn of_commands(title: &str, commands: BTreeMap<String, UserCommand>) -> Study {
-        let more = commands.len().saturating_sub(1) as f64;
+        let more = commands.len().saturating_sub(1) as u32;
         Study {
             name: title.to_owned(),
             title: title.to_owned(),
             about: "Commands from the command line.".to_owned(),
-            budget: format!("{}s", COMMAND_S + more * FURTHER_COMMAND_S),
+            budget: COMMAND + FURTHER_COMMAND * more,
             margin: default_margin(),
             size: default_size(),
             published: Vec::new(),
@@ -226,29 +222,12 @@ impl Study {
             return Err(LabError::usage(format!("the study {origin} has no case"))
                 .hint("name a probe under [[case]], or a command under [probe.NAME]"));
         }
-        study.size()?;
-        [Size::Quick, Size::Reference].into_iter().try_for_each(|size| study.budget_s(size).map(drop))?;
         Ok(study)
     }
 
-    /// The size whose defaults the cases start from.
-    pub fn size(&self) -> Result<Size, LabError> {
-        match self.size.as_str() {
-            "quick" => Ok(Size::Quick),
-            "reference" => Ok(Size::Reference),
-            other => Err(LabError::usage(format!("size '{other}' of the study {} is unknown", self.name))
-                .hint("size is 'quick' or 'reference'")),
-        }
-    }
-
-    pub fn budget_s(&self, size: Size) -> Result<f64, LabError> {
-        let reference = self.reference_budget.as_ref().filter(|_| size == Size::Reference);
-        let budget = reference.unwrap_or(&self.budget);
-        let budget_s = duration::parse(budget).map(|budget| budget.as_secs_f64());
-        budget_s.ok_or_else(|| {
-            let what = format!("budget '{budget}' of the study {} is not a time", self.name);
-            LabError::usage(what).hint("write 150s, 8m or 1h")
-        })
+    /// Returns the time for a session in a size.
+    pub fn budget_in(&self, size: Size) -> Duration {
+        self.reference_budget.filter(|_| size == Size::Reference).unwrap_or(self.budget)
     }
 
     /// The files that its commands carry along.
@@ -263,7 +242,7 @@ impl Study {
         places: Option<&[String]>,
         size: Option<Size>,
     ) -> Result<Vec<SelectedCase>, LabError> {
-        let size = size.map_or_else(|| self.size(), Ok)?;
+        let size = size.unwrap_or(self.size);
         let everywhere = places.map(read_places).transpose()?;
         let mut selected: Vec<SelectedCase> = Vec::new();
         for study_case in &self.cases {

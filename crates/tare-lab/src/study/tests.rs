@@ -96,10 +96,10 @@ fn a_case_may_say_which_metrics_decide() {
 fn each_size_has_its_budget() {
     let both = study("reference_budget='2h'\n[[case]]\nprobe='null'").unwrap();
     assert_eq!(
-        (both.budget_s(Size::Quick).unwrap(), both.budget_s(Size::Reference).unwrap()),
+        (both.budget_in(Size::Quick).as_secs_f64(), both.budget_in(Size::Reference).as_secs_f64()),
         (60.0, 7200.0)
     );
-    assert_eq!(study("[[case]]\nprobe='null'").unwrap().budget_s(Size::Reference).unwrap(), 60.0);
+    assert_eq!(study("[[case]]\nprobe='null'").unwrap().budget_in(Size::Reference).as_secs_f64(), 60.0);
     assert!(study("reference_budget='long'").is_err());
 }
 
@@ -162,8 +162,8 @@ fn studies_with_commas_between_them_are_one() {
     assert_eq!(cases(&both).len(), each.iter().map(|study| cases(study).len()).sum::<usize>());
     let margins: Vec<f64> = each.iter().flat_map(cases).map(|selected| selected.margin).collect();
     assert_eq!(cases(&both).iter().map(|selected| selected.margin).collect::<Vec<_>>(), margins);
-    let seconds = each.iter().map(|study| study.budget_s(Size::Quick).unwrap()).sum::<f64>();
-    assert_eq!(both.budget_s(Size::Quick).unwrap(), seconds);
+    let seconds = each.iter().map(|study| study.budget_in(Size::Quick)).sum::<Duration>();
+    assert_eq!(both.budget_in(Size::Quick), seconds);
     assert_eq!(Study::shipped(&both.name).unwrap().unwrap().published, ["qiita-wsl-guest-native"]);
 }
 

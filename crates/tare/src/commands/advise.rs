@@ -6,7 +6,7 @@ use tare_analysis::Options;
 use tare_analysis::advice::{self, Kind, Part};
 use tare_data::names::USER;
 use tare_data::session::Session;
-use tare_lab::asked::Request;
+use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::study::kinds;
 use tare_report::{json, terminal};
@@ -48,10 +48,9 @@ fn request(args: &Advise, wanted: &[Kind]) -> Result<Request, LabError> {
         None => parts,
     };
     Ok(Request {
-        commands: Some(study),
         inside: own_commands::inside(&commands)?,
         environments: args.environments.clone(),
-        ..recorded::request(&args.session, "tare-advise")
+        ..recorded::request(Measured::Commands(study), &args.session, "tare-advise")
     })
 }
 

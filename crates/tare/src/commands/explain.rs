@@ -5,7 +5,7 @@ use std::path::Path;
 use tare_analysis::{Options, bill};
 use tare_data::names::USER;
 use tare_data::session::{Role, Session};
-use tare_lab::asked::Request;
+use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
@@ -104,9 +104,8 @@ fn obtain_prices(
 ) -> Result<Option<Obtained>, CommandError> {
     let request = || {
         Ok(Request {
-            study: Some(PRICES.to_owned()),
             environments: args.environments.clone(),
-            ..recorded::request(options, "tare-prices")
+            ..recorded::request(Measured::Named(PRICES.to_owned()), options, "tare-prices")
         })
     };
     let obtained = recorded::obtain(record, options, args.json, request)?;
@@ -162,9 +161,8 @@ fn study_of_words(words: &[String]) -> Result<Study, LabError> {
 /// A session of commands, whose demand is counted once.
 fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabError> {
     Ok(Request {
-        commands: Some(commands),
         inside: own_commands::inside_here(false)?,
         counts_demand: true,
-        ..recorded::request(options, "tare-explain")
+        ..recorded::request(Measured::Commands(commands), options, "tare-explain")
     })
 }

@@ -1,10 +1,11 @@
 //! `tare ladder`: builds an environment up one mechanism at a time, and reports what each adds.
 
 use std::path::Path;
+use std::time::Duration;
 
 use tare_analysis::Options;
 use tare_data::session::{Role, Session};
-use tare_lab::asked::Request;
+use tare_lab::asked::{Measured, Request};
 use tare_lab::environments::ladders::{self, LADDERS};
 use tare_lab::error::LabError;
 use tare_report::{json, terminal};
@@ -15,7 +16,7 @@ use crate::exit::Exit;
 use crate::{own_commands, recorded, ui};
 
 /// Time for a ladder of a command of one's own: its steps share it.
-const COMMAND_BUDGET: &str = "5m";
+const COMMAND_BUDGET: Duration = Duration::from_secs(300);
 
 pub fn run(args: &Ladder) -> Result<Exit, CommandError> {
     let file = Some(Path::new(&args.ladder)).filter(|file| file.extension().is_some_and(|e| e == "tare"));
@@ -43,14 +44,13 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
         own_commands::require_programs(study)?;
         // All steps have the same rounds.
         study.least_rounds = Some(u32::MAX);
-        study.budget = COMMAND_BUDGET.to_owned();
+        study.budget = COMMAND_BUDGET;
     }
+    let measured = own.map_or_else(|| Measured::Named("ladder".to_owned()), Measured::Commands);
     Ok(Request {
-        study: own.is_none().then(|| "ladder".to_owned()),
-        commands: own,
         inside: own_commands::inside(&commands)?,
         environments: ladder.steps.iter().map(|step| step.specification.to_owned()).collect(),
-        ..recorded::request(&args.session, "tare-ladder")
+        ..recorded::request(measured, &args.session, "tare-ladder")
     })
 }
 

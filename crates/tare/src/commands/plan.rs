@@ -1,12 +1,12 @@
 //! `tare plan`: what a session would take to find an effect, from a short one that is run for this or from a record.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tare_analysis::forecast::{Forecast, forecast};
 use tare_data::session::{Ending, Session};
-use tare_lab::asked::Request;
+use tare_lab::asked::{Measured, Request, Until};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::number::{counted, duration, percent};
 use tare_report::text::clean;
@@ -43,14 +43,14 @@ pub fn run(args: &Plan) -> Result<Exit, CommandError> {
 
 /// Measures a few rounds of every case; nothing of it is kept.
 fn pilot(args: &Plan) -> Result<Session, CommandError> {
+    let named = args.study.clone().map(Measured::Named);
+    let measured = named.unwrap_or_else(|| Measured::usual(&args.only, &[]));
     let request = Request {
-        study: args.study.clone(),
         environments: args.environments.clone(),
-        baseline: args.against.clone(),
         only: args.only.clone(),
         places: args.places.clone(),
-        rounds: Some(PILOT_ROUNDS),
-        ..Request::default()
+        until: Some(Until::Rounds(PILOT_ROUNDS)),
+        ..Request::new(measured, &args.against, PathBuf::new())
     };
     recorded::measure_unkept(request, args.scratch.as_deref())
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use tare_lab::asked::{Overrides, Request};
+use tare_lab::asked::{Measured, Overrides, Request, Until};
 use tare_lab::error::LabError;
 use tare_lab::provider::root::Inside;
 use tare_lab::session;
@@ -88,11 +88,13 @@ fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
 }
 
 fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -> Request {
+    let named = args.study.clone().map(Measured::Named);
+    let measured = commands.map(Measured::Commands).or(named);
+    let measured = measured.unwrap_or_else(|| Measured::usual(&args.only, &args.at_once));
+    let until_decided = args.until_decided.then_some(Until::Decided);
     Request {
-        study: args.study.clone(),
-        commands,
+        until: until_decided.or(args.rounds.map(Until::Rounds)).or(args.budget.map(Until::Budget)),
         environments: args.environments.clone(),
-        baseline: args.against.clone(),
         controls: args.controls.clone(),
         only: args.only.clone(),
         places: args.places.clone(),
@@ -106,22 +108,16 @@ fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -
             (_, true) => Some(Size::Reference),
             _ => None,
         },
-        rounds: args.rounds,
-        budget_s: args.budget.map(|budget| budget.as_secs_f64()),
-        until_decided: args.until_decided,
         inside,
-        counts_demand: false,
         planted: true,
         margin: args.view.margin.map(libm::log1p),
         seed: args.seed,
-        record: record.to_owned(),
         conditions: args.view.fail_if.clone(),
-        ..Request::default()
+        ..Request::new(measured, &args.against, record.to_owned())
     }
 }
 
 fn overrides(args: &Run) -> Overrides {
-    let budget_s = args.budget.map(|budget| budget.as_secs_f64());
     let (peers, conditions) = (args.peers.clone(), args.view.fail_if.clone());
-    Overrides { peers, budget_s, conditions, trust: args.trust }
+    Overrides { peers, budget: args.budget, conditions, trust: args.trust }
 }

@@ -1,7 +1,7 @@
 //! `tare selftest`: puts costs of known size into this machine's environments, and reports which of them a session finds.
 
 use tare_analysis::selftest::injected;
-use tare_lab::asked::Request;
+use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::provider::options::SLOWER;
 use tare_report::{json, terminal};
@@ -39,9 +39,8 @@ fn request(args: &SelfTest) -> Request {
     let separator = if args.against.contains('?') { '&' } else { '?' };
     let slower = |share: &String| format!("{}{separator}{}={share}%", args.against, SLOWER.key);
     Request {
-        study: Some("quick".to_owned()),
         environments: args.shares.iter().map(slower).collect(),
         baseline: args.against.clone(),
-        ..recorded::request(&args.session, "tare-selftest")
+        ..recorded::request(Measured::Named("quick".to_owned()), &args.session, "tare-selftest")
     }
 }

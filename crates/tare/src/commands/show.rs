@@ -13,6 +13,7 @@ use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, probes};
 use tare_lab::unlike;
 use tare_probes::Probe;
+use tare_report::number::duration;
 
 use crate::args::Show;
 use crate::command_error::CommandError;
@@ -112,7 +113,7 @@ fn preset_text(preset: &Preset) -> String {
 
 fn study_text(study: &Study) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
-    paragraph(&mut text, "budget", &study.budget);
+    paragraph(&mut text, "budget", &duration(study.budget.as_secs_f64()));
     for (i, name) in study.published.iter().enumerate() {
         let article = published::named(name)?;
         paragraph(

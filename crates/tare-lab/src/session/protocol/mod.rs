@@ -2,6 +2,7 @@
 //! measure, leave, remove.
 
 mod begun;
+mod budget;
 mod continuing;
 mod dry_run;
 pub(crate) mod footprints;
@@ -11,7 +12,7 @@ mod selection;
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tare_analysis::gate::Condition;
 use tare_data::facts::Facts;
@@ -22,7 +23,7 @@ use tare_record::entry::OTHER_SESSIONS;
 use tare_record::{Entry, Recording, Writer};
 
 use crate::asked::progress::{Event, Observer};
-use crate::asked::{Overrides, Pin, Recorded, Request, conditions};
+use crate::asked::{Overrides, Pin, Recorded, Request, Until, conditions};
 use crate::error::{ErrorKind, LabError};
 use crate::host::running;
 use crate::ownership::clean::{self, Outcome};
@@ -42,10 +43,8 @@ use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
 
+use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
-
-/// Part of a budget that is kept for leaving the environments and reading the record.
-const RESERVE_S: f64 = 4.0;
 
 /// What the program knows of its call, and this crate reads nowhere.
 pub struct Caller<'a> {
@@ -80,19 +79,23 @@ pub fn begin(
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
     checked.carried = study.carried()?;
     checked.wanted.inside = request.inside.clone();
-    let budget_s = selection.budget_s.map(without_reserve);
-    checked.budget_s = budget_s;
+    let (rounds, budget) = match selection.until {
+        Until::Rounds(rounds) => (Some(rounds), None),
+        Until::Budget(whole) => (None, Some(Budget::start(whole, caller.began))),
+        Until::Decided => (None, None),
+    };
+    checked.budget = budget;
     checked.pin = request.pin;
     let plan_request = PlanRequest {
         study: &study.name,
         selected: selection.selected,
         targets: targets(&checked.resolved),
         seed: request.seed.map_or_else(fresh_seed, Ok)?,
-        rounds: request.rounds,
+        rounds,
         least_rounds: study.least_rounds.unwrap_or(0),
-        budget_s,
+        budget_s: budget.map(Budget::seconds),
         control_every: CONTROL_EVERY,
-        until_decided: request.until_decided,
+        until_decided: selection.until == Until::Decided,
         inside: request.inside,
         counts_demand: request.counts_demand,
     };
@@ -115,7 +118,7 @@ pub fn begin(
             ending: Ending::BrokenOff,
             warnings: Vec::new(),
         };
-        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
+        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
         rounds.run(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: request.record, ending, published: study.published.clone() })
@@ -146,15 +149,16 @@ pub fn resume(
     let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
     checked.pin = pinning::recorded(&session);
-    let budget_s = overrides.budget_s.map(without_reserve).or(session.plan.budget_s);
-    checked.budget_s = budget_s;
+    let given = overrides.budget.map(|whole| Budget::start(whole, caller.began));
+    let budget = given.or_else(|| Budget::of_plan(session.plan.budget_s, caller.began));
+    checked.budget = budget;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         continuing::same_build(workspace, &session, record)?;
         let (at, command) = ((caller.now)(), caller.command.clone());
         writer.append(&Entry::Resumed { at, command, boot: Some(running::boot()) })?;
         let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
         let pilot = Pilot::resumed(&session, started);
-        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, until_ns(budget_s));
+        let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
         rounds.run(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
@@ -191,7 +195,7 @@ struct Checked {
     wanted: Wanted,
     peers: Peers,
     carried: Vec<CarriedFile>,
-    budget_s: Option<f64>,
+    budget: Option<Budget>,
     pin: Option<Pin>,
 }
 
@@ -205,7 +209,7 @@ impl Checked {
         conditions::check(conditions, &targets(&resolved), cases)?;
         let wanted = Wanted::by(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
-        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget_s: None, pin: None })
+        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget: None, pin: None })
     }
 }
 
@@ -231,21 +235,18 @@ fn in_arena<T>(
     observer: &mut dyn Observer,
     work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    let Checked { resolved, wanted, peers, carried, budget_s, pin } = checked;
+    let Checked { resolved, wanted, peers, carried, budget, pin } = checked;
     if caller.interrupted.load(Ordering::Relaxed) {
         return Err(LabError::interrupted());
     }
     pin.map(|pin| pinning::stay(pin, &targets(&resolved))).transpose()?;
     let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
-    // A record may hold any number.
-    let budget = budget_s.and_then(|budget_s| Duration::try_from_secs_f64(budget_s).ok());
-    let until = budget.and_then(|budget| caller.began.checked_add(budget));
     if workspace.others() > 0 {
         let running = "another session of tare is running on this machine: each disturbs the other";
         observer.event(Event::Note(running.into()));
     }
     let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
-    let mut arena = arena.reaching(peers.clone()).until(until);
+    let mut arena = arena.reaching(peers.clone()).until(budget.map(|budget| budget.until));
     arena.carry(carried);
     let done = work(&workspace, &mut arena, observer);
     let done = arena.host_failure().map_or(done, Err);
@@ -304,14 +305,6 @@ fn header(
         identity: Some(identity),
         fleet,
     })
-}
-
-fn without_reserve(budget_s: f64) -> f64 {
-    (budget_s - RESERVE_S).max(1.0)
-}
-
-fn until_ns(budget_s: Option<f64>) -> Option<u64> {
-    budget_s.map(|s| (s * 1e9) as u64)
 }
 
 /// A seed of 32 bits: short enough to be typed again.

@@ -1,17 +1,19 @@
 //! What a request selects: a study's cases, with peers, counts and margins in place of its own.
 
+use std::time::Duration;
+
 use tare_data::names::Case;
 use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::Size;
 
-use crate::asked::Request;
+use crate::asked::{Measured, Request, Until};
 use crate::error::LabError;
 use crate::session::peers::{Peers, with_hops};
 use crate::study::startup;
 use crate::study::{SelectedCase, Study, select};
 
 /// Longest session in the quick size, unless a budget is given: five minutes.
-const QUICK_S: f64 = 300.0;
+const QUICK: Duration = Duration::from_secs(300);
 /// Parameters of a command in company.
 const COPIES: &str = "copies";
 const NEIGHBOUR: &str = "neighbour";
@@ -21,21 +23,14 @@ pub(crate) struct Selection {
     pub(crate) study: Study,
     pub(crate) selected: Vec<SelectedCase>,
     pub(crate) peers: Peers,
-    /// None where the number of rounds is fixed, or decisions end the session.
-    pub(crate) budget_s: Option<f64>,
+    pub(crate) until: Until,
 }
 
 impl Request {
     pub(crate) fn select(&self) -> Result<Selection, LabError> {
-        // --only without a study selects from all probes.
-        let usual = match (self.at_once.is_empty(), self.only.is_empty()) {
-            (false, _) => "startup",
-            (true, true) => "quick",
-            (true, false) => "full",
-        };
-        let study = match self.commands.as_ref().or(self.read.as_ref()) {
-            Some(study) => study.clone(),
-            None => Study::named(self.study.as_deref().unwrap_or(usual))?,
+        let study = match &self.measured {
+            Measured::Named(name) => Study::named(name)?,
+            Measured::Read(study) | Measured::Commands(study) => study.clone(),
         };
         let places = (!self.places.is_empty()).then_some(self.places.as_slice());
         let selected = select(study.selected(places, self.size)?, &self.only)?;
@@ -46,20 +41,15 @@ impl Request {
         let mut selected = with_neighbours(selected, &self.neighbours)?;
         selected.iter_mut().for_each(|case| case.margin = self.margin.unwrap_or(case.margin));
         // Each round of a command is one run of it.
-        let once = self.commands.is_some() && self.rounds.is_some();
+        let once = matches!((&self.measured, self.until), (Measured::Commands(_), Some(Until::Rounds(_))));
         selected.iter_mut().for_each(|case| case.once = once && case.probe.name == USER_COMMAND);
-        let budget_s = match (self.rounds, self.budget_s) {
-            _ if self.until_decided => None,
-            (Some(_), _) => None,
-            (None, Some(budget_s)) => Some(budget_s),
-            (None, None) => Some(self.budget_of(&study)?),
-        };
-        Ok(Selection { study, selected, peers, budget_s })
+        let until = self.until.unwrap_or_else(|| Until::Budget(self.budget_of(&study)));
+        Ok(Selection { study, selected, peers, until })
     }
 
-    fn budget_of(&self, study: &Study) -> Result<f64, LabError> {
-        let budget_s = study.budget_s(self.size.map_or_else(|| study.size(), Ok)?)?;
-        Ok(if self.size == Some(Size::Quick) { budget_s.min(QUICK_S) } else { budget_s })
+    fn budget_of(&self, study: &Study) -> Duration {
+        let budget = study.budget_in(self.size.unwrap_or(study.size));
+        if self.size == Some(Size::Quick) { budget.min(QUICK) } else { budget }
     }
 }
 

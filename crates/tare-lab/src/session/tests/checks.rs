@@ -11,7 +11,7 @@ use tare_record::{Entry, Writer};
 
 use super::fake_arena::FakeArena;
 use crate::asked::progress::Unobserved;
-use crate::asked::{Overrides, Recorded, Request};
+use crate::asked::{Measured, Overrides, Recorded, Request, Until};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
 use crate::session::{Caller, Setting, begin, resume};
@@ -36,14 +36,13 @@ fn attempt(
 }
 
 fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
+    let full = Measured::Named("full".into());
     let request = Request {
         environments: vec![subject.into()],
-        baseline: "native".into(),
         only: vec!["null".into()],
-        rounds: Some(6),
-        record: folder.join("new.tare"),
+        until: Some(Until::Rounds(6)),
         conditions: vec![Condition::of_one(condition).unwrap()],
-        ..Request::default()
+        ..Request::new(full, "native", folder.join("new.tare"))
     };
     let error = attempt(folder, |setting, caller| begin(request, setting, caller, &mut Unobserved));
     assert!(!folder.join("new.tare").exists());
@@ -84,7 +83,8 @@ fn a_condition_that_can_match_no_cell_is_refused_before_anything_is_measured() {
 #[test]
 fn a_margin_that_was_chosen_holds_for_every_case() {
     let margins = |margin| {
-        let request = Request { study: Some("developer".into()), margin, ..Request::default() };
+        let developer = Measured::Named("developer".into());
+        let request = Request { margin, ..Request::new(developer, "native", "x.tare".into()) };
         let selected = request.select().unwrap().selected;
         selected.iter().map(|case| case.margin).collect::<Vec<_>>()
     };

@@ -111,7 +111,7 @@ fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result
     if args.rounds.is_some() {
         return Ok(ROUNDS_LIMIT_S);
     }
-    let budget_s = budget_s.map_or_else(|| study.budget_s(study.size()?), Ok)?;
+    let budget_s = budget_s.unwrap_or_else(|| study.budget_in(study.size).as_secs_f64());
     Ok(2 * budget_s.ceil() as u64 + BESIDE_S)
 }
 

@@ -1,0 +1,62 @@
+//! The budget of a session: a deadline from the start of the program on.
+
+use std::time::{Duration, Instant};
+
+/// Part of a budget that is kept for leaving the environments and reading the record.
+const RESERVE: Duration = Duration::from_secs(4);
+/// Shortest time that is left for measuring.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// Longest budget: a clock cannot be asked for any later moment.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// The time in which a session enters its environments and measures.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Budget {
+    began: Instant,
+    pub(crate) until: Instant,
+}
+
+impl Budget {
+    /// Starts a budget for the whole session, of which a part is kept for its end.
+    pub(crate) fn start(whole: Duration, began: Instant) -> Budget {
+        Budget::from_length(whole.saturating_sub(RESERVE).max(SHORTEST), began)
+    }
+
+    /// Starts the budget that a plan holds, in seconds. A record may hold any number: one that is none is no budget.
+    pub(crate) fn of_plan(budget_s: Option<f64>, began: Instant) -> Option<Budget> {
+        let length = budget_s.map(|s| Duration::try_from_secs_f64(s).ok());
+        Some(Budget::from_length(length??, began))
+    }
+
+    fn from_length(length: Duration, began: Instant) -> Budget {
+        Budget { began, until: began + length.min(LONGEST) }
+    }
+
+    /// Returns the length in seconds, as plans hold it.
+    pub(crate) fn seconds(self) -> f64 {
+        (self.until - self.began).as_secs_f64()
+    }
+
+    /// Returns the deadline on the clock of the session, which starts with the program.
+    pub(crate) fn until_ns(self) -> u64 {
+        (self.until - self.began).as_nanos() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_a_deadline_with_a_reserve() {
+        let began = Instant::now();
+        let minute = Budget::start(Duration::from_secs(60), began);
+        assert_eq!((minute.seconds(), minute.until_ns()), (56.0, 56_000_000_000));
+        assert_eq!(minute.until, began + Duration::from_secs(56));
+        assert_eq!(Budget::start(Duration::from_secs(2), began).seconds(), 1.0);
+        assert_eq!(Budget::start(Duration::MAX, began).until, began + LONGEST);
+        assert_eq!(Budget::of_plan(Some(56.0), began), Some(minute));
+        assert_eq!(Budget::of_plan(Some(-1.0), began), None);
+        assert_eq!(Budget::of_plan(None, began), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Values of a study's file, parsed once, when it is read.
+
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use tare_probes::probe::Size;
+
+use crate::duration;
+
+pub(super) fn default_margin() -> f64 {
+    0.02
+}
+
+pub(super) fn default_size() -> Size {
+    Size::Quick
+}
+
+pub(super) fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match text.as_str() {
+        "quick" => Ok(Size::Quick),
+        "reference" => Ok(Size::Reference),
+        other => Err(D::Error::custom(format!("size '{other}' is unknown: it is 'quick' or 'reference'"))),
+    }
+}
+
+pub(super) fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    duration::parse(&text)
+        .ok_or_else(|| D::Error::custom(format!("'{text}' is not a time: write 150s, 8m or 1h")))
+}
+
+pub(super) fn read_optional_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    read_time(deserializer).map(Some)
+}
