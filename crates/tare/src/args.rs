@@ -140,80 +140,86 @@ pub struct Run {
     /// A shipped study, a TOML file, or several with commas between them [default: quick, or full with --only].
     pub study: Option<String>,
     /// Environments, comma-separated: NAME or provider:instance?key=value&key=value [default: all that are ready].
-    #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
+    #[arg(long = "in", help_heading = "Where", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Measure what a published article measured, in environments that stand in for its own, and show its figures
-    /// beside: 'tare list published' names them. What else is named takes the place of the article's.
-    #[arg(long, value_name = "ARTICLE", conflicts_with = "resume")]
+    /// next to yours ('tare list published' names them). Other options override the article's.
+    #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
     pub like: Option<String>,
     /// The baseline: the environment that the others are compared with.
-    #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
+    #[arg(long, help_heading = "Where", value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,
-    /// Enter this environment once more, as its own control: shows what changes from one start of it to the next, which
-    /// the baseline's control cannot. May be given several times.
-    #[arg(long = "control", value_name = "ENVIRONMENT", conflicts_with = "resume")]
+    /// Enter this environment once more, as its own control: measures start-to-start variation of this environment. May
+    /// be given several times.
+    #[arg(
+        long = "control",
+        help_heading = "Where",
+        hide_short_help = true,
+        value_name = "ENVIRONMENT",
+        conflicts_with = "resume"
+    )]
     pub controls: Vec<String>,
     /// Probes, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'.
-    #[arg(long, value_name = "PROBES", value_delimiter = ',')]
+    #[arg(long, help_heading = "What to measure", value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Where file probes work, comma-separated: own (the environment's own disk), share (a folder shared with the
     /// host), the path of a folder, or a file system made for the session: ext4, btrfs, xfs, tmpfs, fuse, overlay.
-    #[arg(long = "place", value_name = "PLACES", value_delimiter = ',')]
+    #[arg(long = "place", help_heading = "What to measure", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
     /// The other end of network probes, in place of the study's: loopback, host (this machine, from outside the
     /// environment), tare://HOST:PORT/#SECRET ('tare serve' prints it), tare://HOST:PORT/?secret-file=FILE,
     /// netperf://HOST[:PORT]. ROLE=ADDRESS names it by its role (node=tare://...), so that rows of several addresses are one case.
     /// May be given several times.
-    #[arg(long = "peer", value_name = "PEER")]
+    #[arg(long = "peer", help_heading = "What to measure", value_name = "PEER")]
     pub peers: Vec<String>,
     /// Also measure where round trips spend their time: net.hops, to each peer of the study.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, help_heading = "What to measure", hide_short_help = true, conflicts_with = "resume")]
     pub hops: bool,
     /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each. With a
     /// command, run as many copies of it at once: time until the last has ended.
-    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
+    #[arg(long, help_heading = "What to measure", hide_short_help = true, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
     pub at_once: Vec<u64>,
     /// Run commands beside a neighbour in the same environment, which computes (burn), starts programs (fork) or has a file written to
     /// the disk (sync); none is a case of its own.
-    #[arg(long = "neighbour", value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
+    #[arg(long = "neighbour", help_heading = "What to measure", hide_short_help = true, value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
     pub neighbours: Vec<String>,
-    /// Keep everything on one processor: this one, or the last. Layers whose processes wake each other vary less then.
-    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
+    /// Keep everything on one processor: this one, or the last. Reduces variation in gVisor, UML and tracers.
+    #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
     pub pin: Option<Pin>,
     /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
-    #[arg(long, value_name = "TIME", conflicts_with = "rounds", value_parser = parse_time)]
+    #[arg(long, help_heading = "How long", value_name = "TIME", conflicts_with = "rounds", value_parser = parse_time)]
     pub budget: Option<Duration>,
-    /// Go on until every comparison is decided that can be, however long that takes. Ctrl-C ends it at any time, with
-    /// verdicts that hold.
-    #[arg(long, conflicts_with_all = ["budget", "rounds", "quick", "resume"])]
+    /// Run until every comparison that can be decided is decided, however long that takes. Ctrl-C ends it at any time,
+    /// with verdicts that hold.
+    #[arg(long, help_heading = "How long", conflicts_with_all = ["budget", "rounds", "quick", "resume"])]
     pub until_decided: bool,
     /// Run exactly N rounds, and decide once, at the end.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, help_heading = "How long", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
     /// Seed of the random order, in hex, to repeat a plan.
-    #[arg(long, value_name = "HEX", value_parser = parse_seed)]
+    #[arg(long, help_heading = "How long", hide_short_help = true, value_name = "HEX", value_parser = parse_seed)]
     pub seed: Option<u64>,
     /// Short trials, and at most five minutes, whatever the study says.
-    #[arg(long, conflicts_with_all = ["reference", "rounds"])]
+    #[arg(long, help_heading = "How long", conflicts_with_all = ["reference", "rounds"])]
     pub quick: bool,
     /// The durations and sizes of the original tools instead of shorter ones.
-    #[arg(long)]
+    #[arg(long, help_heading = "How long", hide_short_help = true)]
     pub reference: bool,
     /// Where to write the record; in its name, %h stands for the host name, %t for the time, %r for random digits, %% for a
     /// percent sign [default: tare-DATE.tare in this folder].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = "Record", value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Continue a session that broke off or ran out of time.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick", "margin"])]
+    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick", "margin"])]
     pub resume: Option<PathBuf>,
     /// Continue a record that did not begin on this machine, and run the commands and environments that it names.
-    #[arg(long, requires = "resume")]
+    #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
     pub trust: bool,
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     /// Print everything that the session would start, mount, write and send, and do none of it.
-    #[arg(long)]
+    #[arg(long, help_heading = "Record")]
     pub dry_run: bool,
     #[command(flatten)]
     pub commands: Commands,

@@ -13,8 +13,8 @@ use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
 use tare_record::input;
 
-use crate::asked::{Measured, Request, Until};
 use crate::asked::secrets::TARE;
+use crate::asked::{Measured, Request, Until};
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{Files, of_cell, of_pair};
 use crate::fleet::folder::{self, read_plan};

@@ -23,8 +23,8 @@ use crate::error::LabError;
 use crate::nearest::unlike;
 use crate::storage::places::{OWN, read as read_place};
 use crate::study::keys::not_read;
-use crate::study::values::{default_margin, default_size};
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
+use crate::study::values::{default_margin, default_size};
 
 use self::probes::probe_named;
 pub use self::probes::probes;

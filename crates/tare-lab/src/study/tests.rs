@@ -74,7 +74,7 @@ fn a_case_may_say_what_only_one_size_has() {
     let (quick, reference) = (selected(Size::Quick), selected(Size::Reference));
     assert_eq!((text(&quick, "size").as_str(), text(&quick, "bs").as_str()), ("1MiB", "4K"));
     assert_eq!((text(&reference, "size").as_str(), text(&reference, "bs").as_str()), ("2GiB", "64K"));
-    assert_eq!((quick.seconds, reference.seconds), (None, Some(30.0)));
+    assert_eq!((short.seconds, reference.seconds), (None, Some(30.0)));
     let wrong = study(&case.replace("quick={size", "quick={sise")).unwrap();
     for size in [Size::Quick, Size::Reference] {
         let error = wrong.selected(None, Some(size)).err().unwrap();

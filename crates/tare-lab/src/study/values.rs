@@ -31,6 +31,8 @@ pub(super) fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Du
         .ok_or_else(|| D::Error::custom(format!("'{text}' is not a time: write 150s, 8m or 1h")))
 }
 
-pub(super) fn read_optional_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+pub(super) fn read_optional_time<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Duration>, D::Error> {
     read_time(deserializer).map(Some)
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::SessionOptions;
 
-/// Say which environment to take for which kind of work, and what that rests on.
+/// Say which environment to take for which kind of work, and the evidence.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare advise --in container,gvisor,qemu       measure, then say which is best for what
@@ -37,7 +37,7 @@ pub struct Advise {
     /// Print one JSON document: the session's, with the field `advice`.
     #[arg(long)]
     pub json: bool,
-    /// Your own command, as a kind of work of its own: its words, or all of it as one text.
+    /// Your own command, as a kind of work of its own, as separate words or one quoted string.
     #[arg(last = true, value_name = "COMMAND")]
     pub words: Vec<String>,
 }

@@ -9,60 +9,60 @@ use super::Wanted;
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Your own commands")]
 pub struct Commands {
-    /// Measure this command in place of a study: its words, or all of it as one text. Several have --- between them.
+    /// Measure this command in place of a study, as separate words or one quoted string; separate several commands with ---.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "quick", "resume"])]
     pub words: Vec<String>,
-    /// The same as one text. May be given several times.
-    #[arg(long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "quick", "resume"])]
+    /// Measure this command, given as one string. May be given several times.
+    #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "quick", "resume"])]
     pub texts: Vec<String>,
-    /// What the table calls a command; for several, once each, in their order.
-    #[arg(short = 'n', long = "command-name", value_name = "NAME")]
+    /// Name a command in the table; for several, once each, in their order.
+    #[arg(hide_short_help = true, short = 'n', long = "command-name", value_name = "NAME")]
     pub names: Vec<String>,
-    /// Runs that warm up, in each trial. They are not timed, but the first is shown by itself [default: 1].
+    /// Warm up with N untimed runs in each trial; the first is shown separately [default: 1].
     #[arg(short = 'w', long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub warmup: Option<u32>,
     /// Run each command N times in each environment, once in each round, and decide once, at the end.
     #[arg(short = 'r', long, value_name = "N", conflicts_with_all = ["rounds", "budget", "until_decided"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: Option<u32>,
-    /// Run before each run, not timed.
-    #[arg(short = 'p', long, value_name = "COMMAND")]
+    /// Run this before each run, untimed.
+    #[arg(hide_short_help = true, short = 'p', long, value_name = "COMMAND")]
     pub prepare: Option<String>,
-    /// Run after each run, not timed.
-    #[arg(short = 'C', long, value_name = "COMMAND")]
+    /// Run this after each run, untimed.
+    #[arg(hide_short_help = true, short = 'C', long, value_name = "COMMAND")]
     pub conclude: Option<String>,
-    /// Run once in each start of an environment, before everything else.
-    #[arg(short = 's', long, value_name = "COMMAND")]
+    /// Run this once in each start of an environment, before everything else.
+    #[arg(hide_short_help = true, short = 's', long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Commands for each number from MIN to MAX, which takes the place of {NAME}.
-    #[arg(short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"], allow_negative_numbers = true)]
+    /// Measure the command with each number from MIN to MAX in place of {NAME}.
+    #[arg(hide_short_help = true, short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"], allow_negative_numbers = true)]
     pub parameter_scan: Vec<String>,
     /// Distance between the numbers of --parameter-scan [default: 1].
-    #[arg(short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
+    #[arg(hide_short_help = true, short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
     pub parameter_step_size: Option<String>,
-    /// Commands for each of several values, which take the place of {NAME}. Several lists: every combination.
-    #[arg(short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
+    /// Measure the command with each of several values in place of {NAME}; with several lists, with every combination.
+    #[arg(hide_short_help = true, short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
     pub parameter_list: Vec<String>,
-    /// Who reads a command that is given as one text: no shell, or sh, whose own time then counts too [default: none].
-    #[arg(short = 'S', long, value_name = "SHELL")]
+    /// Shell for commands given as a single string: none, or default (sh), whose own time then counts too [default: none].
+    #[arg(hide_short_help = true, short = 'S', long, value_name = "SHELL")]
     pub shell: Option<Shell>,
     /// No shell: this is how it is without --shell.
     #[arg(short = 'N', hide = true, conflicts_with = "shell")]
     pub no_shell: bool,
-    /// Go on after runs that end with another exit code than 0.
+    /// Continue after runs that end with an exit code other than 0.
     #[arg(short = 'i', long)]
     pub ignore_failure: bool,
-    /// Where what a command prints goes: /dev/null, or a pipe that is read [default: null].
-    #[arg(long, value_name = "WHERE")]
+    /// Send the output of commands to /dev/null, or to a pipe that is read [default: null].
+    #[arg(hide_short_help = true, long, value_name = "WHERE")]
     pub output: Option<Output>,
     /// Longest time that a run may take [default: 300s].
-    #[arg(long, value_name = "TIME")]
+    #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub timeout: Option<String>,
-    /// The current folder inside: a copy whose changes are thrown away, or shared for writing [default: copy].
-    #[arg(long, value_name = "HOW")]
+    /// Give commands the current folder as a copy whose changes are discarded, or shared for writing [default: copy].
+    #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub work: Option<Work>,
     /// Write the results as hyperfine's JSON, which its scripts read: the same as --export hyperfine=FILE.
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub export_json: Option<std::path::PathBuf>,
 }
 

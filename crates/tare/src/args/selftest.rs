@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::SessionOptions;
 
-/// Measure what sessions find on this machine: costs of known size are put in, and none.
+/// Check this machine's sensitivity: inject known slowdowns (and none) and report what is detected.
 ///
 /// Compares an environment with itself, slower on purpose by 0 to 10 %, under the rules of every session, and reports
 /// false verdicts, and how many of the costs were found after what time.

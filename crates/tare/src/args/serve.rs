@@ -16,7 +16,7 @@ pub struct Serve {
     /// Address and port.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:12866")]
     pub listen: std::net::SocketAddr,
-    /// Port of data flows [default: the one after --listen's; any free one if that is 0].
+    /// Port of data flows [default: the one after --listen's; a free port if --listen uses port 0].
     #[arg(long, value_name = "PORT")]
     pub data_port: Option<u16>,
     /// File with the secret, 64 hex digits; created, readable only by you, if it does not exist. Without it, a new

@@ -18,16 +18,16 @@ pub struct SessionOptions {
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Keep everything on one processor: this one, or the last. Reduces variation in gVisor, UML and tracers.
-    #[arg(long, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
+    #[arg(long, hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
     pub pin: Option<Pin>,
     /// Seed of the random order, in hex, to repeat a plan.
-    #[arg(long, value_name = "HEX", value_parser = super::parse_seed)]
+    #[arg(long, hide_short_help = true, value_name = "HEX", value_parser = super::parse_seed)]
     pub seed: Option<u64>,
     /// Where to write the record [default: a new one in this folder].
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     /// Print everything that the session would start, mount, write and send, and do none of it.
     #[arg(long)]

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
-/// How results are shown.
+/// The form in which results are shown.
 #[derive(Debug, Clone, clap::Args)]
+#[command(next_help_heading = "Output")]
 pub struct View {
     /// Print one JSON document.
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
@@ -22,22 +23,22 @@ pub struct View {
     pub html: Option<PathBuf>,
     /// Articles whose figures to show beside the session's, with their tables filled from the session, comma-separated: names, or
     /// files that end in .toml.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, hide_short_help = true, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
     /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
     /// limits, file systems, network devices, runtime. With --json as a document.
-    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    #[arg(long, hide_short_help = true, conflicts_with_all = ["markdown", "csv"])]
     pub facts: bool,
     /// Show every metric, by families, and how its rounds are distributed.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub wide: bool,
     /// Up to this difference a slowdown counts as the same, in place of each case's own margin (2 % unless the study sets
     /// another). Conditions of --fail-if go by the margins of the record.
-    #[arg(long, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
+    #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
     pub margin: Option<f64>,
     /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
     /// certainty.
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub strict: bool,
     /// Write the results in another format ('tare list exports' names them), to a file or, without one, to standard
     /// output. May be given several times.
@@ -48,7 +49,7 @@ pub struct View {
     #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
     pub fail_if: Vec<Condition>,
     /// Let a condition of --fail-if pass where it could not be decided, instead of exiting with 6.
-    #[arg(long, requires = "fail_if")]
+    #[arg(long, hide_short_help = true, requires = "fail_if")]
     pub allow_undecided: bool,
 }
 
