@@ -33,21 +33,21 @@ pub struct Probe {
 pub struct Parameter {
     pub name: &'static str,
     /// Sized so that a round is short.
-    pub quick: &'static str,
+    pub short: &'static str,
     /// The value of the tool that the probe stands in for.
     pub reference: &'static str,
     pub about: &'static str,
 }
 
 impl Parameter {
-    /// One with a value of its own in either size: `[quick, reference]`.
+    /// One with a value of its own in either size: `[short, reference]`.
     pub(crate) const fn sized(
         name: &'static str,
         values: [&'static str; 2],
         about: &'static str,
     ) -> Parameter {
-        let [quick, reference] = values;
-        Parameter { name, quick, reference, about }
+        let [short, reference] = values;
+        Parameter { name, short, reference, about }
     }
 
     /// One with the same value in both sizes.
@@ -126,7 +126,7 @@ pub enum Need {
 /// Two sizes: short rounds, or the original tool's durations and amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    Quick,
+    Short,
     Reference,
 }
 
@@ -143,7 +143,7 @@ impl Probe {
     /// Every parameter with its default for a size.
     pub fn defaults(&self, size: Size) -> Parameters {
         let value = |p: &Parameter| match size {
-            Size::Quick => p.quick,
+            Size::Short => p.short,
             Size::Reference => p.reference,
         };
         Parameters(self.parameters.iter().map(|p| (p.name.to_owned(), value(p).to_owned())).collect())

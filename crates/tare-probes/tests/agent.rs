@@ -107,7 +107,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         trial: 41,
         case: Case {
             probe: name.into(),
-            parameters: probe.map(|p| p.defaults(Size::Quick)).unwrap_or_default(),
+            parameters: probe.map(|p| p.defaults(Size::Short)).unwrap_or_default(),
             place: place.map(|_| "own".into()),
             peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| "loopback".into()),
         },

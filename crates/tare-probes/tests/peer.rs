@@ -289,7 +289,7 @@ fn a_flow_that_is_out_of_bounds_is_refused_with_its_reason() {
 /// A trial of a probe at a peer, in this process.
 fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<Batch>, Failure> {
     let probe = tare_probes::find(probe).unwrap();
-    let mut all = probe.defaults(Size::Quick);
+    let mut all = probe.defaults(Size::Short);
     parameters.iter().for_each(|(key, value)| drop(all.0.insert((*key).into(), (*value).into())));
     let request = TrialRequest {
         trial: 1,

@@ -127,7 +127,7 @@ pub fn command_line() -> clap::Command {
   tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
   tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
   tare run --like qiita-wsl-rtt                     what an article measured, with its figures beside
-  tare run filesystems --quick --in gvisor          a shipped study, in five minutes
+  tare run filesystems --short --in gvisor          a shipped study, in five minutes
   tare run full --budget 20m                        all probes, for twenty minutes
   tare run --in gvisor --at-once 1,10,50            one start alone, ten at once, fifty at once
   tare run --only sys.getppid --margin 0.5%         find slowdowns below 2 %
@@ -191,7 +191,7 @@ pub struct Run {
     pub budget: Option<Duration>,
     /// Run until every comparison that can be decided is decided, however long that takes. Ctrl-C ends it at any time,
     /// with verdicts that hold.
-    #[arg(long, help_heading = "How long", conflicts_with_all = ["budget", "rounds", "quick", "resume"])]
+    #[arg(long, help_heading = "How long", conflicts_with_all = ["budget", "rounds", "short", "resume"])]
     pub until_decided: bool,
     /// Run exactly N rounds, and decide once, at the end.
     #[arg(long, help_heading = "How long", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -201,7 +201,7 @@ pub struct Run {
     pub seed: Option<u64>,
     /// Short trials, and at most five minutes, whatever the study says.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["reference", "rounds"])]
-    pub quick: bool,
+    pub short: bool,
     /// The durations and sizes of the original tools instead of shorter ones.
     #[arg(long, help_heading = "How long", hide_short_help = true)]
     pub reference: bool,
@@ -210,7 +210,7 @@ pub struct Run {
     #[arg(long, help_heading = "Record", value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Continue a session that broke off or ran out of time.
-    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "quick", "margin"])]
+    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "short", "margin"])]
     pub resume: Option<PathBuf>,
     /// Continue a record that did not begin on this machine, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]

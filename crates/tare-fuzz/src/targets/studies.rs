@@ -15,7 +15,7 @@ pub static TARGET: Target = Target {
         "[[case]]\n",
         "probe = \"file.seq\"\n",
         "parameters = { bs = [\"4KiB\", \"1MiB\"] }\n",
-        "quick = { ",
+        "short = { ",
         "reference = { ",
         "places = [\"own\", \"share\", \"ext4\"]\n",
         "peers = [\"host\"]\n",
@@ -43,7 +43,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     if !study.commands.is_empty() {
         return Ok("commands".into());
     }
-    for size in [Size::Quick, Size::Reference] {
+    for size in [Size::Short, Size::Reference] {
         match study.selected(None, Some(size)) {
             Ok(selected) if selected.len() >= TOO_MANY => return Err(format!("{} cases", selected.len())),
             Ok(selected) if selected.iter().any(|selected| !selected.margin.is_finite()) => {

@@ -54,7 +54,7 @@ pub fn study(kinds: &[Kind]) -> Study {
         places: part.place.iter().cloned().collect(),
         peers: Vec::new(),
         margin: None,
-        quick: Default::default(),
+        short: Default::default(),
         reference: Default::default(),
         seconds: None,
         decide: Vec::new(),

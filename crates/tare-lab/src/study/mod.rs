@@ -72,7 +72,7 @@ pub struct Study {
     /// The largest relative difference that still counts as the same; 0.02 unless given.
     #[serde(default = "values::default_margin")]
     pub margin: f64,
-    /// `quick` or `reference`.
+    /// `short` or `reference`.
     #[serde(default = "values::default_size", deserialize_with = "values::read_size")]
     pub size: Size,
     /// Rounds before which nothing is decided, where the time has room for them: an article's number of runs.
@@ -108,9 +108,9 @@ pub struct StudyCase {
     pub peers: Vec<String>,
     /// Where this case's margin differs from the study's.
     pub margin: Option<f64>,
-    /// Parameters that it has in the quick size alone, over `parameters`.
+    /// Parameters that it has in the short size alone, over `parameters`.
     #[serde(default)]
-    pub quick: BTreeMap<String, toml::Value>,
+    pub short: BTreeMap<String, toml::Value>,
     /// Parameters that it has in the reference size alone, over `parameters`.
     #[serde(default)]
     pub reference: BTreeMap<String, toml::Value>,
@@ -151,7 +151,7 @@ impl Study {
                 .because("they differ in size, or carry files from different folders"));
         }
         let both = |size| self.budget_in(size).saturating_add(other.budget_in(size));
-        let (budget, reference_budget) = (both(Size::Quick), Some(both(Size::Reference)));
+        let (budget, reference_budget) = (both(Size::Short), Some(both(Size::Reference)));
         let mut both = Study { name, budget, reference_budget, ..self };
         both.title = format!("{}; {}", both.title, other.title);
         both.about = format!("{}\n\n{}", both.about.trim(), other.about.trim());
@@ -344,12 +344,12 @@ fn place_by_place(selected: &mut [SelectedCase]) {
 fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
     let mut all = vec![probe.defaults(size)];
     let of_size = match size {
-        Size::Quick => &selected.quick,
+        Size::Short => &selected.short,
         Size::Reference => &selected.reference,
     };
     // Keys of the other size must be right as well: a slip there would show a year later.
     let other =
-        selected.quick.keys().chain(selected.reference.keys()).filter(|key| !of_size.contains_key(*key));
+        selected.short.keys().chain(selected.reference.keys()).filter(|key| !of_size.contains_key(*key));
     other.into_iter().try_for_each(|key| known_parameter(probe, key))?;
     let common = selected.parameters.iter().filter(|(key, _)| !of_size.contains_key(*key));
     for (key, value) in common.chain(of_size) {
@@ -383,7 +383,7 @@ fn known_parameter(probe: &Probe, key: &str) -> Result<(), LabError> {
 /// Refuses what begins like a number where a number belongs and is none: in every environment it would fail much later.
 fn readable(probe: &Probe, key: &str, value: &str) -> Result<(), LabError> {
     let is_number = |text: &str| parse_size(text).is_some() || text.parse::<f64>().is_ok();
-    let wants_number = probe.parameters.iter().any(|p| p.name == key && is_number(p.quick));
+    let wants_number = probe.parameters.iter().any(|p| p.name == key && is_number(p.short));
     if !wants_number || is_number(value) || !value.starts_with(|c: char| c.is_ascii_digit()) {
         return Ok(());
     }

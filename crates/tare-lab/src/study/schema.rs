@@ -14,7 +14,7 @@ pub fn schema() -> Value {
     let names: Vec<&str> = probes().map(|probe| probe.name).collect();
     let of_probe: Vec<Value> = probes()
         .map(|probe| {
-            let tables = ["parameters", "quick", "reference"].map(|key| (key.to_owned(), parameters(probe)));
+            let tables = ["parameters", "short", "reference"].map(|key| (key.to_owned(), parameters(probe)));
             json!({
                 "if": { "properties": { "probe": { "const": probe.name } }, "required": ["probe"] },
                 "then": { "properties": Map::from_iter(tables) },
@@ -37,7 +37,7 @@ pub fn schema() -> Value {
             "reference_budget": time("time for a session in the reference size"),
             "margin": margin(),
             "least_rounds": { "type": "integer", "minimum": 1, "description": "rounds before which nothing is decided" },
-            "size": { "enum": ["quick", "reference"] },
+            "size": { "enum": ["short", "reference"] },
             "published": list(json!({ "anyOf": [{ "enum": articles }, { "pattern": "\\.toml$", "type": "string" }] })),
             "case": list(json!({
                 "type": "object",
@@ -46,7 +46,7 @@ pub fn schema() -> Value {
                 "properties": {
                     "probe": { "enum": names },
                     "parameters": { "type": "object" },
-                    "quick": { "type": "object" },
+                    "short": { "type": "object" },
                     "reference": { "type": "object" },
                     "places": list(place()),
                     "peers": list(json!({ "type": "string" })),
@@ -109,7 +109,7 @@ fn parameters(probe: &Probe) -> Value {
     let value = || json!({ "type": ["string", "number"] });
     let each = probe.parameters.iter().map(|parameter| {
         let about =
-            format!("{} (quick {}, reference {})", parameter.about, parameter.quick, parameter.reference);
+            format!("{} (short {}, reference {})", parameter.about, parameter.short, parameter.reference);
         let schema = json!({ "description": about, "anyOf": [value(), list(value())] });
         (parameter.name.to_owned(), schema)
     });

@@ -7,7 +7,7 @@ fn every_shipped_study_can_be_planned_in_both_sizes() {
     for (name, _) in SHIPPED {
         let study = Study::named(name).unwrap();
         assert_eq!(study.name, *name);
-        for size in [Size::Quick, Size::Reference] {
+        for size in [Size::Short, Size::Reference] {
             assert!(!study.selected(None, Some(size)).unwrap().is_empty());
         }
     }
@@ -68,15 +68,15 @@ fn study(rest: &str) -> Result<Study, LabError> {
 
 #[test]
 fn a_case_may_say_what_only_one_size_has() {
-    let case = "[[case]]\nprobe='file.seq'\nparameters={bs='4K'}\nquick={size='1MiB'}\nreference={size='2GiB',bs='64K'}\nseconds=30";
+    let case = "[[case]]\nprobe='file.seq'\nparameters={bs='4K'}\nshort={size='1MiB'}\nreference={size='2GiB',bs='64K'}\nseconds=30";
     let selected = |size| study(case).unwrap().selected(None, Some(size)).unwrap().remove(0);
     let text = |selected: &SelectedCase, key| selected.case.parameters.text(key).unwrap().to_owned();
-    let (quick, reference) = (selected(Size::Quick), selected(Size::Reference));
-    assert_eq!((text(&quick, "size").as_str(), text(&quick, "bs").as_str()), ("1MiB", "4K"));
+    let (short, reference) = (selected(Size::Short), selected(Size::Reference));
+    assert_eq!((text(&short, "size").as_str(), text(&short, "bs").as_str()), ("1MiB", "4K"));
     assert_eq!((text(&reference, "size").as_str(), text(&reference, "bs").as_str()), ("2GiB", "64K"));
     assert_eq!((short.seconds, reference.seconds), (None, Some(30.0)));
-    let wrong = study(&case.replace("quick={size", "quick={sise")).unwrap();
-    for size in [Size::Quick, Size::Reference] {
+    let wrong = study(&case.replace("short={size", "short={sise")).unwrap();
+    for size in [Size::Short, Size::Reference] {
         let error = wrong.selected(None, Some(size)).err().unwrap();
         assert_eq!(error.hint.as_deref(), Some("did you mean 'size'?"), "a slip shows in either size");
     }
@@ -96,7 +96,7 @@ fn a_case_may_say_which_metrics_decide() {
 fn each_size_has_its_budget() {
     let both = study("reference_budget='2h'\n[[case]]\nprobe='null'").unwrap();
     assert_eq!(
-        (both.budget_in(Size::Quick).as_secs_f64(), both.budget_in(Size::Reference).as_secs_f64()),
+        (both.budget_in(Size::Short).as_secs_f64(), both.budget_in(Size::Reference).as_secs_f64()),
         (60.0, 7200.0)
     );
     assert_eq!(study("[[case]]\nprobe='null'").unwrap().budget_in(Size::Reference).as_secs_f64(), 60.0);
@@ -162,8 +162,8 @@ fn studies_with_commas_between_them_are_one() {
     assert_eq!(cases(&both).len(), each.iter().map(|study| cases(study).len()).sum::<usize>());
     let margins: Vec<f64> = each.iter().flat_map(cases).map(|selected| selected.margin).collect();
     assert_eq!(cases(&both).iter().map(|selected| selected.margin).collect::<Vec<_>>(), margins);
-    let seconds = each.iter().map(|study| study.budget_in(Size::Quick)).sum::<Duration>();
-    assert_eq!(both.budget_in(Size::Quick), seconds);
+    let seconds = each.iter().map(|study| study.budget_in(Size::Short)).sum::<Duration>();
+    assert_eq!(both.budget_in(Size::Short), seconds);
     assert_eq!(Study::shipped(&both.name).unwrap().unwrap().published, ["qiita-wsl-guest-native"]);
 }
 
@@ -184,7 +184,7 @@ fn every_article_that_says_how_it_is_measured_again_can_be() {
 fn the_thesis_on_sysbench_is_redone_with_its_threads() {
     let study = Study::named("sysbench").unwrap();
     let article = published::named("tuni-wsl2-linux").unwrap();
-    for size in [Size::Quick, Size::Reference] {
+    for size in [Size::Short, Size::Reference] {
         let selected = study.selected(None, Some(size)).unwrap();
         for figure in article.figures.iter().filter(|figure| figure.probe == "file.random") {
             assert_eq!(figure.parameters["threads"], "4", "{}", figure.name);

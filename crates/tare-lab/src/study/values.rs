@@ -13,15 +13,15 @@ pub(super) fn default_margin() -> f64 {
 }
 
 pub(super) fn default_size() -> Size {
-    Size::Quick
+    Size::Short
 }
 
 pub(super) fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
     let text = String::deserialize(deserializer)?;
     match text.as_str() {
-        "quick" => Ok(Size::Quick),
+        "short" => Ok(Size::Short),
         "reference" => Ok(Size::Reference),
-        other => Err(D::Error::custom(format!("size '{other}' is unknown: it is 'quick' or 'reference'"))),
+        other => Err(D::Error::custom(format!("size '{other}' is unknown: it is 'short' or 'reference'"))),
     }
 }
 

@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     summary: "16 KiB reads and writes at random offsets in many files, with an fsync of all files after every 100.",
     timed: "each request and each fsync, one clock read before and after; `request` is all of it together",
     not_timed: "creating the files",
-    distorted_by: "whether the files fit into the cache (the quick size does); write caches that lie",
+    distorted_by: "whether the files fit into the cache (the short size does); write caches that lie",
     parameters: &[
         Parameter::same("mode", "rndrw", "rndrw, rndrd or rndwr"),
         Parameter::same("bs", "16KiB", "bytes per request"),

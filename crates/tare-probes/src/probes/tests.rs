@@ -19,7 +19,7 @@ use crate::probes::run_of;
 
 /// Builds a request for a small trial of a probe: 23 operations a batch.
 pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
-    let mut all = probe.defaults(Size::Quick);
+    let mut all = probe.defaults(Size::Short);
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }
@@ -172,7 +172,7 @@ fn every_description_is_whole() {
         for text in [probe.title, probe.summary, probe.timed, probe.not_timed, probe.distorted_by] {
             assert!(!text.is_empty() && !text.contains("  "), "{}: {text:?}", probe.name);
         }
-        let label = (probe.label)(&probe.defaults(Size::Quick));
+        let label = (probe.label)(&probe.defaults(Size::Short));
         assert!(label.chars().count() <= 22, "{}: {label} is too long for a row", probe.name);
         assert!(!(probe.label)(&Parameters::default()).is_empty(), "{}", probe.name);
         let names: BTreeSet<_> = probe.metrics.iter().map(|m| m.name).collect();
@@ -199,7 +199,7 @@ fn a_definition_changes_only_on_purpose() {
         };
         PROBES.iter().map(line).collect::<String>()
     };
-    let now = lines(Size::Quick) + &lines(Size::Reference);
+    let now = lines(Size::Short) + &lines(Size::Reference);
     let known = include_str!("definitions.txt");
     // Figures of different definitions are never compared: with a change here, old records stand apart. If
     // that is meant, raise the probe's revision and put these lines into definitions.txt.

@@ -69,7 +69,7 @@ fn trial(
     amount: Amount,
 ) -> Result<Vec<Batch>, Failure> {
     let probe = tare_probes::find(probe).unwrap();
-    let mut all = probe.defaults(Size::Quick);
+    let mut all = probe.defaults(Size::Short);
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }

@@ -10,10 +10,10 @@ use super::Wanted;
 #[command(next_help_heading = "Your own commands")]
 pub struct Commands {
     /// Measure this command in place of a study, as separate words or one quoted string; separate several commands with ---.
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "quick", "resume"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
     pub words: Vec<String>,
     /// Measure this command, given as one string. May be given several times.
-    #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "quick", "resume"])]
+    #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
     pub texts: Vec<String>,
     /// Name a command in the table; for several, once each, in their order.
     #[arg(hide_short_help = true, short = 'n', long = "command-name", value_name = "NAME")]

@@ -103,8 +103,8 @@ fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -
         at_once: args.at_once.clone(),
         neighbours: args.neighbours.clone(),
         pin: args.pin,
-        size: match (args.quick, args.reference) {
-            (true, _) => Some(Size::Quick),
+        size: match (args.short, args.reference) {
+            (true, _) => Some(Size::Short),
             (_, true) => Some(Size::Reference),
             _ => None,
         },

@@ -75,8 +75,8 @@ fn probe_text(probe: &Probe) -> String {
     }
     for (i, parameter) in probe.parameters.iter().enumerate() {
         let body = format!(
-            "{}: {} (quick {}, reference {})",
-            parameter.name, parameter.about, parameter.quick, parameter.reference
+            "{}: {} (short {}, reference {})",
+            parameter.name, parameter.about, parameter.short, parameter.reference
         );
         paragraph(&mut text, if i == 0 { "parameters" } else { "" }, &body);
     }

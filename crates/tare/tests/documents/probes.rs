@@ -17,7 +17,7 @@ a test compares it. [The glossary](glossary.md) explains the words, [methodology
 session runs the probes.
 
 Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a wrong
-count fails the trial. Each parameter has two defaults: *quick*, sized so that a round is short, and *reference*, that
+count fails the trial. Each parameter has two defaults: *short*, sized so that a round is short, and *reference*, that
 of the tool which the probe stands for (`tare run --reference`). The first metric is the headline, on which the
 table's verdict rests. Metrics named `first` are the first call of a fresh process, kept apart from the rest.
 
@@ -90,12 +90,12 @@ fn section(page: &mut String, probe: &Probe) {
         let needs: Vec<&str> = probe.needs.iter().map(need).collect();
         writeln!(page, "- **Needs:** {}.", needs.join(", ")).unwrap();
     }
-    let label = (probe.label)(&probe.defaults(Size::Quick));
+    let label = (probe.label)(&probe.defaults(Size::Short));
     writeln!(page, "- **Revision** {}; its row is headed \"{label}\".", probe.revision).unwrap();
     if !probe.parameters.is_empty() {
-        page.push_str("\n| parameter | quick | reference | |\n|---|---|---|---|\n");
+        page.push_str("\n| parameter | short | reference | |\n|---|---|---|---|\n");
         for p in probe.parameters {
-            writeln!(page, "| `{}` | {} | {} | {} |", p.name, p.quick, p.reference, cell(p.about)).unwrap();
+            writeln!(page, "| `{}` | {} | {} | {} |", p.name, p.short, p.reference, cell(p.about)).unwrap();
         }
     }
     page.push_str("\n| metric | unit | better | read as | series |\n|---|---|---|---|---|\n");

@@ -245,7 +245,7 @@ impl Spoken {
 
     /// Runs a trial of a probe, which must succeed.
     pub fn run(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
-        let parameters = tare_probes::find(probe).unwrap().defaults(Size::Quick);
+        let parameters = tare_probes::find(probe).unwrap().defaults(Size::Short);
         let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
         self.send(&Request::Trial(TrialRequest {
             trial: number,

@@ -150,7 +150,7 @@ pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedC
     let probe = probe_named("net.hops")?;
     for at in 0..selected.len() {
         let SelectedCase { case: Case { peer, .. }, margin, .. } = selected[at].clone();
-        let parameters = probe.defaults(Size::Quick);
+        let parameters = probe.defaults(Size::Short);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
         if case.peer.is_some() && selected.iter().all(|other| other.case != case) {
             selected.push(SelectedCase {

@@ -22,7 +22,7 @@ impl Budget {
         Budget::from_length(whole.saturating_sub(RESERVE).max(SHORTEST), began)
     }
 
-    /// Starts the budget that a plan holds, in seconds. A record may hold any number: one that is none is no budget.
+    /// Starts the budget that a plan holds, in seconds. A record may hold any number, and some of them are not a length of time.
     pub(crate) fn of_plan(budget_s: Option<f64>, began: Instant) -> Option<Budget> {
         let length = budget_s.map(|s| Duration::try_from_secs_f64(s).ok());
         Some(Budget::from_length(length??, began))

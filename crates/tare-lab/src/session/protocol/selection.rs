@@ -12,8 +12,8 @@ use crate::session::peers::{Peers, with_hops};
 use crate::study::startup;
 use crate::study::{SelectedCase, Study, select};
 
-/// Longest session in the quick size, unless a budget is given: five minutes.
-const QUICK: Duration = Duration::from_secs(300);
+/// Longest session in the short size, unless a budget is given: five minutes.
+const SHORT: Duration = Duration::from_secs(300);
 /// Parameters of a command in company.
 const COPIES: &str = "copies";
 const NEIGHBOUR: &str = "neighbour";
@@ -49,7 +49,7 @@ impl Request {
 
     fn budget_of(&self, study: &Study) -> Duration {
         let budget = study.budget_in(self.size.unwrap_or(study.size));
-        if self.size == Some(Size::Quick) { budget.min(QUICK) } else { budget }
+        if self.size == Some(Size::Short) { budget.min(SHORT) } else { budget }
     }
 }
 
