@@ -204,7 +204,7 @@ fn entry(session: &Session, test: &Test, target: &str) -> Entry {
         kept,
         result,
         score: 10.0 * result / test.baseline,
-        objection: comparable::objection(&planned.case, metric, facts, None),
+        objection: comparable::objection(planned, metric, facts, None),
     })
 }
 

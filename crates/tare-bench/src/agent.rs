@@ -21,7 +21,7 @@ use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 use tare_data::session::Trial;
 use tare_probes::agent::AGENT;
-use tare_probes::probe::{Need, Size};
+use tare_probes::probe::Size;
 
 use crate::setting::Setting;
 
@@ -326,11 +326,10 @@ pub fn case(probe: &str, parameters: &[(&str, &str)]) -> Result<Case, String> {
         }
         all.0.insert((*key).to_owned(), (*value).to_owned());
     }
-    let somewhere = |need, name: &str| found.needs(need).then(|| name.to_owned());
     Ok(Case {
         probe: probe.to_owned(),
         parameters: all,
-        place: somewhere(Need::Place, OWN),
-        peer: somewhere(Need::Peer, LOOPBACK),
+        place: found.needs_place().then(|| OWN.to_owned()),
+        peer: found.needs_peer().then(|| LOOPBACK.to_owned()),
     })
 }

@@ -2,6 +2,7 @@
 
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::Parameters;
+use tare_data::session::declared::{Batching, Declared, Promise, Times};
 use tare_data::unit::{Direction, Unit};
 
 /// One thing that is measured: what it is called, how it is described. What it does is in `probes/`, which differs by
@@ -22,7 +23,7 @@ pub struct Probe {
     pub parameters: &'static [Parameter],
     /// The first is the headline.
     pub metrics: &'static [MetricDescription],
-    pub needs: &'static [Need],
+    pub family: Family,
     /// Raised when what is measured changes; figures of different revisions are never compared.
     pub revision: u32,
     /// What the row of a case is headed with; short, since a table has 80 columns.
@@ -111,16 +112,68 @@ pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -
     rate(name, series, Reading::BytesPerSecond, Unit::BytesPerSecond)
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
-    /// A folder to write in.
-    Place,
-    /// One that lies away from those of other trials, since it makes many files.
-    Apart,
-    /// The other end of a network path.
-    Peer,
-    Root,
-    IoUring,
+/// The part of a system that a probe works, with all that has to be known to use and to judge its figures.
+///
+/// A probe of files says for its parameters which promises about the disk it rests on, or that none of its bytes need to
+/// get that far:
+///
+/// ```
+/// use tare_data::session::declared::Promise;
+/// use tare_probes::probe::{Family, Storage};
+///
+/// let family = Family::Files { rests_on: |_| Storage::Disk(Promise::Sync, &[]), apart: false };
+/// ```
+///
+/// Without that it does not compile:
+///
+/// ```compile_fail
+/// use tare_data::session::declared::Promise;
+/// use tare_probes::probe::{Family, Storage};
+///
+/// let family = Family::Files { apart: false };
+/// ```
+///
+/// Nor does one of the disk that names no promise:
+///
+/// ```compile_fail
+/// use tare_data::session::declared::Promise;
+/// use tare_probes::probe::{Family, Storage};
+///
+/// let family = Family::Files { rests_on: |_| Storage::Disk(&[]), apart: false };
+/// ```
+pub enum Family {
+    /// Instructions alone.
+    Processor,
+    /// A kernel: calls, processes, memory, timers.
+    Kernel,
+    /// Processes or threads that are kept alive, to see the memory that they take.
+    Held,
+    /// Two processes that take turns.
+    Pair {
+        /// Has new ones in each batch, so that where they run is drawn for each.
+        placed: bool,
+    },
+    /// Files in a place.
+    Files {
+        rests_on: fn(&Parameters) -> Storage,
+        /// Keeps its folder away from those of other trials, since it makes many files.
+        apart: bool,
+    },
+    /// A peer at the other end of a network path.
+    Network {
+        /// See [`Family::Pair`].
+        placed: bool,
+    },
+    /// A command that the user chooses, in a folder.
+    Command,
+}
+
+/// The depth that the bytes of a probe of files must reach.
+pub enum Storage {
+    /// The page cache. The probe never waits for a disk, so no promise about one can mislead it.
+    PageCache,
+    /// The disk, by one promise and any others.
+    Disk(Promise, &'static [Promise]),
 }
 
 /// Two sizes: short rounds, or the original tool's durations and amounts.
@@ -136,8 +189,45 @@ impl Probe {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
-    pub fn needs(&self, need: Need) -> bool {
-        self.needs.contains(&need)
+    /// Tells if a trial needs a folder to write in.
+    pub fn needs_place(&self) -> bool {
+        matches!(self.family, Family::Files { .. } | Family::Command)
+    }
+
+    /// Tells if a trial needs the other end of a network path.
+    pub fn needs_peer(&self) -> bool {
+        matches!(self.family, Family::Network { .. })
+    }
+
+    /// Tells if the folder of a trial must lie away from those of others.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(self.family, Family::Files { apart: true, .. })
+    }
+
+    /// Declares a case of the probe.
+    pub fn declare(&self, parameters: &Parameters) -> Declared {
+        let rests_on = match self.family {
+            Family::Held => vec![Promise::MemoryCounters],
+            Family::Files { rests_on, .. } => match rests_on(parameters) {
+                Storage::PageCache => Vec::new(),
+                Storage::Disk(first, others) => [&[first], others].concat(),
+            },
+            Family::Processor
+            | Family::Kernel
+            | Family::Pair { .. }
+            | Family::Network { .. }
+            | Family::Command => Vec::new(),
+        };
+        let times = match self.family {
+            Family::Processor => Times::Processor,
+            _ => Times::System,
+        };
+        let batching = match self.family {
+            Family::Pair { placed: true } | Family::Network { placed: true } => Batching::Placed,
+            Family::Command => Batching::Runs,
+            _ => Batching::Short,
+        };
+        Declared { rests_on, times, batching }
     }
 
     /// Every parameter with its default for a size.
@@ -211,8 +301,12 @@ pub(crate) mod describing {
     pub(crate) use tare_data::metric::Reading;
     pub(crate) use tare_data::unit::Unit;
 
-    pub(crate) use super::{MetricDescription, Need, PIN, Parameter, Probe, bytes_per_second, first, gauge};
-    pub(crate) use super::{nanoseconds, per_second, placement_label, quantile, rate, size_of, time};
+    pub(crate) use tare_data::session::declared::Promise;
+
+    pub(crate) use super::{
+        Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first,
+    };
+    pub(crate) use super::{gauge, nanoseconds, per_second, placement_label, quantile, rate, size_of, time};
 }
 
 /// What the loop of a probe needs in nearly every case.

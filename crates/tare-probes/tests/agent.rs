@@ -14,7 +14,7 @@ use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
-use tare_probes::probe::{Need, Size};
+use tare_probes::probe::Size;
 
 /// The agent that cargo built beside this test: deps/../examples/agent.
 fn program() -> PathBuf {
@@ -109,11 +109,11 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
             probe: name.into(),
             parameters: probe.map(|p| p.defaults(Size::Short)).unwrap_or_default(),
             place: place.map(|_| "own".into()),
-            peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| "loopback".into()),
+            peer: probe.filter(|p| p.needs_peer()).map(|_| "loopback".into()),
         },
         amount: Amount::Operations { batch: 23, batches: 2 },
         directory: place.map(|path| path.to_str().unwrap().to_owned()),
-        peer: probe.filter(|p| p.needs(Need::Peer)).map(|_| Peer::Loopback),
+        peer: probe.filter(|p| p.needs_peer()).map(|_| Peer::Loopback),
         seed: 7,
         // What is emulated takes its time, all the more where other tests run.
         deadline_ms: if is_emulated() { 60_000 } else { 10_000 },
@@ -147,7 +147,7 @@ fn is_emulated() -> bool {
 fn runs_every_probe(name: &str, mut agent: Agent) {
     let place = place(name);
     for probe in tare_probes::PROBES {
-        let directory = probe.needs(Need::Place).then_some(place.as_path());
+        let directory = probe.needs_place().then_some(place.as_path());
         let (batches, interference) = match agent.trial(request(probe.name, directory)) {
             Ok(done) => done,
             // Not every emulator has what every probe needs. A program that is counted ends with its own reason.

@@ -8,6 +8,8 @@ use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
+use crate::earlier;
+
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;
 
@@ -145,5 +147,5 @@ pub fn from_line(line: &[u8]) -> Option<Entry> {
     if sum != crc32fast::hash(json) {
         return None;
     }
-    serde_json::from_slice(json).ok()
+    serde_json::from_slice(json).ok().or_else(|| earlier::plan_from_json(json).map(Entry::Plan))
 }

@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod assembly;
+mod earlier;
 pub mod entry;
 pub mod error;
 pub mod importers;

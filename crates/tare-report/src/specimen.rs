@@ -168,6 +168,7 @@ pub fn session(targets: usize) -> Session {
         metrics: vec![metric("time")],
         decide: Vec::new(),
         definition: "d0".into(),
+        declared: Default::default(),
         amount: Amount::Operations { batch: 1000, batches: 10 },
         margin: libm::log(1.02),
         missing: BTreeMap::new(),

@@ -140,7 +140,7 @@ fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCel
                 .case
                 .metrics
                 .first()
-                .and_then(|metric| comparable::objection(&run.case.case, metric, facts, None));
+                .and_then(|metric| comparable::objection(run.case, metric, facts, None));
             values
                 .into_iter()
                 .map(|value| TableCell { value: Some(value), note: objection.clone() })

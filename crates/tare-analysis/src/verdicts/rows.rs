@@ -310,7 +310,7 @@ impl<'a> Judge<'a> {
             |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
         // Before the baseline: a value that misleads does so beside nothing as well.
         let of_baseline = self.baseline.and_then(|baseline| self.facts(baseline));
-        if let Some(reason) = comparable::objection(&planned.case, metric, self.facts(target), of_baseline) {
+        if let Some(reason) = comparable::objection(planned, metric, self.facts(target), of_baseline) {
             return not_comparable(reason, level);
         }
         if baseline.values.is_empty() {

@@ -1,12 +1,16 @@
 //! Cells without a comparison, each with its reason.
 
+use std::borrow::Cow;
+
 use tare_analysis::Options;
 use tare_analysis::findings;
 use tare_analysis::findings::{Cell, Findings, Missing};
-use tare_data::batch::{Batch, Phase, Sample};
+use tare_data::batch::{Batch, OUTSIDE, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
+use tare_data::session::declared::{Promise, Times};
 use tare_data::session::{PlannedCase, Session};
+use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::comparison;
@@ -31,6 +35,11 @@ fn reason(cell: &Cell) -> &str {
         }
         other => panic!("comparable: {other:?}"),
     }
+}
+
+fn resting_on(promises: &[Promise], mut planned: PlannedCase) -> PlannedCase {
+    planned.declared.rests_on = promises.to_vec();
+    planned
 }
 
 /// One case in one subject environment, all at 100 ns.
@@ -185,17 +194,16 @@ fn tails_need_operations() {
 
 #[test]
 fn an_emulated_processor_is_not_compared_with_a_real_one() {
-    let mut session = steady(timed("cpu.primes"));
+    let of_processor = |mut planned: PlannedCase| {
+        planned.declared.times = Times::Processor;
+        planned
+    };
+    let mut session = steady(of_processor(timed("cpu.primes")));
     session.facts[2].inside.note("cpu.emulated", "yes");
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
     assert!(findings.warnings.contains(&(Some("environment".into()), Warning::EmulatedProcessor)));
-    for probe in ["mem.latency", "null"] {
-        let mut session = steady(timed(probe));
-        session.facts[2].inside.note("cpu.emulated", "yes");
-        assert_eq!(reason(&found(&session).rows[0].cells[0]), "the processor is emulated", "{probe}");
-    }
-    let mut other = steady(timed("ipc.pipe"));
+    let mut other = steady(timed("cpu.primes"));
     other.facts[2].inside.note("cpu.emulated", "yes");
     comparison(&found(&other).rows[0].cells[0]);
     session.facts.iter_mut().for_each(|facts| facts.inside.note("cpu.emulated", "yes"));
@@ -224,16 +232,14 @@ fn a_coarse_clock_times_no_single_operations() {
 fn dishonest_places_are_not_compared() {
     let time = || vec![metric("time", Reading::TimePerOperation)];
     let rows = [
-        ("honesty.sync", case("file.sync", &[], Some("own"), time())),
-        ("honesty.sync", case("file.seq", &[("sync", "fdatasync")], Some("own"), time())),
-        ("honesty.dsync", case("file.seq", &[("sync", "dsync")], Some("own"), time())),
-        ("honesty.sync", case("file.random", &[("mode", "rndrw")], Some("own"), time())),
-        ("honesty.direct", case("file.queue", &[], Some("own"), time())),
-        ("honesty.direct", case("file.seq", &[("op", "read"), ("cache", "direct")], Some("own"), time())),
-        ("honesty.direct", case("file.seq", &[("op", "write"), ("sync", "direct")], Some("own"), time())),
-        ("honesty.cache", case("file.seq", &[("op", "read"), ("cache", "cold")], Some("own"), time())),
+        ("honesty.sync", &[Promise::Sync][..]),
+        ("honesty.sync", &[Promise::Sync, Promise::EachWrite]),
+        ("honesty.dsync", &[Promise::Sync, Promise::EachWrite]),
+        ("honesty.direct", &[Promise::Direct]),
+        ("honesty.cache", &[Promise::CacheControl]),
     ];
-    for (key, planned) in rows {
+    for (key, promises) in rows {
+        let planned = resting_on(promises, case("file.any", &[], Some("own"), time()));
         let mut session = steady(planned.clone());
         comparison(&found(&session).rows[0].cells[0]);
         session.facts[2].places.get_mut("own").unwrap().note(key, "ok");
@@ -245,13 +251,8 @@ fn dishonest_places_are_not_compared() {
         let findings = found(&of_baseline);
         assert_eq!(reason(&findings.rows[0].cells[0]), "in the baseline: costs nothing here");
     }
-    for (probe, parameters) in [
-        ("file.seq", [("sync", "none"), ("op", "write")]),
-        ("file.seq", [("sync", "fdatasync"), ("op", "read")]),
-        ("file.random", [("mode", "rndrd"), ("fsync_every", "100")]),
-        ("file.random", [("mode", "rndrw"), ("fsync_every", "0")]),
-    ] {
-        let mut buffered = steady(case(probe, &parameters, Some("own"), time()));
+    for others in [&[][..], &[Promise::Direct], &[Promise::CacheControl, Promise::MemoryCounters]] {
+        let mut buffered = steady(resting_on(others, case("file.any", &[], Some("own"), time())));
         buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
         comparison(&found(&buffered).rows[0].cells[0]);
     }
@@ -260,8 +261,9 @@ fn dishonest_places_are_not_compared() {
 #[test]
 fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
     let time = || vec![metric("time", Reading::TimePerOperation)];
-    let synced = || case("file.sync", &[], Some("share"), time());
-    let cold = || case("file.seq", &[("op", "read"), ("cache", "cold")], Some("share"), time());
+    let of_share = |promise| resting_on(&[promise], case("file.any", &[], Some("share"), time()));
+    let synced = || of_share(Promise::Sync);
+    let cold = || of_share(Promise::CacheControl);
     let rows = [
         (synced(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
         (cold(), "outside.filesystem", "tmpfs", "the host keeps this place in memory (tmpfs)"),
@@ -289,11 +291,22 @@ fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
 
 #[test]
 fn an_environments_own_word_on_memory_must_be_honest() {
+    let bytes = |name: &str, series: &str| Metric {
+        unit: Unit::Bytes,
+        series: series.into(),
+        ..metric(name, Reading::TimePerOperation)
+    };
     let metrics =
-        vec![metric("time", Reading::TimePerOperation), metric("memory", Reading::TimePerOperation)];
-    let mut session = steady(case("proc.fork_hold", &[], None, metrics));
+        vec![metric("time", Reading::TimePerOperation), bytes("memory", "work"), bytes("host's", OUTSIDE)];
+    let mut session = steady(resting_on(&[Promise::MemoryCounters], case("proc.hold", &[], None, metrics)));
+    for trial in &mut session.trials {
+        let of_host = |batch: Cow<'_, Batch>| Batch { series: OUTSIDE.into(), ..batch.into_owned() };
+        let of_host: Vec<Batch> = trial.batches.of("work").map(of_host).collect();
+        of_host.into_iter().for_each(|batch| trial.batches.push(batch));
+    }
     session.facts[2].inside.note("honesty.memory", "does not move when memory is touched");
     let findings = found(&session);
     comparison(&findings.rows[0].cells[0]);
     assert_eq!(reason(&findings.rows[1].cells[0]), "does not move when memory is touched");
+    comparison(&findings.rows[2].cells[0]);
 }

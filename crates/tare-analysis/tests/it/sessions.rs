@@ -44,6 +44,7 @@ pub fn case(
         metrics,
         decide: Vec::new(),
         definition: String::new(),
+        declared: Default::default(),
         amount: Amount::Calibrate,
         margin: MARGIN,
         missing: BTreeMap::new(),

@@ -93,6 +93,7 @@ fn case(number: usize) -> PlannedCase {
         metrics: vec![time],
         decide: Vec::new(),
         definition: String::new(),
+        declared: Default::default(),
         amount: Amount::Calibrate,
         margin: libm::log(1.02),
         missing: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
 
+pub mod declared;
 pub mod demand;
 pub mod identity;
 
@@ -16,6 +17,7 @@ use crate::names::Case;
 use crate::request::Amount;
 use crate::warning::Warning;
 
+use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
 
@@ -92,6 +94,8 @@ pub struct PlannedCase {
     pub decide: Vec<String>,
     /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
     pub definition: String,
+    /// Records of earlier versions lack it; it is added when they are read.
+    pub declared: Declared,
     /// The same in every environment.
     pub amount: Amount,
     /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study sets another.

@@ -184,6 +184,7 @@ fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::session::declared::Declared;
     use tare_data::session::{PlannedCase, Target};
 
     use super::*;
@@ -193,7 +194,7 @@ mod tests {
         let amount = serde_json::json!({ "operations": { "batch": 1, "batches": 2 } });
         let case = serde_json::json!({
             "id": "null", "case": { "probe": "null", "parameters": {}, "place": null, "peer": null }, "label": "",
-            "metrics": [], "definition": "", "amount": amount, "margin": 0.02, "missing": {},
+            "metrics": [], "definition": "", "declared": Declared::default(), "amount": amount, "margin": 0.02, "missing": {},
         });
         let case: PlannedCase = serde_json::from_value(case).unwrap();
         let targets = [("native", Role::Baseline), ("a", Role::Subject), ("b", Role::Subject)];

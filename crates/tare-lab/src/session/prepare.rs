@@ -8,6 +8,7 @@ use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::metric::Reading;
 use tare_data::request::Amount;
+use tare_data::session::declared::Declared;
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::descriptions::{USER, USER_COMMAND};
@@ -412,7 +413,10 @@ impl Calibrated {
         Some(match self.selected.seconds {
             _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
             Some(seconds) => amount_of_time(*baseline, &known, seconds),
-            None => Wanted { probe: &case.probe, metrics: &probe.metrics(), scale }.amount(*baseline, &known),
+            None => {
+                let Declared { batching, .. } = probe.declare(&case.parameters);
+                Wanted { batching, metrics: &probe.metrics(), scale }.amount(*baseline, &known)
+            }
         })
     }
 
@@ -447,6 +451,7 @@ impl Calibrated {
             metrics: probe.metrics(),
             decide: decide.clone(),
             definition: probe.definition(&case.parameters),
+            declared: probe.declare(&case.parameters),
             amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
             margin: *margin,
             missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),

@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use tare_data::names::{Case, Parameters, matches, parse_size};
 use tare_probes::descriptions::USER_COMMAND;
-use tare_probes::probe::{Need, Probe, Size};
+use tare_probes::probe::{Probe, Size};
 use tare_record::input;
 
 use crate::error::LabError;
@@ -252,9 +252,9 @@ impl Study {
             let seconds = study_case.seconds(size, &self.name)?;
             study_case.decide.iter().try_for_each(|metric| known_metric(probe, metric))?;
             let places = everywhere.clone().map_or_else(|| read_places(&study_case.places), Ok)?;
-            for place in somewhere(probe.needs(Need::Place), &places, OWN) {
+            for place in somewhere(probe.needs_place(), &places, OWN) {
                 for parameters in &combinations {
-                    for peer in somewhere(probe.needs(Need::Peer), &study_case.peers, "loopback") {
+                    for peer in somewhere(probe.needs_peer(), &study_case.peers, "loopback") {
                         let (parameters, place) = (parameters.clone(), place.clone());
                         let case = Case { probe: probe.name.into(), parameters, place, peer };
                         let decide = study_case.decide.clone();

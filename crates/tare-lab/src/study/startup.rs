@@ -13,7 +13,7 @@ use tare_data::names::{BadParameter, Case};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
-use tare_probes::probe::{Parameter, gauge, time};
+use tare_probes::probe::{Family, Parameter, gauge, time};
 
 /// The parameter that has a case be several starts.
 pub const AT_ONCE: &str = "at_once";
@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
         gauge("memory", "memory", Unit::Bytes),
         gauge("disk", "disk", Unit::Bytes),
     ],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |parameters| match parameters.text(AT_ONCE) {
         Ok("1") | Err(_) => "start of environment".into(),

@@ -13,7 +13,6 @@ use crate::harness::interference::Watch;
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
 use crate::platform::bound_trial;
-use crate::probe::Need;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
 /// processes shows it.
@@ -53,7 +52,7 @@ fn measure(
     let folder = match &request.directory {
         None => None,
         Some(place) => {
-            let is_apart = crate::find(&request.case.probe).is_some_and(|probe| probe.needs(Need::Apart));
+            let is_apart = crate::find(&request.case.probe).is_some_and(|probe| probe.is_apart());
             let place = Path::new(place);
             match if is_apart {
                 Folder::apart(place, (request.seed, request.trial))

@@ -18,7 +18,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "frequency changes; a busy sibling on the same core; the compiler that built this binary",
     parameters: &[],
     metrics: &[time("time", "loop"), per_second("rate", "loop")],
-    needs: &[],
+    family: Family::Processor,
     revision: 1,
     label: |_| "Dhrystone 2.1".into(),
 };

@@ -29,7 +29,7 @@ pub static PROBE: Probe = Probe {
         quantile("p95", "event", 0.95),
         nanoseconds("max", "event", Reading::Maximum),
     ],
-    needs: &[],
+    family: Family::Processor,
     revision: 2,
     label: |parameters| {
         let max_prime = parameters.text("max_prime").unwrap_or("20000");

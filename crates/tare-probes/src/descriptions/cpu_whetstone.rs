@@ -18,7 +18,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "frequency changes; a busy sibling on the same core; the C library's math functions",
     parameters: &[],
     metrics: &[rate("mwips", "million", Reading::OperationsPerSecond, Unit::Mwips), time("pass", "pass")],
-    needs: &[],
+    family: Family::Processor,
     revision: 2,
     label: |_| "Whetstone, double".into(),
 };

@@ -26,7 +26,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "time-outs of the command: a counted run is slower, and may do other work",
     parameters: PARAMETERS,
     metrics: &METRICS,
-    needs: &[Need::Place],
+    family: Family::Command,
     revision: 4,
     label: |_| "demand".into(),
 };

@@ -18,7 +18,7 @@ pub static PROBE: Probe = Probe {
         Parameter::same("size", "2000KiB", "bytes of each file: UnixBench has 2000 blocks of the size of bs"),
     ],
     metrics: &[bytes_per_second("rate", "block"), time("block", "block")],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 2,
     label: |parameters| format!("copy, {} blocks", size_of(parameters, "bs")),
 };

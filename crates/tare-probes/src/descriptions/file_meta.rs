@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
         time("list", "list"),
         time("unlink", "unlink"),
     ],
-    needs: &[Need::Place, Need::Apart],
+    family: Family::Files { rests_on: |_| Storage::PageCache, apart: true },
     revision: 2,
     label: |_| "small file lifecycle".into(),
 };

@@ -33,7 +33,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds("max", "request", Reading::Maximum),
     ],
     // io_uring is needed by one engine only: a trial without it fails with that reason.
-    needs: &[Need::Place],
+    family: Family::Files { rests_on: |_| Storage::Disk(Promise::Direct, &[]), apart: false },
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");

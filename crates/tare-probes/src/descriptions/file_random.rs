@@ -6,6 +6,8 @@
 //! requests every file is fsynced, each an event of its own; at the end of the trial each thread fsyncs each
 //! file once more. Threads take the next event of one sequence, so that the mixture does not depend on them.
 
+use tare_data::names::Parameters;
+
 use crate::probe::describing::*;
 
 pub static PROBE: Probe = Probe {
@@ -36,7 +38,7 @@ pub static PROBE: Probe = Probe {
         quantile("fsync_p50", "fsync", 0.5),
         quantile("fsync_p95", "fsync", 0.95),
     ],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on, apart: false },
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");
@@ -47,3 +49,11 @@ pub static PROBE: Probe = Probe {
         }
     },
 };
+
+fn rests_on(parameters: &Parameters) -> Storage {
+    let text = |key| parameters.text(key).unwrap_or_default();
+    match (text("mode"), text("fsync_every")) {
+        ("rndrd", _) | (_, "0") => Storage::PageCache,
+        _ => Storage::Disk(Promise::Sync, &[]),
+    }
+}

@@ -39,10 +39,22 @@ pub static PROBE: Probe = Probe {
         ),
     ],
     metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on, apart: false },
     revision: 3,
     label,
 };
+
+fn rests_on(parameters: &Parameters) -> Storage {
+    let text = |key| parameters.text(key).unwrap_or_default();
+    match (text("op"), text("sync"), text("cache")) {
+        ("read", _, "cold") => Storage::Disk(Promise::CacheControl, &[]),
+        ("read", _, "direct") => Storage::Disk(Promise::Direct, &[]),
+        ("read", ..) | (_, "none", _) => Storage::PageCache,
+        (_, "direct", _) => Storage::Disk(Promise::Direct, &[]),
+        (_, "dsync", _) => Storage::Disk(Promise::Sync, &[Promise::EachWrite]),
+        _ => Storage::Disk(Promise::Sync, &[]),
+    }
+}
 
 /// `write 1M + fdatasync`, `read 4K, cold`.
 fn label(parameters: &Parameters) -> String {

@@ -22,7 +22,7 @@ pub static PROBE: Probe = Probe {
         per_second("rate", "commit"),
         first("commit"),
     ],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on: |_| Storage::Disk(Promise::Sync, &[]), apart: false },
     revision: 1,
     label: |_| "commit, 4K".into(),
 };

@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "where the scheduler places the two threads; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
-    needs: &[],
+    family: Family::Pair { placed: false },
     revision: 1,
     label: |parameters| placement_label(parameters, "futex", "futex round trip"),
 };

@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "seccomp filters, ptrace; speed of memory copies",
     parameters: &[],
     metrics: &[time("time", "pair"), per_second("rate", "pair"), first("pair")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 1,
     label: |_| "pipe, 512 B".into(),
 };

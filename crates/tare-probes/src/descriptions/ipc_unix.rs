@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
-    needs: &[],
+    family: Family::Pair { placed: true },
     revision: 2,
     label: |parameters| placement_label(parameters, "Unix socket", "Unix socket round trip"),
 };

@@ -15,7 +15,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "other users of the memory bus; huge pages; sizes that fit into a cache; emulated processors",
     parameters: &[Parameter::sized("size", ["16MiB", "256MiB"], "bytes of each buffer")],
     metrics: &[bytes_per_second("rate", "copy"), time("time", "copy")],
-    needs: &[],
+    family: Family::Processor,
     revision: 1,
     label: |parameters| format!("memory copy, {}", size_of(parameters, "size")),
 };

@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "huge pages (disabled where the kernel allows it); nested paging; memory pressure",
     parameters: &[],
     metrics: &[time("time", "page"), per_second("rate", "page"), first("page")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |_| "page fault".into(),
 };

@@ -16,7 +16,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "huge pages (disabled); sizes that fit into a cache; other users of the memory bus",
     parameters: &[Parameter::sized("size", ["32MiB", "256MiB"], "bytes that the chain covers")],
     metrics: &[time("time", "load")],
-    needs: &[],
+    family: Family::Processor,
     revision: 1,
     label: |parameters| format!("memory latency, {}", size_of(parameters, "size")),
 };

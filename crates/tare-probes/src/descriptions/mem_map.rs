@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "huge pages, where the block is large enough for one; nested paging; TLB flushes on other processors",
     parameters: &[Parameter::same("size", "64KiB", "bytes of a block")],
     metrics: &[time("time", "piece"), first("piece")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |parameters| format!("map + unmap, {}", size_of(parameters, "size")),
 };

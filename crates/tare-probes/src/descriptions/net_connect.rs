@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
         quantile("connect p99", "connect", 0.99),
         nanoseconds("connect first", "connect", Reading::Cold),
     ],
-    needs: &[Need::Peer],
+    family: Family::Network { placed: false },
     revision: 1,
     label: |_| "TCP connect + request".into(),
 };

@@ -28,7 +28,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds("arrival sd", "arrival", Reading::StandardDeviation),
         quantile("round p50", "round", 0.5),
     ],
-    needs: &[Need::Peer],
+    family: Family::Network { placed: false },
     revision: 1,
     label: |_| "round trip, by hop".into(),
 };

@@ -50,7 +50,7 @@ pub static PROBE: Probe = Probe {
         gauge("duplicated", "duplicated", Unit::Count),
         gauge("reordered", "reordered", Unit::Count),
     ],
-    needs: &[Need::Peer],
+    family: Family::Network { placed: true },
     revision: 5,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();

@@ -32,7 +32,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds("connect", "connect", Reading::Cold),
         gauge("sent again", "sent again", Unit::Count),
     ],
-    needs: &[Need::Peer],
+    family: Family::Network { placed: false },
     revision: 1,
     label: |parameters| {
         let text = |key| parameters.text(key).unwrap_or_default();

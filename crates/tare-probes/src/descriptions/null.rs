@@ -11,7 +11,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "frequency changes; a busy neighbour",
     parameters: &[],
     metrics: &[time("time", "turn")],
-    needs: &[],
+    family: Family::Processor,
     revision: 1,
     label: |_| "empty loop (harness)".into(),
 };

@@ -24,7 +24,7 @@ pub static PROBE: Probe = Probe {
         "static: this binary; dynamic: the environment's own env(1), linked dynamically at each start",
     )],
     metrics: &[time("time", "exec"), per_second("rate", "exec"), first("exec")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |parameters| match parameters.text("target") {
         Ok("dynamic") => "exec, dynamic".into(),

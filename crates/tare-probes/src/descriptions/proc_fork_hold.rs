@@ -34,7 +34,7 @@ pub static PROBE: Probe = Probe {
         ),
     ],
     metrics: &held_metrics("process"),
-    needs: &[],
+    family: Family::Held,
     revision: 2,
     label: |parameters| {
         let size = size_of(parameters, "size");

@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
         rate("rate", "run", Reading::OperationsPerMinute, Unit::PerMinute),
         first("run"),
     ],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 1,
     label: |parameters| {
         let count = parameters.text("parallel").unwrap_or("1");

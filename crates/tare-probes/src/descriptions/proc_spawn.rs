@@ -19,7 +19,7 @@ pub static PROBE: Probe = Probe {
         per_second("rate", "process"),
         first("process"),
     ],
-    needs: &[],
+    family: Family::Kernel,
     revision: 1,
     label: |_| "fork + wait".into(),
 };

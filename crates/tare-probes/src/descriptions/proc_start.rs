@@ -21,7 +21,7 @@ pub static PROBE: Probe = Probe {
         per_second("rate", "program"),
         first("program"),
     ],
-    needs: &[],
+    family: Family::Kernel,
     revision: 1,
     label: |_| "program start".into(),
 };

@@ -28,7 +28,7 @@ pub static PROBE: Probe = Probe {
         ),
     ],
     metrics: &held_metrics("thread"),
-    needs: &[],
+    family: Family::Held,
     revision: 2,
     label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
 };

@@ -20,7 +20,7 @@ pub static PROBE: Probe = Probe {
         Parameter::same("what", "call", "call: an fstat; page: the first touch of a page of new memory"),
     ],
     metrics: &[time("time", "program"), first("program")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |parameters| {
         let what =

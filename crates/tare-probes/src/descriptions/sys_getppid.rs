@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations (page-table isolation)",
     parameters: &[],
     metrics: &[time("time", "call"), first("call")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |_| "system call".into(),
 };

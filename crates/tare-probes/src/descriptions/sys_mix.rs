@@ -17,7 +17,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations",
     parameters: &[],
     metrics: &[time("time", "call"), per_second("turns", "turn"), first("turn")],
-    needs: &[],
+    family: Family::Kernel,
     revision: 2,
     label: |_| "system call mix".into(),
 };

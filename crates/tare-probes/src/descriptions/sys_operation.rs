@@ -18,7 +18,7 @@ pub static PROBE: Probe = Probe {
         "which one: fstat, stat, open, read-1k, map, spawn and so on",
     )],
     metrics: &[time("time", "operation"), first("operation")],
-    needs: &[Need::Place],
+    family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 2,
     label: |parameters| {
         let named = parameters.text("operation").unwrap_or_default();

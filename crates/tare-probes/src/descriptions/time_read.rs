@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "the clock source: the TSC is read in the program, others by a system call or an exit to the host",
     parameters: &[],
     metrics: &[time("time", "read"), gauge("step", "step", Unit::Nanoseconds), first("read")],
-    needs: &[],
+    family: Family::Processor,
     revision: 1,
     label: |_| "clock read".into(),
 };

@@ -23,7 +23,7 @@ pub static PROBE: Probe = Probe {
         gauge("stolen", "stolen", Unit::Percent),
         time("read", "read"),
     ],
-    needs: &[],
+    family: Family::Processor,
     revision: 2,
     label: |_| "longest interruption".into(),
 };

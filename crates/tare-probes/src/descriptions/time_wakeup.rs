@@ -23,7 +23,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds("mean", "late", Reading::Mean),
         nanoseconds("max", "late", Reading::Maximum),
     ],
-    needs: &[],
+    family: Family::Kernel,
     revision: 1,
     label: |_| "timer wake-up latency".into(),
 };

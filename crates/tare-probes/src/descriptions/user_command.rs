@@ -64,7 +64,7 @@ pub static PROBE: Probe = Probe {
         gauge("memory", "memory", Unit::Bytes),
         first("run"),
     ],
-    needs: &[Need::Place],
+    family: Family::Command,
     revision: 3,
     label: |parameters| {
         let given = |key| parameters.text(key).ok().filter(|text| !text.is_empty());

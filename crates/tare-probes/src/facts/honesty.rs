@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tare_data::facts::Facts;
+use tare_data::session::declared::Promise;
 
 use super::promises::{OK, TRIAL_BYTES, note_outcome};
 use crate::harness::buffer::Buffer;
@@ -23,7 +24,7 @@ const SLEEPS: u64 = 3;
 
 /// Notes `honesty.memory` and `honesty.counters`.
 pub fn note_environment(facts: &mut Facts) {
-    note_outcome(facts, "honesty.memory", memory());
+    note_outcome(facts, Promise::MemoryCounters.fact(), memory());
     note_outcome(facts, "honesty.counters", counters());
 }
 

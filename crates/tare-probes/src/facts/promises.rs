@@ -8,6 +8,7 @@ use std::path::Path;
 
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
+use tare_data::session::declared::Promise;
 
 use crate::harness::buffer::Buffer;
 use crate::harness::files;
@@ -50,10 +51,10 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
         () => sync(folder.path()),
     };
     let each_write = sync.is_some().then(|| each_write(folder.path())).flatten();
-    note_outcome(facts, "honesty.sync", sync);
-    note_outcome(facts, "honesty.dsync", each_write);
-    note_outcome(facts, "honesty.direct", direct(folder.path()));
-    note_outcome(facts, "honesty.cache", cache(folder.path()));
+    note_outcome(facts, Promise::Sync.fact(), sync);
+    note_outcome(facts, Promise::EachWrite.fact(), each_write);
+    note_outcome(facts, Promise::Direct.fact(), direct(folder.path()));
+    note_outcome(facts, Promise::CacheControl.fact(), cache(folder.path()));
 }
 
 /// Recognises overlay options by which nothing is synced. Newer kernels show the longer form.

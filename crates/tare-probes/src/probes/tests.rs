@@ -14,7 +14,7 @@ use crate::PROBES;
 use crate::counts::Count;
 use crate::harness::folder::Folder;
 use crate::harness::trial::Trial;
-use crate::probe::{Need, Probe, Size};
+use crate::probe::{Probe, Size};
 use crate::probes::run_of;
 
 /// Builds a request for a small trial of a probe: 23 operations a batch.
@@ -28,12 +28,12 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
         case: Case {
             probe: probe.name.into(),
             parameters: all,
-            place: probe.needs(Need::Place).then(|| "own".into()),
-            peer: probe.needs(Need::Peer).then(|| "loopback".into()),
+            place: probe.needs_place().then(|| "own".into()),
+            peer: probe.needs_peer().then(|| "loopback".into()),
         },
         amount: Amount::Operations { batch: 23, batches: 2 },
         directory: None,
-        peer: probe.needs(Need::Peer).then_some(Peer::Loopback),
+        peer: probe.needs_peer().then_some(Peer::Loopback),
         seed: 7,
         deadline_ms: 10_000,
         slower: 0.0,

@@ -73,6 +73,7 @@ fn plan() -> Plan {
         metrics: probe.metrics(),
         decide: Vec::new(),
         definition: probe.definition(&Parameters::default()),
+        declared: probe.declare(&Parameters::default()),
         amount: Amount::Operations { batch: 23_000, batches: 1 },
         margin: 1.02f64.ln(),
         missing: BTreeMap::new(),

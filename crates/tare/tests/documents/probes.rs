@@ -3,16 +3,17 @@
 use std::fmt::Write;
 
 use tare_data::metric::Reading;
+use tare_data::session::declared::{Batching, Promise, Times};
 use tare_data::unit::{Direction, Unit};
 use tare_lab::study::probes;
 use tare_probes::Probe;
-use tare_probes::probe::{MetricDescription, Need, Size};
+use tare_probes::probe::{Family, MetricDescription, Size};
 
 use crate::book;
 
 const OPENING: &str = "\
 # Probes
-What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/probes/mod.rs`;
+What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/descriptions/mod.rs`;
 a test compares it. [The glossary](glossary.md) explains the words, [methodology.md](../method/methodology.md) how a
 session runs the probes.
 
@@ -56,13 +57,42 @@ fn reading(reading: Reading) -> String {
     }
 }
 
-fn need(need: &Need) -> &'static str {
-    match need {
-        Need::Place => "a place to write in",
-        Need::Apart => "one away from other trials'",
-        Need::Peer => "a peer",
-        Need::Root => "root",
-        Need::IoUring => "io_uring",
+fn needs(probe: &Probe) -> Option<&'static str> {
+    match probe.family {
+        Family::Files { apart: false, .. } | Family::Command => Some("a place to write in"),
+        Family::Files { apart: true, .. } => Some("a place to write in, away from other trials'"),
+        Family::Network { .. } => Some("a peer"),
+        Family::Processor | Family::Kernel | Family::Held | Family::Pair { .. } => None,
+    }
+}
+
+fn promise(promise: Promise) -> &'static str {
+    match promise {
+        Promise::Sync => "a sync that waits for the disk",
+        Promise::EachWrite => "writes with O_DSYNC that wait for the disk",
+        Promise::Direct => "O_DIRECT past the page cache",
+        Promise::CacheControl => "a page cache that drops what it is asked to drop",
+        Promise::MemoryCounters => "the environment's counters of memory",
+    }
+}
+
+/// What a probe declares, in both sizes: a study may choose parameters that rest on something else.
+fn declarations(page: &mut String, probe: &Probe) {
+    let [short, reference] = [Size::Short, Size::Reference].map(|size| probe.declare(&probe.defaults(size)));
+    assert_eq!(short, reference, "{}: the sizes would need a line each", probe.name);
+    if let Some(needs) = needs(probe) {
+        writeln!(page, "- **Needs:** {needs}.").unwrap();
+    }
+    let promises: Vec<&str> = short.rests_on.into_iter().map(promise).collect();
+    if !promises.is_empty() {
+        let default = if probe.parameters.is_empty() { "" } else { ", with its default parameters" };
+        writeln!(page, "- **Rests on:** {}{default}.", promises.join(", ")).unwrap();
+    }
+    if short.times == Times::Processor {
+        writeln!(page, "- **Times** instructions alone; not comparable on an emulated processor.").unwrap();
+    }
+    if short.batching == Batching::Placed {
+        writeln!(page, "- **Batches** are few: each has new processes, which the scheduler places.").unwrap();
     }
 }
 
@@ -86,10 +116,7 @@ fn section(page: &mut String, probe: &Probe) {
     writeln!(page, "- **Timed:** {}.", probe.timed).unwrap();
     writeln!(page, "- **Not timed:** {}.", probe.not_timed).unwrap();
     writeln!(page, "- **Distorted by:** {}.", probe.distorted_by).unwrap();
-    if !probe.needs.is_empty() {
-        let needs: Vec<&str> = probe.needs.iter().map(need).collect();
-        writeln!(page, "- **Needs:** {}.", needs.join(", ")).unwrap();
-    }
+    declarations(page, probe);
     let label = (probe.label)(&probe.defaults(Size::Short));
     writeln!(page, "- **Revision** {}; its row is headed \"{label}\".", probe.revision).unwrap();
     if !probe.parameters.is_empty() {

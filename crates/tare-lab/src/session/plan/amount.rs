@@ -7,7 +7,7 @@
 use tare_data::batch::{Batch, CALIBRATION, Timed};
 use tare_data::metric::{Metric, Reading};
 use tare_data::request::Amount;
-use tare_probes::descriptions::USER;
+use tare_data::session::declared::Batching;
 
 /// What a batch should take in the baseline: long against a clock read, short against what interrupts it...
 const BATCH_NS: f64 = 0.25e6;
@@ -29,9 +29,7 @@ const COMMANDS_NS: f64 = 40e6;
 const SLOWEST_COMMANDS_NS: f64 = 160e6;
 /// ...and at most so often.
 const MOST_RUNS: f64 = 20.0;
-/// Probes of two processes, of which the scheduler places each batch's anew, which takes time: fewer batches count. `net.rr` has
-/// one pair for a trial over UDP and to other machines, where the same amount does no harm.
-const PLACED: [&str; 3] = ["ipc.context", "ipc.unix", "net.rr"];
+/// Batches that count where each has new processes.
 const PLACED_COUNTED: f64 = 8.0;
 
 /// Fewest operations from which a quantile can be read: with six the median has an interval, and ten leave
@@ -77,7 +75,7 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
 
 /// What the amount of a case depends on, besides its paces.
 pub struct Wanted<'a> {
-    pub probe: &'a str,
+    pub batching: Batching,
     pub metrics: &'a [Metric],
     /// Below 1 it makes trials shorter, as far as that saves time.
     pub scale: f64,
@@ -87,7 +85,7 @@ impl Wanted<'_> {
     /// The amount for a case, from the baseline's pace and every environment's.
     pub fn amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
         let (operation_ns, slowest_ns) = paces(baseline, targets);
-        if self.probe.starts_with(USER) {
+        if self.batching == Batching::Runs {
             let runs = (COMMANDS_NS / operation_ns).min(SLOWEST_COMMANDS_NS / slowest_ns) * self.scale;
             return Amount::Operations { batch: 1, batches: runs.clamp(1.0, MOST_RUNS) as u32 };
         }
@@ -107,7 +105,7 @@ impl Wanted<'_> {
     }
 
     fn most_counted(&self) -> f64 {
-        if PLACED.contains(&self.probe) { PLACED_COUNTED } else { MOST_COUNTED }
+        if self.batching == Batching::Placed { PLACED_COUNTED } else { MOST_COUNTED }
     }
 
     /// Operations that the quantiles need: those of the headline always, those of others where they take no longer than the most
@@ -199,8 +197,8 @@ mod tests {
         assert_eq!(super::pace(&[], 5_000), None);
     }
 
-    fn amount(probe: &str, baseline: Pace, targets: &[Pace]) -> (u64, u32) {
-        let wanted = Wanted { probe, metrics: &[], scale: 1.0 };
+    fn amount(batching: Batching, baseline: Pace, targets: &[Pace]) -> (u64, u32) {
+        let wanted = Wanted { batching, metrics: &[], scale: 1.0 };
         match wanted.amount(baseline, targets) {
             Amount::Operations { batch, batches } => (batch, batches),
             other => panic!("{other:?}"),
@@ -209,29 +207,29 @@ mod tests {
 
     #[test]
     fn a_trial_is_a_batch_that_warms_up_and_many_short_ones_that_count() {
-        assert_eq!(amount("sys.getppid", target(200.0), &[target(200.0)]), (1_250, 33));
+        assert_eq!(amount(Batching::Short, target(200.0), &[target(200.0)]), (1_250, 33));
         let whole = cost_ns(target(200.0), Amount::Operations { batch: 1_250, batches: 33 });
         assert!((whole - 9.25e6).abs() < 1e3);
     }
 
     #[test]
     fn a_pair_that_is_placed_for_each_batch_has_fewer() {
-        assert_eq!(amount("ipc.context", target(200.0), &[target(200.0)]), (1_250, 9));
+        assert_eq!(amount(Batching::Placed, target(200.0), &[target(200.0)]), (1_250, 9));
     }
 
     #[test]
     fn long_operations_are_batches_of_their_own() {
-        assert_eq!(amount("null", target(1e6), &[target(1e6)]), (1, 9));
-        assert_eq!(amount("null", target(4e6), &[target(4e6)]), (1, 3));
-        assert_eq!(amount("null", target(5e6), &[target(5e6)]), (1, 1));
-        assert_eq!(amount("null", target(200.0), &[target(5e9)]), (1, 1));
+        assert_eq!(amount(Batching::Short, target(1e6), &[target(1e6)]), (1, 9));
+        assert_eq!(amount(Batching::Short, target(4e6), &[target(4e6)]), (1, 3));
+        assert_eq!(amount(Batching::Short, target(5e6), &[target(5e6)]), (1, 1));
+        assert_eq!(amount(Batching::Short, target(200.0), &[target(5e9)]), (1, 1));
     }
 
     #[test]
     fn a_costly_process_has_more_batches() {
         let costly = |overhead_ns, operation_ns| {
             let prepared = Pace { overhead_ns, ..target(operation_ns) };
-            amount("file.copy", prepared, &[prepared])
+            amount(Batching::Short, prepared, &[prepared])
         };
         assert_eq!(costly(44e6, 4e6), (1, 5));
         assert_eq!(costly(1e9, 4e6), (1, 17));
@@ -240,13 +238,13 @@ mod tests {
 
     #[test]
     fn the_slowest_target_bounds_everybody() {
-        assert_eq!(amount("null", target(200.0), &[target(200.0), target(40_000.0)]), (50, 17));
+        assert_eq!(amount(Batching::Short, target(200.0), &[target(200.0), target(40_000.0)]), (50, 17));
     }
 
     #[test]
     fn a_shorter_trial_has_fewer_batches() {
         let at = |scale| {
-            let wanted = Wanted { probe: "null", metrics: &[], scale };
+            let wanted = Wanted { batching: Batching::Short, metrics: &[], scale };
             match wanted.amount(target(200.0), &[target(200.0)]) {
                 Amount::Operations { batch, batches } => (batch, batches),
                 other => panic!("{other:?}"),
@@ -258,7 +256,7 @@ mod tests {
     #[test]
     fn a_trial_is_not_made_so_short_that_its_process_takes_all_the_time() {
         let slow = Pace { overhead_ns: 40e6, ..target(40_000.0) };
-        let wanted = Wanted { probe: "null", metrics: &[], scale: 0.1 };
+        let wanted = Wanted { batching: Batching::Short, metrics: &[], scale: 0.1 };
         let amount = wanted.amount(target(200.0), &[target(200.0), slow]);
         // Two milliseconds a batch there, and forty for the process.
         assert_eq!(amount, Amount::Operations { batch: 50, batches: 6 });
@@ -272,28 +270,28 @@ mod tests {
 
     #[test]
     fn each_run_of_a_command_is_a_batch() {
-        assert_eq!(amount("user.true", target(5e5), &[target(5e5)]), (1, 20));
-        assert_eq!(amount("user.status", target(8e6), &[target(8e6)]), (1, 5));
-        assert_eq!(amount("user.status", target(8e6), &[target(8e6), target(80e6)]), (1, 2));
-        assert_eq!(amount("user.build", target(3e9), &[target(3e9)]), (1, 1));
+        assert_eq!(amount(Batching::Runs, target(5e5), &[target(5e5)]), (1, 20));
+        assert_eq!(amount(Batching::Runs, target(8e6), &[target(8e6)]), (1, 5));
+        assert_eq!(amount(Batching::Runs, target(8e6), &[target(8e6), target(80e6)]), (1, 2));
+        assert_eq!(amount(Batching::Runs, target(3e9), &[target(3e9)]), (1, 1));
     }
 
     #[test]
     fn quantiles_have_the_operations_that_they_need_without_the_batch_that_warms_up() {
         let metrics = tare_probes::find("net.rr").unwrap().metrics();
-        let of = |probe, operation_ns| {
-            let wanted = Wanted { probe, metrics: &metrics, scale: 1.0 };
+        let of = |batching, operation_ns| {
+            let wanted = Wanted { batching, metrics: &metrics, scale: 1.0 };
             match wanted.amount(target(operation_ns), &[target(operation_ns)]) {
                 Amount::Operations { batch, batches } => batch * u64::from(batches - 1),
                 other => panic!("{other:?}"),
             }
         };
-        assert!((36..368).contains(&of("any", 50_000.0)), "p90");
-        assert!((368..3_688).contains(&of("any", 20_000.0)), "p99");
-        assert!(of("any", 2_000.0) >= 3_688, "p99.9");
-        assert!((6..36).contains(&of("any", 1e6)), "the median only");
-        assert!((36..368).contains(&of("net.rr", 20_000.0)), "p90 in the time of eight batches");
-        assert!((368..3_688).contains(&of("net.rr", 5_000.0)), "p99");
+        assert!((36..368).contains(&of(Batching::Short, 50_000.0)), "p90");
+        assert!((368..3_688).contains(&of(Batching::Short, 20_000.0)), "p99");
+        assert!(of(Batching::Short, 2_000.0) >= 3_688, "p99.9");
+        assert!((6..36).contains(&of(Batching::Short, 1e6)), "the median only");
+        assert!((36..368).contains(&of(Batching::Placed, 20_000.0)), "p90 in the time of eight batches");
+        assert!((368..3_688).contains(&of(Batching::Placed, 5_000.0)), "p99");
     }
 
     #[test]

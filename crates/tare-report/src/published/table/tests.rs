@@ -40,6 +40,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         metrics: Vec::new(),
         decide: Vec::new(),
         definition: "d0".into(),
+        declared: Default::default(),
         amount: Amount::Calibrate,
         margin: libm::log(1.02),
         missing: BTreeMap::new(),
