@@ -5,9 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::batch::{Histogram, Phase, Sample, Timed};
-use tare_data::metric::Metric;
+use tare_data::metric::{Metric, Reading};
 use tare_data::session::{PlannedCase, Session, Trial};
 
+use crate::statistics::operation_times::OperationTimes;
 use crate::verdicts::summary::{counted, series, values};
 
 /// Series that are pooled: a histogram of each is open, and a probe has a dozen.
@@ -75,7 +76,7 @@ impl Pooled {
                 None => {}
             }
         }
-        times(&all)
+        times(all)
     }
 
     /// An amount over the time of all of it, a second.
@@ -105,17 +106,13 @@ impl PooledSeries {
     }
 }
 
-fn times(Histogram(histogram): &Histogram) -> Option<Times> {
-    if histogram.is_empty() {
-        return None;
-    }
-    let middle = |ns: u64| histogram.median_equivalent(ns) as f64;
-    let quantile = |q: f64| middle(histogram.value_at_quantile(q));
+fn times(histogram: Histogram) -> Option<Times> {
+    let all: OperationTimes = [histogram].into_iter().collect();
     Some(Times {
-        min_ns: middle(histogram.min()),
-        mean_ns: histogram.mean(),
-        max_ns: middle(histogram.max()),
-        p95_ns: quantile(0.95),
+        min_ns: all.read(Reading::Minimum)?,
+        mean_ns: all.read(Reading::Mean)?,
+        max_ns: all.read(Reading::Maximum)?,
+        p95_ns: all.read(Reading::Quantile(0.95))?,
     })
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod level;
 pub mod modes;
 pub(crate) mod multiplicity;
 pub(crate) mod normal;
+pub(crate) mod operation_times;
 pub mod ratio_of_means;
 pub(crate) mod serial;
 pub mod sign_test;

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use tare_data::batch::{Batch, Histogram, Phase};
 use tare_data::session::{Session, Trial};
 
+use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::tails::least_operations;
+use crate::verdicts::summary::counted;
 
 /// Where a curve is read, from the first hundredth to the last hundred-thousandth.
 const QUANTILES: [f64; 17] = [
@@ -38,7 +40,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
     let target_places: BTreeMap<&str, usize> =
         session.plan.targets.iter().enumerate().map(|(i, target)| (target.name.as_str(), i)).collect();
     let mut grouped: BTreeMap<(usize, String, usize), Vec<&Trial>> = BTreeMap::new();
-    for trial in session.trials.iter().filter(|trial| session.counts(trial)) {
+    for trial in counted(&session.trials, &session.repeated, |_| true) {
         let places = (case_places.get(trial.case.as_str()), target_places.get(trial.target.as_str()));
         let (Some(case), Some(target)) = places else { continue };
         for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
@@ -59,8 +61,8 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
             case: session.plan.cases[case].id.clone(),
             target: session.plan.targets[target].name.clone(),
             operations: merged.0.len(),
-            points: points(&merged),
             longest_ns: merged.0.max(),
+            points: points(merged),
             series,
         })
     };
@@ -77,10 +79,10 @@ fn merge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Histogram {
     merged
 }
 
-fn points(histogram: &Histogram) -> Vec<(f64, u64)> {
-    let operations = histogram.0.len();
-    let is_known = |q: &f64| least_operations(*q).is_some_and(|least| least <= operations);
-    QUANTILES.into_iter().filter(is_known).map(|q| (q, histogram.0.value_at_quantile(q))).collect()
+fn points(histogram: Histogram) -> Vec<(f64, u64)> {
+    let times: OperationTimes = [histogram].into_iter().collect();
+    let is_known = |q: &f64| least_operations(*q).is_some_and(|least| least <= times.total());
+    QUANTILES.into_iter().filter(is_known).filter_map(|q| Some((q, times.quantile(q)?))).collect()
 }
 
 #[cfg(test)]
@@ -100,8 +102,8 @@ mod tests {
         (1..=1000).for_each(|ns| histogram.record(ns));
         let damaged = EncodedHistogram("damaged".into());
         let merged = merge([histogram.encode(), damaged].map(batch).into_iter());
-        let points = points(&merged);
         assert_eq!(merged.0.len(), 1000);
+        let points = points(merged);
         // 0.995 needs 736 operations, 0.9975 needs 1474.
         assert_eq!(points.last(), Some(&(0.995, 995)));
         assert_eq!(points.iter().find(|(q, _)| *q == 0.5), Some(&(0.5, 500)));
@@ -109,6 +111,6 @@ mod tests {
 
     #[test]
     fn without_operations_there_is_no_point() {
-        assert_eq!(points(&merge(std::iter::empty())), []);
+        assert_eq!(points(merge(std::iter::empty())), []);
     }
 }

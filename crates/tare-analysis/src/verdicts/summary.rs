@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::iter::Sum;
 
-use tare_data::batch::{Batch, Histogram, Phase, Sample, Timed};
+use tare_data::batch::{Batch, Phase, Sample, Timed};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::USER;
@@ -12,55 +12,9 @@ use tare_data::session::{RepeatedRound, Trial};
 
 use crate::findings::Level;
 use crate::statistics::level::ALPHA;
+use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{median, sorted};
-
-/// Times of single operations, as sorted points with counts; each point is the middle of its bucket.
-#[derive(Default)]
-struct Times {
-    points: Vec<(u64, u64)>,
-    total: u64,
-}
-
-impl Times {
-    /// The smallest time that a share `q` of the operations does not exceed.
-    fn quantile(&self, q: f64) -> Option<f64> {
-        let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
-        let mut seen: u64 = 0;
-        self.points
-            .iter()
-            .find(|(_, count)| {
-                seen = seen.saturating_add(*count);
-                seen >= wanted
-            })
-            .map(|(value, _)| *value as f64)
-    }
-
-    /// Mean and standard deviation.
-    fn moments(&self) -> Option<(f64, f64)> {
-        if self.total == 0 {
-            return None;
-        }
-        let total = self.total as f64;
-        let mean =
-            self.points.iter().map(|(value, count)| *value as f64 * *count as f64).sum::<f64>() / total;
-        let square = |value: u64| (value as f64 - mean).powi(2);
-        let variance =
-            self.points.iter().map(|(value, count)| square(*value) * *count as f64).sum::<f64>() / total;
-        Some((mean, variance.sqrt()))
-    }
-
-    fn read(&self, reading: Reading) -> Option<f64> {
-        match reading {
-            Reading::Quantile(q) => self.quantile(q),
-            Reading::Minimum => self.points.first().map(|(value, _)| *value as f64),
-            Reading::Maximum => self.points.last().map(|(value, _)| *value as f64),
-            Reading::Mean => self.moments().map(|(mean, _)| mean),
-            Reading::StandardDeviation => self.moments().map(|(_, deviation)| deviation),
-            _ => None,
-        }
-    }
-}
 
 /// Whether a reading is of single operations' times, so that the step of the clock bounds it.
 pub(crate) fn reads_single_operations(reading: Reading) -> bool {
@@ -166,7 +120,7 @@ pub struct TrialValue {
 /// The values of these metrics in a trial; none where its samples do not give it, or none that is a number.
 pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
-    let mut read: Vec<(&str, Times)> = Vec::new();
+    let mut read: Vec<(&str, OperationTimes)> = Vec::new();
     let mut values = Vec::with_capacity(metrics.len());
     for metric in metrics {
         let (value, total, operations) = match metric.reading {
@@ -180,7 +134,7 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
                 if known.is_none() {
                     read.push((&metric.series, times(trial, metric)));
                 }
-                (read[at].1.read(metric.reading), None, read[at].1.total)
+                (read[at].1.read(metric.reading), None, read[at].1.total())
             }
             Reading::Gauge => (gauge(batches(trial, metric, Phase::Warm)), None, 0),
             Reading::Cold => (cold(trial, metric), None, 0),
@@ -213,19 +167,10 @@ fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
 }
 
 /// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
-fn times(trial: &Trial, metric: &Metric) -> Times {
-    let mut points: Vec<(u64, u64)> = Vec::new();
-    for batch in batches(trial, metric, Phase::Warm) {
-        let Some(encoded) = batch.sample.histogram() else { continue };
-        let Ok(Histogram(histogram)) = encoded.decode() else {
-            return Times::default();
-        };
-        let middle = |value| histogram.median_equivalent(value);
-        points.extend(histogram.iter_recorded().map(|p| (middle(p.value_iterated_to()), p.count_at_value())));
-    }
-    points.sort_unstable();
-    let total = points.iter().fold(0, |sum: u64, (_, count)| sum.saturating_add(*count));
-    Times { points, total }
+fn times(trial: &Trial, metric: &Metric) -> OperationTimes {
+    let warm = batches(trial, metric, Phase::Warm);
+    let histograms = warm.filter_map(|batch| Some(batch.sample.histogram()?.decode()));
+    histograms.collect::<Result<_, _>>().unwrap_or_default()
 }
 
 /// Median of the gauges among these batches.
@@ -322,33 +267,26 @@ pub(crate) fn disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u32, u32)>
     repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect()
 }
 
-/// Of the trials of one case in one environment those that count, one a round, in order of rounds: see [`counted`].
-pub(crate) fn keep_counted(trials: &mut Vec<&Trial>, disturbed: &HashSet<(&str, u32, u32)>) {
-    if !disturbed.is_empty() {
-        trials.retain(|t| !disturbed.contains(&(t.case.as_str(), t.round, t.attempt)));
-    }
-    trials.sort_by_key(|t| (t.round, t.attempt));
+/// Keeps the trials that count, one for each case, environment and round: repeated attempts do not; of several that do, the
+/// last. Sorts them by case, environment, round.
+pub(crate) fn keep_counted<'a>(trials: &mut Vec<&'a Trial>, disturbed: &HashSet<(&str, u32, u32)>) {
+    let name = |t: &&'a Trial| (t.case.as_str(), t.target.as_str(), t.round);
+    trials.retain(|t| !disturbed.contains(&(t.case.as_str(), t.round, t.attempt)));
+    // Stable: trials of the same attempt stay in the order in which they ran.
+    trials.sort_by(|a, b| (name(a), a.attempt).cmp(&(name(b), b.attempt)));
     trials.reverse();
-    trials.dedup_by_key(|t| t.round);
+    trials.dedup_by_key(|t| name(t));
     trials.reverse();
 }
 
-/// The trials that count, one for each case, environment and round: repeated attempts do not; of several that do, the last.
-/// Those that are wanted, in order of case, environment, round.
+/// Returns the trials that are wanted and count: see `keep_counted`.
 pub fn counted<'a>(
     trials: &'a [Trial],
     repeated: &[RepeatedRound],
     wanted: impl Fn(&Trial) -> bool,
 ) -> Vec<&'a Trial> {
-    let disturbed = disturbed(repeated);
-    let counts = |t: &&Trial| wanted(t) && !disturbed.contains(&(t.case.as_str(), t.round, t.attempt));
-    let mut counted: Vec<&Trial> = trials.iter().filter(counts).collect();
-    let name = |t: &'a Trial| (t.case.as_str(), t.target.as_str(), t.round);
-    // Stable: trials of the same attempt stay in the order in which they ran.
-    counted.sort_by(|a, b| (name(a), a.attempt).cmp(&(name(b), b.attempt)));
-    counted.reverse();
-    counted.dedup_by_key(|t| name(t));
-    counted.reverse();
+    let mut counted: Vec<&Trial> = trials.iter().filter(|trial| wanted(trial)).collect();
+    keep_counted(&mut counted, &disturbed(repeated));
     counted
 }
 
