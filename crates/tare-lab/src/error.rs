@@ -13,16 +13,16 @@ use crate::platform;
 /// Another error, or a text, that is the cause of one.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// The same I/O error, with what failed.
+/// Adds the failed operation to an I/O error.
 pub(crate) fn failed(what: &str, cause: impl Into<std::io::Error>) -> std::io::Error {
     let cause = cause.into();
     std::io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }
 
-/// What kind of error it is; decides the program's exit code.
+/// Kind of error; decides the program's exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// What was typed cannot be understood: a study key, an environment's name, a parameter.
+    /// Input that cannot be understood: a study key, an environment's name, a parameter.
     Usage,
     /// An environment cannot be used here and now.
     Environment,
@@ -34,7 +34,7 @@ pub enum ErrorKind {
     Interrupted,
 }
 
-/// What went wrong, why, and what to do.
+/// Error with its thing, causes and next step.
 #[derive(Debug)]
 pub struct LabError {
     pub kind: ErrorKind,
@@ -50,7 +50,7 @@ impl LabError {
         LabError { kind, what: what.into(), source: None, hint: None }
     }
 
-    /// What was typed cannot be understood.
+    /// Creates an error about input that cannot be understood.
     pub fn usage(what: impl Into<String>) -> Self {
         LabError::new(ErrorKind::Usage, what)
     }
@@ -67,12 +67,13 @@ impl LabError {
         self
     }
 
-    /// The same with what was being done, on one line with the cause.
+    /// Adds the step that failed, on one line with the cause.
     pub(crate) fn while_doing(self, what: impl Into<String>, cause: impl Into<Cause>) -> Self {
         self.because(Step { what: what.into(), cause: cause.into() })
     }
 
-    /// This error where the host itself is at fault, not an environment: its disk, or what it has no more of.
+    /// Returns this error where the host itself is at fault, not an environment: its disk, or resources that
+    /// it lacks.
     pub(crate) fn of_host(mut self) -> Option<Self> {
         let first: Option<&(dyn Error + 'static)> = self.source();
         let exhausted = successors(first, |cause| source(*cause))
@@ -93,7 +94,7 @@ impl LabError {
         self
     }
 
-    /// The causes as texts, the nearest first.
+    /// Lists the causes as texts, the nearest first.
     pub fn causes(&self) -> impl Iterator<Item = String> {
         let first: Option<&(dyn Error + 'static)> = self.source();
         successors(first, |cause| next(*cause)).map(|cause| match cause.downcast_ref::<LabError>() {
@@ -108,7 +109,7 @@ fn source<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
     cause.source()
 }
 
-/// The cause of a cause; a step has printed its own already.
+/// Finds the cause of a cause; a step has printed its own already.
 fn next<'a>(cause: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match cause.downcast_ref::<Step>() {
         Some(step) => step.cause.source(),
@@ -149,7 +150,7 @@ impl Error for LabError {
 }
 
 impl LabError {
-    /// The user stopped the session before there was anything to report.
+    /// Creates the error of a session that the user stopped before there was anything to report.
     pub fn interrupted() -> Self {
         LabError::new(ErrorKind::Interrupted, "interrupted before the first round")
     }

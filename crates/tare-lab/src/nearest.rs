@@ -2,12 +2,12 @@
 
 use crate::error::LabError;
 
-/// How like a known word an unknown one must be to be taken for it (Jaro-Winkler, 1 is the same).
+/// Likeness from which an unknown word is taken for a known one (Jaro-Winkler, 1 is equal).
 const NEAR: f64 = 0.75;
 /// Likeness of what one slip of the finger makes: no less than that of longer words with one.
 const ONE_SLIP: f64 = 0.9;
 
-/// The candidate that is most like a word, if it is like enough to be a slip.
+/// Finds the candidate that is most like a word, if it is like enough to be a slip.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
@@ -17,14 +17,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// How like two words are: 1 is the same. Of short words the measure makes little, where two letters change places.
+/// Computes how alike two words are; 1 is equal. For short words the measure is too low where two letters
+/// change places.
 fn likeness(word: &str, candidate: &str) -> f64 {
     let is_one_slip = word.chars().count() > 2 && strsim::osa_distance(word, candidate) == 1;
     let likeness = strsim::jaro_winkler(word, candidate);
     if is_one_slip { likeness.max(ONE_SLIP) } else { likeness }
 }
 
-/// An error about a word that is not among the known ones, with the nearest of them as its hint, else another.
+/// Builds an error about an unknown word, with the nearest known word as its hint, else another hint.
 pub fn unlike<'a>(
     error: LabError,
     given: &str,
@@ -37,7 +38,7 @@ pub fn unlike<'a>(
     }
 }
 
-/// The same, which otherwise lists the known ones.
+/// Builds an error about an unknown word whose hint lists the known ones where none is near.
 pub fn unknown(error: LabError, given: &str, known: &[&str]) -> LabError {
     let all =
         if known.is_empty() { "it has none".into() } else { format!("there are: {}", known.join(", ")) };

@@ -3,7 +3,6 @@
 /// Longest name: that of a file.
 const LONGEST: usize = 255;
 
-/// Whether a text can be the name of a node.
 pub fn is_node_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-".contains(&b);
     (1..=LONGEST).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['.', '-'])

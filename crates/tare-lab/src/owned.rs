@@ -26,7 +26,8 @@ pub enum Owned {
     /// Something of a container engine's, by the session's own name for it. The engine is called in a network
     /// namespace of the session's where it made things there.
     Engine { engine: EngineName, kind: EngineThing, name: String, namespace: Option<String> },
-    /// What a runtime knows of a container that its engine may have forgotten; the engine wrote its id into this file.
+    /// State of a container in a runtime, which its engine may have forgotten; the engine wrote the id into
+    /// this file.
     ForgottenContainer { id_file: PathBuf },
     /// A folder inside a distribution that wsl.exe knows.
     DistributionFolder { distribution: String, user: Option<String>, folder: String },
@@ -53,7 +54,7 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// Which one a program is.
+    /// Recognises the runtime that a program is.
     pub fn of(program: &Path) -> Runtime {
         let all = [Runtime::Runsc, Runtime::Runc, Runtime::Crun, Runtime::Youki];
         let is = |runtime: &Runtime| {
@@ -72,7 +73,7 @@ impl Runtime {
         }
     }
 
-    /// What is there in its state folder as long as it knows a container.
+    /// Returns the path in its state folder that exists as long as it knows a container.
     pub fn known_by(self, state: &Path, id: &str) -> PathBuf {
         match self {
             Runtime::Runsc => state.join(format!("{id}_sandbox:{id}.state")),
@@ -116,7 +117,7 @@ impl EngineThing {
         }
     }
 
-    /// The words that remove the one that follows them.
+    /// Returns the words that remove the thing named after them.
     pub fn remove(self) -> [&'static str; 2] {
         match self {
             EngineThing::Container => ["rm", "--force"],
@@ -124,7 +125,7 @@ impl EngineThing {
         }
     }
 
-    /// The words for which the engine prints a name a line.
+    /// Returns the words for which the engine prints a name a line.
     pub fn list(self) -> &'static [&'static str] {
         match self {
             EngineThing::Container => &["ps", "--all", "--format", "{{.Names}}"],
@@ -133,8 +134,8 @@ impl EngineThing {
     }
 }
 
-/// Whether a name is one that a session gives: the prefix with its id, by itself or with `-` and more. `mark` is the
-/// session's, or that of one of its starts.
+/// Recognises a name that a session gives: the prefix with its id, by itself or with `-` and more. `mark` is
+/// the session's, or that of one of its starts.
 pub fn is_named(name: &str, mark: &str) -> bool {
     let id = mark.split('/').next().unwrap_or_default();
     let rest = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix(id));

@@ -24,7 +24,7 @@ pub(crate) fn check(conditions: &[Condition], targets: &[Target], cases: &[&Case
     }
 }
 
-/// The error of a condition that matches no cell of a session.
+/// Builds the error of a condition that matches no cell of a session.
 pub fn matches_nothing(condition: &str, subjects: &[String]) -> LabError {
     let error = LabError::new(ErrorKind::Usage, format!("'{condition}' matches no cell of this session"));
     match subjects {

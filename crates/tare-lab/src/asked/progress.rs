@@ -2,7 +2,7 @@
 
 use tare_data::session::Session;
 
-/// What is going on.
+/// Event in a session.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event<'a> {
     /// An environment is being entered for the first time.
@@ -19,7 +19,7 @@ pub enum Event<'a> {
     Note(String),
 }
 
-/// How far a session is.
+/// Progress of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing<'a> {
     pub case: &'a str,
@@ -36,7 +36,8 @@ pub struct Standing<'a> {
     /// Rounds that were disturbed and run again.
     pub repeated: u32,
     pub elapsed_s: f64,
-    /// What is left of the budget, or of a fixed number of rounds at the pace so far. None where neither ends the session.
+    /// Time left of the budget, or of a fixed number of rounds at the pace so far. None where neither ends
+    /// the session.
     pub left_s: Option<f64>,
 }
 

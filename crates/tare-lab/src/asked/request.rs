@@ -24,7 +24,8 @@ pub enum Measured {
 }
 
 impl Measured {
-    /// Names the study that is measured unless one is given: `only` selects from all probes, and `at_once` starts.
+    /// Chooses the study that is measured unless one is given: `only` selects from all probes, and `at_once`
+    /// starts.
     pub fn usual(only: &[String], at_once: &[u64]) -> Measured {
         let name = match (at_once.is_empty(), only.is_empty()) {
             (false, _) => "startup",
@@ -73,17 +74,17 @@ pub struct Request {
     pub size: Option<Size>,
     /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
     pub margin: Option<f64>,
-    /// Whether a cost of known size is planted, to see whether the session finds it.
+    /// True when a cost of known size is planted, to see whether the session finds it.
     pub planted: bool,
-    /// What is inside every environment whose specification says nothing else.
+    /// Content of every environment whose specification says nothing else.
     pub inside: Inside,
-    /// Whether what each command asks of the system is counted, once, before the rounds.
+    /// True when the demand of each command is counted, once, before the rounds.
     pub counts_demand: bool,
     /// Which processor everything runs on; any of them unless given.
     pub pin: Option<Pin>,
     /// A fresh one unless given.
     pub seed: Option<u64>,
-    /// Where the record goes; no file may be there.
+    /// Path of the record; no file may be there.
     pub record: PathBuf,
     /// Conditions that the findings will be held against.
     pub conditions: Vec<Condition>,
@@ -123,7 +124,7 @@ impl Request {
     }
 }
 
-/// What a resumed session takes instead of what its record holds, or cannot hold.
+/// Settings of a resumed session in place of its record's, or which a record cannot hold.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// Peers whose secrets the record does not hold.
@@ -132,7 +133,7 @@ pub struct Overrides {
     pub budget: Option<Duration>,
     /// Conditions that the findings will be held against.
     pub conditions: Vec<Condition>,
-    /// Whether a record that did not begin here may run what it names.
+    /// True when a record that did not begin here may run the commands that it names.
     pub trust: bool,
 }
 
@@ -144,7 +145,7 @@ pub enum Pin {
     Processor(usize),
 }
 
-/// What a session leaves.
+/// Result of a session.
 #[derive(Debug)]
 pub struct Recorded {
     pub record: PathBuf,

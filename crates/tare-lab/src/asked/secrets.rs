@@ -1,9 +1,9 @@
 //! Secrets in what was typed: no record holds them.
 
-/// How tare's peer is named: `tare://HOST:PORT/#SECRET`.
+/// Scheme of tare's peer: `tare://HOST:PORT/#SECRET`.
 pub const TARE: &str = "tare://";
 
-/// A word of a command line without the secret that it may hold.
+/// Removes a secret from a word of a command line.
 pub fn redacted(word: &str) -> String {
     match word.find(TARE).and_then(|at| Some(at + word[at..].find('#')?)) {
         Some(at) => format!("{}#...", &word[..at]),

@@ -11,7 +11,7 @@ use tare_data::session::Interference;
 
 use crate::error::LabError;
 
-/// What a start of an environment gave.
+/// Result of starting an environment.
 #[derive(Clone, Debug, Default)]
 pub struct Started {
     pub inside: Facts,
@@ -28,12 +28,12 @@ pub struct Started {
     pub elapsed_ns: u64,
 }
 
-/// What a trial gave, besides its batches.
+/// Result of a trial, besides its batches.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// First frame to last, by the host's clock.
     pub host_elapsed_ns: u64,
-    /// The same by the agent's.
+    /// First frame to last, by the agent's clock.
     pub agent_elapsed_ns: Option<u64>,
     pub inside: Interference,
     pub outside: Interference,
@@ -45,7 +45,7 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
-/// Where trials run, environment by environment.
+/// Place where trials run, environment by environment.
 pub trait Arena {
     /// Nanoseconds since the session began, by the host's monotonic clock.
     fn now_ns(&self) -> u64;
@@ -59,13 +59,14 @@ pub trait Arena {
     /// Leaves an environment; nothing of it is left.
     fn leave(&mut self, target: usize);
 
-    /// Whether the user wants to stop: a start or a trial that fails then is not the fault of the environment.
+    /// Tells whether the user wants to stop: a start or a trial that fails then is not the fault of the
+    /// environment.
     fn interrupted(&self) -> bool {
         false
     }
 
-    /// What the host itself could not do in a start or a trial that failed: that is not the fault of the environment, and the
-    /// session ends. Taken by the call.
+    /// Takes the error of the host itself in a start or a trial that failed: it is not the fault of the
+    /// environment, and the session ends.
     fn host_failure(&mut self) -> Option<LabError> {
         None
     }

@@ -27,7 +27,7 @@ pub(crate) struct Launched<'a> {
 }
 
 impl Launched<'_> {
-    /// What it takes now that it is idle.
+    /// Measures its resources now that it is idle.
     pub fn taken(&self) -> Taken {
         Taken {
             memory_bytes: taken::memory_bytes(&self.entered.processes()),

@@ -20,13 +20,13 @@ const SLOWEST_DISK: u64 = 20_000;
 /// Longest calibration, however large the files: half an hour.
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
 
-/// What a trial sent, and how long it took by the host's clock.
+/// Batches of a trial, and its time by the host's clock.
 struct Sent {
     batches: Vec<Batch>,
     elapsed_ns: u64,
 }
 
-/// The pace of a case in an environment.
+/// Measures the pace of a case in an environment.
 pub fn calibrate(
     selected: &SelectedCase,
     target: usize,
@@ -41,7 +41,7 @@ pub fn calibrate(
     }))
 }
 
-/// What a command asks of the baseline, which is the first environment.
+/// Counts a command's demand in the baseline, which is the first environment.
 pub fn count(case: &Case, started: &Started, seed: u64, arena: &mut dyn Arena) -> Result<Counted, LabError> {
     let case = Case { probe: DEMAND_COMMAND.to_owned(), ..case.clone() };
     let once = Amount::Operations { batch: 1, batches: 1 };
@@ -89,7 +89,7 @@ fn trial(
     })
 }
 
-/// How long such a trial may take: files must be made first, and a user's command has a time of its own.
+/// Computes the deadline of such a trial: files must be made first, and a user's command brings its own.
 fn deadline_ms(case: &Case) -> u64 {
     let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
     let bytes = number("size").max(number("total"));
@@ -121,7 +121,7 @@ pub fn trial_request(
     Ok(TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms, slower: 0.0, nonce: 0 })
 }
 
-/// How the environment reaches a peer.
+/// Finds the route from the environment to a peer.
 fn route(name: &str, started: &Started) -> Result<Peer, Failure> {
     if name == LOOPBACK {
         return Ok(Peer::Loopback);

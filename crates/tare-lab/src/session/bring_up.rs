@@ -5,19 +5,20 @@ use tare_data::session::Target;
 
 use crate::session::arena::Arena;
 
-/// How an environment came up.
+/// Times in which an environment came up.
 #[derive(Clone, Debug)]
 pub struct BringUp {
     pub name: String,
     pub specification: String,
-    /// One a start, in the order in which they were made.
+    /// Time of each start, in the order in which they were made.
     pub times_ns: Vec<u64>,
     /// Why it was not brought up any more.
     pub failure: Option<Failure>,
 }
 
 impl BringUp {
-    /// Least, median and most; None when it never came up. The median of an even number is the upper of two.
+    /// Summarises least, median and greatest time; None when it never came up. The median of an even number
+    /// is the upper of two.
     pub fn summary_ns(&self) -> Option<[u64; 3]> {
         let mut sorted = self.times_ns.clone();
         sorted.sort_unstable();

@@ -64,7 +64,7 @@ pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> 
 }
 
 impl Entered {
-    /// Its living processes, by number and start time, as far as this machine sees them.
+    /// Lists its living processes, by number and start time, as far as this machine sees them.
     pub fn processes(&self) -> BTreeMap<u32, u64> {
         let pid = self.child.id();
         let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
@@ -73,7 +73,7 @@ impl Entered {
         Signs { mark, folder, name, roots: roots.into_iter().collect() }.find()
     }
 
-    /// The folder in which this start was made.
+    /// Returns the folder in which this start was made.
     pub fn folder(&self) -> &Path {
         self.workspace.folder()
     }
@@ -109,7 +109,6 @@ impl Drop for Entered {
     }
 }
 
-/// The command as words, for the record.
 fn words(command: &Command) -> String {
     let program = std::iter::once(command.get_program());
     let words: Vec<_> = program.chain(command.get_args()).map(|word| word.to_string_lossy()).collect();

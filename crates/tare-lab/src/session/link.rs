@@ -43,7 +43,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// The failure of a trial that this is; an interruption is none.
+    /// Converts it to the failure of a trial; an interruption is none.
     pub fn failure(&self, waited_for: &str) -> Failure {
         match self {
             LinkError::Deadline => Failure::new(FailureKind::Deadline, format!("no {waited_for} in time")),
@@ -71,7 +71,8 @@ pub struct Link<'i> {
 }
 
 impl<'i> Link<'i> {
-    /// `input` is what the agent reads, `output` and `errors` what it writes. `interrupted` ends every wait.
+    /// Links the streams of an agent: it reads from `input` and writes to `output` and `errors`.
+    /// `interrupted` ends every wait.
     pub fn new(input: Stream, output: Stream, errors: Option<Stream>, interrupted: &'i AtomicBool) -> Self {
         Link {
             streams: Streams::new(input, output, errors),
@@ -104,7 +105,6 @@ impl<'i> Link<'i> {
         Ok(())
     }
 
-    /// The next frame.
     pub fn receive(&mut self, deadline: Instant) -> Result<Arrived, LinkError> {
         loop {
             if let Some(arrived) = self.frames.pop_front() {
@@ -129,7 +129,7 @@ impl<'i> Link<'i> {
         end.saturating_duration_since(Instant::now())
     }
 
-    /// Lines that were not frames, since the last time they were taken.
+    /// Takes the lines that were not frames, since the last call.
     pub fn take_notes(&mut self) -> Vec<String> {
         self.notes.drain(..).collect()
     }
@@ -210,7 +210,7 @@ impl<'i> Link<'i> {
     }
 }
 
-/// Whether a call that failed is made again: a signal came, or somebody else was faster.
+/// Recognises errors after which a call is made again: a signal came, or somebody else was faster.
 fn is_to_repeat(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
@@ -229,7 +229,7 @@ mod tests {
         Instant::now() + Duration::from_millis(50)
     }
 
-    /// A link whose far end the test holds: (link, what the agent reads, what it writes).
+    /// Creates a link whose far end the test holds: (link, the agent's input, the agent's output).
     fn link(interrupted: &AtomicBool) -> (Link<'_>, OwnedFd, OwnedFd) {
         let (agent_reads, host_writes) = pipe().unwrap();
         let (host_reads, agent_writes) = pipe().unwrap();

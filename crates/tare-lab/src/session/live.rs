@@ -51,18 +51,18 @@ pub struct LiveArena<'a> {
     host_peers: HostPeers<'a>,
     /// Files of commands in a study, which every start is given.
     carried: Vec<CarriedFile>,
-    /// What could not be removed.
+    /// Things that could not be removed.
     left: Vec<clean::Outcome>,
     /// When the session's budget is spent; none where it has no budget.
     until: Option<Instant>,
-    /// What the host itself could not do.
+    /// Error of the host itself.
     host_failure: Option<LabError>,
 }
 
 struct LiveTarget<'a> {
     resolved: Resolved,
     inside: Option<Inside<'a>>,
-    /// What it may still send in this session.
+    /// Data that it may still send in this session.
     left: Left,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
@@ -74,7 +74,7 @@ struct Inside<'a> {
 }
 
 impl<'a> LiveArena<'a> {
-    /// An arena for these environments. `began` is the beginning of the session's clock.
+    /// Creates an arena for these environments. `began` is the beginning of the session's clock.
     pub fn new(
         targets: Vec<Resolved>,
         workspace: &'a SessionWorkspace,
@@ -96,20 +96,19 @@ impl<'a> LiveArena<'a> {
         }
     }
 
-    /// The same in a session that is to end then: a start that hangs does not outlast its budget by much.
+    /// Limits the session: a start that hangs does not outlast its budget by much.
     pub fn until(mut self, until: Option<Instant>) -> Self {
         self.until = until;
         self
     }
 
-    /// Until when a start may take.
     fn start_deadline(&self) -> Instant {
         let now = Instant::now();
         let budgeted = self.until.map_or(START_DEADLINE, |until| until.saturating_duration_since(now));
         now + budgeted.clamp(START_LEAST, START_DEADLINE)
     }
 
-    /// The failure that an error is to the session; where it is the host's own, the session ends with it.
+    /// Converts an error to the failure of a trial; an error of the host itself ends the session.
     fn died(&mut self, error: LabError) -> Failure {
         let failure = Failure::new(FailureKind::Died, error.to_string());
         if let Some(error) = error.of_host() {
@@ -118,7 +117,7 @@ impl<'a> LiveArena<'a> {
         failure
     }
 
-    /// The same, with ways to the peers that the user named.
+    /// Adds routes to the peers that the user named.
     pub fn reaching(mut self, peers: Peers) -> Self {
         self.peers = peers;
         self
@@ -332,12 +331,12 @@ impl Arena for LiveArena<'_> {
     }
 }
 
-/// The agent that an environment is given: the session's own, unless its processor is another.
+/// Chooses the agent for an environment: the session's own, unless its processor is another.
 fn brought<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace) -> &'a Build {
     ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity())
 }
 
-/// The streams of an environment that was entered.
+/// Links the streams of an environment that was entered.
 fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link<'a>, Failure> {
     let child = &mut entered.child;
     match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
@@ -348,7 +347,7 @@ fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link
     }
 }
 
-/// Commands find their files in the environment's own file system, where it shows them no other.
+/// Fills in the place of commands' files with the environment's own file system, where it shows no other.
 fn as_own<T: Clone>(places: &mut BTreeMap<String, T>) {
     if let Some(own) = places.get(OWN).cloned() {
         places.entry(WORK.to_owned()).or_insert(own);
@@ -384,7 +383,7 @@ fn describe(
     }
 }
 
-/// What could not be removed.
+/// Keeps the things that could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
 }

@@ -7,7 +7,7 @@ use tare_data::session::{MOST_REST, Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
 
-/// Rounds that a cell could still get if it alone had the time that is left.
+/// Estimates the rounds that a cell could still get if it alone had the time that is left.
 pub fn rounds_alone(
     plan: &Plan,
     cost_ns: &BTreeMap<CellIndex, f64>,
@@ -26,7 +26,7 @@ pub fn rounds_alone(
     (left_s / (round_s + starts_s.min(round_s))) as u32
 }
 
-/// What the looks of a session have decided so far.
+/// Decisions of a session's looks so far.
 #[derive(Debug, Default)]
 pub struct Open {
     decided: BTreeSet<CellIndex>,
@@ -34,26 +34,27 @@ pub struct Open {
     hopeless: BTreeSet<CellIndex>,
     /// Cases whose control showed a difference: it stays in every round.
     suspected: BTreeSet<usize>,
-    /// Whether nothing but hopeless cells is open.
+    /// True when only hopeless cells are open.
     only_hopeless: bool,
     /// In one round of how many each environment takes part, where the plan has some rest.
     every: Vec<u32>,
 }
 
 impl Open {
-    /// All that a plan measures.
+    /// Opens everything that a plan measures.
     pub fn all(plan: &Plan) -> Self {
         let open = Open::default();
         Open { every: open.spacing(plan), ..open }
     }
 
-    /// In one round of how many an environment takes part.
+    /// Returns the spacing of an environment: it takes part in one round of this many.
     pub fn every(&self, target: usize) -> u32 {
         self.every.get(target).copied().unwrap_or(1)
     }
 
-    /// The spacing by plan, wider by the root of the share of cells that an environment still has open: so the sum of the
-    /// variances of all that is open stays the least. The environment that would rest the least is in every round.
+    /// Widens the spacing by plan by the root of the share of cells that an environment still has open: so
+    /// the sum of the variances of all that is open stays the least. The environment that would rest the
+    /// least is in every round.
     fn spacing(&self, plan: &Plan) -> Vec<u32> {
         if plan.every.is_empty() {
             return Vec::new();
@@ -71,7 +72,7 @@ impl Open {
         spacing.iter().map(every).collect()
     }
 
-    /// Environments that have a trial of a case in a round, ascending.
+    /// Lists the environments that have a trial of a case in a round, ascending.
     pub fn targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
         let has_control = plan.has_control(round) || self.suspected.contains(&case);
         let all = usable(plan, case);
@@ -101,29 +102,29 @@ impl Open {
         all.into_iter().filter(takes_part).collect()
     }
 
-    /// Whether a planted cost is still to be found.
+    /// Tells whether a planted cost is still to be found.
     fn is_sought(&self, plan: &Plan, case: usize, target: usize, round: u32) -> bool {
         let has_rounds = plan.planted.as_ref().is_some_and(|planted| round < planted.rounds);
         has_rounds && !self.decided.contains(&CellIndex { case, target })
     }
 
-    /// Whether nothing is open but what cannot be decided, in a session that ends with that.
+    /// Tells whether only cells are open that cannot be decided, in a session that ends then.
     pub fn is_over(&self, plan: &Plan) -> bool {
         plan.until_decided && self.only_hopeless
     }
 
-    /// Cases that a round measures.
+    /// Lists the cases that a round measures.
     pub fn cases(&self, plan: &Plan, round: u32) -> Vec<usize> {
         (0..plan.cases.len()).filter(|case| !self.targets(plan, *case, round).is_empty()).collect()
     }
 
-    /// Cells of subjects that are decided, and all that can get a verdict.
+    /// Counts the cells of subjects that are decided, and all that can get a verdict.
     pub fn count(&self, plan: &Plan) -> (usize, usize) {
         let all = subject_cells(plan);
         (all.iter().filter(|cell| self.decided.contains(cell)).count(), all.len())
     }
 
-    /// Whether a subject is still measured. What is hopeless waits as long as anything else is open.
+    /// Tells whether a subject is still measured. Hopeless cells wait as long as any other is open.
     fn is_open(&self, cell: CellIndex) -> bool {
         !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
     }
@@ -166,14 +167,14 @@ fn is(plan: &Plan, target: usize, role: Role) -> bool {
     plan.targets[target].role == role
 }
 
-/// Environments in which a case can be measured at all.
+/// Lists the environments in which a case can be measured at all.
 fn usable(plan: &Plan, case: usize) -> Vec<usize> {
     let missing = &plan.cases[case].missing;
     let is_there = |target: &usize| !missing.contains_key(&plan.targets[*target].name);
     (0..plan.targets.len()).filter(|target| is_there(target) && plan.measures(case, *target)).collect()
 }
 
-/// Cells that can get a verdict.
+/// Lists the cells that can get a verdict.
 fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
     let of_case = |case: usize| {
         let subjects = usable(plan, case).into_iter().filter(|target| is(plan, *target, Role::Subject));

@@ -31,7 +31,7 @@ use crate::study::startup;
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;
 
-/// What to plan.
+/// Request for a plan.
 pub struct PlanRequest<'a> {
     pub study: &'a str,
     pub selected: Vec<SelectedCase>,
@@ -45,16 +45,16 @@ pub struct PlanRequest<'a> {
     pub budget_s: Option<f64>,
     /// See [`Plan::has_control`].
     pub control_every: u32,
-    /// Whether only decisions end the session; without `rounds` and `budget_s`.
+    /// True when only decisions end the session; without `rounds` and `budget_s`.
     pub until_decided: bool,
-    /// What is inside every environment.
+    /// Content of every environment.
     pub inside: Inside,
-    /// Whether the demand of each command is counted before the rounds.
+    /// True when the demand of each command is counted before the rounds.
     pub counts_demand: bool,
 }
 
-/// How often controls run, unless more is wanted: they certify a session and sharpen nothing, so that each of their
-/// trials is one of a comparison's less.
+/// Rounds from one run of a control to the next, unless more are wanted: controls certify a session and
+/// sharpen nothing, so that each of their trials is one less for a comparison.
 pub const CONTROL_EVERY: u32 = 3;
 
 /// A plan, with what the loop needs besides it.
@@ -71,14 +71,14 @@ pub struct CellIndex {
     pub target: usize,
 }
 
-/// What preparation found out about the environments and is not part of the plan.
+/// Results of the preparation that are not part of the plan.
 #[derive(Debug, Default)]
 pub struct Pilot {
-    /// What an environment's start brought; the failure where it could not be entered.
+    /// Start of each environment; the failure where it could not be entered.
     pub started: Vec<Result<Started, Failure>>,
     /// Expected time of a trial, where one is known.
     pub cost_ns: BTreeMap<CellIndex, f64>,
-    /// Whether each trial is a start of its own, so that rounds need none.
+    /// True when each trial is a start, so that rounds need none.
     pub trials_are_starts: bool,
 }
 
@@ -127,7 +127,7 @@ pub fn enter_all(
     Ok(all)
 }
 
-/// The looks from a number of rounds on, with one at it; the last alone where fewer rounds fit.
+/// Drops looks before a number of rounds, and adds one at it; only the last stays where fewer rounds fit.
 fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
     let last = looks.last().copied();
     let at = Some(least).filter(|least| *least > 0 && last.is_some_and(|last| *least < last));
@@ -291,7 +291,7 @@ fn count_all(
         .collect()
 }
 
-/// What a trial is expected to take, wherever a calibration found a pace.
+/// Estimates the time of a trial, wherever a calibration found a pace.
 fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
     let mut costs = BTreeMap::new();
     for (case, calibrated) in cases.iter().enumerate() {
@@ -301,7 +301,7 @@ fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
     costs
 }
 
-/// What a round of these cases takes.
+/// Estimates the time of a round of these cases.
 fn round_time(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime {
     let mut time = RoundTime { all_s: 0.0, quickest_s: f64::INFINITY };
     for case in cases {
@@ -318,7 +318,7 @@ fn round_time(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime
     time
 }
 
-/// The environments that take part in one round of several, and of how many.
+/// Finds the environments that only take part in some rounds, and their spacing.
 fn spacing(
     cases: &[Calibrated],
     targets: &[Target],
@@ -339,13 +339,13 @@ fn spacing(
     subjects.into_iter().zip(times.spacing()).filter(|(_, every)| *every > 1).map(named).collect()
 }
 
-/// What a start of each environment takes; nothing where it cannot be entered.
+/// Estimates the time of a start of each environment; nothing where it cannot be entered.
 fn starts(started: &[Result<Started, Failure>]) -> Vec<Start> {
     let start = |started: &Result<Started, Failure>| Start { made: 0, s: start_s(started) };
     started.iter().map(start).collect()
 }
 
-/// What a start took, in seconds; nothing where it failed.
+/// Returns the time of a start, in seconds; nothing where it failed.
 pub fn start_s(started: &Result<Started, Failure>) -> f64 {
     started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
 }
@@ -382,7 +382,7 @@ struct Calibrated {
 }
 
 impl Pilot {
-    /// The pilot of a session that is resumed: its trials show what trials take.
+    /// Rebuilds the pilot of a session that is resumed: its trials show the time of trials.
     pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>) -> Self {
         let plan = &session.plan;
         let cases: BTreeMap<&str, usize> = plan.cases.iter().map(|c| c.id.as_str()).zip(0..).collect();
@@ -400,12 +400,13 @@ impl Pilot {
 }
 
 impl Calibrated {
-    /// Whether the case measures starts, so that each trial is one.
+    /// Tells whether the case measures starts, so that each trial is one.
     fn is_start(&self) -> bool {
         startup::is_start(&self.selected.case)
     }
 
-    /// The amount at a scale: from the baseline's pace, or the slowest environment's where the baseline has none.
+    /// Computes the amount at a scale: from the baseline's pace, or the slowest environment's where the
+    /// baseline has none.
     fn amount(&self, scale: f64) -> Option<Amount> {
         let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
         let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
@@ -420,15 +421,15 @@ impl Calibrated {
         })
     }
 
-    /// What a trial takes at a scale, by environment, wherever there is a pace.
+    /// Estimates the time of a trial at a scale, by environment, wherever there is a pace.
     fn trials_ns(&self, scale: f64) -> Vec<(usize, f64)> {
         let Some(amount) = self.amount(scale) else { return Vec::new() };
         let paces = self.paces.iter().enumerate();
         paces.filter_map(|(target, pace)| Some((target, cost_ns(*pace.as_ref().ok()?, amount)))).collect()
     }
 
-    /// What a trial takes in the baseline, in seconds, where a cost can be planted: where work that needs no place and no
-    /// peer is timed as such.
+    /// Estimates the time of a trial in the baseline, in seconds, where a cost can be planted: where work
+    /// that needs no place and no peer is timed.
     fn plantable_s(&self, scale: f64) -> Option<f64> {
         let SelectedCase { probe, case, .. } = &self.selected;
         let is_timed = probe.metrics().first().is_some_and(|headline| {

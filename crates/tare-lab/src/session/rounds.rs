@@ -30,8 +30,8 @@ const MOST_ATTEMPTS: u32 = 3;
 const STEAL_SHARE: f64 = 0.25;
 /// ...and at least three ticks of the counter of it, which sums over all processors.
 const STEAL_LEAST_NS: u64 = 30_000_000;
-/// One round in this many may be run again. Where more are disturbed, the disturbance is how this machine is, and
-/// running everything twice would only leave half the rounds.
+/// Rounds of which one may be run again. Where more are disturbed, the disturbance is normal for this
+/// machine, and running everything twice would only leave half the rounds.
 const ROUNDS_A_REPEAT: usize = 10;
 /// A baseline without a value in this many rounds in a row will not have one later: without it nothing can be compared.
 const MOST_FAILED_ROUNDS: u32 = 10;
@@ -51,10 +51,10 @@ pub struct Rounds<'a> {
     /// When the budget is spent, by the arena's clock.
     until_ns: Option<u64>,
     targets: Vec<TargetState>,
-    /// What the trials of the last round took, in seconds, and what starts had them wait for in this one.
+    /// Time of the trials of the last round, in seconds, and the time for which starts held up this one.
     round_s: f64,
     waits_s: f64,
-    /// Of each case, by the environments that a round has. Each of these uses up its own squares.
+    /// Orders of each case, by the environments of a round. Each combination has its own squares.
     orders: Vec<BTreeMap<Vec<usize>, Orders>>,
     open: Open,
     next_trial: u64,
@@ -64,7 +64,7 @@ pub struct Rounds<'a> {
     resumed: Resumed,
 }
 
-/// Where a trial stands in its session.
+/// Position of a trial in its session.
 #[derive(Clone, Copy)]
 struct Slot {
     round: u32,
@@ -74,7 +74,8 @@ struct Slot {
     position: u32,
 }
 
-/// Where a resumed session continues. Rounds are finished one after the other, so the last trial shows where.
+/// Point at which a resumed session continues. Rounds are finished one after the other, so the last trial
+/// shows it.
 #[derive(Debug, Default)]
 struct Resumed {
     round: u32,
@@ -103,9 +104,9 @@ struct TargetState {
     number: u32,
     /// Rounds that the current start has seen.
     rounds: u32,
-    /// Whether the current start has had a trial.
+    /// True once the current start has had a trial.
     is_used: bool,
-    /// How many starts there were, and what the last one took.
+    /// Number of starts so far, and the time of the last.
     start: Start,
     /// Starts that failed in a row.
     lost: u32,
@@ -126,7 +127,7 @@ impl From<LabError> for Stop {
 }
 
 impl<'a> Rounds<'a> {
-    /// Rounds over a session that has a plan, and trials already when it is resumed.
+    /// Prepares rounds over a session that has a plan, and trials when it is resumed.
     pub fn new(
         arena: &'a mut dyn Arena,
         writer: &'a mut Writer,
@@ -194,7 +195,7 @@ impl<'a> Rounds<'a> {
         Ok(ending)
     }
 
-    /// One round of every open case.
+    /// Runs one round of every open case.
     fn round(&mut self, round: u32) -> Result<(), Stop> {
         let open = self.open.cases(&self.session.plan, round);
         if round >= self.resumed.round {
@@ -245,7 +246,7 @@ impl<'a> Rounds<'a> {
         if self.failed_rounds < MOST_FAILED_ROUNDS { Ok(()) } else { Err(Stop::BaselineFailed) }
     }
 
-    /// Whether few enough rounds were run again for one more. By count alone, blind to what was measured.
+    /// Tells whether one more round may be run again. By count alone, blind to the measurements.
     fn may_repeat(&self, round: u32) -> bool {
         let rounds = (round as usize + 1) * self.session.plan.cases.len();
         self.session.repeated.len() < 1 + rounds / ROUNDS_A_REPEAT
@@ -286,7 +287,6 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Time that is left of the budget.
     fn left_s(&self) -> Option<f64> {
         self.until_ns.map(|until_ns| until_ns.saturating_sub(self.arena.now_ns()) as f64 / 1e9)
     }
@@ -324,8 +324,8 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// One round of one case: a trial in every environment that is still open, in the order of its Williams row.
-    /// Returns why the round was disturbed, if it was.
+    /// Runs one round of one case: a trial in every environment that is still open, in the order of its
+    /// Williams row. Returns the disturbance, if there was one.
     fn case_round(&mut self, case: usize, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
         let order = self.next_order(case, round);
         let mut disturbed = None;
@@ -344,7 +344,7 @@ impl<'a> Rounds<'a> {
         Ok(disturbed)
     }
 
-    /// One trial, from its first line in the record to its last.
+    /// Runs one trial, from its first line in the record to its last.
     fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
         self.announce(cell, slot.round);
         if !self.writer.has_room() {
@@ -457,7 +457,7 @@ impl<'a> Rounds<'a> {
         }));
     }
 
-    /// The order of the environments that a round measures a case in.
+    /// Draws the order of the environments in which a round measures a case.
     fn next_order(&mut self, case: usize, round: u32) -> Vec<usize> {
         let plan = &self.session.plan;
         let targets = self.open.targets(plan, case, round);
@@ -486,7 +486,8 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// The environments as a session finds them entered, with the starts that it had before it was resumed.
+/// Describes the environments as a session finds them entered, with the starts that it had before it was
+/// resumed.
 fn states(session: &Session, pilot: &Pilot) -> Vec<TargetState> {
     let next = session.trials.iter().map(|trial| trial.start + 1).max().unwrap_or(0);
     let state = |target: &Target, started| {

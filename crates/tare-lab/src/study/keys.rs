@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::nearest::nearest;
 
-/// Why a file is not read, and what to do: the nearest key where one is unknown, else `otherwise`.
+/// Explains why a file is not read, and what to do: the nearest key where one is unknown, else `otherwise`.
 pub(crate) fn not_read(
     error: LabError,
     cause: &toml::de::Error,
@@ -13,7 +13,7 @@ pub(crate) fn not_read(
     error.because(cause.to_string().trim_end()).hint(hint)
 }
 
-/// From serde's "unknown field `x`, expected one of `a`, `b`": the nearest of those expected.
+/// Finds the nearest expected key in serde's "unknown field `x`, expected one of `a`, `b`".
 fn unknown_key_hint(message: &str) -> Option<String> {
     let rest = message.strip_prefix("unknown field `")?;
     let (key, expected) = rest.split_once("`, expected")?;

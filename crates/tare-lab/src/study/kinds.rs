@@ -19,7 +19,7 @@ const HINT: &str = "tare advise --print-kinds prints a file to begin with";
 /// Time for a session of all kinds, which have a dozen cases together.
 const BUDGET: Duration = Duration::from_secs(240);
 
-/// The kinds of a user's file, or the shipped ones.
+/// Reads the kinds of a user's file, or the shipped ones.
 pub fn read(file: Option<&Path>) -> Result<Vec<Kind>, LabError> {
     let Some(file) = file else { return parse(SHIPPED, "that are shipped") };
     let origin = file.display().to_string();
@@ -35,7 +35,7 @@ fn parse(text: &str, origin: &str) -> Result<Vec<Kind>, LabError> {
     Ok(kinds.kinds)
 }
 
-/// Those of these names, in the order of the file; all where none is named.
+/// Selects the kinds with these names, in the order of the file; all where none is given.
 pub fn named(kinds: Vec<Kind>, names: &[String]) -> Result<Vec<Kind>, LabError> {
     if let Some(name) = names.iter().find(|name| kinds.iter().all(|kind| kind.name != **name)) {
         let error = LabError::usage(format!("there is no kind of work '{name}'"));
@@ -46,7 +46,7 @@ pub fn named(kinds: Vec<Kind>, names: &[String]) -> Result<Vec<Kind>, LabError> 
     Ok(kinds.into_iter().filter(is_named).collect())
 }
 
-/// What must be measured to judge these kinds.
+/// Builds the study that is needed to judge these kinds.
 pub fn study(kinds: &[Kind]) -> Study {
     let case = |part: &tare_analysis::advice::Part| StudyCase {
         probe: part.probe.clone(),

@@ -47,7 +47,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("cdm8-nvme", include_str!("../../studies/cdm8-nvme.toml")),
 ];
 
-/// Most cases that a study can have: lists of parameters multiply.
+/// Limit on the cases of a study: lists of parameters multiply.
 const MOST_CASES: usize = 1000;
 /// Longest file that is read as a study: the shipped ones have a few kB.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -62,11 +62,11 @@ const LONGEST_TRIAL_S: f64 = 300.0;
 #[serde(deny_unknown_fields)]
 pub struct Study {
     pub name: String,
-    /// One line.
+    /// Title in one line.
     pub title: String,
     /// Prose: what it shows, what it does not, what distorts it.
     pub about: String,
-    /// How long a session may take, e.g. `150s`, `8m`.
+    /// Time for a session, e.g. `150s`, `8m`.
     #[serde(deserialize_with = "values::read_time")]
     pub budget: Duration,
     /// The largest relative difference that still counts as the same; 0.02 unless given.
@@ -80,14 +80,14 @@ pub struct Study {
     /// Articles whose values stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
-    /// How long a session in the reference size may take; `budget` unless given.
+    /// Time for a session in the reference size; `budget` unless given.
     #[serde(default, deserialize_with = "values::read_optional_time")]
     pub reference_budget: Option<Duration>,
     #[serde(rename = "case", default)]
     pub cases: Vec<StudyCase>,
     #[serde(rename = "probe", default)]
     pub commands: BTreeMap<String, UserCommand>,
-    /// Where the study's file lies: what it carries along is beside it.
+    /// Folder of the study's file, which has the files that it carries along.
     #[serde(skip)]
     pub folder: PathBuf,
 }
@@ -106,7 +106,7 @@ pub struct StudyCase {
     /// `loopback` unless given; for probes that need a peer.
     #[serde(default)]
     pub peers: Vec<String>,
-    /// Where this case's margin differs from the study's.
+    /// Margin of this case, where it differs from the study's.
     pub margin: Option<f64>,
     /// Parameters that it has in the short size alone, over `parameters`.
     #[serde(default)]
@@ -131,19 +131,19 @@ pub struct SelectedCase {
     pub seconds: Option<f64>,
     /// Metrics that must all be decided; the headline where none is named.
     pub decide: Vec<String>,
-    /// Whether a trial does one operation, however short.
+    /// True when a trial does one operation, however short.
     pub once: bool,
 }
 
 impl Study {
-    /// A shipped study by name, or a file's text by path; several with commas between them are one.
+    /// Reads a shipped study by name, or a file by path; several with commas between them are one.
     pub fn named(name: &str) -> Result<Study, LabError> {
         let mut names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
         let first = Study::single(names.next().unwrap_or(name))?;
         names.try_fold(first, |all, name| all.with(Study::single(name)?))
     }
 
-    /// The cases of both studies, in the time of both.
+    /// Joins the cases of both studies, in the time of both.
     pub fn with(self, other: Study) -> Result<Study, LabError> {
         let name = format!("{},{}", self.name, other.name);
         if self.size != other.size || (!other.commands.is_empty() && self.folder != other.folder) {
@@ -172,7 +172,7 @@ impl Study {
         Ok(both)
     }
 
-    /// Commands from the command line as a study: `title` names them all.
+    /// Builds a study from commands of the command line; `title` names them all.
     pub fn of_commands(title: &str, commands: BTreeMap<String, UserCommand>) -> Study {
         let more = commands.len().saturating_sub(1) as u32;
         Study {
@@ -207,7 +207,7 @@ impl Study {
         Err(unlike(LabError::usage(format!("there is no study '{name}'")), name, names, otherwise))
     }
 
-    /// The shipped study of a name; None when it is, or holds, a user's own.
+    /// Finds a shipped study by name; None when it is, or holds, a user's own.
     pub fn shipped(name: &str) -> Result<Option<Study>, LabError> {
         let is_shipped = |name: &str| SHIPPED.iter().any(|(shipped, _)| *shipped == name);
         name.split(',').all(is_shipped).then(|| Study::named(name)).transpose()
@@ -230,13 +230,13 @@ impl Study {
         self.reference_budget.filter(|_| size == Size::Reference).unwrap_or(self.budget)
     }
 
-    /// The files that its commands carry along.
+    /// Collects the files that its commands carry along.
     pub fn carried(&self) -> Result<Vec<CarriedFile>, LabError> {
         let files = self.commands.iter().map(|(name, command)| Ok(command.case(name, &self.folder)?.1));
         Ok(files.collect::<Result<Vec<_>, LabError>>()?.concat())
     }
 
-    /// Every case, in the order of the file. `places` and `size` override the study's.
+    /// Expands every case, in the order of the file. `places` and `size` override the study's.
     pub fn selected(
         &self,
         places: Option<&[String]>,
@@ -293,7 +293,7 @@ impl Study {
 }
 
 impl StudyCase {
-    /// How long a trial runs in a size, if by time.
+    /// Returns the duration of a trial in a size, if it is fixed.
     fn seconds(&self, size: Size, study: &str) -> Result<Option<f64>, LabError> {
         match self.seconds {
             Some(seconds) if !(seconds > 0.0 && seconds <= LONGEST_TRIAL_S) => {
@@ -340,7 +340,7 @@ fn place_by_place(selected: &mut [SelectedCase]) {
     }
 }
 
-/// Every combination of the listed parameter values over the probe's defaults.
+/// Combines the listed parameter values over the probe's defaults.
 fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
     let mut all = vec![probe.defaults(size)];
     let of_size = match size {
@@ -430,14 +430,14 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
     }
 }
 
-/// Those cases whose probe (or whole name) one of the patterns names; all when there are no patterns.
+/// Keeps the cases whose probe (or whole name) matches a pattern; all when there are no patterns.
 pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
     let cases: Vec<&Case> = selected.iter().map(|selected| &selected.case).collect();
     each_names_one(patterns, &cases, "study")?;
     Ok(selected.into_iter().filter(|selected| is_selected(patterns, &selected.case)).collect())
 }
 
-/// Whether one of the patterns names a case, or there are none. `*` stands for any part of a name.
+/// Matches a case against the patterns; true where there are none. `*` matches any part of a name.
 pub fn is_selected(patterns: &[String], case: &Case) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| names(pattern, case))
 }

@@ -7,12 +7,12 @@ use crate::error::LabError;
 use crate::nearest::unlike;
 use crate::study::startup;
 
-/// Every probe: those that run inside an environment, and the start of one, which the host measures.
+/// Lists every probe: those that run inside an environment, and the start of one, which the host measures.
 pub fn probes() -> impl Iterator<Item = &'static Probe> + Clone {
     tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
 }
 
-/// The probe of a name, or which one was probably meant.
+/// Finds a probe by name, or suggests the one that was probably meant.
 pub(crate) fn probe_named(name: &str) -> Result<&'static Probe, LabError> {
     probes().find(|probe| probe.name == name).ok_or_else(|| {
         let error = LabError::usage(format!("there is no probe '{name}'"));

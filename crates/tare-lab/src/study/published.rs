@@ -22,7 +22,7 @@ const HINT: &str = "compare it with a shipped article: tare show tuni-wsl2-linux
 /// Longest file that is read as an article: the shipped ones have 5 kB.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// A shipped article by name, or a file by a path that ends in `.toml`.
+/// Reads a shipped article by name, or a file by a path that ends in `.toml`.
 pub fn named(name: &str) -> Result<Published, LabError> {
     if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
         return parse(text, name);

@@ -8,7 +8,7 @@ use crate::storage::places;
 use crate::study::probes::probes;
 use crate::study::published;
 
-/// The schema, as docs/reference/study.schema.json holds it.
+/// Builds the schema that docs/reference/study.schema.json holds.
 pub fn schema() -> Value {
     let probes = || probes().filter(|probe| probe.name != USER_COMMAND);
     let names: Vec<&str> = probes().map(|probe| probe.name).collect();
@@ -65,7 +65,7 @@ pub fn schema() -> Value {
     })
 }
 
-/// Every key of a study, as one line.
+/// Lists every key of a study, on one line.
 pub(crate) fn keys() -> String {
     let schema = schema();
     let of = |table: &str| {
@@ -104,7 +104,7 @@ fn command() -> Value {
     })
 }
 
-/// The parameters of a probe: each a value or a list of values.
+/// Describes the parameters of a probe: each a value or a list of values.
 fn parameters(probe: &Probe) -> Value {
     let value = || json!({ "type": ["string", "number"] });
     let each = probe.parameters.iter().map(|parameter| {

@@ -46,17 +46,15 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// Whether a case is a start.
 pub fn is_start(case: &Case) -> bool {
     case.probe == PROBE.name
 }
 
-/// How many starts a case is at once.
 pub fn at_once(case: &Case) -> Result<usize, BadParameter> {
     case.parameters.within(AT_ONCE, AT_ONCE_BOUNDS).map(|count| count as usize)
 }
 
-/// The trial whose first sample a start is timed to: it does nothing.
+/// Builds the trial whose first sample ends a start: it does nothing.
 pub fn first_trial(request: &TrialRequest) -> TrialRequest {
     let case = Case { probe: "null".into(), parameters: Default::default(), place: None, peer: None };
     let amount = Amount::Operations { batch: 1, batches: 1 };
@@ -71,14 +69,14 @@ pub struct Moments {
     pub sample: Instant,
 }
 
-/// What a start takes once it is idle; none where it cannot be read.
+/// Resources of a start once it is idle; None where they cannot be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken {
     pub memory_bytes: Option<u64>,
     pub disk_bytes: Option<u64>,
 }
 
-/// What a start is as batches. What could not be read is absent.
+/// Converts a start to batches. Unread resources are absent.
 pub fn batches(moments: Moments, taken: Taken) -> Vec<Batch> {
     let elapsed_ns = nanoseconds(moments.began, moments.sample);
     let mut all = vec![
@@ -91,8 +89,8 @@ pub fn batches(moments: Moments, taken: Taken) -> Vec<Batch> {
     all
 }
 
-/// The same of several starts at once, the first of which began then: the last one's sample, and of the others what each
-/// takes: the median of their times, the mean of their memory and disk.
+/// Converts several starts at once to batches, the first of which began at `began`: the last one's sample,
+/// and of the others the median of their times, the mean of their memory and disk.
 pub fn batches_at_once(began: Instant, moments: &[Moments], taken: &[Taken]) -> Vec<Batch> {
     let last = moments.iter().map(|moments| nanoseconds(began, moments.sample)).max().unwrap_or(0);
     let middle = |of: fn(&Moments) -> u64| {

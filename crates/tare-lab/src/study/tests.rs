@@ -179,7 +179,7 @@ fn every_article_that_says_how_it_is_measured_again_can_be() {
     }
 }
 
-/// What the thesis printed was measured on four threads, and so is what redoes it.
+/// Checks that the thesis is redone on four threads, on which its figures were measured.
 #[test]
 fn the_thesis_on_sysbench_is_redone_with_its_threads() {
     let study = Study::named("sysbench").unwrap();

@@ -17,7 +17,7 @@ use crate::platform;
 const MOST_FILES: usize = 1000;
 /// Deepest folder that is carried along.
 const DEEPEST: usize = 16;
-/// Most bytes of a case's parameters: with them a request still fits its line.
+/// Limit on the bytes of a case's parameters: with them a request still fits its line.
 const LONGEST_PARAMETERS: usize = 1400;
 /// Hex digits of the hash of what is carried along: enough to tell versions of files apart.
 const HASH_DIGITS: usize = 16;
@@ -28,7 +28,7 @@ const HASH_DIGITS: usize = 16;
 pub struct UserCommand {
     /// The program and its arguments; `@tare` as the program is tare itself.
     pub command: Vec<String>,
-    /// What a report calls it, in place of its name.
+    /// Title in a report, in place of its name.
     #[serde(default)]
     pub title: String,
     /// An existing folder in which it runs, in place of a fresh one.
@@ -40,10 +40,10 @@ pub struct UserCommand {
     /// Runs at the beginning of each trial that are not timed, except that the first is shown as such.
     #[serde(default = "default_warmup")]
     pub warmup: u32,
-    /// Whether its output is thrown away unread.
+    /// True when its output is discarded unread.
     #[serde(default)]
     pub discard_output: bool,
-    /// Whether any exit code will do.
+    /// True when any exit code will do.
     #[serde(default)]
     pub ignore_failure: bool,
     /// Run before each run, in the same folder, not timed.
@@ -66,7 +66,7 @@ pub struct UserCommand {
     /// `own` unless given.
     #[serde(default)]
     pub places: Vec<String>,
-    /// Where its margin differs from the study's.
+    /// Margin, where it differs from the study's.
     pub margin: Option<f64>,
 }
 
@@ -116,7 +116,8 @@ pub(crate) fn case_name(name: &str) -> String {
 }
 
 impl UserCommand {
-    /// The parameters of the case, and the files that its runs need. `folder` is where the study's file lies.
+    /// Builds the parameters of the case, and the files that its runs need. `folder` is that of the study's
+    /// file.
     pub fn case(&self, name: &str, folder: &Path) -> Result<(Parameters, Vec<CarriedFile>), LabError> {
         let wrong = |why: String| LabError::usage(format!("cannot use [probe.{name}]")).because(why);
         if !is_name(name) {
@@ -239,7 +240,7 @@ fn read(
     Ok(())
 }
 
-/// A hash over names, modes and contents: with other files a case is another case.
+/// Hashes names, modes and contents: with other files a case is another case.
 fn hash(files: &[CarriedFile]) -> String {
     let mut digest = Sha256::new();
     for file in files {

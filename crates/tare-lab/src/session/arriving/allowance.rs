@@ -22,7 +22,7 @@ const MOST_NOTE_BYTES: usize = 2 << 20;
 /// Memory that a note takes beside its text.
 const NOTE: usize = size_of::<String>() + 32;
 
-/// What an environment may still send in a session.
+/// Data that an environment may still send in a session.
 #[derive(Debug)]
 pub struct Left {
     bytes: u64,
@@ -39,7 +39,7 @@ impl Left {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
-    /// Those notes of a trial for which there is room.
+    /// Keeps those notes of a trial for which there is room.
     pub fn kept(&mut self, mut notes: Vec<String>) -> Vec<String> {
         notes.retain(|note| {
             let rest = self.note_bytes.checked_sub(note.len() + NOTE);
@@ -50,7 +50,7 @@ impl Left {
     }
 }
 
-/// What a trial may still send.
+/// Data that a trial may still send.
 #[derive(Debug)]
 pub struct Allowance {
     /// None for a probe that this build does not know.
@@ -60,7 +60,8 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// What the amount and the probe of a request let come, and what the environment has left.
+    /// Computes the allowance from the amount and the probe of a request, and from what the environment has
+    /// left.
     pub fn of(request: &TrialRequest, left: &Left) -> Self {
         let probe = tare_probes::find(&request.case.probe);
         let series = probe.map(|probe| {
@@ -114,7 +115,7 @@ mod tests {
         Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
     }
 
-    /// How many such batches are taken, and why no more.
+    /// Counts how many such batches are taken, and explains why no more.
     fn taken(allowance: &mut Allowance, batch: &Batch) -> (usize, String) {
         (0..1_000_000).find_map(|n| Some((n, allowance.take(batch).err()?))).unwrap()
     }

@@ -8,9 +8,9 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Amount, TrialRequest};
 use tare_probes::Count;
 
-/// How much faster than the host's a clock may run: by more, every figure is about the clock.
+/// Share by which a clock may run faster than the host's: by more, every figure is about the clock.
 const CLOCK_TOLERANCE: f64 = 0.05;
-/// What both clocks may differ by besides: one that is read in ticks.
+/// Further difference of both clocks: one may be read in ticks.
 const CLOCK_SLACK_NS: u64 = 20_000_000;
 
 /// The batches of one trial so far.
@@ -50,7 +50,7 @@ impl<'t> Claims<'t> {
         Ok(())
     }
 
-    /// Operations of a batch; none where the trial is to find out.
+    /// Returns the operations of a batch; None where the trial is to find out.
     fn demanded(&self, phase: Phase) -> Option<u64> {
         let warm = match self.request.amount {
             Amount::Calibrate => return None,

@@ -2,7 +2,7 @@
 
 use tare_data::batch::{Batch, HELD, OUTSIDE, Sample};
 
-/// What the processes that a trial holds take of this machine's memory.
+/// Memory of this machine in the processes that a trial holds.
 #[derive(Default)]
 pub struct HeldMemory {
     /// Available bytes when nothing was held yet.

@@ -37,7 +37,7 @@ pub(crate) fn greet(link: &mut Link<'_>, brought: &Build, deadline: Instant) -> 
     }
 }
 
-/// What nobody can have answered yet.
+/// Draws a number that nobody can have answered yet.
 pub(crate) fn fresh_nonce() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
     match randomise(&mut bytes) {
@@ -52,7 +52,7 @@ pub(crate) struct Listening<'t> {
     claims: Claims<'t>,
     sink: &'t mut dyn FnMut(&Batch),
     allowance: Allowance,
-    /// Of the batches that came.
+    /// Bytes of the batches that came.
     pub bytes: u64,
     memory: HeldMemory,
     /// The first frame, with the request's nonce: the agent's clock, and when it arrived. What came before is not an

@@ -33,7 +33,7 @@ impl Peers {
         }
     }
 
-    /// The cases as they are: each that has a peer has this one.
+    /// Keeps the cases as they are: each that has a peer has this one.
     pub(crate) fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
         selected
     }

@@ -31,15 +31,15 @@ use crate::platform::until_ready;
 use crate::study::SelectedCase;
 use crate::study::probes::probe_named;
 
-/// How a netserver is named: `netperf://HOST[:PORT]`.
+/// Scheme of a netserver: `netperf://HOST[:PORT]`.
 const NETPERF: &str = "netperf://";
-/// What stands before the path of a file that holds the secret.
+/// Text before the path of a file that holds the secret.
 const SECRET_FILE: &str = "?secret-file=";
 /// A session is shorter than this, in seconds: a day.
 const SESSION_MOST_S: u64 = 86_400;
 /// A peer reports its address within this time.
 const LISTENS_WITHIN: Duration = Duration::from_secs(10);
-/// Most that is read of a file that should hold 64 hex digits.
+/// Limit on a file that should hold 64 hex digits.
 const LONGEST_SECRET_FILE: u64 = 1024;
 /// Permission bits of a file that others than its owner have, and those of them that a group which reads it lacks.
 const OF_OTHERS: u32 = 0o077;
@@ -53,7 +53,7 @@ pub struct Peers {
     names: Vec<String>,
     /// Addresses of those that are the same from everywhere.
     ways: BTreeMap<String, Peer>,
-    /// Whether a case needs a peer on this machine.
+    /// True when a case needs a peer on this machine.
     host: bool,
 }
 
@@ -71,7 +71,7 @@ impl Peers {
         Ok(peers)
     }
 
-    /// The cases with these peers for each that has one; as they are where no peer was named.
+    /// Replaces the peer of each case that has one by these; cases stay as they are where no peer was named.
     pub fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
         if self.names.is_empty() {
             return selected;
@@ -92,7 +92,7 @@ impl Peers {
         replaced
     }
 
-    /// The same, knowing the cases that are measured: only where one needs it does a session run a peer.
+    /// Adds the cases that are measured: a session only runs a peer where one needs it.
     pub(crate) fn for_cases<'a>(mut self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
         for name in cases.filter_map(|case| case.peer.as_deref()) {
             self.host |= name == HOST;
@@ -108,7 +108,7 @@ impl Peers {
         Ok(self)
     }
 
-    /// Whether a case needs a peer on this machine.
+    /// Tells whether a case needs a peer on this machine.
     pub(crate) fn wants_host(&self) -> bool {
         self.host
     }
@@ -136,7 +136,7 @@ pub fn answering(way: &Peer) -> Result<String, Failure> {
     }
 }
 
-/// A peer's name as it is typed again.
+/// Formats a peer's name as it is typed again.
 fn named_again(name: &str) -> String {
     quoted(&match name {
         name if name.starts_with(TARE) => format!("{name}/#SECRET"),
@@ -145,7 +145,7 @@ fn named_again(name: &str) -> String {
     })
 }
 
-/// The cases, and one of `net.hops` to each of their peers, which shows where round trips go.
+/// Adds a case of `net.hops` to each peer of the cases, which shows where round trips spend their time.
 pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabError> {
     let probe = probe_named("net.hops")?;
     for at in 0..selected.len() {
@@ -166,8 +166,8 @@ pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedC
     Ok(selected)
 }
 
-/// The same by its role, where one stands before its address: `node=tare://HOST:PORT/#SECRET`. Rows of all addresses with a role
-/// are one case.
+/// Reads a peer, possibly by its role before the address: `node=tare://HOST:PORT/#SECRET`. Rows of all
+/// addresses with a role are one case.
 fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let Some((role, address)) = text.split_once('=').filter(|(role, _)| is_role(role)) else {
         return read_address(text);
@@ -178,13 +178,13 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     }
 }
 
-/// Whether a text is the role of a peer: a word that no other name is.
+/// Recognises the role of a peer: a word that no other name is.
 fn is_role(text: &str) -> bool {
     let is_word = text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !text.is_empty();
     is_word && ![LOOPBACK, HOST].contains(&text)
 }
 
-/// The name of a peer, and its address where that is the same from everywhere.
+/// Reads the name of a peer, and its address where that is the same from everywhere.
 fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let wrong = |why: &str| {
         let what = format!("'{}' is not a peer", redacted(text));
@@ -222,15 +222,15 @@ fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
     Err(wrong("it is neither a known name nor an address"))
 }
 
-/// Whether an address ends in a port: `HOST:PORT`, `[ADDRESS]:PORT`.
+/// Recognises an address with a port: `HOST:PORT`, `[ADDRESS]:PORT`.
 fn has_port(address: &str) -> bool {
     let Some((host, port)) = address.rsplit_once(':') else { return false };
     let bracketed = host.starts_with('[') && host.ends_with(']');
     !host.is_empty() && (bracketed || !host.contains(':')) && port.parse::<u16>().is_ok()
 }
 
-/// The secret in a file that is this user's, and that nobody else can read or write; or in one of root's that this process's group
-/// can read besides, as a pod is given it.
+/// Reads the secret in a file that is this user's, and that nobody else can read or write; or in one of
+/// root's that this process's group can read too, as a pod is given it.
 pub fn secret_in(path: &Path) -> Result<String, LabError> {
     let cannot = || LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()));
     let file = tare_record::input::open(path).map_err(|e| cannot().because(e))?;
@@ -250,8 +250,8 @@ pub fn secret_in(path: &Path) -> Result<String, LabError> {
 }
 
 impl SessionWorkspace {
-    /// The network namespace in which the host's peer listens on an address that environments report: the lab's, which
-    /// is there from the first start on that needs it. None: the host's own.
+    /// Finds the network namespace in which the host's peer listens on an address that environments report:
+    /// the lab's, which exists from the first start that needs it. None: the host's own.
     pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
         let of_lab = address == IpAddr::from(lab::ADDRESS);
         of_lab.then(|| network_namespace::path(&lab::name(self.id())))
@@ -305,7 +305,7 @@ impl<'a> HostPeers<'a> {
     }
 }
 
-/// Starts a peer of the session's own. It carries the session's mark, by which cleaning knows it.
+/// Starts a peer for this session. It carries the session's mark, by which cleaning recognises it.
 fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabError> {
     try_start(workspace, listen).map_err(|cause| {
         LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).because(cause)
@@ -354,7 +354,7 @@ fn try_start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, P
     Ok(peer)
 }
 
-/// The one line that a peer writes.
+/// Reads the one line that a peer writes.
 fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
     if !until_ready(&mut [PollFd::new(&output, PollFlags::IN)], LISTENS_WITHIN)? {
         return Err(PeerError::Silent);
@@ -375,7 +375,7 @@ pub(crate) fn leave(peers: &Peers) {
     }
 }
 
-/// Ways to the peers that an environment can reach; where this machine is met is a fact.
+/// Finds routes to the peers that an environment can reach; the address of this machine is a fact.
 pub(crate) fn ways(
     named: &Peers,
     host_peers: &mut HostPeers<'_>,

@@ -9,11 +9,11 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::request::Amount;
 use tare_data::session::declared::Batching;
 
-/// What a batch should take in the baseline: long against a clock read, short against what interrupts it...
+/// Target time of a batch in the baseline: long against a clock read, short against interruptions...
 const BATCH_NS: f64 = 0.25e6;
 /// ...and at most this many times as long in the slowest environment.
 const SLOWER: f64 = 8.0;
-/// What the batches of a trial that count should take together in the baseline...
+/// Target time of all batches of a trial that count, in the baseline...
 const COUNTED_NS: f64 = 8e6;
 /// ...and may take in the slowest environment.
 const SLOWEST_COUNTED_NS: f64 = 32e6;
@@ -21,7 +21,7 @@ const SLOWEST_COUNTED_NS: f64 = 32e6;
 const FEWEST_COUNTED: f64 = 2.0;
 /// ...and at most this many.
 const MOST_COUNTED: f64 = 32.0;
-/// What a batch takes in a trial of a fixed time, of which there are thousands.
+/// Time of a batch in a trial of a fixed time, of which there are thousands.
 const BATCH_OF_TIME_NS: f64 = 4e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
 const COMMANDS_NS: f64 = 40e6;
@@ -36,7 +36,7 @@ const PLACED_COUNTED: f64 = 8.0;
 /// room for one or two that failed.
 const LEAST_FOR_QUANTILES: u64 = 10;
 
-/// How long an operation takes in an environment, and what a trial costs besides its operations.
+/// Time of an operation in an environment, and the cost of a trial besides its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// Time of an operation in all series together.
@@ -73,7 +73,7 @@ pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     Some(Pace { operation_ns: all_ns, overhead_ns: overhead(all_ns), fixed_ns: Some(all_ns) })
 }
 
-/// What the amount of a case depends on, besides its paces.
+/// Inputs of the amount of a case, besides its paces.
 pub struct Wanted<'a> {
     pub batching: Batching,
     pub metrics: &'a [Metric],
@@ -82,7 +82,7 @@ pub struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// The amount for a case, from the baseline's pace and every environment's.
+    /// Computes the amount for a case, from the baseline's pace and every environment's.
     pub fn amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
         let (operation_ns, slowest_ns) = paces(baseline, targets);
         if self.batching == Batching::Runs {
@@ -99,7 +99,7 @@ impl Wanted<'_> {
         Amount::Operations { batch: operations.div_ceil(batches), batches: batches as u32 }
     }
 
-    /// How many batches count of those that are wanted; none where a single one is a trial.
+    /// Counts how many of the wanted batches count; none where a single one is a trial.
     fn counted(&self, wanted: f64) -> u64 {
         if wanted < FEWEST_COUNTED { 0 } else { wanted.ceil().min(self.most_counted()) as u64 }
     }
@@ -108,8 +108,8 @@ impl Wanted<'_> {
         if self.batching == Batching::Placed { PLACED_COUNTED } else { MOST_COUNTED }
     }
 
-    /// Operations that the quantiles need: those of the headline always, those of others where they take no longer than the most
-    /// batches that a trial has.
+    /// Computes the operations that the quantiles need: those of the headline always, those of others where
+    /// they take no longer than the greatest number of batches.
     fn operations_of_quantiles(&self, operation_ns: f64) -> u64 {
         let quantile = |metric: &Metric| match metric.reading {
             Reading::Quantile(q) => Some(q),
@@ -123,19 +123,20 @@ impl Wanted<'_> {
     }
 }
 
-/// Times of an operation in the baseline and in the slowest environment.
+/// Returns the times of an operation in the baseline and in the slowest environment.
 fn paces(baseline: Pace, targets: &[Pace]) -> (f64, f64) {
     let slowest_ns = targets.iter().map(|p| p.operation_ns).fold(baseline.operation_ns, f64::max);
     (baseline.operation_ns.max(0.01), slowest_ns.max(0.01))
 }
 
-/// Operations of a batch that should take so long in the baseline.
+/// Computes the operations of a batch that should take this long in the baseline.
 fn in_a_batch(batch_ns: f64, operation_ns: f64, slowest_ns: f64) -> f64 {
     (batch_ns / operation_ns).min(batch_ns * SLOWER / slowest_ns).max(1.0).trunc()
 }
 
-/// How many batches make the most of a session's time, if a fresh process costs what the calibration says and varies as much as
-/// a batch does. However little time there is: with fewer, the process alone takes it.
+/// Computes how many batches make the most of a session's time, if a fresh process costs what the calibration
+/// says and varies as much as a batch does. However little time there is: with fewer, the process alone takes
+/// it.
 fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
     let batches_ns: f64 = targets.iter().map(|pace| pace.operation_ns * batch).sum();
     let overhead_ns: f64 = targets.iter().map(|pace| pace.overhead_ns).sum();
@@ -143,19 +144,20 @@ fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
     ((overhead_ns + batches_ns) / batches_ns.max(1.0)).sqrt()
 }
 
-/// The amount of a trial that lasts so long, as tools run them.
+/// Computes the amount of a trial with this duration, as tools run them.
 pub fn amount_of_time(baseline: Pace, targets: &[Pace], seconds: f64) -> Amount {
     let (operation_ns, slowest_ns) = paces(baseline, targets);
     Amount::Duration { batch: in_a_batch(BATCH_OF_TIME_NS, operation_ns, slowest_ns) as u64, seconds }
 }
 
-/// Operations from which a quantile has a two-sided 95 % interval: the least n with q^n <= 2.5 %.
+/// Computes the operations from which a quantile has a two-sided 95 % interval: the least n with q^n <= 2.5
+/// %.
 fn operations_of_quantile(q: f64) -> u64 {
     let tail = q.max(1.0 - q);
     if (0.5..1.0).contains(&tail) { (libm::log(0.025) / libm::log(tail)).ceil() as u64 } else { 0 }
 }
 
-/// What a trial of this amount will take in an environment.
+/// Estimates the time of a trial of this amount in an environment.
 pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
     let operations = match amount {
         Amount::Operations { batch, batches } => batch as f64 * f64::from(batches) + 1.0,

@@ -12,17 +12,17 @@ const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
 /// the end nothing; one that is met would leave time unused.
 const SPARE: f64 = 1.5;
 
-/// What a round takes in trials, in seconds.
+/// Time of a round in trials, in seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct RoundTime {
-    /// Of all cases in all environments.
+    /// Time of all cases in all environments.
     pub all_s: f64,
-    /// Of the quickest comparison alone.
+    /// Time of the quickest comparison alone.
     pub quickest_s: f64,
 }
 
-/// The largest scale of trials at which the budget has room for the first look, and the horizon of its rounds.
-/// `round` says what a round takes at a scale.
+/// Finds the largest scale of trials at which the budget has room for the first look, and the horizon of its
+/// rounds. `round` estimates a round at a scale.
 pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, u32) {
     let table = |scale: &f64| rounds_with_starts(starts, round(*scale).all_s, left_s);
     let has_room = |scale: &f64| table(scale) >= f64::from(look(0));
@@ -35,7 +35,7 @@ pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> Round
 mod tests {
     use super::*;
 
-    /// Where all take so long a round at scale 1, and the quickest comparison a tenth of it.
+    /// Plans rounds that take this long at scale 1, and the quickest comparison a tenth of it.
     fn planned(left_s: f64, start_s: f64, all_s: f64) -> (f64, u32) {
         let round = |scale| RoundTime { all_s: all_s * scale, quickest_s: all_s * scale / 10.0 };
         rounds_within(left_s, &[Start { made: 0, s: start_s }], round)

@@ -8,7 +8,7 @@ use tare_probes::Probe;
 
 use crate::storage::places::OWN;
 
-/// The heading of the row: the probe's label, and the place or peer where it is not the usual one.
+/// Builds the heading of the row: the probe's label, and the place or peer where it is not the usual one.
 ///
 /// `brief` has a short name for every place.
 pub fn label(probe: &Probe, case: &Case, brief: &BTreeMap<String, String>) -> String {

@@ -8,7 +8,7 @@ use tare_data::generator::Generator;
 
 /// By how much the copy works longer.
 pub const PLANTED: &str = "5%";
-/// The same as a factor.
+/// Planted cost as a factor.
 const FACTOR: f64 = 1.05;
 /// Share of the time that the copy may take, with the baseline's trials where nothing else needs them any more.
 const MOST_TIME: f64 = 0.05;
@@ -17,16 +17,16 @@ const MOST_TIME: f64 = 0.05;
 const CHEAP: f64 = 1.5;
 /// Fewest rounds that are worth it: those of the second look.
 const FEWEST: u32 = look(1);
-/// Most rounds where nothing limits the session's time.
+/// Limit on the rounds where nothing limits the session's time.
 const MOST: u32 = look(8);
 
-/// What room a session has for it.
+/// Room of a session for it.
 pub struct Room {
-    /// What a trial takes in the baseline, for each case; none where nothing can be planted.
+    /// Time of a trial in the baseline, for each case; None where nothing can be planted.
     pub trials_s: Vec<Option<f64>>,
-    /// What a start of the baseline takes.
+    /// Time of a start of the baseline.
     pub start_s: f64,
-    /// What all trials of a round take.
+    /// Time of all trials of a round.
     pub round_s: f64,
     /// Number of rounds, where that is fixed.
     pub rounds: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Case and most rounds; none where there is no room.
+    /// Chooses the case and the number of rounds; None where there is no room.
     pub fn place(&self, seed: u64) -> Option<(usize, u32)> {
         let known: Vec<(usize, f64)> =
             self.trials_s.iter().enumerate().filter_map(|(case, s)| Some((case, (*s)?))).collect();
@@ -54,7 +54,7 @@ impl Room {
         (rounds >= FEWEST).then_some((case, rounds))
     }
 
-    /// What a trial of the copy takes.
+    /// Estimates the time of a trial of the copy.
     pub fn trial_ns(&self, case: usize) -> f64 {
         self.trials_s[case].unwrap_or(0.0) * FACTOR * 1e9
     }

@@ -5,11 +5,11 @@ use tare_data::session::MOST_REST;
 
 use crate::session::plan::starts::SHORTEST_ROUND_S;
 
-/// What a round takes in seconds, starts included.
+/// Time of a round in seconds, starts included.
 #[derive(Clone, Debug)]
 pub struct RoundTimes<'a> {
     pub baseline_s: f64,
-    /// Of each environment that is compared with it.
+    /// Time of each environment that is compared with it.
     pub subjects_s: &'a [f64],
     pub left_s: f64,
 }
@@ -34,7 +34,7 @@ impl RoundTimes<'_> {
         }
     }
 
-    /// How many rounds there is time for.
+    /// Estimates the rounds that there is time for.
     fn rounds(&self, spacing: &[u32]) -> f64 {
         let subjects_s = self.subjects_s.iter().zip(spacing).map(|(s, every)| s / f64::from(*every));
         self.left_s / (self.baseline_s + subjects_s.sum::<f64>()).max(SHORTEST_ROUND_S)

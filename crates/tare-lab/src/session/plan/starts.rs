@@ -16,7 +16,7 @@ pub struct Start {
 }
 
 impl Start {
-    /// What those starts take that are still missing of a number.
+    /// Estimates the time of the starts that are still missing of a number.
     fn missing_s(&self, of: u32) -> f64 {
         f64::from(of.saturating_sub(self.made)) * self.s
     }
@@ -70,7 +70,7 @@ fn come_first(starts: &[Start], left_s: f64, cells: usize) -> Vec<bool> {
     come_first
 }
 
-/// How many rounds of `round_s` fit into the time that is left, with the starts that go with them.
+/// Computes how many rounds of `round_s` fit into the time that is left, with the starts that go with them.
 pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
     let round_s = round_s.max(SHORTEST_ROUND_S);
     let a_round_s = |starts_s: f64| starts_s.min(round_s);
@@ -81,7 +81,7 @@ pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
     (left_s - beyond_s).max(0.0) / (round_s + a_round_s(starts.iter().map(|start| start.s).sum()))
 }
 
-/// The environments for whose verdicts the time has too few starts, and how many it has room for.
+/// Finds the environments for whose verdicts the time has too few starts, and how many it has room for.
 pub fn short_of_starts(starts: &[Start], round_s: f64, left_s: f64) -> Vec<(usize, u32)> {
     let shared = rounds_a_start(starts, round_s, Some(left_s), 1);
     let rounds = rounds_with_starts(starts, round_s, left_s);

@@ -19,11 +19,11 @@ pub struct FakeArena {
     /// Noise of a trial in percent, environment by environment.
     pub noise: Vec<f64>,
     pub ratios: Vec<f64>,
-    /// What a start takes, environment by environment.
+    /// Time of a start, environment by environment.
     pub start_ns: Vec<u64>,
     /// Process start and frames of a trial.
     pub overhead_ns: u64,
-    /// What goes wrong, for every trial that is not a calibration.
+    /// Fault of every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     starts: Vec<u32>,
     pub refuse_starts: Option<usize>,

@@ -46,7 +46,7 @@ fn header() -> Header {
     }
 }
 
-/// A session of the empty probe; its record lies in the folder.
+/// Runs a session of the empty probe; its record is in the folder.
 fn session(
     arena: &mut FakeArena,
     folder: &Path,
@@ -57,7 +57,7 @@ fn session(
     planned(arena, folder, PlanRequest { rounds, budget_s, ..plan_request(targets) })
 }
 
-/// What all these sessions measure, without an end.
+/// Plans what all these sessions measure, without an end.
 fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
     let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
     PlanRequest {
@@ -236,7 +236,7 @@ fn rounds_that_become_shorter_bring_further_starts() {
     assert!(starts as f64 > 0.6 * half, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
 }
 
-/// How many rounds an environment had.
+/// Counts the rounds of an environment.
 fn rounds_of(session: &Session, target: &str) -> u32 {
     let of_target = session.trials.iter().filter(|trial| trial.target == target);
     of_target.map(|trial| trial.round + 1).max().unwrap_or(0)
@@ -376,7 +376,8 @@ fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
     }
 }
 
-/// Every environment has every round exactly once among the trials that count, and the numbers are unique.
+/// Asserts that every environment has every round exactly once among the trials that count, and that numbers
+/// are unique.
 fn whole(record: &Path) {
     let session = read(record).unwrap().session;
     let counted: Vec<_> =
@@ -388,7 +389,7 @@ fn whole(record: &Path) {
     assert_eq!(numbers.len(), session.trials.len());
 }
 
-/// Rounds in which an environment ran a trial.
+/// Lists the rounds in which an environment ran a trial.
 fn rounds_with(session: &Session, target: &str) -> Vec<u32> {
     session.trials.iter().filter(|trial| trial.target == target).map(|trial| trial.round).collect()
 }

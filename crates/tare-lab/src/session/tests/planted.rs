@@ -12,7 +12,8 @@ use crate::session::prepare::PlanRequest;
 
 const PLANTED: &str = "native planted";
 
-/// A session of subjects that cost so much, and of a planted environment that costs `planted`. With the time it took.
+/// Runs a session of subjects with these costs, and of a planted environment that costs `planted`. Returns
+/// its time too.
 fn measured(subjects: &[f64], planted_cost: f64, noise: f64, budget_s: f64) -> (Session, f64) {
     let ratios: Vec<f64> = [1.0, 1.0].iter().chain(subjects).chain(&[planted_cost]).copied().collect();
     let mut arena = FakeArena::new(&ratios);
@@ -27,7 +28,7 @@ fn measured(subjects: &[f64], planted_cost: f64, noise: f64, budget_s: f64) -> (
     (read(&record).unwrap().session, arena.now_ns as f64 / 1e9)
 }
 
-/// Whether the session says that it found the cost; none where it says nothing.
+/// Tells whether the session reports that it found the cost; None where it reports nothing.
 fn found(session: &Session) -> Option<bool> {
     tare_analysis::findings(session, &Options::default()).certificate.planted.map(|planted| planted.found)
 }
