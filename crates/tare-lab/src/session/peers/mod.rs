@@ -282,7 +282,8 @@ impl<'a> HostPeers<'a> {
         HostPeers { workspace, running: BTreeMap::new() }
     }
 
-    /// The address of a peer that listens where an environment reaches this machine; started at the first call.
+    /// Returns the address of a peer that listens where an environment reaches this machine; started at the
+    /// first call.
     ///
     /// An address that is none of this machine's (the inside of a user-mode network) leads to its loopback.
     pub fn way(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {

@@ -15,11 +15,11 @@ pub struct RoundTimes<'a> {
 }
 
 impl RoundTimes<'_> {
-    /// For each environment, in one of how many rounds it takes part.
+    /// Computes for each environment in one of how many rounds it takes part.
     ///
-    /// Environments share the time by the roots of what their rounds take, by which the sum of their variances is least: where
-    /// every round waited for the slowest, all others would have as few rounds as it. None has fewer than the first look
-    /// needs, where there is time for these.
+    /// Environments share the time by the roots of their rounds' times, by which the sum of their variances
+    /// is least: where every round waited for the slowest, all others would have as few rounds as it. None
+    /// has fewer than the first look needs, where there is time for these.
     pub fn spacing(&self) -> Vec<u32> {
         let quickest_s = self.subjects_s.iter().copied().fold(f64::INFINITY, f64::min);
         let quickest_s = (self.baseline_s + quickest_s).max(SHORTEST_ROUND_S);

@@ -22,14 +22,15 @@ impl Start {
     }
 }
 
-/// How many rounds share a start from now on, environment by environment, where a round's trials take `round_s` and
-/// `left_s` are left. Without a limit of time every round has starts of its own.
+/// Computes how many rounds share a start from now on, environment by environment, where a round's trials
+/// take `round_s` and `left_s` are left. Without a limit of time every round has its own starts.
 ///
-/// The starts that a verdict needs come first, one a round. Beyond them, starts take no more of a round's time than its
-/// trials do: more would pay where starts differ more than rounds do (Kalibera and Jones 2013), but would leave the
-/// environments that start quickly too few rounds. Among themselves, environments share that time by the roots of what
-/// their starts take, by which the sum of their variances is least. When comparisons end and rounds become shorter, more
-/// rounds share a start; the number of starts grows all the same, since half of the time goes into them.
+/// The starts that a verdict needs come first, one a round. Beyond them, starts take no more of a round's
+/// time than its trials do: more would pay where starts differ more than rounds do (Kalibera and Jones 2013),
+/// but would leave the environments that start quickly too few rounds. Among themselves, environments share
+/// that time by the roots of their starts' times, by which the sum of their variances is least. When
+/// comparisons end and rounds become shorter, more rounds share a start; the number of starts grows all the
+/// same, since half of the time goes into them.
 pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>, cells: usize) -> Vec<u32> {
     let mut shared = vec![1; starts.len()];
     let Some(left_s) = left_s else { return shared };
@@ -51,8 +52,9 @@ pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>, cells
     shared
 }
 
-/// Which environments get a start a round until they have as many as a verdict needs, or, better, as the first look has
-/// rounds, or as a cell among all of these needs to leave at one of the next: the quickest ones, as far as that takes half of the time.
+/// Selects the environments that get a start a round until they have as many as a verdict needs, or, better,
+/// as the first look has rounds, or as a cell among all of these needs to leave at one of the next: the
+/// quickest ones, as far as that takes half of the time.
 fn come_first(starts: &[Start], left_s: f64, cells: usize) -> Vec<bool> {
     let mut come_first = vec![false; starts.len()];
     for wanted in [FEWEST_STARTS as u32, look(0), units_to_leave(cells)] {
