@@ -11,39 +11,41 @@ use crate::book;
 
 const OPENING: &str = "\
 # Environments
-Where probes run. Generated from the list of providers in `crates/tare-lab/src/environments/mod.rs`; a test compares
-it. `tare check` lists which of them are ready on a machine, and the one command that would make each of the
+The places where probes run. This page is generated from the list of providers in `crates/tare-lab/src/environments/mod.rs`;
+a test compares it. `tare check` lists which of them are ready on a machine, and the command that makes each of the
 others ready.
 
 An environment is named `NAME`, or `provider:instance?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
-`oci:crun?net=host`. Quote `?` and `&` in a shell. `tare run` without `--in` takes every specification that is
+`oci:crun?net=host`. Quote `?` and `&` in a shell. Without `--in`, `tare run` uses every specification that is
 listed as *by default* and is ready.
 
-tare copies its own binary into each, exchanges requests and answers with it over standard input and output
-([agent-protocol.md](../internals/agent-protocol.md)), and afterwards removes whatever it made on the way: processes,
+tare copies its own binary into each, and exchanges requests and answers with it over standard input and output
+([agent-protocol.md](../internals/agent-protocol.md)). Afterwards it removes everything that it made: processes,
 mounts, containers, network namespaces, control groups, folders. If it was killed before it could, `tare clean` or
 the next `tare run` does ([decision 11](../internals/decisions/0011-ownership-journal.md)).
 
-Every environment takes `slower=SHARE`, e.g. `native?slower=5%`: its trials work longer by that share, on purpose. It
+Every environment accepts `slower=SHARE`, e.g. `native?slower=5%`: its trials work longer by that share, on purpose. This
 shows whether a session finds a cost of that size; `tare selftest` tries several.
 
-Every environment takes `root=`, which chooses whose programs are inside:
+Every environment accepts `root=`, which chooses the programs inside:
 
-| value | inside is |
+| value | inside |
 |---|---|
-| `empty` | the default: nothing but tare; in native, ssh and wsl, what is there anyway |
+| `empty` | the default: only tare; in native, ssh and wsl, their usual programs |
 | `host` | this machine's own root with all its programs |
 | a path | the same with that folder of this machine as the root |
 
-With `host` or a path, an environment has a view of that folder: a layer over every file system (overlayfs), mounted for
-the environment alone. Whatever is written goes to the layers, in the session's scratch folder, and is removed with them:
+With `host` or a path, an environment has a view of that folder: a layer over every file system (overlayfs), mounted only
+for the environment. All writes go to the layers, in the session's scratch folder, and are removed with them:
 nothing of this machine is changed, not even from native. /proc, /sys and /dev are fresh; tare itself and the places are
 below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
-`root.upper` hold what the root is, and the file system of the layers. For an unprivileged user the layers are mounted in a
-user namespace, one for each folder: what the user cannot read is missing, files of others belong to nobody, and writing to
-them fails. Where an environment cannot have such a root, its section has the reason.
+`root.upper` name the root and the file system of the layers.
 
-Where files lie is a choice of its own: [places.md](../guide/places.md). The option `net` chooses the path to the
+For an unprivileged user the layers are mounted in a user namespace, one for each folder. Files that the user cannot read
+are missing, files of others belong to nobody, and writing to them fails. If an environment cannot have such a root, its
+section has the reason.
+
+The location of files is a separate choice: [places.md](../guide/places.md). The option `net` chooses the path to the
 peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-peer-host).
 ";
 
@@ -89,10 +91,8 @@ fn sentence(text: &str) -> String {
 fn presets(page: &mut String) {
     page.push_str("\n## Presets\n");
     page.push_str(
-        "Names for specifications that stand for something people know. The column is headed by the ",
-    );
-    page.push_str(
-        "name, and the record\nholds what was entered; options can be added: `wsl1-like?overlay=self`.\n",
+        "Names for specifications that stand for something people know. The column has the preset's name, and \
+         the record\nthe specification. Options can be added: `wsl1-like?overlay=self`.\n",
     );
     for preset in PRESETS {
         write!(page, "\n### {}\n{}.\n\n", preset.name, sentence(preset.summary)).unwrap();

@@ -13,14 +13,14 @@ use crate::book;
 
 const OPENING: &str = "\
 # Probes
-What each probe measures, to the letter. Generated from the list of probes in `crates/tare-probes/src/descriptions/mod.rs`;
-a test compares it. [The glossary](glossary.md) explains the words, [methodology.md](../method/methodology.md) how a
-session runs the probes.
+The exact definition of each probe. This page is generated from the list of probes in
+`crates/tare-probes/src/descriptions/mod.rs`; a test compares it. [The glossary](glossary.md) explains the terms, and
+[methodology.md](../method/methodology.md) how a session runs the probes.
 
 Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a wrong
-count fails the trial. Each parameter has two defaults: *short*, sized so that a round is short, and *reference*, that
-of the tool which the probe stands for (`tare run --reference`). The first metric is the headline, on which the
-table's verdict rests. Metrics named `first` are the first call of a fresh process, kept apart from the rest.
+count fails the trial. Each parameter has two defaults: *short*, sized for short rounds, and *reference*, that
+of the tool which the probe stands for (`tare run --reference`). The first metric is the headline, which determines the
+table's verdict. Metrics named `first` are the first call of a fresh process, kept separate from the rest.
 
 The definition of a case is a hash over probe, revision, parameters and the way its metrics are read. Results of
 different definitions are never compared.
