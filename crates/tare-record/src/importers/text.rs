@@ -143,7 +143,7 @@ impl Text {
 /// Refuses a file at the first byte that is not text.
 fn undecoded(good: &[u8], encoding: &str) -> Refusal {
     let good = Text::new(String::from_utf8_lossy(good).into_owned());
-    good.refuse_end(format!("what stands here is not {encoding}; save the file as UTF-8"))
+    good.refuse_end(format!("the text here is not {encoding}; save the file as UTF-8"))
 }
 
 /// Cuts a text before the first of some marks, and trims it; the whole text where there is none.

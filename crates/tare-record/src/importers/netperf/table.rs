@@ -32,7 +32,7 @@ pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Ve
             Ok(Some(vec![stream(text, banner, units, line)?]))
         }
         Some(Kind::Datagrams) => {
-            let (sent, received) = (next("what was sent")?, next("what was received")?);
+            let (sent, received) = (next("the sent data")?, next("the received data")?);
             Ok(Some(vec![
                 datagrams(text, banner, units, sent, &["socket size", "message size", "", "", "errors", ""])?,
                 datagrams(text, banner, units, received, &["socket size", "", "", ""])?,
