@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Opens the line that says on which machine the rows were measured.
+/// The beginning of the line that says on which machine the rows were measured.
 const MACHINE: &str = "Machine: ";
-/// Opens the line of a row that could not be measured.
+/// The beginning of the line of a row that could not be measured.
 const ABSENT: &str = "- ";
 
 /// A document: prose that is written anew each time, and rows by name that are kept.

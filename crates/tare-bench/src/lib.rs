@@ -1,4 +1,4 @@
-//! What the tests of the program share with `bench`: sessions that are killed or meet other faults, and what is left of
-//! them.
+//! Code that the tests of the program share with `bench`: sessions that are killed or meet other faults, and
+//! the search for their remains.
 
 pub mod kills;

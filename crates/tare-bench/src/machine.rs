@@ -87,7 +87,7 @@ fn processors() -> &'static [usize] {
     ALL.get_or_init(allowed)
 }
 
-/// Processors that this thread may run on, in order.
+/// Lists the processors that this thread may run on, in order.
 pub fn allowed() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&processor| set.is_set(processor)).collect()

@@ -1,4 +1,4 @@
-//! How far a run is, and how long the rest will take.
+//! Progress of a run, and the time that remains.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! One session of tare in a folder of its own, which is removed: its document.
+//! A session of tare in a temporary folder: its document.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! How a run is set up: how long, where, and with which binary of tare.
+//! The setting of a run: how long, where, and with which binary of tare.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -172,7 +172,7 @@ mod tests {
         assert!(fits("file.queue", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
         assert!(!fits("file.seq", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
         assert!(!fits("file.queue", &[("bs", "4KiB"), ("op", "write")]));
-        assert!(!fits("file.queue", &[("bs", "4KiB")]), "what is unknown does not fit");
+        assert!(!fits("file.queue", &[("bs", "4KiB")]), "an unknown parameter does not fit");
         assert_eq!(counterpart.to_string(), "file.queue?bs=4096&op=read");
     }
 

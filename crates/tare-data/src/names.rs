@@ -1,4 +1,4 @@
-//! Names: a case (a probe with its parameters fixed, somewhere) and the parameters it is fixed with.
+//! A case (a probe with its parameters fixed, in a place or to a peer), its name, and the parameters.
 
 use std::collections::BTreeMap;
 use std::fmt;

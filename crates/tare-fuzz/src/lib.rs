@@ -1,4 +1,5 @@
-//! What reads foreign data, and the rules that hold for every input: fed by mutation (`main.rs`) and by coverage (`fuzz/`).
+//! Readers of foreign data, and the rules that hold for every input: fed by mutation (`main.rs`) and by
+//! coverage (`fuzz/`).
 
 mod memory;
 pub mod target;

@@ -23,20 +23,20 @@ const LONGEST_INPUT: usize = 64 << 10;
 /// Inputs that are kept because they were answered in a new way.
 const MOST_KEPT: usize = 4000;
 
-/// Feeds mutated inputs to a reader of foreign data.
+/// Feed mutated inputs to a reader of foreign data.
 #[derive(Parser)]
 struct Args {
-    /// What to feed; every target in turn unless given.
+    /// Feed this target alone, and not every one in turn.
     target: Option<String>,
-    /// How long, for each target.
+    /// Feed each target for this many seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// How many inputs instead, which depends on nothing but the seed.
+    /// Feed this many inputs instead, which depends on nothing but the seed.
     #[arg(long)]
     inputs: Option<u64>,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Runs one input from a file.
+    /// Run one input from a file.
     #[arg(long, requires = "target")]
     replay: Option<PathBuf>,
     /// Writes the inputs that a target begins with into a folder, a file each, for a fuzzer that follows coverage.

@@ -1,4 +1,4 @@
-//! How much memory an input takes: an allocator that counts what is held and remembers the most.
+//! Memory of an input: an allocator that counts the bytes held and remembers the most.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -16,7 +16,7 @@ use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 use tare_probes::probe::Size;
 
-/// The agent that cargo built beside this test: deps/../examples/agent.
+/// Finds the agent, which cargo builds next to this test: deps/../examples/agent.
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples/agent")
@@ -60,7 +60,7 @@ impl Agent {
         self.say(encode(request).as_bytes());
     }
 
-    /// The next frame; None at the end of the stream.
+    /// Reads the next frame; none at the end of the stream.
     fn next(&mut self) -> Option<Frame> {
         loop {
             while !self.waiting.is_empty() {

@@ -1,4 +1,4 @@
-//! What is counted of real programs: the calls that strace counts, and the work that a script is known to do.
+//! Counts of real programs: the calls that strace counts, and the work that a script is known to do.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::Command;
 
 use tare_data::session::demand::{Demand, Work};
 
-/// The agent that cargo built beside this test: deps/../examples/agent.
+/// Finds the agent, which cargo builds next to this test: deps/../examples/agent.
 fn agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples/agent")
@@ -27,7 +27,7 @@ fn count(folder: &Path, script: &str) -> Demand {
     serde_json::from_slice(&std::fs::read(result).unwrap()).unwrap()
 }
 
-/// Calls by `strace -f -c`; none where it is not installed.
+/// Counts calls with `strace -f -c`; none where it is not installed.
 fn strace(folder: &Path, script: &str) -> Option<f64> {
     let result = folder.with_extension("strace");
     let traced = Command::new("strace")

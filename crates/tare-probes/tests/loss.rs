@@ -12,7 +12,7 @@ use tare_probes::net::ledger::{Counts, Ledger, MOST_LOST};
 use tare_probes::net::serving::Serving;
 use tare_probes::net::token::fresh_token;
 
-/// What happens to the n-th request, or to its answer.
+/// The fate of the n-th request, or of its answer.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Delivered,
@@ -26,7 +26,7 @@ enum Fate {
     Swapped,
 }
 
-/// A far end behind a way on which each request has a fate; gives the address to talk to.
+/// Starts a far end behind a way on which each request has a fate; returns the address to talk to.
 fn lossy(size: u32, fate: impl Fn(u64) -> Fate + Send + 'static) -> (SocketAddr, [u8; 16]) {
     let flow =
         Flow::Rounds(Rounds { transport: Transport::Udp, request: size, response: size, no_delay: false });
@@ -82,7 +82,7 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
     }
 }
 
-/// This many requests over such a way; what became of them, and how many were timed.
+/// Sends this many requests over a lossy way, and counts their fates and the rounds that were timed.
 fn run(
     size: u32,
     operations: u64,

@@ -58,7 +58,7 @@ impl Peer {
         PeerSession::open(&self.address.to_string(), &self.secret)
     }
 
-    /// Memory of the process, in bytes.
+    /// Reads the memory of the process, in bytes.
     fn rss(&self) -> u64 {
         let text = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
         text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * rustix::param::page_size() as u64
@@ -78,7 +78,7 @@ impl Drop for Peer {
     }
 }
 
-/// The agent that cargo built beside this test.
+/// Finds the agent, which cargo builds next to this test.
 fn agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     test.parent().and_then(Path::parent).unwrap().join("examples/agent")
@@ -286,7 +286,7 @@ fn a_flow_that_is_out_of_bounds_is_refused_with_its_reason() {
     }
 }
 
-/// A trial of a probe at a peer, in this process.
+/// Runs a trial of a probe at a peer, in this process.
 fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<Batch>, Failure> {
     let probe = tare_probes::find(probe).unwrap();
     let mut all = probe.defaults(Size::Short);
@@ -429,7 +429,7 @@ fn no_route_and_a_firewall_that_drops_are_told_apart() {
     }
 }
 
-/// A socket that sees every packet of this network.
+/// Opens a socket that sees every packet of this network.
 fn capture() -> std::os::fd::OwnedFd {
     // SAFETY: makes a socket, which is owned from then on.
     unsafe {

@@ -41,10 +41,10 @@ fn section(file: &[u8], wanted: &str) -> Option<Section> {
     })
 }
 
-/// What is wrong with the instruction before a system call, if anything is.
+/// The fault of the instruction before a system call, if it has one.
 type Fault = Option<String>;
 
-/// Every system call: its address, and what is wrong with it.
+/// Lists every system call: its address, and the fault before it.
 fn sites(section: &Section) -> Vec<(u64, Fault)> {
     match section.machine {
         X86_64 => x86_sites(section),
@@ -75,7 +75,7 @@ fn x86_fault(before: &Instruction) -> Fault {
     read_by_mov.then(|| "read with mov, which glibc writes as xor".to_owned())
 }
 
-/// Instructions with their addresses, where the first bytes tell the length.
+/// Splits code into instructions with their addresses, where the first bytes tell the length.
 fn words(section: &Section, length: fn(u16) -> usize) -> Vec<(u64, u32)> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(first) = section.code.get(at..at + 2) {
@@ -93,17 +93,18 @@ fn sites_of(words: &[(u64, u32)], is_call: fn(u32) -> bool, fault: fn(u32) -> Fa
     calls.map(|pair| (pair[1].0, fault(pair[0].1))).collect()
 }
 
-/// Arm's manual, C6.2: MOVZ of 64 bits into x8.
+/// Expects a MOVZ of 64 bits into x8 (Arm's manual, C6.2).
 fn arm_fault(before: u32) -> Fault {
     (before & 0xffe0_001f != 0xd280_0008).then(|| format!("{before:#010x} stands before it"))
 }
 
-/// The manual of RISC-V, 1.5: only instructions that end in two ones have four bytes.
+/// Tells the length of an instruction: only those that end in two ones have four bytes (RISC-V's manual,
+/// 1.5).
 fn risc_v_length(first: u16) -> usize {
     if first & 3 == 3 { 4 } else { 2 }
 }
 
-/// `addi a7, zero, number`, or the same in two bytes.
+/// Expects `addi a7, zero, number`, or its form in two bytes.
 fn risc_v_fault(before: u32) -> Fault {
     let is_li = before & 0xf_ffff == 0x893 || (before <= 0xffff && before & 0xef83 == 0x4881);
     (!is_li).then(|| format!("{before:#010x} stands before it"))

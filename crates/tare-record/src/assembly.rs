@@ -74,7 +74,7 @@ struct Damage {
 }
 
 impl Assembly {
-    /// Batches that are not held are read from this file.
+    /// Reads the batches that are not held from this file.
     pub(crate) fn lies_in(&mut self, file: &File) -> io::Result<()> {
         if !self.keeper.has_shelf() {
             self.keeper.set_shelf(file.try_clone()?);

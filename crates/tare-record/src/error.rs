@@ -1,4 +1,4 @@
-//! What can be wrong with a record.
+//! Errors of reading and writing a record.
 
 use std::io;
 use std::path::PathBuf;

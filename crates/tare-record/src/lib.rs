@@ -1,4 +1,4 @@
-//! What was measured: the journal of a session, written as it happens and read back whole.
+//! Records: the journal of a session, written as it happens and read back whole.
 //!
 //! A record holds raw figures and facts, never a conclusion.
 

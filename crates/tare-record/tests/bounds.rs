@@ -1,4 +1,4 @@
-//! What a hostile environment sends can be written, and what is written can be read.
+//! A hostile environment's messages can be written, and whatever is written can be read.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tare_data::session::{Header, Interference, Plan, Role, Target, TargetFacts};
 use tare_record::entry::{Begin, End, SCHEMA};
 use tare_record::{Entry, Writer, read};
 
-/// A record that has begun, in a folder.
+/// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
     let path = folder.join("session.tare");
     let mut writer = Writer::create(&path).unwrap();
@@ -55,7 +55,7 @@ fn end(failure: Option<Failure>, notes: Vec<String>) -> Entry {
     Entry::End(End { trial: 0, host_elapsed_ns: 1, agent_elapsed_ns: None, inside, outside, failure, notes })
 }
 
-/// What the host makes of a line that fills a frame with a byte or an escape, wherever `FILL` stands in it.
+/// Decodes, as the host does, a line in which a byte or an escape, in place of `FILL`, fills a frame.
 fn received(frame: &Frame, fill: &[u8]) -> Vec<Received<Frame>> {
     let line = encode(frame);
     let (_, json) = line[MARKER.len()..].trim_end().split_once(' ').unwrap();

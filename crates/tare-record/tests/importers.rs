@@ -322,7 +322,7 @@ fn figures_are_read_as_they_were_written_to_the_last_bit() {
     assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
 }
 
-/// No probe reads and writes at once in these shares.
+/// In these shares no probe reads and writes at once.
 #[test]
 fn a_mixed_section_is_not_a_write() {
     let imported = imported("crystaldiskmark-8-mix.txt");
@@ -331,7 +331,7 @@ fn a_mixed_section_is_not_a_write() {
     assert!(figure(&imported, "SEQ 1MiB Q8T1 mix").counterpart.is_none());
 }
 
-/// What is quoted in part stands beside nothing of which it does not say that it is the same.
+/// An excerpt is compared with a case only where it says that both did the same work.
 #[test]
 fn a_part_of_a_report_has_no_counterpart() {
     for name in ["sysbench-cpu-results.txt", "sysbench-fileio-results.txt", "crystaldiskmark-6.txt"] {

@@ -104,7 +104,7 @@ fn a_record_cut_at_any_byte_gives_what_came_before() {
     }
 }
 
-/// The record of [`entries`] with these lines made unreadable, from 1.
+/// Writes the record of [`entries`] with these lines, counted from 1, made unreadable.
 fn damaged(lines: &[usize]) -> String {
     let line = |(at, entry)| match lines.contains(&(at + 1)) {
         true => to_line(entry).replacen('"', "'", 1),

@@ -13,7 +13,7 @@ use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read};
 
-/// A record that has begun, in a folder.
+/// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
     let path = folder.join("session.tare");
     let mut writer = Writer::create(&path).unwrap();

@@ -24,7 +24,7 @@ fn imported(name: &str, bytes: &[u8]) -> Imported {
     import(bytes, name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
-/// What a tool's unit is in tare's, written down here once more.
+/// Converts a tool's unit to tare's. A second copy on purpose: a wrong factor in one of them shows.
 fn factor(written: &str) -> (f64, Option<Unit>) {
     let (kibi, mebi, gibi) = (1024.0, 1_048_576.0, 1_073_741_824.0);
     let known = |factor, unit| (factor, Some(unit));
@@ -59,7 +59,7 @@ fn number(text: &str) -> Option<f64> {
     text.replace(',', ".").parse().ok()
 }
 
-/// Numbers of a text: digits with a mark and a power, or without, whatever stands around them.
+/// Collects the numbers of a text: digits with a mark and a power, or without, whatever surrounds them.
 fn numbers(text: &str) -> BTreeSet<u64> {
     let cut_at = |marks: &'static str| {
         let words = text.split(move |c: char| !(c.is_ascii_digit() || marks.contains(c)));
@@ -69,7 +69,8 @@ fn numbers(text: &str) -> BTreeSet<u64> {
     words.filter_map(number).map(f64::to_bits).collect()
 }
 
-/// A stated value is the number of the file in tare's unit, to the last digit that a conversion keeps.
+/// Checks that a stated value is the number of the file in tare's unit, to the last digit that a conversion
+/// keeps.
 fn is_converted(name: &str, stated: &Stated) -> bool {
     let (digits, unit) = stated.written.split_once(' ').unwrap_or((&stated.written, ""));
     let value = number(digits).unwrap_or_else(|| panic!("{name}: {stated:?}"));
@@ -101,7 +102,7 @@ fn every_number_that_is_imported_stands_in_the_file() {
     }
 }
 
-/// Which number belongs to which name, of all: a list that was compared with the files, and changes only on purpose.
+/// Fails when any value changes: the list was compared with the files, and changes only on purpose.
 #[test]
 fn every_value_is_the_one_that_was_compared_with_its_file() {
     let mut all = String::new();

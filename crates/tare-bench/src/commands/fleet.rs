@@ -1,4 +1,5 @@
-//! How long the report of a large fleet takes, how much memory, and how long a question in SQL: a record copied to many nodes.
+//! Time and memory of the report of a large fleet, and the time of a question in SQL: a record copied to many
+//! nodes.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How far a forecast is off: real programs, each run in environments for which a bill forecast it.
+//! Errors of forecasts: real programs, each run in environments for which a bill forecast it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -88,7 +88,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Times a trial of the empty probe by the agent's clock: the host's cannot distinguish frames that
+    /// Measures a trial of the empty probe by the agent's clock: the host's cannot distinguish frames that
     /// arrive together.
     fn inside(&mut self, amount: Amount) -> Result<f64, String> {
         let elapsed_ns = self.agent.trial(&self.null.0, amount)?.trial.agent_elapsed_ns;

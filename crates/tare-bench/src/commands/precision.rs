@@ -144,7 +144,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Nanoseconds an operation, as the trial's own build reads them.
+    /// Reads the nanoseconds of an operation as the trial's build of tare does.
     fn figure(&self) -> Option<f64> {
         let each = |batches: &[[f64; 2]]| -> Vec<f64> { batches.iter().map(|[ns, of]| ns / of).collect() };
         match self.batches.len() {

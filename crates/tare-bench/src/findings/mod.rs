@@ -1,4 +1,4 @@
-//! How long the findings of a large session take, and how much memory beside the session itself.
+//! Time of the findings of a large session, and their memory besides the session itself.
 
 mod large;
 

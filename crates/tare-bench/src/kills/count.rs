@@ -1,4 +1,4 @@
-//! What is counted of sessions that met a fault, as a table.
+//! Counts over sessions that met a fault, as a table.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is left of sessions, wherever tare or what it enters may have put it.
+//! Remains of sessions, wherever tare or the tools it enters by may have left them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -54,7 +54,7 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     left
 }
 
-/// Processes and mounts of these sessions.
+/// Counts the processes and the mounts of these sessions.
 pub fn counts(folder: &Path, sessions: &BTreeSet<String>) -> (u64, u64) {
     let whose = Whose { folder, sessions };
     let processes = processes().into_iter().filter(|(_, words)| whose.meant(words)).count();
@@ -162,7 +162,7 @@ fn control_groups() -> Vec<String> {
     all.iter().map(|path| format!("control group {}", path.display())).collect()
 }
 
-/// Containers and images that podman knows.
+/// Lists the containers and images that podman knows.
 fn containers() -> Vec<String> {
     let ask = |what: &str, words: &[&str]| -> Vec<String> {
         let said =

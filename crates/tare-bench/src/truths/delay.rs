@@ -21,7 +21,7 @@ use crate::machine;
 /// Requests of seccomp_unotify(2) for this layout of their structures (linux/seccomp.h).
 const RECEIVE: libc::Ioctl = 0xc050_2100u32 as libc::Ioctl;
 const ANSWER: libc::Ioctl = 0xc018_2101u32 as libc::Ioctl;
-/// Lets the call go on as if it had not been intercepted.
+/// The flag that lets the call continue as if it had not been intercepted.
 const GO_ON: u32 = 1;
 
 /// Runs a program with the delay; its exit code.

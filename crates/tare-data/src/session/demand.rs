@@ -18,7 +18,7 @@ macro_rules! works {
             /// Every kind.
             pub const ALL: &[Work] = &[$(Work::$work,)+];
 
-            /// As it stands in records.
+            /// Gives the kind's name in records.
             pub const fn name(self) -> &'static str {
                 match self { $(Work::$work => $name,)+ }
             }
@@ -96,21 +96,21 @@ works! {
     Signals = "signals",
 }
 
-/// How much of each kind of work a program asks for in one run.
+/// The amount of each kind of work that a program asks for in one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
-    /// What is not in it was not asked for.
+    /// A kind that is absent was not asked for.
     pub amounts: BTreeMap<Work, f64>,
     /// System calls in all.
     pub calls: f64,
-    /// How many times as long the counted run took as one that was not.
+    /// Time of the counted run over that of one that was not counted.
     pub slowdown: f64,
-    /// The same of the run that tracepoints watched; 0 where there was none.
+    /// Slowdown of the run that tracepoints watched; 0 where there was none.
     #[serde(default)]
     pub watched_slowdown: f64,
 }
 
-/// What came of counting.
+/// The outcome of counting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {

@@ -42,11 +42,11 @@ pub struct Header {
     pub fleet: Option<FleetCell>,
 }
 
-/// What an environment is for.
+/// The purpose of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// What the others are compared with.
+    /// The environment that the others are compared with.
     Baseline,
     /// The baseline, or a subject, entered once more: shows what this session calls a difference where there is none.
     Control,
@@ -55,23 +55,24 @@ pub enum Role {
     Planted,
 }
 
-/// One environment of a session. A session has exactly one baseline, and at most one control of each environment.
+/// An environment of a session. A session has exactly one baseline, and at most one control of each
+/// environment.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Target {
-    /// Unique in the session: what columns are headed with.
+    /// Unique in the session; heads the environment's columns.
     pub name: String,
-    /// How it is entered: `gvisor?platform=ptrace`.
+    /// The way in: `gvisor?platform=ptrace`.
     pub specification: String,
     pub role: Role,
 }
 
 impl Target {
-    /// The kind of environment: what stands before the options of its specification.
+    /// Reads the kind of environment, which comes before the options of the specification.
     pub fn provider(&self) -> &str {
         self.specification.split(['?', ':']).next().unwrap_or_default()
     }
 
-    /// Share by which its trials work longer, on purpose; none in an ordinary environment.
+    /// Reads the share by which trials work longer, on purpose; none in an ordinary environment.
     pub fn slower(&self) -> Option<f64> {
         let (_, options) = self.specification.split_once('?')?;
         let percent = options.split('&').find_map(|option| option.strip_prefix("slower="))?;
@@ -85,18 +86,19 @@ pub struct PlannedCase {
     /// `case.to_string()`: names the case in the rest of the record.
     pub id: String,
     pub case: Case,
-    /// What the row is headed with, e.g. `write+fdatasync 4 KiB`.
+    /// The heading of the row, e.g. `write+fdatasync 4 KiB`.
     pub label: String,
     /// The first is the headline.
     pub metrics: Vec<Metric>,
-    /// Names of the metrics whose verdicts must all be decided before an environment leaves; the headline's where none is named.
+    /// Metrics, by name, whose verdicts must all be decided before an environment leaves; if empty, the
+    /// headline's alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decide: Vec<String>,
     /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
     pub definition: String,
     /// Records of earlier versions lack it; it is added when they are read.
     pub declared: Declared,
-    /// The same in every environment.
+    /// Alike in every environment.
     pub amount: Amount,
     /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study sets another.
     pub margin: f64,
@@ -108,16 +110,16 @@ pub struct PlannedCase {
 pub struct Plan {
     pub study: String,
     pub seed: u64,
-    /// Most rounds that a case gets: without a budget their number, with one a horizon that lies beyond it.
+    /// Upper limit of a case's rounds: without a budget their number, with one a horizon beyond it.
     pub rounds: u32,
     /// Numbers of rounds after which the stopping rule looks; the last is `rounds`.
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
-    /// Whether only decisions end the session: looks then have no horizon.
+    /// True where only decisions end the session: looks then have no horizon.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_decided: bool,
-    /// Where the planted environment is measured; none in a plan without one.
+    /// The case and rounds of the planted environment; none in a plan without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<Planted>,
     /// Controls run in the first rounds, and then in one of this many.
@@ -127,10 +129,10 @@ pub struct Plan {
     /// there are some, others rest as well when few of their cells are open.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub every: BTreeMap<String, u32>,
-    /// What is inside every environment whose specification says nothing else.
+    /// Root and work folder of every environment whose specification does not name others.
     #[serde(default, skip_serializing_if = "Inside::is_plain")]
     pub inside: Inside,
-    /// What each command asks of the baseline, by `PlannedCase::id`, where it was counted.
+    /// Demand of each command in the baseline, by `PlannedCase::id`, where it was counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub demands: BTreeMap<String, Counted>,
     #[serde(rename = "environments")]
@@ -142,12 +144,12 @@ pub struct Plan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RootFolder {
-    /// Nothing but the agent; where an environment has no root of its own, what is there.
+    /// Only the agent; in an environment that cannot be given a root, whatever is there.
     #[default]
     Empty,
     /// This machine's own programs and files. Whatever is written there is thrown away.
     Host,
-    /// The same with a folder of this machine as the root.
+    /// A folder of this machine. Whatever is written there is thrown away as well.
     Folder(PathBuf),
 }
 
@@ -156,11 +158,11 @@ pub enum RootFolder {
 pub struct Work {
     /// Absolute, without symbolic links.
     pub folder: PathBuf,
-    /// Whether writes reach the folder itself. Otherwise they are thrown away.
+    /// True where writes reach the folder itself. Otherwise they are thrown away.
     pub shared: bool,
 }
 
-/// What a session has inside every environment whose specification says nothing else.
+/// Root and work folder of every environment whose specification does not name others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inside {
     #[serde(default)]
@@ -170,18 +172,18 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Whether it is what environments have anyway.
+    /// Recognises the root and the folder that environments have without being asked.
     pub fn is_plain(&self) -> bool {
         *self == Inside::default()
     }
 }
 
-/// Where a planted environment is measured.
+/// The case in which a planted environment is measured, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planted {
     /// `PlannedCase::id`.
     pub case: String,
-    /// Most rounds that it gets.
+    /// Upper limit of its rounds.
     pub rounds: u32,
 }
 
@@ -195,7 +197,7 @@ pub const MOST_REST: u32 = 8;
 /// judged beside.
 const FIRST_ROUNDS: u32 = 12;
 
-/// As it was before plans said it.
+/// Reads plans from before the field existed: controls ran in every round.
 fn every_round() -> u32 {
     1
 }
@@ -205,30 +207,31 @@ fn is_every_round(control_every: &u32) -> bool {
 }
 
 impl Plan {
-    /// Whether controls have a trial in a round by plan; where one shows a difference, it has more.
+    /// Tells whether controls have a trial in a round by plan; where one shows a difference, it has more.
     pub fn has_control(&self, round: u32) -> bool {
         round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
     }
 
-    /// How many headline cells of subjects can be compared.
+    /// Counts the headline cells of subjects that can be compared.
     pub fn comparisons(&self) -> usize {
         let subjects = || self.targets.iter().filter(|target| target.role == Role::Subject);
         let of_case = |case: &PlannedCase| subjects().filter(|s| !case.missing.contains_key(&s.name)).count();
         self.cases.iter().map(of_case).sum()
     }
 
-    /// In one round of how many an environment takes part while quicker ones are open.
+    /// Gives the n of "in one round of n", in which an environment takes part while quicker ones are open.
     pub fn every(&self, target: usize) -> u32 {
         self.every.get(&self.targets[target].name).copied().unwrap_or(1).max(1)
     }
 
-    /// Whether an environment is measured in a case by plan: a planted one is in a single case.
+    /// Tells whether an environment is measured in a case by plan: a planted one is in a single case.
     pub fn measures(&self, case: usize, target: usize) -> bool {
         let is_planted = self.targets[target].role == Role::Planted;
         !is_planted || self.planted.as_ref().is_some_and(|planted| planted.case == self.cases[case].id)
     }
 
-    /// Which environment a control is the control of: the subject that is entered in the same way, or else the baseline.
+    /// Finds the environment that a control repeats: the subject that is entered in the same way, or else the
+    /// baseline.
     pub fn control_of(&self, control: usize) -> Option<usize> {
         let specification = &self.targets.get(control)?.specification;
         let subject = |t: &Target| t.role == Role::Subject && t.specification == *specification;
@@ -250,7 +253,7 @@ pub struct TargetFacts {
     pub places: BTreeMap<String, Facts>,
 }
 
-/// One trial: a case in an environment in a round, in a process of its own.
+/// A trial: a case in an environment in a round, in a fresh process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     pub number: u64,
@@ -267,7 +270,7 @@ pub struct Trial {
     pub started_ns: u64,
     /// From the trial's first frame to its last, by the host's clock as they arrived.
     pub host_elapsed_ns: u64,
-    /// The same stretch by the agent's clock; none when the trial ended without a last frame.
+    /// That stretch by the agent's clock; none when the trial ended without a last frame.
     pub agent_elapsed_ns: Option<u64>,
     pub batches: Batches,
     pub inside: Interference,
@@ -277,7 +280,8 @@ pub struct Trial {
     pub notes: Vec<String>,
 }
 
-/// What else went on while a trial ran, on one side of the boundary: counters over the trial. What a kernel does not report is absent, never zero.
+/// Disturbances during a trial, on one side of the boundary: counters over the trial. A counter that the
+/// kernel does not report is absent, never zero.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interference {
     /// Processor time that the hypervisor took, over all processors.
@@ -329,7 +333,7 @@ pub struct Session {
     pub trials: Vec<Trial>,
     pub repeated: Vec<RepeatedRound>,
     pub ending: Ending,
-    /// What is doubtful about the record itself, as its reader found it.
+    /// Doubts about the record itself, from its reader.
     pub warnings: Vec<Warning>,
 }
 
@@ -338,7 +342,7 @@ impl Session {
         self.plan.targets.iter().find(|target| target.role == Role::Baseline)
     }
 
-    /// Whether this attempt at a round counts: disturbed attempts do not.
+    /// Tells whether this attempt at a round counts: disturbed attempts do not.
     pub fn counts(&self, trial: &Trial) -> bool {
         !self
             .repeated

@@ -28,7 +28,7 @@ pub static TARGET: Target = Target {
     run,
 };
 
-/// Frames of every kind without marker and sum, which the target adds.
+/// Encodes frames of every kind without marker and sum, which the target adds.
 fn corpus() -> Vec<Vec<u8>> {
     let mut histogram = Histogram::new();
     [5, 70, 900, 1_000_000_000].into_iter().for_each(|ns| histogram.record(ns));

@@ -95,7 +95,7 @@ fn trial(
     Ok(batches)
 }
 
-/// Operations by series.
+/// Counts operations by series.
 fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for batch in batches {
@@ -108,7 +108,7 @@ fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
 /// A probe, its parameters, and the series that counts its operations.
 type Flow = (&'static str, &'static [(&'static str, &'static str)], &'static str);
 
-/// Every probe and direction; netserver's own counts are checked by the probes.
+/// Runs every probe and direction; the probes check them against netserver's counts.
 fn every_flow(address: SocketAddr) {
     let flows: [Flow; 8] = [
         ("net.rr", &[], "round"),

@@ -126,7 +126,7 @@ fn answer_rounds(data: &mut TcpStream, request: &OmniRequest, most: u64) -> io::
     Ok(transactions)
 }
 
-/// Room for a request, and a response.
+/// Allocates a buffer for a request, and a response.
 fn messages(request: &OmniRequest) -> (Vec<u8>, Vec<u8>) {
     let response = FILL.iter().copied().cycle().take(request.response_size as usize).collect();
     (vec![0; request.request_size as usize], response)

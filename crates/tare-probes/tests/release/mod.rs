@@ -6,7 +6,7 @@ use std::process::Command;
 /// Environment variable that names a release build made elsewhere: for another processor, say.
 const BUILT: &str = "TARE_RELEASED_AGENT";
 
-/// The release build of the example, which holds the same probes as tare itself and builds faster.
+/// Builds the example for release: it holds the same probes as tare itself and builds faster.
 #[allow(clippy::disallowed_methods, reason = "a variable names the build that is tested")]
 pub fn agent() -> PathBuf {
     if let Some(built) = std::env::var_os(BUILT) {

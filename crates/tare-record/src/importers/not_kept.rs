@@ -1,4 +1,5 @@
-//! What a file says in numbers and an import does not keep: found by comparing the two, so that no importer has to report it.
+//! Numbers that a file states and an import does not keep: found by comparing the two, so that no importer
+//! has to report them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -176,7 +177,8 @@ fn shape(line: &str) -> String {
     shape
 }
 
-/// Finds the numbers of a document that were not kept, without holding it. Zeros fill what was not measured.
+/// The search for numbers of a document that were not kept, which does not hold it. Zeros in place of a
+/// measurement are skipped.
 struct Walk<'a> {
     path: &'a mut Vec<String>,
     known: &'a HashSet<String>,

@@ -1,4 +1,5 @@
-//! What an importer is, and what it makes of a text: figures while they grow, with the units that tools write.
+//! The interface of importers, and the figures that they collect from a text, with the units that tools
+//! write.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the file of an importer needs in nearly every case.
+//! Imports that the file of an importer needs in nearly every case.
 
 pub(super) use serde::Deserialize;
 pub(super) use tare_data::imported::Statistic;

@@ -165,7 +165,7 @@ pub fn leading_digits(text: &str) -> &str {
     &text[..text.bytes().take_while(u8::is_ascii_digit).count()]
 }
 
-/// Fields of a line of CSV as slices of it, quotes taken off. Doubled quotes inside stay as they are.
+/// Splits a line of CSV into slices of it, quotes taken off. Doubled quotes inside stay as they are.
 pub fn csv_fields(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut quoted, mut start) = (false, 0);

@@ -1,4 +1,5 @@
-//! What systems do differently with a file: opening it without waiting, reading in its middle, locking.
+//! Differences between systems in handling a file: opening it without waiting, reading in its middle,
+//! locking.
 
 #[cfg(unix)]
 mod unix;

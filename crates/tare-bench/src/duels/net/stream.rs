@@ -105,7 +105,7 @@ impl Duel for Stream {
     }
 }
 
-/// Bits a second that arrived, out of iperf3's JSON.
+/// Reads the bits a second that arrived from iperf3's JSON.
 fn received(output: &str) -> Result<f64, String> {
     let document = tool::json("iperf3", output)?;
     let rate = document["end"]["sum_received"]["bits_per_second"].as_f64();

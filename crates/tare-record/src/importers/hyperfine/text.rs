@@ -1,4 +1,4 @@
-//! What hyperfine prints: two lines a command, each time with its own unit.
+//! hyperfine's output: two lines a command, each time with a unit.
 
 use super::super::prelude::*;
 use super::super::text::Refusal;

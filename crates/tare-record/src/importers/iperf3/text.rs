@@ -1,4 +1,5 @@
-//! What iperf3 prints without `-J`, for a client or a server: the summary below its intervals, rounded as it is printed.
+//! iperf3's output without `-J`, for a client or a server: the summary below its intervals, rounded as it is
+//! printed.
 
 use super::super::prelude::*;
 use super::super::text::Refusal;
