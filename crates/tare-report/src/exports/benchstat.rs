@@ -1,4 +1,4 @@
-//! Go's benchmark format: a line for each trial, so that benchstat makes its own medians and intervals of them.
+//! Go's benchmark format: a line for each trial, from which benchstat computes its own medians and intervals.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -45,7 +45,7 @@ fn render(source: &Source) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Which way each unit is better; units that go both ways in this session are left out.
+/// Finds the better direction of each unit; units that go both ways in this session are left out.
 fn directions(source: &Source) -> BTreeMap<&'static str, String> {
     let mut known: BTreeMap<&str, Option<Direction>> = BTreeMap::new();
     for row in &source.findings.rows {
@@ -56,7 +56,8 @@ fn directions(source: &Source) -> BTreeMap<&'static str, String> {
     known.into_iter().filter_map(|(unit, better)| Some((unit, machine_name(&better?)))).collect()
 }
 
-/// `BenchmarkFile.seq/bs=4KiB/op=write/place=own`: what benchstat can filter and group by.
+/// Builds a name such as `BenchmarkFile.seq/bs=4KiB/op=write/place=own`, by whose parts benchstat filters and
+/// groups.
 fn name(source: &Source, row: &Row) -> String {
     let mut probe = word(&row.probe);
     if let Some(first) = probe.get(..1) {
@@ -75,13 +76,14 @@ fn name(source: &Source, row: &Row) -> String {
     name
 }
 
-/// Text as one word of a name: no blank, no `/`, and no `-` before what could be taken for processors.
+/// Makes a text one word of a name: no blank, no `/`, and no `-` before digits that could be taken for a
+/// number of processors.
 fn word(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+:@,%".contains(c) { c } else { '_' };
     clean(text).chars().map(plain).collect()
 }
 
-/// Operations that a trial sets out to do; 1 where it goes on until its time is up.
+/// Counts the operations of a planned trial; 1 for a trial that runs for a fixed time.
 fn operations(source: &Source, row: &Row) -> u64 {
     match source.planned(row).map(|planned| planned.amount) {
         // benchstat reads a signed number.

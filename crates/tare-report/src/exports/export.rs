@@ -1,4 +1,4 @@
-//! What an export is, and what it is made of.
+//! An export, and its input.
 
 use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_analysis::gate::Outcome;
@@ -8,22 +8,22 @@ use tare_data::session::{PlannedCase, Role, Session};
 pub struct Source<'a> {
     pub session: &'a Session,
     pub findings: &'a Findings,
-    /// What a gate says of the cells, where one was asked for.
+    /// Answer to `--fail-if`, if it was given.
     pub gate: Option<&'a Outcome>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writing {
-    /// Anew, whole or not at all.
+    /// Replaces the file, atomically.
     Whole,
-    /// Behind what it holds. Where no file is named, this variable of the environment names it.
+    /// Appends to the file. Without a path, this environment variable names it.
     Appended { variable: &'static str },
 }
 
 pub struct Export {
-    /// What follows `--export`.
+    /// The word after `--export`.
     pub name: &'static str,
-    /// What it holds and who reads it, in one line.
+    /// Contents and readers, in one line.
     pub summary: &'static str,
     pub writing: Writing,
     pub render: fn(&Source) -> Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Headline<'a> {
 }
 
 impl Source<'_> {
-    /// Every headline cell, environment by environment.
+    /// Lists the headline cells, environment by environment.
     pub(super) fn headlines(&self) -> impl Iterator<Item = Headline<'_>> {
         let rows = || self.findings.rows.iter().enumerate().filter(|(_, row)| row.headline);
         self.findings.subjects.iter().enumerate().flat_map(move |(of_target, target)| {
@@ -50,7 +50,7 @@ impl Source<'_> {
         })
     }
 
-    /// The plan of a row's case.
+    /// Finds the plan of a row's case.
     pub(super) fn planned(&self, row: &Row) -> Option<&PlannedCase> {
         self.session.plan.cases.iter().find(|case| case.id == row.case)
     }
@@ -60,7 +60,8 @@ impl Source<'_> {
         targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())
     }
 
-    /// Every environment's own figure of a row: the baseline's, the control's, the subjects'. Environments without one are left out.
+    /// Lists the values of a row by environment: the baseline's, the control's, the subjects'. Environments
+    /// without a value are left out.
     pub(super) fn levels<'a>(&'a self, row: &'a Row) -> Vec<(&'a str, &'a Level)> {
         let of_control = self.control().zip(row.control.as_ref().and_then(level_of));
         let subjects = self.findings.subjects.iter().zip(&row.cells);
@@ -70,7 +71,7 @@ impl Source<'_> {
     }
 }
 
-/// The environment's own figure in a cell.
+/// Returns the environment's own value in a cell.
 pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
     match cell {
         Cell::Compared(comparison) => Some(&comparison.level),
@@ -80,7 +81,7 @@ pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
     }
 }
 
-/// A bound of an interval that is one: neither end is open.
+/// Returns the interval of a ratio if neither end is open.
 pub(super) fn bounds(comparison: &Comparison) -> Option<(f64, f64)> {
     let (low, high) = (comparison.low, comparison.high);
     (low > 0.0 && low.is_finite() && high.is_finite()).then_some((low, high))

@@ -1,4 +1,4 @@
-//! The table as Markdown, behind what a job's summary on GitHub holds already.
+//! The table as Markdown, appended to the summary of a GitHub job.
 
 use super::export::{Export, Source, Writing};
 use crate::gate;

@@ -1,4 +1,4 @@
-//! hyperfine's JSON: each headline that is a time, as if it were a command that was run once a round.
+//! hyperfine's JSON: each headline that is a time, as if it were a command run once per round.
 
 use serde::Serialize;
 use tare_analysis::findings::Level;
@@ -23,7 +23,7 @@ struct Results {
     results: Vec<Run>,
 }
 
-/// One of hyperfine's results; times in seconds.
+/// A result of hyperfine's; times in seconds.
 #[derive(Serialize)]
 struct Run {
     command: String,
@@ -62,7 +62,8 @@ fn render(source: &Source) -> Vec<u8> {
     line(&Results { results }).into_bytes()
 }
 
-/// None where a level's values are not numbers: hyperfine's readers know no others.
+/// Converts a level; `None` if its values are not finite, since hyperfine's readers accept only finite
+/// numbers.
 fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
     let spread = spread(&level.values).filter(|_| level.median.is_finite())?;
     let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;

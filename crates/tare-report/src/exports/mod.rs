@@ -47,7 +47,7 @@ pub static EXPORTS: &[&Export] = &[
     &openmetrics::EXPORT,
 ];
 
-/// Whether it is bytes that a terminal would take for commands.
+/// Tells whether the export is binary, which a terminal could take for commands.
 pub fn is_binary(export: &Export) -> bool {
     std::ptr::eq(export, &parquet::EXPORT)
 }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// A session whose every text is hostile, and whose figures are not numbers.
+    /// Builds a session in which every text is hostile and the values are not finite.
     fn hostile() -> (Session, Findings) {
         let (mut session, mut findings) = (specimen::session(3), specimen::findings(3));
         let text = "a\"'\\<&>]]>\u{1b}[31m\r\n::error::x\u{0}%0A{}/ \u{202e}\u{ffff}=,#";

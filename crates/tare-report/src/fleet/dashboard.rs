@@ -1,4 +1,4 @@
-//! A dashboard for Grafana that reads the table of cells by SQL, through a data source that speaks DuckDB's.
+//! A Grafana dashboard that reads the table of cells by SQL, through a DuckDB data source.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,8 @@ use super::FleetView;
 /// Version of Grafana's schema that the file is written in; later ones read it.
 const SCHEMA: u32 = 39;
 
-/// The dashboard as a file to import. `cells` is the path of the table's files, which the data source has to reach.
+/// Renders the dashboard as a file to import. `cells` is the path of the table's files, which the data source
+/// must be able to read.
 pub fn render(view: &FleetView, cells: &str) -> String {
     let table = format!("read_parquet('{}/*.parquet')", cells.replace('\'', "''"));
     let slow = format!(

@@ -21,9 +21,9 @@ pub struct FleetView<'a> {
     pub study: &'a str,
     /// Sessions and pairs that were planned.
     pub planned: usize,
-    /// Those whose record is missing or not whole, running ones included.
+    /// Cells whose record is missing or incomplete, running ones included.
     pub missing: &'a [MissingCell],
-    /// Files in the folder whose names are nobody's.
+    /// Number of files in the folder whose names tare does not know.
     pub strangers: usize,
     pub fleet: &'a Fleet,
     pub answers: &'a [FleetAnswer],

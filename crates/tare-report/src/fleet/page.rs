@@ -1,6 +1,6 @@
 //! A fleet as one page without a script: the slow nodes first, then a map of all, the layers' costs, and a matrix of pairs.
 //!
-//! Every text is escaped, nothing is asked of any network, and each colour stands beside the number that it is of.
+//! Every text is escaped, nothing is loaded from a network, and each colour comes with its number.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ const STEPS: [f64; 4] = [0.02, 0.05, 0.15, 0.4];
 
 const STYLE: &str = include_str!("page.css");
 
-/// The whole page.
+/// Renders the whole page.
 pub fn render(view: &FleetView) -> String {
     let title = format!("{} on {}", clean(view.study), counted(view.fleet.nodes, "node", "nodes"));
     let body =
@@ -52,7 +52,7 @@ fn head(view: &FleetView, title: &str) -> String {
     )
 }
 
-/// How to make the page again.
+/// Shows the command that makes the page again.
 fn footer(view: &FleetView) -> String {
     format!("<footer class=\"muted\">tare fleet report {} --html FILE</footer>\n", escaped(view.folder))
 }
@@ -61,7 +61,8 @@ fn section(heading: &str, content: &str) -> String {
     format!("<section>\n<h2>{}</h2>\n{content}</section>\n", escaped(heading))
 }
 
-/// A table whose first column heads its rows, in a box that scrolls by itself and can be reached by keys.
+/// Renders a table whose first column holds row headings, in a box that scrolls and that the keyboard can
+/// reach.
 fn table(name: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let heads: String =
         heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escaped(head))).collect();
@@ -126,7 +127,7 @@ fn slow(view: &FleetView) -> String {
     section("Slow nodes", &(content + &note))
 }
 
-/// Every node by its typical case, slowest first, kind by kind.
+/// Draws every node by its typical case, slowest first, kind by kind.
 fn map(view: &FleetView) -> String {
     let mut kinds: BTreeMap<&str, Vec<&NodeStanding>> = BTreeMap::new();
     view.fleet.ranking.nodes.iter().for_each(|node| kinds.entry(&node.kind).or_default().push(node));
@@ -151,7 +152,7 @@ fn tile(node: &NodeStanding) -> String {
     format!("<li class=\"{}{flag}\"><b>{name}</b>{sign}{share_text}{word}</li>\n", colour(share))
 }
 
-/// The class of a share by which something is slower.
+/// Chooses the CSS class for a share by which something is slower.
 fn colour(share: f64) -> &'static str {
     let reached = STEPS.iter().filter(|step| share >= **step).count();
     match reached {

@@ -1,4 +1,4 @@
-//! The table `cells` of a fleet: a row a session, case, metric and environment, for whatever speaks SQL.
+//! The table `cells` of a fleet, for any SQL engine: a row per session, case, metric and environment.
 
 use serde::{Deserialize, Serialize};
 use tare_analysis::fleet::cells::{CellRow, SessionCells};
@@ -7,9 +7,9 @@ use crate::exports::parquet::columns::{Column, file};
 use crate::exports::parquet::{OfSession, Shared, of_session};
 use crate::words::machine_name;
 
-/// Bytes at which a file is large enough: engines read several at once, and skip what they do not need.
+/// Bytes of a large file: engines read several files at once, and skip those they do not need.
 const LARGE: usize = 128 << 20;
-/// Bytes that a row takes at most in a file, its texts apart, which stand in it once.
+/// Upper limit on the bytes of a row in a file, without its texts, which are stored once.
 const A_ROW: usize = 160;
 
 /// A session, as a merged file knows it.
@@ -27,19 +27,19 @@ pub struct Stored {
     pub file: String,
     of: Shared,
     rows: Vec<CellRow>,
-    /// Number of the session on its node; none of a pair.
+    /// Number of the session on its node; `None` for a pair.
     number: Option<u32>,
     /// The other node of a pair.
     peer_node: Option<String>,
 }
 
 impl Stored {
-    /// A session of a node.
+    /// Stores a session of one node.
     pub fn of_node(cells: SessionCells, node: &str, session: u32, by: &[String], file: String) -> Stored {
         Stored { number: Some(session), ..Stored::of_pair(cells, node, None, by, file) }
     }
 
-    /// A session between two nodes.
+    /// Stores a session between two nodes.
     pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String], file: String) -> Stored {
         let rows = std::mem::take(&mut cells.rows);
         let of = Shared::of(cells, by).on(a);
@@ -50,12 +50,12 @@ impl Stored {
         self.of.kind()
     }
 
-    /// Its node and its number there.
+    /// Returns the node, and the session's number there.
     pub fn place(&self) -> (String, Option<u32>) {
         (self.of.node().to_owned(), self.number)
     }
 
-    /// What a merged file knows it by.
+    /// Returns the key of the session in a merged file.
     pub fn source(&self) -> Source {
         let (started, binary) = self.of.origin();
         Source { file: self.file.clone(), started: started.to_owned(), binary: binary.to_owned() }
@@ -68,7 +68,7 @@ impl OfSession for Stored {
     }
 }
 
-/// What all rows of a session share, in both tables.
+/// Lists the columns that all rows of a session share, in both tables.
 pub(super) fn of_stored() -> Vec<(&'static str, Column<Stored>)> {
     let own: [(&'static str, Column<Stored>); 2] = [
         ("number", Column::Number(|of| of.number.map(i64::from))),
@@ -117,7 +117,7 @@ fn columns<'a>() -> Vec<(&'static str, Column<Line<'a>>)> {
     of_session().into_iter().chain(own).collect()
 }
 
-/// The files of the table, sorted by kind, case and node.
+/// Writes the files of the table, sorted by kind, case and node.
 pub fn files(stored: &[Stored]) -> Vec<Vec<u8>> {
     let mut lines: Vec<Line> =
         stored.iter().flat_map(|of| of.rows.iter().map(move |cell| Line { of, cell })).collect();

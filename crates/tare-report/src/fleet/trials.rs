@@ -1,4 +1,4 @@
-//! The table `trials` of a fleet: what sessions of one kind of nodes wrote beside their records, merged, for whatever speaks SQL.
+//! The table `trials` of a fleet, for any SQL engine: the Parquet files of sessions on one kind of nodes, merged.
 
 use std::collections::HashMap;
 
@@ -11,14 +11,14 @@ use crate::exports::parquet::columns::{Column, GROUP, Kind, start, write};
 use crate::exports::parquet::reading::Reading;
 use crate::exports::parquet::{beside, kinds};
 
-/// Raised when columns change: files of another version are made anew.
+/// Version of the columns; files of another version are written again.
 const VERSION: u32 = 1;
-/// Name of what stands in the footer.
+/// Footer key of the sources.
 const MERGED: &str = "tare.merged";
 /// Rows from which a file is full: some 25 MB, and a few times as much while it is made.
 const FULL: usize = 1 << 19;
 
-/// What a file was merged of.
+/// Sources of a merged file.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     version: u32,
@@ -28,7 +28,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// What the footer of such a file says; none where this version did not write it.
+    /// Reads the sources from a file's footer; `None` if this version did not write it.
     pub fn of(footer: &[u8]) -> Option<Merged> {
         let merged: Merged = serde_json::from_str(&beside(footer, MERGED)?).ok()?;
         (merged.version == VERSION).then_some(merged)
@@ -41,7 +41,7 @@ impl Merged {
 
 /// Values of a column.
 enum Values {
-    /// Numbers of texts, from 1; 0 is none.
+    /// Numbers of texts, from 1; 0 for no text.
     Texts(Vec<u32>),
     Numbers(Vec<Option<i64>>),
     Figures(Vec<Option<f64>>),
@@ -71,7 +71,7 @@ impl Texts {
         self.texts.get((number as usize).checked_sub(1)?).cloned()
     }
 
-    /// The place of each number among all texts in order.
+    /// Ranks each number among all texts in order.
     fn ranks(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.texts.len()).collect();
         order.sort_by_key(|at| self.texts[*at].data());
@@ -91,14 +91,14 @@ pub struct Trials {
     sources: Vec<Source>,
 }
 
-/// Names and kinds: what all rows of a session share, then what each has.
+/// Lists the columns: those that all rows of a session share, then those of each row.
 fn columns() -> Vec<(&'static str, Kind)> {
     let shared = of_stored().into_iter().map(|(name, column)| (name, column.kind()));
     shared.chain(kinds()).collect()
 }
 
 impl Trials {
-    /// Adds a session by the bytes of the file beside its record. Nothing of it is added where these cannot be read.
+    /// Adds a session from its Parquet file. If that cannot be read, nothing is added.
     pub fn add(&mut self, of: &Stored, file: Vec<u8>) -> std::result::Result<(), String> {
         self.try_add(of, file).map_err(|e| e.to_string())
     }
@@ -122,7 +122,7 @@ impl Trials {
         Ok(())
     }
 
-    /// What all rows of a session share.
+    /// Repeats a value that all rows of a session share.
     fn same(&mut self, column: &Column<Stored>, of: &Stored, rows: usize) -> Values {
         match column {
             Column::Text(text) => Values::Texts(vec![self.texts.of(text(of)); rows]),
@@ -167,7 +167,7 @@ impl Trials {
         self.sources.is_empty()
     }
 
-    /// The file, sorted by case and node: its nodes are of one kind.
+    /// Writes the file, sorted by case and node. All its nodes are of one kind.
     pub fn file(self, kind: &str) -> Vec<u8> {
         self.write(kind).expect("columns are as long as the rows, and a vector takes every byte")
     }
@@ -200,7 +200,8 @@ impl Trials {
         file.into_inner()
     }
 
-    /// Rows by case, node and number of the session; trials of a session stay as they ran.
+    /// Sorts the rows by case, node and number of the session; trials of a session stay in the order in which
+    /// they ran.
     fn order(&self, names: &[(&str, Kind)]) -> Vec<u32> {
         let ranks = self.texts.ranks();
         let at =
@@ -240,7 +241,7 @@ mod tests {
     use crate::exports::{Source as Of, find};
     use crate::specimen;
 
-    /// A session's file, and what is known of it on a node.
+    /// Builds a session's file, and its entry on a node.
     fn session(node: &str, number: u32) -> (Stored, Vec<u8>) {
         let (session, findings) = (specimen::session(3), specimen::findings(3));
         let source = Of { session: &session, findings: &findings, gate: None };
@@ -250,7 +251,7 @@ mod tests {
         (Stored::of_node(cells(&session, &findings), node, number, &by, name), file)
     }
 
-    /// A column of texts of a file.
+    /// Reads a column of texts.
     fn texts(file: &Reading, name: &str) -> Vec<Option<String>> {
         let all = file.column::<ByteArrayType>(name).unwrap().unwrap();
         all.into_iter().map(|text| text.map(|text| text.as_utf8().unwrap().to_owned())).collect()
@@ -303,7 +304,7 @@ mod tests {
         rows.iter().map(|row| all[*row].clone()).collect()
     }
 
-    /// A session's own values in the order of the merged file.
+    /// Sorts the values of a session as the merged file does.
     fn by_case<T: Clone>(file: &Reading, all: &[T]) -> Vec<T> {
         let cases = texts(file, "case");
         let mut rows: Vec<usize> = (0..file.rows).collect();

@@ -1,4 +1,4 @@
-//! Figures of other tools beside a session's own: where a case and a metric of the session are what the tool stated.
+//! Values of other tools next to a session's own, where they are of the same case and metric.
 
 use serde::Serialize;
 use tare_analysis::findings::{Cell, Findings, Level, Missing, Row};
@@ -13,7 +13,7 @@ use crate::terminal::NARROWEST;
 use crate::terminal::grid::{SPACING, layout, natural_width};
 use crate::text::{clean, paragraph};
 
-/// Stands above the table, in every format.
+/// Heading of the table, in every format.
 const TITLE: &str = "Beside: figures of other tools. They were not measured in this session's rounds, so there is no \
                      slowdown, interval or verdict between the columns.";
 const NOTHING: &str = "No imported figure corresponds to a case and metric of this session.";
@@ -28,9 +28,9 @@ pub struct Beside {
     /// Medians over rounds, in the session's order of environments; an environment without a figure is left out.
     pub own: Vec<Own>,
     pub tool: String,
-    /// Who states the other figure: tool, version, environment and file.
+    /// Source of the other value: tool, version, environment and file.
     pub origin: String,
-    /// Where the tool ran, according to the person who imported it.
+    /// Environment of the tool, as given by the person who imported the file.
     pub environment: Option<String>,
     pub figure: String,
     pub statistic: String,
@@ -52,7 +52,7 @@ pub struct Own {
     pub rounds: u32,
 }
 
-/// Every imported figure that is defined as a metric of a case of this session.
+/// Finds the imported values that are defined as a metric of a case of this session.
 pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> Vec<Beside> {
     let mut found = Vec::new();
     for row in &findings.rows {
@@ -115,7 +115,7 @@ fn level(cell: &Cell) -> Option<&Level> {
     }
 }
 
-/// A line of the table: case, metric, tare's own values, the other tool's.
+/// Formats a line of the table: case, metric, tare's own values, the other tool's.
 fn cells(beside: &Beside) -> [String; 4] {
     let own: Vec<String> = beside
         .own
@@ -141,7 +141,7 @@ fn cells(beside: &Beside) -> [String; 4] {
 
 const HEAD: [&str; 4] = ["probe", "metric", "tare", "another tool"];
 
-/// The table below a session's own.
+/// Renders the table for a terminal, to follow the session's own.
 pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = vec![String::new()];
@@ -154,7 +154,7 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
     let rows: Vec<Vec<_>> = rows.map(|row| row.iter().map(|cell| text_cell(cell)).collect()).collect();
     let mut widths: Vec<usize> =
         (0..4).map(|at| rows.iter().map(|row: &Vec<_>| natural_width(&row[at])).max().unwrap_or(0)).collect();
-    // The two long columns share what the short ones leave.
+    // The two long columns share the width that the short ones leave.
     let left = width.saturating_sub(widths[0].min(20) + widths[1] + 3 * SPACING);
     widths[0] = widths[0].min(20);
     widths[2] = widths[2].min(left / 2);
@@ -168,7 +168,7 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
     out.join("\n") + "\n"
 }
 
-/// The table below a session's own, for a pull request.
+/// Renders the table as Markdown, to follow the session's own.
 pub fn beside_markdown(found: &[Beside]) -> String {
     let mut out = format!("\n{}\n", literal(TITLE));
     if found.is_empty() {

@@ -1,6 +1,6 @@
-//! Figures of other tools: what they stated, and which of tare's probes measures the same.
+//! Values that other tools stated, and the probes of tare that measure the same.
 //!
-//! A tool that ran alone has no pairs and no interval: of several runs of one figure the middle and the ends are shown.
+//! A tool that ran alone has no pairs and no interval: of several runs, the middle value and the ends are shown.
 
 mod beside;
 
@@ -23,32 +23,32 @@ pub const SCHEMA: &str = "tare-imported";
 /// Version of the document. Fields may be added under the same version; a changed or removed one raises it.
 pub const VERSION: u32 = 1;
 
-/// Stands above every table of such figures.
+/// Heading of every table of such values.
 const TITLE: &str = "imported: figures that other tools stated. tare did not measure them, so they are paired with \
                      nothing and have no confidence interval.";
-/// Widest column for names; what is longer is broken between words.
+/// Widest column for names; longer ones are broken between words.
 const WIDEST_NAME: usize = 30;
 const NARROWEST_NAME: usize = 16;
 
-/// The tool, its version, where it ran, and the file that was imported.
+/// Describes the tool, its version, its environment and the imported file.
 fn origin(imported: &Imported) -> String {
     let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let environment = imported.environment.as_ref().map(|name| format!(" · in {name}")).unwrap_or_default();
     clean(&format!("{}{version}{environment} · {}", imported.tool, imported.source.name))
 }
 
-/// `copies 1, samples 7`.
+/// Formats parameters as `copies 1, samples 7`.
 fn parameters<'a>(of: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
     let texts: Vec<String> = of.into_iter().map(|(key, value)| clean(&format!("{key} {value}"))).collect();
     texts.join(", ")
 }
 
-/// Stands before what a file has and an import does not.
+/// Label of the lines of a file that an import drops.
 pub(crate) const NOT_KEPT: &str = "not kept";
-/// Most kinds of lines that are listed for a person; programs have more.
+/// Limit on the kinds of lines that are listed for a person; programs get all.
 const MOST_NOT_KEPT: usize = 3;
 
-/// What was read and not kept.
+/// Lists the dropped lines.
 pub(crate) fn not_kept(imported: &Imported) -> Option<String> {
     let all = &imported.not_kept;
     let mut listed: Vec<String> = all.iter().take(MOST_NOT_KEPT).map(|line| clean(line.trim())).collect();
@@ -58,10 +58,11 @@ pub(crate) fn not_kept(imported: &Imported) -> Option<String> {
     Some(listed.join("; ")).filter(|text| !text.is_empty())
 }
 
-/// Most digits of a value as the tool wrote it: JSON has them to the last bit.
+/// Limit on the digits of a value as the tool wrote it: JSON has them to the last bit.
 const MOST_DIGITS: usize = 12;
 
-/// Values as the tool wrote them, so that they can be found in the file; in tare's units where one is too long to read.
+/// Formats values as the tool wrote them, so that they can be found in the file; in tare's units if one is
+/// too long to read.
 fn as_written(figure: &ImportedFigure) -> Vec<String> {
     let digits = |stated: &Stated| stated.written.bytes().filter(u8::is_ascii_digit).count();
     match figure.values.iter().any(|stated| digits(stated) > MOST_DIGITS) {
@@ -74,7 +75,7 @@ fn in_own_units(figure: &ImportedFigure) -> Vec<String> {
     figure.values.iter().map(value).collect()
 }
 
-/// A value in tare's unit, or as the tool wrote it where its unit is unknown.
+/// Formats a value in tare's unit, or as the tool wrote it if its unit is unknown.
 fn value(stated: &Stated) -> String {
     match stated.unit {
         Some(unit) => Figure::plain(stated.value, unit).text(),
@@ -82,7 +83,7 @@ fn value(stated: &Stated) -> String {
     }
 }
 
-/// Every value of a figure, or of several runs of it: the middle one, and the ends.
+/// Formats the values of one run; of several, the middle one and the ends.
 fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String> {
     let stated = series.first().values.iter();
     if series.spreads.is_empty() {
@@ -98,7 +99,7 @@ fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String
     stated.zip(&series.spreads).map(spread).collect()
 }
 
-/// How many runs it has, where it has several, and its parameters.
+/// Describes the number of runs, if there are several, and the parameters.
 fn about(series: &Series) -> String {
     let runs = series.runs.len();
     let runs = (runs > 1).then(|| format!("{runs} runs: median (least to greatest)"));
@@ -106,12 +107,12 @@ fn about(series: &Series) -> String {
     runs.into_iter().chain(parameters).collect::<Vec<_>>().join("; ")
 }
 
-/// The probe that measures the same, as cases are named.
+/// Finds the case of the probe that measures the same.
 fn probe(figure: &ImportedFigure) -> String {
     figure.counterpart.as_ref().map(|counterpart| clean(&counterpart.to_string())).unwrap_or_default()
 }
 
-/// The same in words that a narrow column can break: `net.rr request=1 response=1`.
+/// Formats that case in words that a narrow column can break: `net.rr request=1 response=1`.
 pub(crate) fn corresponding(figure: &ImportedFigure) -> String {
     let Some(counterpart) = &figure.counterpart else { return String::new() };
     let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));
@@ -123,7 +124,7 @@ fn count(imported: &[Imported]) -> String {
     format!("{}, {}", counted(imported.len(), "file", "files"), counted(figures, "figure", "figures"))
 }
 
-/// A table for each file, at most `width` columns wide but for words that cannot be broken.
+/// Renders a table for each file, at most `width` columns wide unless a word is wider.
 pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = paragraph("", TITLE, width);
@@ -181,7 +182,7 @@ fn row(series: &Series) -> Vec<GridCell> {
     ]
 }
 
-/// A table for each file, for a pull request.
+/// Renders a table for each file, for a pull request.
 pub fn markdown(imported: &[Imported]) -> String {
     let mut out = format!("{}\n", literal(TITLE));
     for file in imported {
@@ -221,7 +222,7 @@ pub fn markdown(imported: &[Imported]) -> String {
     out
 }
 
-/// A head and a line a value.
+/// Writes a heading and a line per value.
 pub fn csv(imported: &[Imported]) -> String {
     let head = [
         "tool",
@@ -269,7 +270,7 @@ struct Document<'a> {
     imported: &'a [Imported],
 }
 
-/// One JSON document on one line.
+/// Writes one JSON document on one line.
 pub fn json(imported: &[Imported]) -> String {
     line(&Document { schema: SCHEMA, version: VERSION, imported })
 }

@@ -1,4 +1,4 @@
-//! A catalogue: what a language says for each English message.
+//! A catalogue: the translation of each English message.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -20,14 +20,16 @@ pub(super) struct Catalogue {
     pub program: Section,
     /// Said by the page alone.
     pub page: Section,
-    /// What rows and the steps of ladders are called. Values are found by the text around them, here and below.
+    /// Headings of rows and of the steps of ladders. Values are found by the text around them, here and
+    /// below.
     pub titles: Section,
     /// Said by other crates, or written in records: reasons and errors.
     pub texts: Section,
 }
 
 impl Catalogue {
-    /// A catalogue is part of the program, and a test reads it: one that cannot be read has no messages.
+    /// Parses a catalogue. It is part of the program and read by a test; one that does not parse has no
+    /// messages.
     fn parse(text: &str) -> Catalogue {
         toml::from_str(text).unwrap_or_default()
     }
@@ -37,7 +39,7 @@ impl Catalogue {
     }
 }
 
-/// What a section has instead of a text with values in it; of several messages that fit, the one that says most itself.
+/// Translates a text with values in it. If several messages fit, the one with the longest fixed text counts.
 pub(super) fn instead(section: &Section, english: &str) -> Option<String> {
     if let Some(known) = section.get(english) {
         return Some(known.clone());
@@ -53,7 +55,7 @@ pub(super) fn instead(section: &Section, english: &str) -> Option<String> {
     }))
 }
 
-/// A template with values in place of `{names}`; a name without a value stays.
+/// Replaces `{names}` in a template with values; a name without a value stays.
 pub(super) fn filled(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
     for piece in pieces(template) {
@@ -86,7 +88,7 @@ pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The values in a text that a template with these names made; none if it did not.
+/// Extracts the values from a text that a template made; `None` if it did not make it.
 pub(super) fn values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let pieces = pieces(template);
     if !pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) {

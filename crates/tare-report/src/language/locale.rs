@@ -1,20 +1,20 @@
-//! Which language a locale's name asks for.
+//! The language of a locale.
 
 use super::Language;
 
-/// In the order in which POSIX reads them; an empty one counts as unset.
+/// Environment variables in the order in which POSIX reads them; an empty one counts as unset.
 const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 impl Language {
-    /// The language of the locale that the environment variables name; English where tare has no other.
+    /// Finds the language of the locale in the environment; English if tare does not have it.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Language {
         let locale = VARIABLES.iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
         locale.map_or(Language::English, |locale| of_locale(&locale))
     }
 }
 
-/// `ja`, `ja_JP`, `ja_JP.UTF-8`: everything that tare writes is UTF-8, so that a locale of another character set gets
-/// English, and one that names none gets its language.
+/// Parses `ja`, `ja_JP` or `ja_JP.UTF-8`. Everything that tare writes is UTF-8, so a locale of another
+/// character set gets English, and one that names no character set its language.
 fn of_locale(locale: &str) -> Language {
     let (name, _modifier) = locale.split_once('@').unwrap_or((locale, ""));
     let (name, charset) = name.split_once('.').unwrap_or((name, "UTF-8"));

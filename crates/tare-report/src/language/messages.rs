@@ -1,34 +1,34 @@
-//! The messages that sources say, found in their text: what a catalogue must have.
+//! The messages in the sources, which a catalogue must have.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What begins a message, and of how many texts it is made: a count has one for 1 and one for more.
+/// Opening of a call that says a message, and its number of texts: a count has one for 1 and one for more.
 type Sign = (&'static str, usize);
 
 const IN_RUST: [Sign; 5] =
     [("say!(", 1), ("message!(", 1), (".word(", 1), ("language.counted(", 2), ("self.counted(", 2)];
 const IN_THE_PAGE: [Sign; 3] = [("say(", 1), ("message(", 1), ("counted(", 2)];
 
-/// The messages of this crate and of the program.
+/// Collects the messages of this crate and of the program.
 pub fn of_program() -> BTreeSet<String> {
     let folders = ["crates/tare-report/src", "crates/tare/src"];
     let sources = folders.iter().flat_map(|folder| sources(folder, "rs"));
     sources.flat_map(|text| said(&text, &IN_RUST)).collect()
 }
 
-/// The messages of the page.
+/// Collects the messages of the page.
 pub fn of_page() -> BTreeSet<String> {
     sources("report-ui/src", "ts").iter().flat_map(|text| said(text, &IN_THE_PAGE)).collect()
 }
 
-/// The texts between quotation marks in the sources of all crates, their values without names.
+/// Collects the string literals of all crates, without the names of their values.
 pub fn literals() -> BTreeSet<String> {
     let all = sources("crates", "rs");
     all.iter().flat_map(|text| texts_in(text)).map(|text| nameless(&text)).collect()
 }
 
-/// A template without the names of its values.
+/// Strips the names of values from a template.
 pub fn nameless(template: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
@@ -46,7 +46,7 @@ pub fn nameless(template: &str) -> String {
     out
 }
 
-/// The sources in a folder of the checkout, without their tests.
+/// Reads the sources in a folder of the checkout, without their tests.
 fn sources(folder: &str, ending: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let mut all = Vec::new();
@@ -86,7 +86,7 @@ fn said(source: &str, signs: &[Sign]) -> Vec<String> {
     all
 }
 
-/// What stands between the parentheses of a call, of which the first is open.
+/// Finds the arguments of a call, up to its closing parenthesis.
 fn call(text: &str) -> &str {
     let (mut depth, mut quoted, mut escaped) = (1, false, false);
     for (at, c) in text.char_indices() {
@@ -105,7 +105,7 @@ fn call(text: &str) -> &str {
     text
 }
 
-/// The texts between quotation marks.
+/// Extracts the quoted texts.
 fn texts_in(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! That a catalogue has every message, nothing else, and the values of each.
+//! Tests that a catalogue has exactly the messages that are said, each with its values.
 
 use std::collections::BTreeSet;
 

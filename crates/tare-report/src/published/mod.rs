@@ -1,4 +1,4 @@
-//! Articles as text: what they printed, and what follows from it.
+//! Articles as text: the printed values, and ratios and conclusions computed from them.
 
 mod beside;
 mod table;
@@ -21,10 +21,10 @@ pub(crate) use beside::{Beyond, answer, beside_lines, beside_rows, beyond, why_w
 const WIDEST_LABEL: usize = 26;
 /// Texts keep this much of a line, however narrow it is.
 const NARROWEST_TEXT: usize = 20;
-/// Blank columns between a label and what it is the label of.
+/// Blank columns between a label and its text.
 const GAP: usize = 2;
 
-/// An article as it stands: what it measured with and in, what it printed, what it concludes.
+/// Renders an article: its tools and environments, its values, its conclusions.
 pub fn article(article: &Published, width: usize) -> String {
     let mut out = Pairs { text: String::new(), label: 12, width };
     out.heading(article);
@@ -42,7 +42,8 @@ pub fn article(article: &Published, width: usize) -> String {
     out.text
 }
 
-/// What follows from an article's own figures: ratios between what it measured in, and its conclusions again.
+/// Renders the ratios between an article's environments, computed from its own values, and checks its
+/// conclusions again.
 pub fn recomputed(article: &Published, width: usize) -> String {
     let recomputed = recompute(article);
     let mut out = Pairs { text: String::new(), label: 12, width };
@@ -72,7 +73,7 @@ pub fn recomputed(article: &Published, width: usize) -> String {
     out.text
 }
 
-/// The same as Markdown: a table of ratios and a list of conclusions.
+/// Renders the recomputed article as Markdown: a table of ratios and a list of conclusions.
 pub fn recomputed_markdown(article: &Published) -> String {
     let recomputed = recompute(article);
     let mut out = format!("**{}** · {}\n\n", literal(&article.id), literal(&article.title));
@@ -109,7 +110,7 @@ pub fn recomputed_markdown(article: &Published) -> String {
     out
 }
 
-/// The same as one JSON document.
+/// Writes the recomputed article as one JSON document.
 pub fn recomputed_json(article: &Published) -> String {
     let recomputed = recompute(article);
     let ratios: Vec<Value> = recomputed
@@ -151,7 +152,7 @@ pub fn recomputed_json(article: &Published) -> String {
     format!("{document:#}\n")
 }
 
-/// `wsl: WSL1 (notebook; Windows 10)`: an environment with what is known of it.
+/// Describes an environment as `wsl: WSL1 (notebook; Windows 10)`.
 fn measured_in(environment: &Environment) -> String {
     let Environment { id, kind, machine, system, filesystem, network, note } = environment;
     let more = [machine, system, filesystem, network, note];
@@ -160,19 +161,18 @@ fn measured_in(environment: &Environment) -> String {
     format!("{id}: {}{more}", kind.name())
 }
 
-/// Which way a ratio of values is to be read.
 fn better(direction: Direction) -> String {
     format!("{} is better", machine_name(&direction))
 }
 
-/// `wsl2 / linux 1.08x`, one for each pair.
+/// Formats a ratio per pair, such as `wsl2 / linux 1.08x`.
 fn ratios(pairs: &[PairRatio]) -> Vec<String> {
     let pair =
         |p: &PairRatio| format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), ratio));
     pairs.iter().map(pair).collect()
 }
 
-/// `wsl2 1257.37, 1268.70 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.
+/// Formats `wsl2 1257.37, 1268.70 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.
 fn values(article: &Published, figure: &Figure) -> String {
     let environments = article.environments.iter().filter_map(|environment| {
         let printed = figure.printed(&environment.id);
@@ -182,7 +182,7 @@ fn values(article: &Published, figure: &Figure) -> String {
     format!("{} {}{runs}", environments.collect::<Vec<_>>().join(" · "), figure.unit.name())
 }
 
-/// Whether a stated figure follows, with the figure that does.
+/// Tells whether a stated value follows from the article's own, and which value does.
 fn verdict(checked: &Checked) -> String {
     let number = |value: f64| {
         // Enough to see which way it was rounded.
@@ -210,7 +210,7 @@ fn verdict(checked: &Checked) -> String {
     }
 }
 
-/// Text in which no character means anything in a table of Markdown. An article's file may be anybody's.
+/// Escapes a text for a table of Markdown. Anybody may have written an article's file.
 fn literal(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {
@@ -280,7 +280,8 @@ impl Pairs {
     }
 }
 
-/// Lines of prose, whose own line breaks mean nothing. Each is cleaned: an article's file may be anybody's.
+/// Wraps prose, whose own line breaks mean nothing, and cleans it: anybody may have written an article's
+/// file.
 fn lines(text: &str, width: usize) -> Vec<String> {
     wrap(&text.replace('\n', " "), width).iter().map(|line| clean(line)).collect()
 }

@@ -28,7 +28,6 @@ pub struct Diff<'a> {
     pub width: usize,
 }
 
-/// The word of a change.
 fn change_word(change: Change) -> &'static str {
     match change {
         Change::Regressed => "regressed",
@@ -46,7 +45,7 @@ fn slowdown(cost: &Cost) -> String {
     format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
 }
 
-/// Label, slowdown in the old record, in the new one, and how it changed.
+/// Formats label, slowdown in the old record, slowdown in the new one, and change.
 fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     let label = if row.headline {
         clean(&row.label)
@@ -73,7 +72,7 @@ impl Diff<'_> {
         self.changes.rows.iter().filter(|row| self.wide || row.headline)
     }
 
-    /// What each record is.
+    /// Describes the two records.
     fn heads(&self) -> [String; 2] {
         [("old", self.old), ("new", self.new)].map(|(which, (session, file))| {
             let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
@@ -85,7 +84,7 @@ impl Diff<'_> {
         })
     }
 
-    /// Facts to show, and how many more there are.
+    /// Selects the facts to show, and counts the rest.
     fn facts(&self) -> (&[ChangedFact], usize) {
         let all = &self.changes.facts;
         let shown = if self.wide { all.len() } else { all.len().min(MOST_FACTS) };
@@ -99,7 +98,7 @@ fn fact_text(fact: &ChangedFact) -> String {
     format!("{}: {} -> {} ({})", clean(&fact.key), value(&fact.old), value(&fact.new), listed(&of))
 }
 
-/// A table for each environment, then the facts that differ.
+/// Renders a table for each environment, then the facts that differ.
 pub fn terminal(diff: &Diff) -> String {
     let mut out = diff.heads().join("\n") + "\n";
     for (at, target) in diff.changes.targets.iter().enumerate() {
@@ -121,7 +120,7 @@ pub fn terminal(diff: &Diff) -> String {
     out
 }
 
-/// The rows of one environment.
+/// Renders the rows of one environment.
 fn target_table(diff: &Diff, at: usize) -> String {
     let mut rows = vec![["", "old", "new", ""].map(str::to_owned)];
     rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at])));
@@ -133,7 +132,7 @@ fn target_table(diff: &Diff, at: usize) -> String {
         for (text, width) in row.iter().zip(widths) {
             head.push_str(&format!("{text}{}  ", " ".repeat(width.saturating_sub(columns(text)))));
         }
-        // A reason has lines of its own: it may be long.
+        // A reason gets separate lines: it may be long.
         let (change, reason) = row[3].split_once(": ").map_or((row[3].as_str(), None), |(c, r)| (c, Some(r)));
         let room = diff.width.saturating_sub(columns(&head)).max(16);
         for (i, part) in wrap(change, room).into_iter().enumerate() {
@@ -148,7 +147,7 @@ fn target_table(diff: &Diff, at: usize) -> String {
     out
 }
 
-/// The same as one table.
+/// Renders all environments as one table.
 pub fn markdown(diff: &Diff) -> String {
     let literal = crate::markdown::literal;
     let heads = diff.heads().map(|head| format!("- {}", literal(&head)));
@@ -178,7 +177,7 @@ pub fn markdown(diff: &Diff) -> String {
     out
 }
 
-/// One record in the JSON document.
+/// A record in the JSON document.
 #[derive(Serialize)]
 pub(crate) struct Record<'a> {
     file: &'a str,
@@ -199,7 +198,7 @@ struct Document<'a> {
     facts: &'a [ChangedFact],
 }
 
-/// One JSON document on one line: every metric and every fact.
+/// Writes one JSON document on one line: every metric and every fact.
 pub fn json(diff: &Diff) -> String {
     let document = Document {
         schema: SCHEMA,
@@ -224,7 +223,7 @@ pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'
     }
 }
 
-/// A line for each cell that meets a condition.
+/// Lists the cells that meet a condition, a line each.
 pub fn met(changes: &Changes, outcome: &Outcome) -> Vec<String> {
     crate::gate::listed(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
@@ -242,7 +241,8 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// gvisor's system calls have become slower, the definition of exec is another, the kernel as well.
+    /// Renders two sessions: gvisor's system calls became slower, and the definition of exec and the kernel
+    /// changed.
     fn shown(show: fn(&Diff) -> String) -> String {
         let (old, then) = (specimen::session(2), specimen::findings(2));
         let (mut new, mut now) = (specimen::session(2), specimen::findings(2));

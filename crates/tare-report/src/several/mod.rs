@@ -1,4 +1,4 @@
-//! Several records: two that are compared, and more that are joined.
+//! Several records: two compared, or more joined.
 
 pub mod diff;
 pub mod pool;

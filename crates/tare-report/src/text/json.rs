@@ -7,17 +7,17 @@ use serde_json::ser::Formatter;
 
 use super::is_plain;
 
-/// A value as such JSON, with a line break at its end.
+/// Writes a value as such JSON, with a line break at its end.
 pub(crate) fn line(value: &impl Serialize) -> String {
     escaped(value) + "\n"
 }
 
-/// A value as such JSON. What is not a number becomes `null`.
+/// Writes a value as such JSON. Numbers that are not finite become `null`.
 pub(crate) fn escaped(value: &impl Serialize) -> String {
     formatted(value, Escaping)
 }
 
-/// A value as a formatter writes it.
+/// Writes a value with a formatter.
 pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
@@ -25,7 +25,7 @@ pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> St
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// A value as JSON on many lines, for a person's terminal as well.
+/// Writes a value as JSON on many lines, safe for a terminal too.
 pub fn pretty(value: &serde_json::Value) -> String {
     let mut out = String::new();
     // Outside of its strings JSON is ASCII, and they hold no line break.
@@ -40,7 +40,7 @@ pub fn pretty(value: &serde_json::Value) -> String {
     out
 }
 
-/// Escapes what is not plain writing, and `<`, `>` and `&`, so that the text can stand inside a page.
+/// Formatter that escapes control characters and `<`, `>` and `&`, so that the text can be put into a page.
 struct Escaping;
 
 impl Formatter for Escaping {
@@ -53,7 +53,8 @@ impl Formatter for Escaping {
     }
 }
 
-/// Writes part of a JSON string; what is not plain writing, or means something in HTML, becomes a four-digit escape.
+/// Writes part of a JSON string; characters that are not plain, or that mean something in HTML, become
+/// four-digit escapes.
 pub(crate) fn write_escaped<W: ?Sized + io::Write>(writer: &mut W, fragment: &str) -> io::Result<()> {
     let mut rest = fragment;
     while let Some(at) = rest.find(must_escape) {

@@ -9,13 +9,13 @@ use unicode_width::UnicodeWidthChar;
 pub(crate) const LONGEST_TEXT: usize = 240;
 /// Joins a word and its mark until lines are broken; then it is a space.
 pub(crate) const GLUE: char = '\u{a0}';
-/// Stands for a character that could move the cursor, turn the reading direction or hide.
+/// Replacement for a character that could move the cursor, turn the reading direction or hide.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// A text from a record with everything taken out that is not plain writing on one line.
+/// Replaces everything in a text from a record that is not plain writing on one line.
 ///
 /// Control characters (escape sequences begin with one), line breaks, marks that turn the reading direction
-/// and invisible characters become `\u{fffd}`; what is longer than `LONGEST_TEXT` ends in `…`.
+/// and invisible characters become `\u{fffd}`; a text longer than `LONGEST_TEXT` is cut and ends in `…`.
 pub fn clean(text: &str) -> String {
     let mut out: String =
         text.chars().take(LONGEST_TEXT).map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect();
@@ -25,17 +25,17 @@ pub fn clean(text: &str) -> String {
     out
 }
 
-/// A text of any length on one line, with the same taken out: notes, and what an environment or a runtime printed.
+/// Cleans a text of any length into one line: notes, and output of environments and runtimes.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect()
 }
 
-/// The same with its lines kept.
+/// Cleans a text of any length, and keeps its lines.
 pub fn plain_lines(text: &str) -> String {
     text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether a character stands for itself, in its own columns, on its own line.
+/// Tells whether a character is visible, does not move the cursor and ends no line.
 pub(crate) fn is_plain(c: char) -> bool {
     let hidden = matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -44,15 +44,15 @@ pub(crate) fn is_plain(c: char) -> bool {
     !hidden && !c.is_control()
 }
 
-/// Columns that a text takes on a terminal.
+/// Counts the columns of a text on a terminal.
 pub fn columns(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
-/// A text broken into lines of at most `width` columns, between words where that is possible, and between the characters
-/// of a script that has no blanks.
+/// Wraps a text into lines of at most `width` columns, between words if possible, and between the characters
+/// of a script without blanks.
 ///
-/// Only a word that is wider than a line is broken inside. An empty text is one empty line.
+/// Only a word wider than a line is broken inside. An empty text is one empty line.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let mut lines = Vec::new();
@@ -77,7 +77,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// The parts between which a text may be broken, and whether a blank stands before each.
+/// Splits a text at the places where it may be broken, and tells for each part whether a blank precedes it.
 fn words(text: &str) -> impl Iterator<Item = (bool, &str)> {
     text.split(' ').filter(|word| !word.is_empty()).flat_map(|word| {
         let mut begin = 0;
@@ -89,8 +89,8 @@ fn words(text: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// Where a word may be broken, its end last: behind a wide character, as the line breaking rules of Unicode have it.
-/// What is written with blanks is broken there alone.
+/// Finds the places where a word may be broken, its end last: after a wide character, by the line breaking
+/// rules of Unicode. A script with blanks is broken only at blanks.
 fn breaks(word: &str) -> Vec<usize> {
     if word.is_ascii() {
         return vec![word.len()];
@@ -102,7 +102,7 @@ fn breaks(word: &str) -> Vec<usize> {
     all.filter(|at| *at == word.len() || is_behind_wide(*at)).collect()
 }
 
-/// Wrapped lines of a paragraph that begins with `first`; the lines after it are indented to stand below.
+/// Wraps a paragraph that begins with `first`; further lines are indented by its width.
 pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(first).min(width / 2);
     let lines = wrap(text, width.saturating_sub(indent));
@@ -111,12 +111,12 @@ pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
     lines.iter().enumerate().map(|(i, line)| format!("{}{line}", lead(i)).trim_end().to_owned()).collect()
 }
 
-/// The widest word of a text, in columns.
+/// Measures the widest word of a text, in columns.
 pub(crate) fn widest_word(text: &str) -> usize {
     words(text).map(|(_, word)| columns(word)).max().unwrap_or(0)
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins items as `a`, `a and b` or `a, b and c`.
 pub fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),

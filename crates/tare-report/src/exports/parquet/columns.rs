@@ -1,4 +1,4 @@
-//! A table as a Parquet file: columns that are read from rows, with what other programs know them by.
+//! A table as a Parquet file: named columns, and their values for each row.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub(crate) enum Column<R> {
     Time(fn(&R) -> Option<i64>),
 }
 
-/// What a column's values are in the file.
+/// Type of a column in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -47,7 +47,7 @@ impl<R> Column<R> {
 /// Rows that are written together: a reader skips those groups in which it finds nothing.
 pub(crate) const GROUP: usize = 1 << 17;
 
-/// A file of these rows, with texts beside them in its footer.
+/// Writes a file of these rows, with metadata in its footer.
 pub(crate) fn file<R>(
     name: &str,
     columns: &[(&str, Column<R>)],
@@ -56,7 +56,7 @@ pub(crate) fn file<R>(
 ) -> Result<Vec<u8>, ParquetError> {
     let kinds: Vec<_> = columns.iter().map(|(name, column)| (*name, column.kind())).collect();
     let mut file = start(name, &kinds, beside)?;
-    // A table without rows has a group all the same, which is what readers expect least trouble from.
+    // A table without rows gets an empty group: every reader copes with that.
     for rows in rows.chunks(GROUP).chain(rows.is_empty().then_some(rows)) {
         let mut group = file.next_row_group()?;
         for (_, column) in columns {
@@ -67,7 +67,7 @@ pub(crate) fn file<R>(
     file.into_inner()
 }
 
-/// A file with these columns and no rows yet, with texts beside them in its footer.
+/// Begins a file with these columns, with metadata in its footer.
 pub(crate) fn start(
     name: &str,
     columns: &[(&str, Kind)],
@@ -101,7 +101,7 @@ fn write_column<R>(
     }
 }
 
-/// Every column may be null in the schema: it is how the others are told that a figure is not there.
+/// Builds the schema of a column. All are optional: that is how a missing value is marked.
 fn field(name: &str, kind: Kind) -> Result<Arc<Type>, ParquetError> {
     let (physical, converted) = match kind {
         Kind::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
@@ -128,7 +128,7 @@ pub(crate) fn write<T: DataType>(
     column.close()
 }
 
-/// When something began, as RFC 3339 has it, in microseconds since 1970; none where it is not that.
+/// Parses an RFC 3339 time into microseconds since 1970.
 pub(crate) fn instant(text: &str) -> Option<i64> {
     text.parse().ok().map(|instant: jiff::Timestamp| instant.as_microsecond())
 }

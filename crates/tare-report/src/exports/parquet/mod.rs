@@ -1,6 +1,6 @@
-//! Parquet: a row for each trial and metric, raw, for data frames and DuckDB; the findings are what CSV is for.
+//! Parquet: a row for each trial and metric, raw, for data frames and DuckDB. Findings are exported as CSV.
 //!
-//! What the session's cells come to stands in the file's footer, so that whoever reads a thousand of them opens no record.
+//! The file's footer has the session's cells, so that a reader of a thousand files opens no record.
 
 pub(crate) mod columns;
 pub(crate) mod reading;
@@ -26,14 +26,14 @@ pub(crate) static EXPORT: Export = Export {
     render: |source| render(source).expect("columns are as long as the rows, and a vector takes every byte"),
 };
 
-/// Name of what stands in the footer.
+/// Footer key of the session's cells.
 const CELLS: &str = "tare.cells";
-/// How a Parquet file ends: the length of its footer, and this.
+/// Last bytes of a Parquet file, after the length of its footer.
 const MAGIC: &[u8] = b"PAR1";
 /// Bytes behind the footer.
 pub(crate) const TAIL: usize = 8;
 
-/// What all rows of a session share.
+/// Values that all rows of a session share.
 pub(crate) struct Shared {
     cells: SessionCells,
     node: Option<String>,
@@ -42,13 +42,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Rows are taken out of `cells` by whoever has their own.
+    /// Builds the shared values. Callers that write the rows of `cells` take them out first.
     pub(crate) fn of(cells: SessionCells, by: &[String]) -> Shared {
         let (node, started) = (cells.node.clone(), instant(&cells.started));
         Shared { node, kind: kind(&cells.host, by), started, cells }
     }
 
-    /// The same on a node that the record does not name.
+    /// Sets the node, for a record that does not name it.
     pub(crate) fn on(self, node: &str) -> Shared {
         Shared { node: Some(node.to_owned()), ..self }
     }
@@ -57,7 +57,7 @@ impl Shared {
         &self.kind
     }
 
-    /// When the session began, and the SHA-256 of the program that measured.
+    /// Returns the start of the session, and the SHA-256 of the program that measured.
     pub(crate) fn origin(&self) -> (&str, &str) {
         (&self.cells.started, &self.cells.binary)
     }
@@ -89,7 +89,7 @@ impl OfSession for Value<'_> {
     }
 }
 
-/// What stands in both tables, trials and cells, of the session that a row is of.
+/// Lists the columns of the session, which the tables of trials and of cells share.
 pub(crate) fn of_session<R: OfSession>() -> Vec<(&'static str, Column<R>)> {
     vec![
         ("session", Column::Text(|row| row.of().cells.session.as_deref())),
@@ -105,12 +105,12 @@ pub(crate) fn of_session<R: OfSession>() -> Vec<(&'static str, Column<R>)> {
     ]
 }
 
-/// Columns that are texts may be null; of the others `started`, `value` and `agent_elapsed_ns` may.
+/// Lists all columns. Text columns may be null; of the others `started`, `value` and `agent_elapsed_ns` may.
 fn columns<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
     of_session().into_iter().chain(own()).collect()
 }
 
-/// Names and kinds of those columns in which the trials of a session differ.
+/// Lists the columns in which the trials of a session differ.
 pub(crate) fn kinds() -> Vec<(&'static str, Kind)> {
     own().into_iter().map(|(name, column)| (name, column.kind())).collect()
 }
@@ -151,7 +151,7 @@ fn render(source: &Source) -> Result<Vec<u8>, ParquetError> {
     file("trial_metric", &columns(), &rows(source, &of), vec![(CELLS.to_owned(), footer)])
 }
 
-/// The length of the footer of such a file, by its last bytes; none where they are not of one.
+/// Reads the length of a file's footer from its last bytes; `None` if it is not a Parquet file.
 pub fn footer_length(tail: &[u8]) -> Option<usize> {
     let (_, tail) = tail.split_at_checked(tail.len().checked_sub(TAIL)?)?;
     let (length, magic) = tail.split_at_checked(TAIL - MAGIC.len())?;
@@ -159,13 +159,13 @@ pub fn footer_length(tail: &[u8]) -> Option<usize> {
     (magic == MAGIC).then_some(length + TAIL)
 }
 
-/// The cells of a session, from the footer of its file, whose bytes [`footer_length`] counts; none where this version wrote
-/// none there.
+/// Reads the cells of a session from the footer of its file, whose bytes [`footer_length`] counts; `None` if
+/// this version wrote none.
 pub fn cells_of(footer: &[u8]) -> Option<SessionCells> {
     serde_json::from_str(&beside(footer, CELLS)?).ok().filter(|cells: &SessionCells| cells.version == VERSION)
 }
 
-/// What stands beside the columns under a key, in such a footer.
+/// Reads the metadata under a key from such a footer.
 pub(crate) fn beside(footer: &[u8], key: &str) -> Option<String> {
     let (footer, _) = footer.split_at_checked(footer.len().checked_sub(TAIL)?)?;
     let metadata = ParquetMetaDataReader::decode_metadata(footer).ok()?;
@@ -173,7 +173,8 @@ pub(crate) fn beside(footer: &[u8], key: &str) -> Option<String> {
     beside.iter().find(|beside| beside.key == key)?.value.clone()
 }
 
-/// Trials in the order in which they ran; those of cases or environments that are not planned are nobody's.
+/// Lists the trials in the order in which they ran, without those whose case or environment is not in the
+/// plan.
 fn rows<'a>(source: &Source<'a>, of: &'a Shared) -> Vec<Value<'a>> {
     let session = source.session;
     let cases: BTreeMap<&str, &PlannedCase> = session.plan.cases.iter().map(|c| (c.id.as_str(), c)).collect();

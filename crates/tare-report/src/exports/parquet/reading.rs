@@ -1,5 +1,5 @@
-//! Columns of a Parquet file as tare writes them, read back. Files come from other machines: what tare would not write is refused
-//! before room is made for it.
+//! Columns of a Parquet file as tare writes them, read back. Files come from other machines: anything that tare would not
+//! write is refused before memory is allocated for it.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Refuses what is not such a file.
+    /// Opens a file; anything but a file that tare wrote is refused.
     pub(crate) fn open(file: Vec<u8>) -> Result<Reading> {
         let tail = &file[file.len().saturating_sub(TAIL)..];
         let length = footer_length(tail).filter(|length| *length <= file.len());
@@ -50,7 +50,7 @@ impl Reading {
         Ok(Reading { file: Arc::new(file.into()), metadata, rows })
     }
 
-    /// A column by its name; none where the file lacks it.
+    /// Reads a column by its name; `None` if the file lacks it.
     pub(crate) fn column<T: DataType>(&self, name: &str) -> Result<Option<Vec<Option<T::T>>>> {
         let schema = self.metadata.file_metadata().schema_descr();
         let Some(at) = schema.columns().iter().position(|column| column.name() == name) else {
@@ -82,15 +82,15 @@ fn wrong(what: &str) -> ParquetError {
     ParquetError::General(what.to_owned())
 }
 
-/// Whether a column lies in the file as tare lays it: nothing is packed, and no place is negative.
+/// Tells whether a column is laid out as tare writes it: uncompressed, at no negative offset.
 fn is_plain(column: &ColumnChunkMetaData) -> bool {
     let places = [column.dictionary_page_offset().unwrap_or(0), column.data_page_offset()];
     column.compression() == Compression::UNCOMPRESSED
         && places.into_iter().chain([column.compressed_size()]).all(|place| place >= 0)
 }
 
-/// Pages of a column: a dictionary no longer than its bytes at first, then no more values than the column has rows. Texts lie within
-/// their pages: the library takes that for granted.
+/// Pages of a column: a dictionary no longer than its bytes first, then no more values than the column has
+/// rows. Texts end within their pages, which the library takes for granted.
 struct Pages {
     pages: SerializedPageReader<Bytes>,
     rows_left: u32,
@@ -105,7 +105,7 @@ impl Pages {
         Ok(Pages { pages, rows_left: rows as u32, has_dictionary: false, has_texts })
     }
 
-    /// The page, if it is sound.
+    /// Checks a page, and returns it if it is sound.
     fn sound(&mut self, mut page: Page) -> Option<Page> {
         match &mut page {
             Page::DictionaryPage { buf, num_values, .. } => {
@@ -133,7 +133,7 @@ impl Pages {
     }
 }
 
-/// How many texts there are, each behind its length; none where one does not fit.
+/// Counts the texts, each after its length; `None` if one does not fit.
 fn texts_in(mut bytes: &[u8]) -> Option<usize> {
     let mut count = 0;
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! Tables in the form of an article's, as lines for a terminal.
+//! Tables in an article's form, as lines for a terminal.
 
 use tare_analysis::published::{Line, Table, TableCell, TableForm};
 
@@ -6,12 +6,13 @@ use crate::text::{clean, columns, wrap};
 
 /// Blank columns between two columns.
 const GAP: usize = 2;
-/// Values from here on are written with an exponent: no honest one is as long.
+/// Smallest value that is written with an exponent; no honest one is as large.
 const LONGEST_PLAIN: f64 = 1e15;
-/// What stands where there is no value.
+/// Text of an empty cell.
 const NONE: &str = "-";
 
-/// The lines of a table: its heading, a line a figure, and below them the reasons for what lacks or is not comparable.
+/// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
+/// values.
 pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut out = wrap(heading(table.form), width);
     let names: Vec<String> = table.lines.iter().map(|line| with_unit(line)).collect();
@@ -69,18 +70,18 @@ fn with_unit(line: &Line) -> String {
     if line.unit.is_empty() { name } else { format!("{name}, {}", line.unit) }
 }
 
-/// A value as the tool prints it, marked where it should not be compared.
+/// Formats a value as the tool prints it, marked if it should not be compared.
 fn value(cell: &TableCell, line: &Line) -> String {
     let mark = if cell.note.is_some() { "!" } else { "" };
     cell.value.map_or(NONE.into(), |value| format!("{}{mark}", printed(value, line.decimals)))
 }
 
-/// A number with as many decimals as the tool prints, whatever its size.
+/// Formats a number with as many decimals as the tool prints, whatever its size.
 fn printed(value: f64, decimals: usize) -> String {
     if value.abs() >= LONGEST_PLAIN { format!("{value:.3e}") } else { format!("{value:.decimals$}") }
 }
 
-/// Every reason once for each environment, with the lines that it is about.
+/// Lists every reason once per environment, with the lines it applies to.
 fn notes(table: &Table) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for line in &table.lines {
@@ -103,7 +104,7 @@ fn notes(table: &Table) -> Vec<String> {
         .collect()
 }
 
-/// Returns how many of the columns have room side by side: one at least.
+/// Counts the columns that fit next to each other: at least one.
 fn fitting(widths: &[usize], room: usize) -> usize {
     let mut taken = 0;
     let fits = widths.iter().take_while(|width| {

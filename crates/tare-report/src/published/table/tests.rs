@@ -1,4 +1,4 @@
-//! Tables of articles, filled from sessions made by hand.
+//! Tables of articles, filled from handmade sessions.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
     }
 }
 
-/// A session of these cases in a baseline and one subject, without trials yet.
+/// Builds a session of these cases in a baseline and one subject, without trials.
 fn session(cases: Vec<PlannedCase>) -> Session {
     let mut session = specimen::session(1);
     session.plan.targets.retain(|target| target.role != Role::Control);
@@ -97,7 +97,7 @@ fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Bat
     });
 }
 
-/// The table in a form, as it is printed.
+/// Renders the table in a form.
 fn shown(form: &str, session: &Session) -> String {
     let text = format!(
         "id = 'a'\ntitle = 'a'\nkind = 'article'\ntool = 'a'\nenvironment = []\ntables = ['{form}']\n"
@@ -109,14 +109,14 @@ fn shown(form: &str, session: &Session) -> String {
     tables.iter().flat_map(|table| table_lines(table, 80)).collect::<Vec<_>>().join("\n")
 }
 
-/// The values of the line that begins so, one for each environment.
+/// Finds the values of the line that begins so, one per environment.
 fn values<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
     let line =
         text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no '{name}' in {text}"));
     line[name.len()..].split_whitespace().collect()
 }
 
-/// The twelve cases, each with the metric that is its result.
+/// Lists the twelve cases, each with the metric that is its result.
 fn twelve() -> Vec<PlannedCase> {
     let own = (Some("own"), None);
     let nowhere = (None, None);
@@ -150,9 +150,9 @@ fn twelve() -> Vec<PlannedCase> {
     ]
 }
 
-/// Rounds of 1 s in which as much was done as makes every score 10, a hundred, a thousand ...
+/// Adds rounds of 1 s with the work that makes every score 10, a hundred, a thousand ...
 fn with_scores(session: &mut Session, target: &str, rounds: u32, times: u64) {
-    // Baselines in the order of `twelve`; what a copy moves is bytes, what a shell does is done in 60 s.
+    // Baselines in the order of `twelve`; a copy counts bytes, and a shell's work takes 60 s.
     let baselines =
         [15_000, 116_700, 55, 43, 3_960, 1_655, 5_800, 12_440, 1, 4_000, 126, 424, 6].map(|n: u64| n * times);
     for (at, baseline) in baselines.into_iter().enumerate() {
