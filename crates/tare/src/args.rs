@@ -47,21 +47,21 @@ pub use self::serve::Serve;
 pub use self::session::SessionOptions;
 pub use self::view::{View, Wanted};
 
-/// Measures how much slower programs run inside containers, sandboxes and virtual machines.
+/// Measure how much slower programs run inside containers, sandboxes and virtual machines.
 ///
-/// tare copies itself into each environment, runs the same probes in all of them, in random order in one session,
-/// and reports each environment's slowdown against a baseline with its confidence interval.
+/// tare copies itself into each environment, runs the same probes in all of them in random order, and reports
+/// each environment's slowdown against a baseline with its confidence interval.
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = format!("Examples:
-  tare check                              which environments are ready, and what the others need
+  tare check                              show which environments are ready, and what is missing
   tare run                                measure every environment that is ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare report tare-2026-01-31T12-00.tare  show a session again
 
 {}", Exit::list()))]
 pub struct Args {
-    /// Without one, the first steps are printed.
+    /// Run this command, or print the first steps if none is given.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -89,7 +89,7 @@ pub enum Command {
     Itself(Itself),
 }
 
-/// The commands under the headings of `tare --help`.
+/// Headings of `tare --help`, each with its commands.
 pub const HEADINGS: [(&str, &[&str]); 5] = [
     ("Measure", &["run", "plan", "fleet"]),
     ("Understand", &["explain", "advise", "ladder", "selftest"]),
@@ -122,35 +122,37 @@ pub fn command_line() -> clap::Command {
 /// Run a study in several environments and report how much slower each is than the baseline.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare run                                          the study 'quick' in every environment that is ready
-  tare run --in native,gvisor?platform=ptrace       gVisor on ptrace against native
-  tare run --only 'file.*' --place own,/mnt/data    file probes, in two places
-  tare run --only file.seq --place own,ext4,btrfs   file systems made for the session
-  tare run --like qiita-wsl-rtt                     what an article measured, with its figures beside
-  tare run filesystems --short --in gvisor          a shipped study, in five minutes
-  tare run full --budget 20m                        all probes, for twenty minutes
-  tare run --in gvisor --at-once 1,10,50            one start alone, ten at once, fifty at once
-  tare run --only sys.getppid --margin 0.5%         find slowdowns below 2 %
-  tare run --in native,gvisor -- make -j4           a command of your own, in both
-  tare run -w 3 -- 'git status' --- 'git log -1'    two commands, each trial after three runs that warm up
-  tare run --resume tare-2026-01-31T12-00.tare      continue a session that broke off
-  tare run --record '%h-%t.tare'                    a name for a folder that several machines share
-  tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are more than 30x slower")]
+  tare run                                          run 'quick' in all environments that are ready
+  tare run --in native,gvisor?platform=ptrace       compare gVisor on ptrace with native
+  tare run --only 'file.*' --place own,/mnt/data    run file probes in two places
+  tare run --only file.seq --place own,ext4,btrfs   create file systems for the session
+  tare run --like qiita-wsl-rtt                     repeat the measurements of an article
+  tare run filesystems --short --in gvisor          run a shipped study in five minutes
+  tare run full --budget 20m                        run all probes for twenty minutes
+  tare run --in gvisor --at-once 1,10,50            start 1, 10 and 50 instances at once
+  tare run --only sys.getppid --margin 0.5%         detect slowdowns below 2 %
+  tare run --in native,gvisor -- make -j4           measure your own command in both
+  tare run -w 3 -- 'git status' --- 'git log -1'    measure two commands, with three warm-up runs
+  tare run --resume tare-2026-01-31T12-00.tare      continue an interrupted session
+  tare run --record '%h-%t.tare'                    name records by host and time
+  tare run --fail-if 'slower:gvisor:sys.*>30'       exit with 6 if system calls are over 30x slower")]
 pub struct Run {
-    /// A shipped study, a TOML file, or several with commas between them [default: quick, or full with --only].
+    /// Run a shipped study, a TOML file, or several of them separated by commas [default: quick, or full with
+    /// --only].
     pub study: Option<String>,
-    /// Environments, comma-separated: NAME or provider:instance?key=value&key=value [default: all that are ready].
+    /// Measure these environments, comma-separated: NAME or provider:instance?key=value&key=value [default:
+    /// all that are ready].
     #[arg(long = "in", help_heading = "Where", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// Measure what a published article measured, in environments that stand in for its own, and show its figures
-    /// next to yours ('tare list published' names them). Other options override the article's.
+    /// Repeat the measurements of a published article in comparable environments, and show its figures next
+    /// to yours ('tare list published' lists the articles; other options override the article's).
     #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
     pub like: Option<String>,
-    /// The baseline: the environment that the others are compared with.
+    /// Compare the other environments with this one, the baseline.
     #[arg(long, help_heading = "Where", value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,
-    /// Enter this environment once more, as its own control: measures start-to-start variation of this environment. May
-    /// be given several times.
+    /// Start this environment a second time as its own control, to measure how much it varies from start to
+    /// start (repeatable).
     #[arg(
         long = "control",
         help_heading = "Where",
@@ -159,66 +161,69 @@ pub struct Run {
         conflicts_with = "resume"
     )]
     pub controls: Vec<String>,
-    /// Probes, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'.
+    /// Run only these probes, comma-separated, with * as a wildcard, e.g. 'sys.*,file.seq'.
     #[arg(long, help_heading = "What to measure", value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Where file probes work, comma-separated: own (the environment's own disk), share (a folder shared with the
-    /// host), the path of a folder, or a file system made for the session: ext4, btrfs, xfs, tmpfs, fuse, overlay.
+    /// Run file probes in these places, comma-separated: own (the environment's own disk), share (a folder
+    /// shared with the host), the path of a folder, or a file system created for the session (ext4, btrfs,
+    /// xfs, tmpfs, fuse, overlay).
     #[arg(long = "place", help_heading = "What to measure", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
-    /// The other end of network probes, in place of the study's: loopback, host (this machine, from outside the
-    /// environment), tare://HOST:PORT/#SECRET ('tare serve' prints it), tare://HOST:PORT/?secret-file=FILE,
-    /// netperf://HOST[:PORT]. ROLE=ADDRESS names it by its role (node=tare://...), so that rows of several addresses are one case.
-    /// May be given several times.
+    /// Run network probes against this peer instead of the study's: loopback, host (this machine, from
+    /// outside the environment), tare://HOST:PORT/#SECRET (printed by 'tare serve'),
+    /// tare://HOST:PORT/?secret-file=FILE, or netperf://HOST[:PORT]; prefix it with ROLE= to report different
+    /// addresses as one case (repeatable).
     #[arg(long = "peer", help_heading = "What to measure", value_name = "PEER")]
     pub peers: Vec<String>,
-    /// Also measure where round trips spend their time: net.hops, to each peer of the study.
+    /// Also measure how long a round trip spends at each hop (net.hops), for every peer of the study.
     #[arg(long, help_heading = "What to measure", hide_short_help = true, conflicts_with = "resume")]
     pub hops: bool,
-    /// Enter each environment several times at once, e.g. 1,10,50: time until the last has answered, and memory of each. With a
-    /// command, run as many copies of it at once: time until the last has ended.
+    /// Start several instances of each environment at once, e.g. 1,10,50, and measure the time until the last
+    /// one responds and the memory of each; with a command, run that many copies of it and measure the time
+    /// until the last one exits.
     #[arg(long, help_heading = "What to measure", hide_short_help = true, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=200), conflicts_with = "resume")]
     pub at_once: Vec<u64>,
-    /// Run commands beside a neighbour in the same environment, which computes (burn), starts programs (fork) or has a file written to
-    /// the disk (sync); none is a case of its own.
+    /// Run commands next to a neighbour in the same environment: none, burn (computes), fork (starts
+    /// programs) or sync (has a file written to disk).
     #[arg(long = "neighbour", help_heading = "What to measure", hide_short_help = true, value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
     pub neighbours: Vec<String>,
-    /// Keep everything on one processor: this one, or the last. Reduces variation in gVisor, UML and tracers.
+    /// Pin everything to one processor, CPU or the last one, which reduces variation in gVisor, UML and
+    /// tracers.
     #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
     pub pin: Option<Pin>,
-    /// Time for the whole session, e.g. 90s, 8m, 1h [default: the study's].
+    /// Limit the whole session to this time, e.g. 90s, 8m, 1h [default: the study's budget].
     #[arg(long, help_heading = "How long", value_name = "TIME", conflicts_with = "rounds", value_parser = parse_time)]
     pub budget: Option<Duration>,
-    /// Run until every comparison that can be decided is decided, however long that takes. Ctrl-C ends it at any time,
-    /// with verdicts that hold.
+    /// Run until every comparison that can be decided is decided, however long that takes; Ctrl-C stops at
+    /// any time, and the verdicts so far hold.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["budget", "rounds", "short", "resume"])]
     pub until_decided: bool,
-    /// Run exactly N rounds, and decide once, at the end.
+    /// Run exactly N rounds, and decide only at the end.
     #[arg(long, help_heading = "How long", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
-    /// Seed of the random order, in hex, to repeat a plan.
+    /// Use this seed (hex) for the random order, to repeat a plan.
     #[arg(long, help_heading = "How long", hide_short_help = true, value_name = "HEX", value_parser = parse_seed)]
     pub seed: Option<u64>,
-    /// Short trials, and at most five minutes, whatever the study says.
+    /// Run shorter trials, and stop after five minutes at most.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["reference", "rounds"])]
     pub short: bool,
-    /// The durations and sizes of the original tools instead of shorter ones.
+    /// Use the durations and sizes of the original tools instead of shorter ones.
     #[arg(long, help_heading = "How long", hide_short_help = true)]
     pub reference: bool,
-    /// Where to write the record; in its name, %h stands for the host name, %t for the time, %r for random digits, %% for a
-    /// percent sign [default: tare-DATE.tare in this folder].
+    /// Write the record to this file, where %h expands to the host name, %t to the time, %r to random digits
+    /// and %% to a percent sign [default: tare-DATE.tare in this folder].
     #[arg(long, help_heading = "Record", value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Continue a session that broke off or ran out of time.
+    /// Continue a session that was interrupted or ran out of time.
     #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "short", "margin"])]
     pub resume: Option<PathBuf>,
-    /// Continue a record that did not begin on this machine, and run the commands and environments that it names.
+    /// Continue a record from another machine, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
     pub trust: bool,
-    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
+    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
     #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Print everything that the session would start, mount, write and send, and do none of it.
+    /// Print everything that the session would start, mount, write and send, without doing any of it.
     #[arg(long, help_heading = "Record")]
     pub dry_run: bool,
     #[command(flatten)]
@@ -231,27 +236,27 @@ pub struct Run {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare report tare-2026-01-31T12-00.tare
-  tare report --html report.html FILE               the report as one HTML file
-  tare report --published tuni-wsl2-linux           an article's comparison, recomputed from its figures
-  tare report --published ascii-wsl2-unixbench FILE its figures beside, and its table: twelve scores and their index
+  tare report --html report.html FILE               write the report as one HTML file
+  tare report --published tuni-wsl2-linux           recompute the comparison of an article
+  tare report --published ascii-wsl2-unixbench FILE show its figures next to the session's
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
-  tare report --export parquet=out/%n.parquet *.tare   several records, each into a file of its name
+  tare report --export parquet=out/%n.parquet *.tare   export each record to its own file
   tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
 pub struct Report {
-    /// The record. Optional with --published, which then reports what follows from the articles' own figures.
+    /// Report on this record; with --published alone, recompute the article's own comparison.
     #[arg(required_unless_present = "published")]
     pub record: Option<PathBuf>,
-    /// Further records, for --export alone: in the names of its files, %n stands for a record's name without its ending.
+    /// Export these records too, each to its own file: %n in a file name expands to the record's name without
+    /// its extension.
     #[arg(value_name = "RECORDS", requires = "exports")]
     #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "wide", "facts", "fail_if"])]
     pub more: Vec<PathBuf>,
-    /// A record made by 'tare import', to show other tools' figures beside the session's own, also in the --html
-    /// report.
+    /// Show figures of other tools next to the session's, from a record made by 'tare import'.
     #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "exports", "fail_if"])]
     pub beside: Option<PathBuf>,
-    /// Show and export these probes alone, comma-separated, with * for any part of a name, e.g. 'sys.*,file.seq'. Verdicts
-    /// stay those of the whole session.
+    /// Show and export only these probes, comma-separated, with * as a wildcard, e.g. 'sys.*,file.seq';
+    /// verdicts still take the whole session into account.
     #[arg(
         long,
         value_name = "PROBES",
@@ -264,25 +269,26 @@ pub struct Report {
     pub view: View,
 }
 
-/// Import other tools' outputs into a record, with the statistics that each tool stated.
+/// Import the output of other tools into a record, with the statistics that each tool reported.
 ///
-/// Understands netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine and the Phoronix
-/// Test Suite, and recognises the format by the file's content. If a file is refused, nothing is written.
+/// Reads the output of netperf, sockperf, iperf3, sysbench, UnixBench, dd, fio, CrystalDiskMark, hyperfine
+/// and the Phoronix Test Suite, and detects the format from the content. If any file is refused, nothing is
+/// written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare import rr.txt cpu.txt                           into tare-imported-DATE.tare
-  tare import --environment gvisor --out g.tare *.txt  where the tools ran, and the record's name
-  tare import --environment native,gvisor n.txt g.txt  where each of them ran
-  tare report session.tare --beside g.tare             beside a session's own values
-  tare report g.tare --html g.html                     tables and plots as one HTML file")]
+  tare import rr.txt cpu.txt                           write tare-imported-DATE.tare
+  tare import --environment gvisor --out g.tare *.txt  name the environment and the record
+  tare import --environment native,gvisor n.txt g.txt  name an environment for each file
+  tare report session.tare --beside g.tare             show them next to a session's values
+  tare report g.tare --html g.html                     write tables and plots as one HTML file")]
 pub struct Import {
-    /// Outputs of other tools.
+    /// Import these files.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Where to write the record [default: tare-imported-DATE.tare in this folder].
+    /// Write the record to this file [default: tare-imported-DATE.tare in this folder].
     #[arg(long, value_name = "RECORD")]
     pub out: Option<PathBuf>,
-    /// Where the tools ran, as sessions name that environment: one for all files, or one for each file in their order,
+    /// Name the environment that the tools ran in, as sessions do: one name for all files, or one per file,
     /// comma-separated.
     #[arg(long = "environment", value_name = "NAMES", value_delimiter = ',')]
     pub environments: Vec<String>,
@@ -294,7 +300,7 @@ pub struct Import {
 /// List probes, environments, studies, articles or export formats.
 #[derive(Debug, clap::Args)]
 pub struct List {
-    /// What to list.
+    /// Choose the list to print.
     pub what: Listed,
     /// Print one JSON document.
     #[arg(long)]
@@ -317,33 +323,33 @@ pub enum Listed {
   tare show gvisor
   tare show quick
   tare show tuni-wsl2-linux
-  tare show tare-2026-01-31T12-00.tare     how its environments differ from the baseline")]
+  tare show tare-2026-01-31T12-00.tare     show how its environments differ from the baseline")]
 pub struct Show {
-    /// Name of a probe, environment, study or article, or a record.
+    /// Describe the probe, environment, study or article of this name, or this record.
     pub name: String,
 }
 
-/// Check which environments are ready, and this machine's clock, noise and frequency.
+/// Check which environments are ready, and this machine's clock, noise and CPU frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare check                                which environments are ready, and what the others need
-  tare check --in gvisor,podman             whether these are
-  tare check --time --in gvisor,wsl2-like   how long they take to start")]
+  tare check                                show which environments are ready, and what is missing
+  tare check --in gvisor,podman             check only these
+  tare check --time --in gvisor,wsl2-like   time how long they take to start")]
 pub struct Check {
-    /// Instead, start environments several times and report how long each takes.
+    /// Time how long environments take to start, instead of checking them.
     #[arg(long)]
     pub time: bool,
-    /// Environments to check or start, as for 'tare run' [default: all, or with --time all that are ready]. The exit code is
-    /// 3 if one of them is not ready.
+    /// Check or start these environments, as for 'tare run', and exit with 3 if one of them is not ready
+    /// [default: all, or with --time all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Start each of them N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
-    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
+    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
     #[arg(long, value_name = "FOLDER", requires = "time")]
     pub scratch: Option<PathBuf>,
-    /// Peers to try from this machine, as for 'tare run'. May be given several times.
+    /// Try to reach this peer from this machine, as for 'tare run' (repeatable).
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
     /// Print one JSON document.
@@ -359,7 +365,7 @@ pub struct Clean {
     pub json: bool,
 }
 
-/// Prepare, or remove, what an environment needs once, e.g. a guest kernel.
+/// Prepare or remove the files that an environment needs once, e.g. a guest kernel.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare environment prepare qemu     download and unpack a kernel with the package manager
@@ -371,14 +377,14 @@ pub struct Environment {
 
 #[derive(Debug, Subcommand)]
 pub enum EnvironmentAction {
-    /// Do the slow part, which is kept from one session to the next.
+    /// Do the slow setup once, and keep the result for later sessions.
     Prepare {
-        /// The environment, as for 'tare run', e.g. qemu.
+        /// Prepare this environment, named as for 'tare run', e.g. qemu.
         environment: String,
     },
-    /// Remove everything that 'prepare' made.
+    /// Remove everything that 'prepare' created.
     Remove {
-        /// The environment, as for 'tare run', e.g. qemu.
+        /// Remove the files of this environment, named as for 'tare run', e.g. qemu.
         environment: String,
     },
 }

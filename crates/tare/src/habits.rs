@@ -1,4 +1,4 @@
-//! Habits: what people type who know other tools, and what it is called here.
+//! Habits from other tools: names of commands and options that people type, and their equivalents here.
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
@@ -13,74 +13,71 @@ use crate::args::{Args, command_line};
 
 /// Commands of other tools.
 const COMMANDS: &[(&[&str], &str)] = &[
-    (&["bench", "benchmark", "measure", "start"], "'tare run' measures"),
+    (&["bench", "benchmark", "measure", "start"], "'tare run' runs measurements"),
     (
         &["diff", "cmp"],
         "'tare compare OLD --to NEW' compares two records; 'tare run --in A,B' compares environments",
     ),
-    (&["pool", "join", "merge"], "'tare compare --together RECORDS' joins records"),
-    (&["prices", "price"], "'tare explain --prices' shows what environments charge"),
-    (&["predict", "forecast"], "'tare explain --forecast --in NAME -- COMMAND' forecasts"),
-    (&["sql", "query"], "'tare fleet query' takes questions in SQL"),
+    (&["pool", "join", "merge"], "'tare compare --together RECORDS' combines records"),
+    (&["prices", "price"], "'tare explain --prices' shows the price of each kind of work"),
+    (&["predict", "forecast"], "'tare explain --forecast --in NAME -- COMMAND' forecasts its time"),
+    (&["sql", "query"], "'tare fleet query' runs SQL queries"),
     (
         &["completions", "completion", "man", "licences", "licenses", "license"],
         "'tare self' prints completions, manual pages and licences",
     ),
-    (
-        &["install", "setup", "prepare"],
-        "'tare environment prepare NAME' makes what an environment needs once",
-    ),
+    (&["install", "setup", "prepare"], "'tare environment prepare NAME' sets up an environment"),
     (&["view", "open", "print", "html"], "'tare report RECORD' shows a session again"),
-    (&["ls", "probes", "environments", "studies"], "'tare list' names everything"),
-    (&["info", "describe"], "'tare show NAME' explains anything that has a name"),
-    (&["doctor", "status", "test"], "'tare check' names the environments that are ready"),
+    (&["ls", "probes", "environments", "studies"], "'tare list' lists them"),
+    (&["info", "describe"], "'tare show NAME' describes a probe, environment, study or article"),
+    (&["doctor", "status", "test"], "'tare check' shows which environments are ready"),
 ];
 
 /// Options of other tools.
 const OPTIONS: &[(&[&str], &str)] = &[
-    (
-        &["--env", "--envs", "--environment", "--environments", "-e"],
-        "environments are named by --in NAME,NAME",
-    ),
+    (&["--env", "--envs", "--environment", "--environments", "-e"], "--in NAME,NAME chooses environments"),
     (
         &["--export-json"],
         "--export json=FILE writes a document; 'tare run --export-json FILE -- COMMAND' writes hyperfine's",
     ),
     (&["--export-csv"], "--csv prints the table; --export csv=FILE writes it"),
     (&["--export-markdown"], "--markdown prints the table; --export markdown=FILE writes it"),
-    (&["--cleanup", "-c"], "--conclude runs after each run; what a command writes ends with its environment"),
+    (
+        &["--cleanup", "-c"],
+        "--conclude COMMAND runs after each run; files that a command writes are discarded with its environment",
+    ),
     (
         &["--runs", "-r", "--iterations", "--repeat"],
         "--rounds N runs exactly N rounds of a session; 'tare run -r N -- COMMAND' runs a command N times",
     ),
     (
         &["--min-runs", "-m", "--max-runs", "-M"],
-        "--rounds N runs exactly N rounds; --budget TIME is the most that a session takes",
+        "--rounds N runs exactly N rounds; --budget TIME limits the whole session",
     ),
     (
         &["--warmup", "-w"],
-        "each trial warms up by itself; 'tare run -w N -- COMMAND' runs a command N times before it is timed",
+        "probes warm up automatically; 'tare run -w N -- COMMAND' runs a command N times before timing it",
     ),
-    (&["--time", "--duration", "-l", "-t", "--timeout"], "--budget TIME is the time for the whole session"),
-    (&["--quiet", "-q", "--silent", "-s"], "progress goes to standard error: 2>/dev/null leaves the table"),
-    (&["--verbose", "-v"], "'tare report --wide' shows every figure, and --facts every fact"),
+    (&["--time", "--duration", "-l", "-t", "--timeout"], "--budget TIME limits the whole session"),
+    (&["--quiet", "-q", "--silent", "-s"], "progress goes to standard error; 2>/dev/null hides it"),
+    (&["--verbose", "-v"], "'tare report --wide' shows every metric, and --facts how environments differ"),
     (
         &["--threads", "-j"],
-        "threads are a parameter of a case: 'tare show file.queue' names those of a probe",
+        "the number of threads is a parameter in a study; 'tare show file.queue' lists a probe's parameters",
     ),
     (
         &["--output", "-o"],
-        "--record FILE names the record, --export FORMAT=FILE writes another form; 'tare run --output null|pipe' is about a command's output",
+        "--record FILE names the record, and --export FORMAT=FILE writes another format; 'tare run --output null|pipe' redirects a command's output",
     ),
     (
         &["--color", "--colour", "--no-color"],
-        "colours obey NO_COLOR, and are left out where nothing shows them",
+        "set NO_COLOR=1 to turn colours off; they are off unless the output is a terminal",
     ),
-    (&["--probe", "--probes", "--test", "--tests", "-p"], "probes are chosen by --only NAME,NAME"),
+    (&["--probe", "--probes", "--test", "--tests", "-p"], "--only NAME,NAME chooses probes"),
     (&["--baseline", "--reference-env"], "--against NAME chooses the baseline"),
 ];
 
-/// Parses the arguments, or ends the program with what they are called here.
+/// Parses the arguments, or exits with an error that suggests the equivalent here.
 pub fn arguments() -> Args {
     let parsed = command_line().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| explained(error).exit())
@@ -118,7 +115,7 @@ fn explained(mut error: Error) -> Error {
     error
 }
 
-/// What a name is that is not a study's: an environment or a probe, which are chosen by options.
+/// Explains a name that is not a study's but an environment's or a probe's, which options choose.
 pub fn not_a_study(name: &str) -> Option<LabError> {
     let first = name.split([':', '?', ',']).next().unwrap_or_default();
     let is_environment = PROVIDERS.iter().map(|provider| provider.name).chain(PRESETS.iter().map(|p| p.name));

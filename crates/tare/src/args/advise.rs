@@ -4,32 +4,32 @@ use std::path::PathBuf;
 
 use super::SessionOptions;
 
-/// Say which environment to take for which kind of work, and the evidence.
+/// Recommend an environment for each kind of work, with the evidence.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare advise --in container,gvisor,qemu       measure, then say which is best for what
-  tare advise --for build,git                  two kinds of work
-  tare advise --in container,gvisor -- make    your own command, as a kind of its own
-  tare advise tare-2026-01-31T12-00.tare       by what an earlier session measured
-  tare advise --print-kinds > kinds.toml       what each kind consists of, to change it
-  tare advise --kinds kinds.toml               by your own kinds of work")]
+  tare advise --in container,gvisor,qemu       measure, then recommend one for each kind of work
+  tare advise --for build,git                  consider two kinds of work
+  tare advise --in container,gvisor -- make    add your own command
+  tare advise tare-2026-01-31T12-00.tare       use an earlier session
+  tare advise --print-kinds > kinds.toml       save the shipped kinds, to edit them
+  tare advise --kinds kinds.toml               use your own kinds of work")]
 pub struct Advise {
-    /// The record of an earlier session, to go by what it measured.
+    /// Use the measurements of an earlier session.
     #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "words"])]
     pub file: Option<PathBuf>,
-    /// Environments, comma-separated [default: all that are ready].
+    /// Compare these environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// Kinds of work, comma-separated [default: all of the file].
+    /// Consider only these kinds of work, comma-separated [default: all in the file].
     #[arg(long = "for", value_name = "KINDS", value_delimiter = ',')]
     pub kinds: Vec<String>,
-    /// A file that says what each kind of work consists of [default: the shipped one].
+    /// Read the kinds of work from this file [default: the shipped one].
     #[arg(long = "kinds", value_name = "FILE")]
     pub kinds_file: Option<PathBuf>,
-    /// Print the shipped file of kinds of work, and measure nothing.
+    /// Print the shipped file of kinds of work, without measuring anything.
     #[arg(long, exclusive = true)]
     pub print_kinds: bool,
-    /// Environments that are at most this much slower than the best are as good, e.g. 10%.
+    /// Treat environments as tied if they are at most this much slower than the fastest, e.g. 10%.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::plan::parse_percent)]
     pub margin: f64,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub struct Advise {
     /// Print one JSON document: the session's, with the field `advice`.
     #[arg(long)]
     pub json: bool,
-    /// Your own command, as a kind of work of its own, as separate words or one quoted string.
+    /// Add your own command as a kind of work, as separate words or one quoted string.
     #[arg(last = true, value_name = "COMMAND")]
     pub words: Vec<String>,
 }

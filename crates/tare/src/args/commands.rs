@@ -12,56 +12,59 @@ pub struct Commands {
     /// Measure this command in place of a study, as separate words or one quoted string; separate several commands with ---.
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
     pub words: Vec<String>,
-    /// Measure this command, given as one string. May be given several times.
+    /// Measure this command, given as one string (repeatable).
     #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
     pub texts: Vec<String>,
-    /// Name a command in the table; for several, once each, in their order.
+    /// Name a command in the table (repeatable, one name per command in order).
     #[arg(hide_short_help = true, short = 'n', long = "command-name", value_name = "NAME")]
     pub names: Vec<String>,
-    /// Warm up with N untimed runs in each trial; the first is shown separately [default: 1].
+    /// Warm up with N untimed runs in each trial, the first of which is reported separately [default: 1].
     #[arg(short = 'w', long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub warmup: Option<u32>,
-    /// Run each command N times in each environment, once in each round, and decide once, at the end.
+    /// Run each command N times in each environment, once per round, and decide only at the end.
     #[arg(short = 'r', long, value_name = "N", conflicts_with_all = ["rounds", "budget", "until_decided"])]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub runs: Option<u32>,
-    /// Run this before each run, untimed.
+    /// Run this command before each run, untimed.
     #[arg(hide_short_help = true, short = 'p', long, value_name = "COMMAND")]
     pub prepare: Option<String>,
-    /// Run this after each run, untimed.
+    /// Run this command after each run, untimed.
     #[arg(hide_short_help = true, short = 'C', long, value_name = "COMMAND")]
     pub conclude: Option<String>,
-    /// Run this once in each start of an environment, before everything else.
+    /// Run this command once, each time an environment starts, before anything else.
     #[arg(hide_short_help = true, short = 's', long, value_name = "COMMAND")]
     pub setup: Option<String>,
-    /// Measure the command with each number from MIN to MAX in place of {NAME}.
+    /// Measure the command with {NAME} replaced by each number from MIN to MAX.
     #[arg(hide_short_help = true, short = 'P', long, num_args = 3, value_names = ["NAME", "MIN", "MAX"], allow_negative_numbers = true)]
     pub parameter_scan: Vec<String>,
-    /// Distance between the numbers of --parameter-scan [default: 1].
+    /// Increase the number of --parameter-scan by STEP [default: 1].
     #[arg(hide_short_help = true, short = 'D', long, value_name = "STEP", requires = "parameter_scan")]
     pub parameter_step_size: Option<String>,
-    /// Measure the command with each of several values in place of {NAME}; with several lists, with every combination.
+    /// Measure the command with {NAME} replaced by each of these values, comma-separated; with several lists,
+    /// measure every combination.
     #[arg(hide_short_help = true, short = 'L', long, num_args = 2, value_names = ["NAME", "VALUES"], action = clap::ArgAction::Append)]
     pub parameter_list: Vec<String>,
-    /// Shell for commands given as a single string: none, or default (sh), whose own time then counts too [default: none].
+    /// Run commands given as a single string in this shell: none, or default (sh), which adds the shell's own
+    /// time [default: none].
     #[arg(hide_short_help = true, short = 'S', long, value_name = "SHELL")]
     pub shell: Option<Shell>,
-    /// No shell: this is how it is without --shell.
+    /// Use no shell, which is the default.
     #[arg(short = 'N', hide = true, conflicts_with = "shell")]
     pub no_shell: bool,
-    /// Continue after runs that end with an exit code other than 0.
+    /// Continue after runs with an exit code other than 0.
     #[arg(short = 'i', long)]
     pub ignore_failure: bool,
-    /// Send the output of commands to /dev/null, or to a pipe that is read [default: null].
+    /// Send the output of commands to /dev/null, or to a pipe that tare reads [default: null].
     #[arg(hide_short_help = true, long, value_name = "WHERE")]
     pub output: Option<Output>,
-    /// Longest time that a run may take [default: 300s].
+    /// Stop a run that takes longer than this [default: 300s].
     #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub timeout: Option<String>,
-    /// Give commands the current folder as a copy whose changes are discarded, or shared for writing [default: copy].
+    /// Run commands in a copy of the current folder whose changes are discarded, or in the folder itself
+    /// (share) [default: copy].
     #[arg(hide_short_help = true, long, value_name = "HOW")]
     pub work: Option<Work>,
-    /// Write the results as hyperfine's JSON, which its scripts read: the same as --export hyperfine=FILE.
+    /// Write the results as JSON that hyperfine's scripts can read, like --export hyperfine=FILE.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub export_json: Option<std::path::PathBuf>,
 }
@@ -85,28 +88,27 @@ pub enum Work {
 }
 
 impl Commands {
-    /// Whether there are any.
     pub fn given(&self) -> bool {
         !self.words.is_empty() || !self.texts.is_empty()
     }
 
-    /// The export that `--export-json` names.
+    /// Builds the export that `--export-json` asks for.
     pub fn hyperfine(&self) -> Option<Wanted> {
         let export = exports::find("hyperfine")?;
         self.export_json.clone().map(|file| Wanted { export, file: Some(file) })
     }
 
-    /// Whether a shell reads a command.
+    /// Tells whether commands run in a shell.
     pub fn by_shell(&self) -> bool {
         self.shell == Some(Shell::Default)
     }
 
-    /// Whether what a command prints is thrown away unread.
+    /// Tells whether the output of commands goes to /dev/null.
     pub fn discards_output(&self) -> bool {
         self.output != Some(Output::Pipe)
     }
 
-    /// Whether the current folder is shared for writing.
+    /// Tells whether commands run in the current folder itself, not in a copy.
     pub fn shares_work(&self) -> bool {
         self.work == Some(Work::Share)
     }

@@ -4,35 +4,37 @@ use std::path::PathBuf;
 
 use super::SessionOptions;
 
-/// Show where the difference goes: what a command asks of the system, and what each environment charges for it.
+/// Explain where the extra time goes: what a command asks of the system, and what each environment charges
+/// for it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare explain --in gvisor -- git status            where the time of a command goes in gVisor
-  tare explain --in container,gvisor -- make -j2    in two environments
-  tare explain --in gvisor commands.toml            of every command of a study, in one session
-  tare explain tare-explain-2026-01-31T12-00.tare   show a recorded one again
-  tare explain --prices --in gvisor --record p.tare measure what gVisor charges for each kind of work
+  tare explain --in gvisor -- git status            explain the time of a command in gVisor
+  tare explain --in container,gvisor -- make -j2    explain a build in two environments
+  tare explain --in gvisor commands.toml            explain every command of a study in one session
+  tare explain tare-explain-2026-01-31T12-00.tare   show an earlier session again
+  tare explain --prices --in gvisor --record p.tare measure the prices of gVisor
   tare explain --prices p.tare                      show these prices again
-  tare explain --forecast --in gvisor -- make -j2   what a build would take in gVisor, without running it there
-  tare explain --forecast --from p.tare -- make     the same by recorded prices
-  tare explain --forecast --from p.tare --check -- make  and run it there, to see how right the forecast is")]
+  tare explain --forecast --in gvisor -- make -j2   forecast the time of a build in gVisor
+  tare explain --forecast --from p.tare -- make     forecast from recorded prices
+  tare explain --forecast --from p.tare --check -- make  forecast, then run it there and compare")]
 pub struct Explain {
-    /// The record of an earlier session, to show it again; or a study of commands, to explain them all.
+    /// Show the record of an earlier session again, or explain all commands of a study.
     #[arg(value_name = "RECORD|STUDY", required_unless_present_any = ["words", "prices"], conflicts_with = "words")]
     pub file: Option<PathBuf>,
-    /// Environments, comma-separated [default: all that are ready].
+    /// Measure these environments, comma-separated [default: all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// Show only the prices: what each environment charges for a unit of each kind of work.
+    /// Show only the prices: what each environment charges for one unit of each kind of work.
     #[arg(long, conflicts_with_all = ["words", "forecast"])]
     pub prices: bool,
-    /// Forecast what the command would take in the environments, from their prices, without running it there.
+    /// Forecast from measured prices how long the command would take in the environments, without running it
+    /// there.
     #[arg(long, requires = "words")]
     pub forecast: bool,
-    /// Take the prices of a forecast from this record, instead of measuring them first.
+    /// Read the prices for a forecast from this record, instead of measuring them first.
     #[arg(long, value_name = "RECORD", requires = "forecast", conflicts_with = "environments")]
     pub from: Option<PathBuf>,
-    /// Run the command in the environments as well, and show the forecast beside the time it took.
+    /// Also run the command in the environments, and compare the forecast with the measured time.
     #[arg(long, requires = "forecast")]
     pub check: bool,
     #[command(flatten)]
@@ -40,7 +42,7 @@ pub struct Explain {
     /// Print one JSON document: the session's, with the field `explained` or `prices`.
     #[arg(long)]
     pub json: bool,
-    /// The command, as separate words or one quoted string; separate several commands with ---.
+    /// Explain this command, as separate words or one quoted string; separate several commands with ---.
     #[arg(last = true, value_name = "COMMAND")]
     pub words: Vec<String>,
 }

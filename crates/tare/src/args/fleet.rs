@@ -17,15 +17,15 @@ pub use self::report::FleetReport;
 /// Measure the same session on many machines, through Slurm, Kubernetes or ssh.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare fleet run quick --on slurm --into fleet-1           a session on every node of the usual partition
+  tare fleet run quick --on slurm --into fleet-1    measure every node of the default partition
   tare fleet run quick --on slurm?partition=long --nodes n1,n2,n3 --sessions 2 --into fleet-1
-  tare fleet status fleet-1                                how far it is, and what is missing and why
-  tare fleet run fleet-1                                   measure what is missing, however often
-  tare fleet report fleet-1                                which nodes are slow, and what the environments cost
+  tare fleet status fleet-1                         show what is done, and what is missing and why
+  tare fleet run fleet-1                            measure what is still missing
+  tare fleet report fleet-1                         show slow nodes, and what the environments cost
   tare fleet query 'select node, avg(ratio) from cells group by node' fleet-1
 
-The folder holds the plan, which never changes, and a record for each session on each node. It has to lie where the nodes
-see it; with --on ssh it need not.")]
+The folder holds the plan, which never changes, and a record for each session on each node. It must
+be on a file system that the nodes share, except with --on ssh.")]
 pub struct Fleet {
     #[command(subcommand)]
     pub command: FleetCommand,
@@ -42,91 +42,92 @@ pub enum FleetCommand {
     Cell(FleetCell),
 }
 
-/// Plan a fleet and measure it, or measure what is missing of one.
+/// Plan a fleet and measure it, or measure the part of a fleet that is still missing.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare fleet run quick --on slurm --into fleet-1
-  tare fleet run rtt.toml --on slurm --into pairs-1           with peers = [\"node\"]: every pair of nodes
+  tare fleet run rtt.toml --on slurm --into pairs-1           measure every pair of nodes
   tare fleet run quick --on 'kubernetes?claim=results&path=kernel-6.12' --into /results/kernel-6.12
   tare fleet run quick --on ssh --nodes web1,web2 --into web
-  tare fleet run fleet-1                                      what is missing of it, however often
-  tare fleet run fleet-1 --confirm                            fresh sessions of the nodes that stand out
+  tare fleet run fleet-1                                      measure what is still missing
+  tare fleet run fleet-1 --confirm                            measure outlier nodes again
 
-Ctrl-C cancels what was submitted; what could not be cancelled is named.")]
+Ctrl-C cancels the submitted jobs, and lists any that it could not cancel.")]
 pub struct FleetRun {
-    /// A study, as for 'tare run'; or the folder of a fleet, to measure what is missing of it.
+    /// Run a study, as for 'tare run'; or continue the fleet in this folder.
     #[arg(value_name = "STUDY|FOLDER")]
     pub what: String,
     #[command(flatten)]
     pub plan: FleetPlanning,
-    /// Folder of the new fleet.
+    /// Create the fleet in this folder.
     #[arg(long, value_name = "FOLDER", requires = "on")]
     pub into: Option<PathBuf>,
-    /// Write the plan alone, and submit nothing.
+    /// Write the plan, without submitting anything.
     #[arg(long, requires = "into")]
     pub plan_only: bool,
-    /// Measure the nodes that a report calls slow again, and two ordinary ones of each of their kinds beside them: four
-    /// fresh sessions each, which alone decide.
+    /// Measure the nodes that the report calls slow again, along with two ordinary nodes of the same kind, in
+    /// four new sessions each, and decide by these sessions alone.
     #[arg(long, conflicts_with_all = ["on", "into"])]
     pub confirm: bool,
 }
 
-/// What a plan is made of.
+/// Options that make up the plan of a fleet.
 #[derive(Debug, clap::Args)]
 pub struct FleetPlanning {
-    /// Who starts jobs: slurm, kubernetes, ssh, slurm-steps (inside an allocation), or a TOML file with four templates;
-    /// options follow as ENGINE?key=value&key=value.
+    /// Start jobs with this engine: slurm, kubernetes, ssh, slurm-steps (inside an allocation), or a TOML
+    /// file with four templates, with options as ENGINE?key=value&key=value.
     #[arg(long, value_name = "ENGINE")]
     pub on: Option<String>,
-    /// Nodes, comma-separated [default: all that the engine lists].
+    /// Measure these nodes, comma-separated [default: all that the engine lists].
     #[arg(long, value_name = "NODES", value_delimiter = ',', requires = "on")]
     pub nodes: Vec<String>,
-    /// How many sessions on each node, one after the other.
+    /// Run N sessions on each node, one after another.
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub sessions: u32,
-    /// Most jobs at a time [default: as many as there are nodes].
+    /// Run at most N jobs at a time [default: the number of nodes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "on")]
     pub at_once: Option<u32>,
-    /// Environments on each node, as for 'tare run' [default: all that are ready there].
+    /// Measure these environments on each node, as for 'tare run' [default: all that are ready there].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "on")]
     pub environments: Vec<String>,
-    /// The baseline, as for 'tare run'.
+    /// Compare the other environments with this one, as for 'tare run'.
     #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
     pub against: String,
-    /// Probes, as for 'tare run'.
+    /// Run only these probes, as for 'tare run'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',', requires = "on")]
     pub only: Vec<String>,
-    /// Time of each session, as for 'tare run' [default: the study's].
+    /// Limit each session to this time, as for 'tare run' [default: the study's budget].
     #[arg(long, value_name = "TIME", conflicts_with = "rounds", requires = "on", value_parser = super::parse_time)]
     pub budget: Option<Duration>,
     /// Run exactly N rounds in each session.
     #[arg(long, value_name = "N", requires = "on", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
-    /// Longest time of a job, after which the engine ends it [default: twice the budget and ten minutes, or an hour with
+    /// Let the engine end a job after this time [default: twice the budget plus ten minutes, or an hour with
     /// --rounds].
     #[arg(long, value_name = "TIME", requires = "on", value_parser = super::parse_time)]
     pub limit: Option<Duration>,
-    /// Scratch folder on each node, as for 'tare run'.
+    /// Build environments in this folder on each node, as for 'tare run'.
     #[arg(long, value_name = "FOLDER", requires = "on")]
     pub scratch: Option<String>,
-    /// Port at which one node of a pair serves; data use the next.
+    /// Let one node of a pair serve on this port, and use the next port for data.
     #[arg(long, value_name = "PORT", default_value_t = 12866)]
     pub port: u16,
-    /// Facts by which reports take nodes for one kind, comma-separated [default: processor, its count, memory and kernel].
+    /// Treat nodes that agree in these facts as one kind in reports, comma-separated [default: processor
+    /// model and count, memory and kernel].
     #[arg(long, value_name = "FACTS", value_delimiter = ',')]
     pub by: Vec<String>,
-    /// Seed of the order of nodes and pairs, in hex.
+    /// Use this seed (hex) for the order of nodes and pairs.
     #[arg(long, value_name = "HEX", value_parser = super::parse_seed, requires = "on")]
     pub seed: Option<u64>,
 }
 
-/// Show how far a fleet is: what is measured, what runs, and what is missing and why.
+/// Show the progress of a fleet: what is measured, what is running, and what is missing and why.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare fleet status fleet-1
   tare fleet status --json fleet-1 | jq '.missing[].node'")]
 pub struct FleetStatus {
-    /// Folder of the fleet.
+    /// Read the fleet in this folder.
     pub folder: PathBuf,
     /// Print one JSON document.
     #[arg(long)]
@@ -136,35 +137,35 @@ pub struct FleetStatus {
 /// Print a job as it would be submitted, to read it or to submit it by hand.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare fleet print quick --on slurm --nodes n1                 the batch script of a node
-  tare fleet print quick --on kubernetes --nodes n1            the manifest of a node's Job
-  tare fleet print fleet-1                                     every job that is missing of a fleet")]
+  tare fleet print quick --on slurm --nodes n1                 print the batch script for a node
+  tare fleet print quick --on kubernetes --nodes n1            print the manifest of a node's Job
+  tare fleet print fleet-1                                     print every missing job")]
 pub struct FleetPrint {
-    /// A study; or the folder of a fleet, for every job that is missing of it.
+    /// Print the jobs of a study; or every missing job of the fleet in this folder.
     #[arg(value_name = "STUDY|FOLDER")]
     pub what: String,
     #[command(flatten)]
     pub plan: FleetPlanning,
 }
 
-/// What a job does on its node.
+/// Arguments of a job on its node.
 #[derive(Debug, clap::Args)]
 pub struct FleetCell {
     pub folder: PathBuf,
-    /// SHA-256 of the plan that was submitted.
+    /// Check that the plan has this SHA-256.
     #[arg(long)]
     pub plan: String,
-    /// This node [default: as Slurm or the pod's manifest names it].
+    /// Measure as this node [default: the name given by Slurm or the pod's manifest].
     #[arg(long)]
     pub node: Option<String>,
     #[arg(long, required_unless_present = "pair")]
     pub session: Option<u32>,
-    /// Who measures, and who serves.
+    /// Measure from the first node to the second, which serves.
     #[arg(long, value_delimiter = ',', requires = "round")]
     pub pair: Vec<String>,
     #[arg(long)]
     pub round: Option<u32>,
-    /// Where a pair finds its secret, if not in the folder.
+    /// Read the pair's secret from this file [default: one in the folder].
     #[arg(long)]
     pub secret_file: Option<PathBuf>,
     #[arg(long)]

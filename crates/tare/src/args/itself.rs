@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// Print completions, manual pages and licences of tare itself.
+/// Print shell completions, manual pages and licences.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare self completions bash > ~/.local/share/bash-completion/completions/tare
@@ -19,7 +19,7 @@ pub struct Itself {
 pub enum ItselfCommand {
     Completions(Completions),
     Man(Man),
-    /// Print the licence of tare, and those of everything that is linked into it.
+    /// Print the licence of tare and of every library linked into it.
     #[command(alias = "licenses")]
     Licences,
 }
@@ -27,13 +27,13 @@ pub enum ItselfCommand {
 /// Print completions for a shell.
 #[derive(Debug, clap::Args)]
 pub struct Completions {
-    /// The shell that reads them.
+    /// Print completions for this shell.
     pub shell: clap_complete::Shell,
 }
 
-/// Write the manual pages, one for each command, into a folder.
+/// Write one manual page per command into a folder.
 #[derive(Debug, clap::Args)]
 pub struct Man {
-    /// An existing folder.
+    /// Write the pages into this folder, which must exist.
     pub folder: PathBuf,
 }

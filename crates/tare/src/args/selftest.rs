@@ -6,21 +6,21 @@ use super::SessionOptions;
 
 /// Check this machine's sensitivity: inject known slowdowns (and none) and report what is detected.
 ///
-/// Compares an environment with itself, slower on purpose by 0 to 10 %, under the rules of every session, and reports
-/// false verdicts, and how many of the costs were found after what time.
+/// Compares an environment with itself, slowed down by 0 to 10 %, under the rules of every session, and
+/// reports false verdicts, how many of the slowdowns were found, and how long that took.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare selftest                                      the probes of 'quick', in three minutes
+  tare selftest                                      test the probes of 'quick', in three minutes
   tare selftest --only sys.getppid,net.rr --budget 60s
-  tare selftest --shares 0,1,5 --against container   two costs, in a container
-  tare selftest tare-selftest-2026-01-31T12-00.tare  report on a recorded one again")]
+  tare selftest --shares 0,1,5 --against container   inject 0, 1 and 5 % in a container
+  tare selftest tare-selftest-2026-01-31T12-00.tare  show an earlier self-test again")]
 pub struct SelfTest {
-    /// The record of an earlier self-test; without one, measure.
+    /// Show the record of an earlier self-test again, instead of measuring.
     pub file: Option<PathBuf>,
-    /// The environment that is compared with itself.
+    /// Compare this environment with itself.
     #[arg(long, value_name = "ENVIRONMENT", default_value = "native", conflicts_with = "file")]
     pub against: String,
-    /// Costs to put in, in percent, comma-separated.
+    /// Inject slowdowns of these sizes, in percent, comma-separated.
     #[arg(
         long,
         value_name = "PERCENT",

@@ -8,34 +8,35 @@ use tare_lab::asked::Pin;
 /// Options of the session that a command runs.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct SessionOptions {
-    /// Time for the whole session, e.g. 90s, 8m, 1h [default: by what is measured].
+    /// Limit the whole session to this time, e.g. 90s, 8m, 1h [default: depends on what is measured].
     #[arg(long, value_name = "TIME", value_parser = super::parse_time)]
     pub budget: Option<Duration>,
-    /// Run exactly N rounds, and decide once, at the end.
+    /// Run exactly N rounds, and decide only at the end.
     #[arg(long, value_name = "N", conflicts_with = "budget", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub rounds: Option<u32>,
-    /// Measure these probes only, comma-separated, with * for any part of a name.
+    /// Run only these probes, comma-separated, with * as a wildcard.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Keep everything on one processor: this one, or the last. Reduces variation in gVisor, UML and tracers.
+    /// Pin everything to one processor, CPU or the last one, which reduces variation in gVisor, UML and
+    /// tracers.
     #[arg(long, hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
     pub pin: Option<Pin>,
-    /// Seed of the random order, in hex, to repeat a plan.
+    /// Use this seed (hex) for the random order, to repeat a plan.
     #[arg(long, hide_short_help = true, value_name = "HEX", value_parser = super::parse_seed)]
     pub seed: Option<u64>,
-    /// Where to write the record [default: a new one in this folder].
+    /// Write the record to this file [default: a new one in this folder].
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Scratch folder, on a disk, in which environments are built; emptied afterwards.
+    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
     #[arg(long, hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Print everything that the session would start, mount, write and send, and do none of it.
+    /// Print everything that the session would start, mount, write and send, without doing any of it.
     #[arg(long)]
     pub dry_run: bool,
 }
 
 impl SessionOptions {
-    /// Returns an option that says how to measure, if one was given: with the record of an earlier session it is a mistake.
+    /// Finds a measuring option that was given, which is a mistake when a record is shown again.
     pub fn first_given(&self) -> Option<&'static str> {
         let given = [
             ("--budget", self.budget.is_some()),

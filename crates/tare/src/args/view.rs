@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use tare_analysis::gate::Condition;
 use tare_report::exports::{self, EXPORTS, Export};
 
-/// The form in which results are shown.
+/// Options for showing, exporting and checking results.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct View {
@@ -15,49 +15,49 @@ pub struct View {
     /// Print Markdown, for a pull request.
     #[arg(long, alias = "md", conflicts_with = "csv")]
     pub markdown: bool,
-    /// Print CSV, one line for each cell.
+    /// Print CSV, one line per cell.
     #[arg(long)]
     pub csv: bool,
     /// Also write the report as one self-contained HTML file.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Articles whose figures to show beside the session's, with their tables filled from the session, comma-separated: names, or
-    /// files that end in .toml.
+    /// Show the figures of these articles next to the session's, and fill their tables from the session,
+    /// comma-separated: names, or files that end in .toml.
     #[arg(long, hide_short_help = true, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
-    /// Instead of results, how each environment differs from the baseline: kernel, processor, mitigations, clock,
-    /// limits, file systems, network devices, runtime. With --json as a document.
+    /// Show how each environment differs from the baseline instead of results: kernel, processor,
+    /// mitigations, clock, limits, file systems, network devices and runtime.
     #[arg(long, hide_short_help = true, conflicts_with_all = ["markdown", "csv"])]
     pub facts: bool,
-    /// Show every metric, by families, and how its rounds are distributed.
+    /// Show every metric, grouped by family, and how its rounds are distributed.
     #[arg(long, hide_short_help = true)]
     pub wide: bool,
-    /// Up to this difference a slowdown counts as the same, in place of each case's own margin (2 % unless the study sets
-    /// another). Conditions of --fail-if go by the margins of the record.
+    /// Count slowdowns up to this size as the same when showing results; --fail-if keeps the margins of the
+    /// record [default: each case's own margin, usually 2 %].
     #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
     pub margin: Option<f64>,
-    /// Correct for many cells by Holm's method instead of Benjamini and Hochberg's: fewer differences, with more
-    /// certainty.
+    /// Correct for multiple comparisons by Holm's method instead of Benjamini and Hochberg's, which finds
+    /// fewer differences with more certainty.
     #[arg(long, hide_short_help = true)]
     pub strict: bool,
-    /// Write the results in another format ('tare list exports' names them), to a file or, without one, to standard
-    /// output. May be given several times.
+    /// Write the results in another format ('tare list exports' lists them), to a file or to standard output
+    /// (repeatable).
     #[arg(long = "export", value_name = "FORMAT[=FILE]", value_parser = parse_export)]
     pub exports: Vec<Wanted>,
-    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * for any part of
-    /// a name. May be given several times.
+    /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * as a
+    /// wildcard (repeatable).
     #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
     pub fail_if: Vec<Condition>,
-    /// Let a condition of --fail-if pass where it could not be decided, instead of exiting with 6.
+    /// Let a --fail-if condition pass if it cannot be decided, instead of exiting with 6.
     #[arg(long, hide_short_help = true, requires = "fail_if")]
     pub allow_undecided: bool,
 }
 
-/// A format, and where it goes.
+/// An export format, and the file to write.
 #[derive(Clone)]
 pub struct Wanted {
     pub export: &'static Export,
-    /// Standard output where none is named.
+    /// File to write; standard output if none is named.
     pub file: Option<PathBuf>,
 }
 
