@@ -54,14 +54,14 @@ pub enum JoinedCell {
 /// A slowdown over sessions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
-    /// Of each record, in their order; none where it has none.
+    /// Ratio in each record, in their order; none where it has none.
     pub ratios: Vec<Option<f64>>,
     pub sessions: usize,
     /// The mean over sessions, of logarithms, and its 95 % interval.
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
-    /// Where the ratio of one more session lies with a chance of 95 %.
+    /// Interval that holds the ratio of a further session with a chance of 95 %.
     pub next_low: f64,
     pub next_high: f64,
     /// Standard deviation between sessions of the logarithm of the ratio, beyond what their own intervals explain.
@@ -70,7 +70,7 @@ pub struct Slowdown {
     pub verdict: Verdict,
 }
 
-/// One session's value: the logarithm of its ratio, and the standard error that the session states.
+/// A session's value: the logarithm of its ratio, and the standard error that the session states.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
     pub ln: f64,
@@ -159,7 +159,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) 
     )
 }
 
-/// What a record says of a cell; none where it has no ratio, or no interval yet.
+/// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
 fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
     let cost = cost(cell(side, row, target)?)?;
     let (low, high) = (libm::log(cost.low), libm::log(cost.high));

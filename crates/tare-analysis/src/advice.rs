@@ -15,10 +15,10 @@ use crate::target_pairs::{Ratio, Seat, TargetPairs};
 use crate::verdicts::judge::FEWEST_STARTS;
 use crate::verdicts::rows::Options;
 
-/// Most kinds of work, and most parts of one.
+/// Upper limits on the kinds of work, and on the parts of each.
 const MOST_KINDS: usize = 100;
 const MOST_PARTS: usize = 20;
-/// How far the shares of a kind may be off 1 by rounding.
+/// Error that rounding may leave in the sum of a kind's shares.
 const ROUNDING: f64 = 1e-6;
 
 /// Kinds of work, as a file has them.
@@ -35,13 +35,13 @@ pub struct Kind {
     /// Short name, by which it is selected.
     pub name: String,
     pub title: String,
-    /// Where the shares come from.
+    /// The source of the shares.
     pub basis: String,
     #[serde(rename = "part")]
     pub parts: Vec<Part>,
 }
 
-/// What a kind of work consists of.
+/// A part of a kind of work.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
@@ -51,12 +51,12 @@ pub struct Part {
     /// Parameters that are not named may have any value.
     #[serde(default)]
     pub parameters: BTreeMap<String, String>,
-    /// Where its files live; anywhere if none is named.
+    /// Place of its files; any place if none is named.
     pub place: Option<String>,
 }
 
 impl Kinds {
-    /// What is wrong, in words.
+    /// Explains in words the first mistake in the file.
     pub fn check(&self) -> Result<(), String> {
         if self.kinds.len() > MOST_KINDS {
             return Err(format!("it has {} kinds of work; the most is {MOST_KINDS}", self.kinds.len()));
@@ -119,7 +119,7 @@ pub struct OfPart {
     pub place: Option<String>,
 }
 
-/// How an environment does at a kind of work beside the one of least time.
+/// An environment's standing at a kind of work against the one of least time.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
@@ -164,11 +164,11 @@ pub struct Slowdown {
 }
 
 impl Slowdown {
-    /// Of an environment over itself.
+    /// The slowdown of an environment over itself.
     const NONE: Slowdown = Slowdown { ratio: 1.0, low: 1.0, high: 1.0, is_decidable: true };
 }
 
-/// Advice from a session: `findings` are those of `session`.
+/// Advises from a session; `findings` are those of `session`.
 pub fn advise(session: &Session, findings: &Findings, kinds: &[Kind], margin: f64) -> Advice {
     let options = Options::default();
     let mut pairs = TargetPairs::new(session, &options);
@@ -202,7 +202,7 @@ pub fn advise(session: &Session, findings: &Findings, kinds: &[Kind], margin: f6
     Advice { kinds: kinds.iter().map(&mut of_kind).collect(), environments, margin }
 }
 
-/// The case of a part, by its place in the plan, with the row of its headline.
+/// Finds a part's case, by its place in the plan, with the row of its headline.
 fn row<'a>(session: &Session, findings: &'a Findings, part: &Part) -> Option<(usize, &'a Row)> {
     let at = session.plan.cases.iter().position(|planned| part.is(planned))?;
     let id = &session.plan.cases[at].id;
@@ -220,7 +220,7 @@ fn of_part(part: &Part, row: Option<(usize, &Row)>) -> OfPart {
     }
 }
 
-/// Whether an environment (0 is the baseline) has a value that may be compared.
+/// Checks that an environment (0 is the baseline) has a value that may be compared.
 fn has_value(row: &Row, environment: usize) -> Result<(), Unjudged> {
     let missing = |missing: &Missing| Unjudged::Missing(missing.clone());
     match environment.checked_sub(1) {
@@ -234,8 +234,8 @@ fn has_value(row: &Row, environment: usize) -> Result<(), Unjudged> {
     }
 }
 
-/// How each environment stands. `slowdown` gives that of a part in one environment over another, or why there is none;
-/// environment 0 is the baseline.
+/// Chooses among environments. `slowdown` gives that of a part in one environment over another, or the reason
+/// why there is none; environment 0 is the baseline.
 fn choices(
     kind: &Kind,
     environments: usize,
@@ -273,7 +273,7 @@ fn choices(
     all
 }
 
-/// The time of a kind of work beside the baseline's.
+/// Adds up the time of a kind of work, relative to the baseline's.
 fn time(kind: &Kind, mut slowdown: impl FnMut(usize) -> Result<Slowdown, Unjudged>) -> Result<f64, Choice> {
     let mut sum = 0.0;
     for (at, part) in kind.parts.iter().enumerate() {
@@ -285,7 +285,7 @@ fn time(kind: &Kind, mut slowdown: impl FnMut(usize) -> Result<Slowdown, Unjudge
     Ok(sum)
 }
 
-/// An environment beside the best, whose time has these shares.
+/// Compares an environment with the best, whose time has these shares.
 fn against(
     shares: &[f64],
     ratio_to_baseline: f64,

@@ -12,14 +12,14 @@ pub(crate) const PASSING: [&str; 5] =
 /// Facts that are lists of words in no order.
 const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];
 
-/// What is known of one environment and is otherwise, or not known, in the baseline.
+/// Facts of an environment that are different, or not known, in the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetDifferences {
     pub target: String,
     pub differences: Vec<Difference>,
 }
 
-/// One fact; places' facts have `place.NAME.` before their key, facts from outside `outside.`.
+/// A fact that differs; places' facts have `place.NAME.` before their key, facts from outside `outside.`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     pub key: String,
@@ -31,7 +31,7 @@ pub struct Difference {
     pub words: Option<(Vec<String>, Vec<String>)>,
 }
 
-/// Every subject beside the baseline, in the order of the plan.
+/// Compares every subject with the baseline, in the order of the plan.
 pub fn differences(session: &Session) -> Vec<TargetDifferences> {
     let of = |name: &str| session.facts.iter().rev().find(|facts| facts.target == name).map(all);
     let targets = &session.plan.targets;
@@ -46,7 +46,7 @@ pub fn differences(session: &Session) -> Vec<TargetDifferences> {
         .collect()
 }
 
-/// All that is known of an environment, under keys that name where it is from.
+/// Collects all facts of an environment, under keys that name their source.
 fn all(facts: &TargetFacts) -> BTreeMap<String, String> {
     let prefixed = |prefix: String, facts: &Facts| -> Vec<(String, String)> {
         let lasting = facts.0.iter().filter(|(key, _)| !PASSING.contains(&key.as_str()));
@@ -74,7 +74,7 @@ fn compare(target: &BTreeMap<String, String>, baseline: &BTreeMap<String, String
         .collect()
 }
 
-/// The words of one list that are not in the other.
+/// Finds the words of one list that are not in the other.
 fn lacking(list: &str, other: &str) -> Vec<String> {
     let other: BTreeSet<&str> = other.split_whitespace().collect();
     list.split_whitespace().filter(|word| !other.contains(word)).map(str::to_owned).collect()

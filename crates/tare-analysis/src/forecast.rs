@@ -1,4 +1,5 @@
-//! What a further session would take to find an effect, from the spread and the trial times of one that was measured.
+//! The rounds that a further session would take to find an effect, from the spread and the trial times of one
+//! that was measured.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use crate::statistics::signed_ranks::{Nulls, median, sorted};
 use crate::verdicts::rows::{Judge, Options, Progress};
 use crate::verdicts::verdict::{Margin, Scatter};
 
-/// What one comparison would take.
+/// Rounds and time that one comparison would take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     pub case: String,
@@ -59,7 +60,8 @@ pub fn forecast(session: &Session, effect: f64, options: &Options) -> Vec<Foreca
 /// Fewest units that have a spread worth planning with.
 const FEWEST: usize = 6;
 
-/// Units that find an effect with 80 % power: beyond the margin it is a difference, within it a slight one.
+/// Computes the units that find an effect with 80 % power: beyond the margin it is a difference, within it a
+/// slight one.
 fn units_for(scatter: Scatter, effect: f64, margin: Margin) -> Option<f64> {
     let effect = effect.abs();
     let distance = match effect > margin.planned {
@@ -77,7 +79,7 @@ const AT_EDGE: f64 = 1e-3;
 /// Rounds at the first look.
 const FIRST_LOOK: f64 = 12.0;
 
-/// How long the trials of a session took, by case and environment, and how much longer all of it took than they did.
+/// Times of a session's trials, by case and environment, and the time of the whole over their sum.
 struct Times<'a> {
     trials_s: BTreeMap<(&'a str, &'a str), f64>,
     with_rest: f64,
@@ -99,7 +101,7 @@ impl<'a> Times<'a> {
         Times { trials_s, with_rest: (span_ns as f64 / 1e9 / timed_s.max(1e-9)).max(1.0) }
     }
 
-    /// A round of one comparison by itself.
+    /// Estimates the time of a round of one comparison alone.
     fn round_s(&self, session: &Session, case: &str, target: &str) -> f64 {
         let share = |of: &tare_data::session::Target| match of.role {
             Role::Baseline => 1.0,

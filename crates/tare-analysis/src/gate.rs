@@ -9,7 +9,7 @@ use crate::findings::{Cell, Comparison, Findings, Row, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::holm;
 
-/// What a condition is about.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A cell is shown to be slower than the baseline.
@@ -27,7 +27,7 @@ impl Kind {
     const OF_ONE: [Kind; 3] = [Kind::Slower, Kind::Undecided, Kind::Missing];
     const OF_TWO: [Kind; 3] = [Kind::Regressed, Kind::Undecided, Kind::Missing];
 
-    /// The word of the grammar.
+    /// Gives the word of the grammar.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Slower => "slower",
@@ -43,7 +43,7 @@ impl Kind {
 pub struct Selector(Option<String>);
 
 impl Selector {
-    /// Whether a cell is chosen. An environment may be named as its column is headed, or as it is entered (`oci:crun`);
+    /// Matches a cell. An environment may be named as its column is headed, or as it is entered (`oci:crun`);
     /// a case by its probe or by all that fixes it.
     pub fn chooses(&self, target: &TargetNames, case: &str, probe: &str) -> bool {
         let Some(pattern) = &self.0 else { return true };
@@ -56,7 +56,7 @@ impl Selector {
     }
 }
 
-/// What an environment can be called.
+/// The two names of an environment, that of its column and the one by which it is entered.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetNames<'a> {
     pub name: &'a str,
@@ -130,7 +130,7 @@ fn parse_ratio(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not a ratio of at least 1, e.g. 1.5"))
 }
 
-/// What a condition says of one cell.
+/// The answer of a condition in one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The condition holds: the gate is tripped.
@@ -144,7 +144,7 @@ pub enum Answer {
 }
 
 impl Condition {
-    /// What this condition says of a cell of one record. `is_beyond`: the cell is shown to lie beyond its ratio.
+    /// Answers for a cell of one record. `is_beyond`: the cell is shown to lie beyond the condition's ratio.
     fn answer(&self, cell: &Cell, is_beyond: bool) -> Answer {
         let Cell::Compared(comparison) = cell else {
             return if self.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
@@ -164,7 +164,7 @@ impl Condition {
         }
     }
 
-    /// The p of "this cell costs no more than the ratio", for a condition that has one.
+    /// Finds the p of "this cell costs no more than the ratio", for a condition that has one.
     fn p(&self, cell: &Cell) -> Option<f64> {
         let ratio = self.beyond?;
         let comparison = cell.compared()?;
@@ -176,12 +176,13 @@ impl Condition {
     }
 }
 
-/// The ratios that conditions name, for `Options::ratios`: a ratio that findings were not tested against trips nothing.
+/// Collects the ratios that conditions name, for `Options::ratios`: a ratio that findings were not tested
+/// against trips nothing.
 pub fn ratios(conditions: &[Condition]) -> Vec<f64> {
     conditions.iter().filter_map(|condition| condition.beyond).collect()
 }
 
-/// Whether a comparison shows a cost beyond the margin.
+/// Tells whether a comparison shows a cost beyond the margin.
 fn is_slower(comparison: &Comparison) -> Answer {
     match comparison.verdict {
         Verdict::Slower => Answer::Trips,
@@ -198,7 +199,7 @@ fn is_slower(comparison: &Comparison) -> Answer {
     }
 }
 
-/// What all conditions of a gate say of one cell.
+/// The answer of all conditions of a gate in one cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     /// Index of the row, and of the subject environment.
@@ -210,19 +211,19 @@ pub struct Judged {
     pub condition: String,
 }
 
-/// What a gate says.
+/// The answers of a gate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// One for each cell that some condition chose, in the order of the rows, then of the environments.
+    /// Cells that some condition chose, in the order of the rows, then of the environments.
     pub cells: Vec<Judged>,
     /// Conditions that chose no cell at all: a name is wrong.
     pub idle: Vec<String>,
-    /// Whether the gate stays open where a condition could not be decided.
+    /// True where the gate stays open although a condition could not be decided.
     pub allows_undecided: bool,
 }
 
 impl Outcome {
-    /// How many cells have this answer.
+    /// Counts the cells that have this answer.
     pub fn count(&self, answer: Answer) -> usize {
         self.cells.iter().filter(|cell| cell.answer == answer).count()
     }
@@ -234,7 +235,7 @@ impl Outcome {
             || (!self.cells.is_empty() && self.count(Answer::Missing) == self.cells.len())
     }
 
-    /// What is said of a cell; none where no condition chose it.
+    /// Finds the answer for a cell; none where no condition chose it.
     pub fn of(&self, row: usize, target: usize) -> Option<&Judged> {
         self.cells.iter().find(|cell| (cell.row, cell.target) == (row, target))
     }
@@ -285,7 +286,7 @@ fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
     condition.selector.chooses(target, &row.case, &row.probe)
 }
 
-/// Of what several conditions say of a cell, the answer that a person must read first.
+/// Picks, from the answers of several conditions in a cell, the one that a person must read first.
 pub(crate) fn strongest<'a>(
     row: usize,
     target: usize,

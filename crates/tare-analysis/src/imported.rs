@@ -11,11 +11,11 @@ const LEAST_RUNS: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<'a> {
     pub runs: Vec<&'a ImportedFigure>,
-    /// One for each value that every run states, in their order; empty where there is one run.
+    /// Spread of each value that every run states, in their order; empty where there is one run.
     pub spreads: Vec<Spread>,
 }
 
-/// What several runs state of one thing.
+/// Middle and extremes of one value over several runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub median: f64,
@@ -24,7 +24,7 @@ pub struct Spread {
 }
 
 impl<'a> Series<'a> {
-    /// The first run, which stands for what all have in common.
+    /// Gives the first run, which represents the properties that all have in common.
     pub fn first(&self) -> &'a ImportedFigure {
         self.runs[0]
     }
@@ -41,7 +41,8 @@ impl<'a> Series<'a> {
     }
 }
 
-/// The figures of a file, with those together that are runs of one thing: of one name, set up alike, and stating the same.
+/// Joins the figures of a file that are runs of one thing: of one name, set up alike, and stating the same
+/// values.
 pub fn series(figures: &[ImportedFigure]) -> Vec<Series<'_>> {
     let mut groups: Vec<Vec<&ImportedFigure>> = Vec::new();
     for figure in figures {

@@ -1,4 +1,4 @@
-//! What the results mean: pure functions from a session's raw samples to findings.
+//! The meaning of results: pure functions from a session's raw samples to findings.
 //!
 //! Nothing here touches a file, a clock or the environment; randomness comes with a seed.
 //! [`statistics`] knows intervals and tests of numbers, [`verdicts`] applies them to a session and lays the verdicts

@@ -8,11 +8,12 @@
 
 use tare_data::generator::Generator;
 
-/// Rows of a Williams square over `targets` environments, labels and rows in random order.
+/// Draws the rows of a Williams square over `targets` environments, labels and rows in random order.
 ///
-/// Every environment stands once in every position of every `targets` rows, and every environment follows every other equally often
-/// (Williams 1949): an even number needs `targets` rows, an odd one the square and its mirror image. Two environments get four
-/// rows, two each way, so that the last row does not give the next one away. One environment gets one row.
+/// In every `targets` rows each environment takes every position once, and each follows every other equally
+/// often (Williams 1949): an even number needs `targets` rows, an odd one the square and its mirror image.
+/// Two environments get four rows, two each way, so that the last row does not give the next one away. One
+/// environment gets one row.
 pub fn rows(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..targets).collect();
     generator.shuffle(&mut labels);
@@ -41,7 +42,8 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// The orders of a case. Every case has its own, so that one that ends early does not move the others.
+    /// Seeds the orders of a case. Every case has a generator for itself, so that one that ends early does
+    /// not move the others.
     pub fn new(seed: u64, case: &str) -> Self {
         Orders {
             generator: Generator::for_part(seed, &format!("order of {case}")),
@@ -50,9 +52,11 @@ impl Orders {
         }
     }
 
-    /// The order of the next round, or of the next attempt at one, over these environments (indices into the plan, ascending).
+    /// Draws the order of the next round, or of the next attempt at one, over these environments (indices
+    /// into the plan, ascending).
     ///
-    /// A square is used up before the next is drawn; when an environment has left, a new one is begun over those that remain.
+    /// A square is used up before the next is drawn; when an environment has left, a new one is begun over
+    /// those that remain.
     pub fn next(&mut self, targets: &[usize]) -> Vec<usize> {
         if self.targets != targets {
             self.targets = targets.to_vec();
@@ -65,7 +69,7 @@ impl Orders {
     }
 }
 
-/// The order of cases within a round, as indices into the plan.
+/// Shuffles the cases of a round, as indices into the plan.
 pub fn cases(seed: u64, round: u32, cases: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases).collect();
     Generator::for_part(seed, &format!("cases of round {round}")).shuffle(&mut order);

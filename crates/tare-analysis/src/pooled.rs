@@ -14,7 +14,7 @@ use crate::verdicts::summary::{counted, series, values};
 /// Series that are pooled: a histogram of each is open, and a probe has a dozen.
 const MOST_SERIES: usize = 64;
 
-/// What one series counted, over all trials.
+/// Counts of one series, over all trials.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PooledSeries {
     pub operations: u64,
@@ -23,7 +23,7 @@ pub struct PooledSeries {
     pub histogram: Option<Histogram>,
 }
 
-/// What the trials of a case did in an environment, together. First calls, which are kept apart, are not in it.
+/// Work of all trials of a case in an environment together. First calls, which are kept apart, are not in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pooled {
     /// Time in which anything was measured, in nanoseconds: series that ran side by side count once.
@@ -61,12 +61,12 @@ impl Pooled {
         pooled
     }
 
-    /// A series; an empty one where nothing was counted.
+    /// Looks a series up; an empty one where nothing was counted.
     pub fn series(&self, name: &str) -> PooledSeries {
         self.series.get(name).cloned().unwrap_or_default()
     }
 
-    /// The times of several series as one; none where one of them that counted anything has none.
+    /// Merges the times of several series; none where one of them counted operations without timing them.
     pub(crate) fn times(&self, names: &[&str]) -> Option<Times> {
         let mut all = Histogram::new();
         for series in names.iter().filter_map(|name| self.series.get(*name)) {
@@ -79,7 +79,7 @@ impl Pooled {
         times(all)
     }
 
-    /// An amount over the time of all of it, a second.
+    /// Divides an amount by the time of all trials, in seconds.
     pub fn per_second(&self, amount: u64) -> f64 {
         amount as f64 * 1e9 / self.total_ns as f64
     }
@@ -148,7 +148,7 @@ pub(crate) struct Runs<'s> {
 }
 
 impl Runs<'_> {
-    /// Why there is nothing to show, when there is nothing.
+    /// Explains why there is nothing to show, when there is nothing.
     pub(crate) fn absence(&self) -> String {
         let known = || series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
         let failure = self.case.missing.get(self.target).cloned().or_else(known);
@@ -156,7 +156,8 @@ impl Runs<'_> {
     }
 }
 
-/// The trials that count, of the cases of some probes: case by case in the order of the plan, environment by environment.
+/// Collects the trials that count, of the cases of some probes: case by case in the order of the plan,
+/// environment by environment.
 pub(crate) fn runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
     let cases = || session.plan.cases.iter().filter(|planned| probes.contains(&planned.case.probe.as_str()));
     let names: BTreeSet<&str> = cases().map(|planned| planned.id.as_str()).collect();

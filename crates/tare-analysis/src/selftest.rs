@@ -1,4 +1,5 @@
-//! What a session finds of costs that were put into it: environments that are slower on purpose, and the same again.
+//! A session's findings on costs that were put into it: environments that are slower on purpose, and the
+//! baseline once more.
 
 use serde::Serialize;
 use tare_data::session::{Session, Target};
@@ -6,7 +7,8 @@ use tare_data::session::{Session, Target};
 use crate::findings::{Comparison, Findings, Verdict};
 use crate::statistics::binomial::share_interval;
 
-/// What a session found of one share by which an environment worked longer; at a share of 0 whatever it finds is false.
+/// Findings of a session on one share by which an environment worked longer; at a share of 0 any difference
+/// is false.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Injected {
     pub environment: String,
@@ -41,7 +43,8 @@ impl Proportion {
     }
 }
 
-/// What a session found of the costs put into it, the smallest first; empty where no environment was slower on purpose.
+/// Counts the findings on each cost put into a session, the smallest first; empty where no environment was
+/// slower on purpose.
 pub fn injected(session: &Session, findings: &Findings) -> Vec<Injected> {
     let of_share = |target: &Target| {
         Some((findings.subjects.iter().position(|name| *name == target.name)?, target.slower()?))
@@ -86,8 +89,8 @@ fn is_faster(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::SlightlyFaster | Verdict::FasterUnclear)
 }
 
-/// What the trials of the environment and the baseline took until the verdict stood, or to the end where it stands only
-/// then.
+/// Adds up the trials of the environment and the baseline until the verdict was decided, or to the end if it
+/// never was.
 fn seconds(session: &Session, findings: &Findings, case: &str, at: usize, comparison: &Comparison) -> f64 {
     let until = comparison.decided_at.unwrap_or(u32::MAX);
     let is_either = |name: &str| name == findings.baseline || name == findings.subjects[at];

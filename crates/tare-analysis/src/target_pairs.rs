@@ -1,4 +1,5 @@
-//! One subject of a session against another: where an article compares what the two stand for, and where one is chosen.
+//! Comparison of two subjects of a session: for an article that compares their like, and for advice on which
+//! to choose.
 
 use tare_data::session::Session;
 
@@ -27,12 +28,12 @@ impl Ratio {
         }
     }
 
-    /// The other over the one.
+    /// Exchanges the two.
     pub fn inverse(self) -> Ratio {
         Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low }
     }
 
-    /// Whether there were rounds enough for an interval.
+    /// Tells whether there were rounds enough for an interval.
     pub fn is_bounded(self) -> bool {
         self.low > 0.0 && self.high.is_finite()
     }
@@ -57,7 +58,7 @@ impl<'a> TargetPairs<'a> {
         TargetPairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
     }
 
-    /// The cost of one over that of the other, by the rounds that both have.
+    /// Compares the cost of one with that of the other, by the rounds that both have.
     pub fn ratio(&mut self, one: Seat, other: Seat) -> Option<Ratio> {
         self.judgement(one, other).map(|judgement| Ratio::of(&judgement))
     }

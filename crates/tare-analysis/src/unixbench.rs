@@ -13,7 +13,7 @@ use tare_data::session::{PlannedCase, Session, Trial};
 use crate::verdicts::comparable;
 use crate::verdicts::summary::{counted, series, values};
 
-/// One of the twelve tests: what it is called, what a result is divided by, and which case stands for it.
+/// A test of the twelve: its name, the divisor of its result, and the case that corresponds to it.
 #[derive(Debug)]
 pub struct Test {
     /// As UnixBench's report calls it.
@@ -26,7 +26,7 @@ pub struct Test {
     pub passes: usize,
     probe: &'static str,
     reading: Reading,
-    /// What the reading is divided by: bytes are counted in KiB.
+    /// Divisor of the reading: bytes are counted in KiB.
     divisor: f64,
     /// Parameters that the case must have.
     fixed: &'static [(&'static str, &'static str)],
@@ -89,7 +89,8 @@ pub static TESTS: [Test; 12] = [
 ];
 
 impl Test {
-    /// How well a case stands for the test: 0 best, none not at all. Sizes are compared as numbers: 1K is 1024.
+    /// Rates a case as a measurement of the test: 0 is best, none unfit. Sizes are compared as numbers: 1K is
+    /// 1024.
     fn fitness(&self, case: &Case) -> Option<usize> {
         let has = |key: &str, wanted: &str| {
             let text = case.parameters.text(key).is_ok_and(|text| text == wanted);
@@ -108,8 +109,9 @@ impl Test {
         Some(2 * rank + usize::from(elsewhere))
     }
 
-    /// The case of a session that stands for the test in every environment, and the metric that is its result: of several
-    /// the one that most environments could measure, then the one that is nearest to UnixBench's test.
+    /// Finds the case of a session that corresponds to the test in every environment, and the metric that is
+    /// its result. If there are several, prefers the one that can be measured in the most environments, then
+    /// the one that is nearest to UnixBench's test.
     pub fn case<'s>(&self, session: &'s Session) -> Option<(&'s PlannedCase, &'s Metric)> {
         let fit = |planned: &'s PlannedCase| {
             let metric = planned.metrics.iter().find(|metric| metric.reading == self.reading)?;
@@ -121,7 +123,7 @@ impl Test {
     }
 }
 
-/// Environments in which no trial of a case went well.
+/// Counts the environments in which no trial of a case went well.
 fn targets_without(session: &Session, case: &str) -> usize {
     let well = |trial: &&Trial| trial.case == case && trial.failure.is_none();
     let targets: BTreeSet<&str> =
@@ -142,7 +144,7 @@ pub struct Score {
     pub objection: Option<String>,
 }
 
-/// What an environment has for a test.
+/// An environment's result in a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Entry {
     Scored(Score),
@@ -159,7 +161,7 @@ pub struct TargetScores {
     pub index: Option<f64>,
 }
 
-/// The scores of every environment of a session.
+/// Computes the scores of every environment of a session.
 pub fn scores(session: &Session) -> Vec<TargetScores> {
     let target = |name: &String| {
         let entries: Vec<Entry> = TESTS.iter().map(|test| entry(session, test, name)).collect();
@@ -208,7 +210,8 @@ fn entry(session: &Session, test: &Test, target: &str) -> Entry {
     })
 }
 
-/// Geometric mean of the passes without the int(n/3) lowest, and how many those are. There is at least one pass.
+/// Computes the geometric mean of the passes without the int(n/3) lowest, and how many it is of. There is at
+/// least one pass.
 fn result(passes: &[f64]) -> (f64, usize) {
     let mut sorted = passes.to_vec();
     sorted.sort_by(f64::total_cmp);

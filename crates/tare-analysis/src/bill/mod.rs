@@ -79,9 +79,10 @@ pub struct Forecast {
 const LEAST_BESIDE: f64 = 0.6;
 const MOST_BESIDE: f64 = 2.5;
 
-/// The typical one, by what serves a program's calls, in sessions with programs of known kinds. In gVisor 0.89 as it is and 1.04 on one
-/// processor; in user-mode Linux 1.15 and 1.19. A tracer finds itself on the processor of a loop, and on another one than a program, for which
-/// a call costs four times as much: 1.23 in proot, and 0.95 where there is one processor.
+/// Gives a typical program's difference over that of its lines, by the program that serves its calls, from
+/// sessions with programs of known kinds. In gVisor it is 0.89 as it is and 1.04 on one processor; in
+/// user-mode Linux 1.15 and 1.19. A tracer shares the processor of a loop, but not that of a program, and
+/// there a call costs four times as much: 1.23 in proot, and 0.95 on a machine with one processor.
 fn typical_beside(target: &Target, is_pinned: bool) -> f64 {
     match target.provider() {
         "gvisor" => 1.0,
@@ -206,7 +207,8 @@ fn typical(session: &Session, case: &str, target: &str, metric: &str) -> Option<
     }
 }
 
-/// Prices of a unit of work in the baseline and here. Computing is by itself: its unit is the baseline's nanosecond.
+/// Computes the price of a unit of work in the baseline and here. Computing is an exception: its unit is the
+/// baseline's nanosecond.
 fn unit(work: Work, baseline: &Price, here: f64) -> [f64; 2] {
     match work {
         Work::Computing if baseline.typical > 0.0 => [1.0, here / baseline.typical],

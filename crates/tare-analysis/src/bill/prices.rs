@@ -27,7 +27,7 @@ const fn single(operation: &'static str, share: f64) -> Term {
     Term { parameters: [Some(("operation", operation)), None], ..term("sys.operation", "time", share) }
 }
 
-/// Prices one of a program's first calls after some computing, of which the probe makes five hundred.
+/// Describes a program's first calls after some computing, of which the probe makes five hundred.
 const fn early(gap_us: &'static str) -> Term {
     Term {
         parameters: [Some(("what", "call")), Some(("gap_us", gap_us))],
@@ -156,9 +156,11 @@ impl Prices {
 /// Price of a page of new memory in a process that does nothing else, as the timed ones.
 const FAULT: Term = single("new-page", 1.0);
 
-/// Page faults of one operation of a case: the median over trials there, or in the baseline where the kernel there reports none.
+/// Computes the page faults of one operation of a case: the median over trials there, or in the baseline
+/// where the kernel there reports none.
 ///
-/// User-mode Linux maps each page of a file by itself, and has three faults an exec where the kernel below it has one.
+/// User-mode Linux maps each page of a file separately, and has three faults an exec where the kernel below
+/// it has one.
 fn faults_of(session: &Session, case: &str, target: &str) -> f64 {
     let of = |target: &str| {
         let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);

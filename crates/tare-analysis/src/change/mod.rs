@@ -186,7 +186,7 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
     }
 }
 
-/// Subjects of some records, by name, in the order in which they first occur.
+/// Lists the subjects of some records, by name, in the order in which they first occur.
 pub(crate) fn subjects(sessions: &[&Session]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     let all = sessions.iter().flat_map(|session| &session.plan.targets);

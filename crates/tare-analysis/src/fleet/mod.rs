@@ -63,7 +63,7 @@ pub struct PairFigure {
     pub margin: f64,
 }
 
-/// Groups of rows by a key, each in the order of the rows.
+/// Collects rows by a key, each group in the order of the rows.
 fn grouped<'a, T, K: Ord>(rows: &'a [T], key: impl Fn(&'a T) -> K) -> BTreeMap<K, Vec<&'a T>> {
     let mut groups: BTreeMap<K, Vec<&T>> = BTreeMap::new();
     for row in rows {

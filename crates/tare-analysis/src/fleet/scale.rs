@@ -1,4 +1,4 @@
-//! How far ordinary nodes lie apart, and how unlikely a node is that lies further off.
+//! The scale of ordinary differences between nodes, and the chance that a node lies further off.
 
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::statistics::student;

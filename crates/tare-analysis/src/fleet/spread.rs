@@ -1,4 +1,4 @@
-//! Where the spread is: between nodes, between sessions of a node, or between rounds of a session.
+//! The sources of spread: between nodes, between sessions of a node, or between rounds of a session.
 
 use serde::Serialize;
 

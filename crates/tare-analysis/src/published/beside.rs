@@ -68,7 +68,7 @@ fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Mea
     beside
 }
 
-/// What no row stands beside, in the article's order.
+/// Lists the figures and ratios that no row measures, in the article's order.
 fn without_row(article: &Published, rows: &[Row], measured: &Measured<'_>) -> Vec<WithoutRow> {
     let places: Vec<Place> = rows.iter().filter_map(|row| measured.place(row)).collect();
     let figures = article.figures.iter().filter(|figure| {
@@ -137,8 +137,8 @@ impl Beside {
         Beside::new(article, &stated.environment, Some(&stated.against), stated.cost_ratio())
     }
 
-    /// Names the environments of the session that stand for the article's two, and sets their values and their ratio
-    /// beside the article's.
+    /// Finds the environments of the session that correspond to the article's two, and adds their values and
+    /// their ratio to the article's.
     fn compare(
         &mut self,
         kind: EnvironmentKind,

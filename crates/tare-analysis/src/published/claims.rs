@@ -1,4 +1,4 @@
-//! What a session shows of an article's conclusions.
+//! An article's conclusions, judged by a session.
 
 use super::measured::{Measured, Place};
 use super::recompute::{Stated, stated};
@@ -8,12 +8,12 @@ use crate::statistics::signed_ranks::{median, sorted};
 use crate::target_pairs::Ratio;
 use tare_data::unit::Direction;
 
-/// What "hardly differs" allows, as a ratio: articles print two digits of it at most.
+/// Ratio that "hardly differs" allows: articles print two digits of it at most.
 const ALIKE: f64 = 1.1;
 /// Rounds from which a median has an interval at 95 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 
-/// Every conclusion, judged in each row that it speaks of.
+/// Judges every conclusion in each row that it speaks of.
 pub(super) fn judged(article: &Published, rows: &[Row], measured: &mut Measured<'_>) -> Vec<ClaimBeside> {
     let places: Vec<Place> = rows.iter().filter_map(|row| measured.place(row)).collect();
     let mut claims = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn judged(article: &Published, rows: &[Row], measured: &mut Measured<
     claims
 }
 
-/// A check in a row: none where no environment stands for the article's.
+/// Judges a check in a row: none where no environment corresponds to the article's.
 fn check_in(
     article: &Published,
     (check, figure): (&Check, &Figure),
@@ -97,7 +97,7 @@ fn check_in(
     Some(found)
 }
 
-/// An expectation in a row: none where no environment stands for the article's two.
+/// Judges an expectation in a row: none where no environment corresponds to the article's two.
 fn expected_in(
     article: &Published,
     expectation: &Expectation,
@@ -193,7 +193,7 @@ impl CheckBeside {
     }
 }
 
-/// A ratio of costs as one of values.
+/// Converts a ratio of costs to one of values.
 fn of_values(cost: Ratio, better: Direction) -> Ratio {
     match better {
         Direction::Lower => cost,
@@ -201,7 +201,7 @@ fn of_values(cost: Ratio, better: Direction) -> Ratio {
     }
 }
 
-/// How much a round typically differs from the one before, in percent of the larger.
+/// Computes the typical difference of a round from the one before, in percent of the larger.
 fn between_rounds(values: &[f64]) -> Option<f64> {
     let apart = |pair: &[f64]| {
         let (low, high) = (pair[0].min(pair[1]), pair[0].max(pair[1]));

@@ -1,4 +1,4 @@
-//! Whether what an article states fits together: names, numbers, and claims that can be recomputed.
+//! Consistency of an article's statements: names, numbers, and claims that can be recomputed.
 
 use super::Published;
 use super::recompute::can_be_computed;
@@ -7,7 +7,7 @@ use super::recompute::can_be_computed;
 const MOST_DECIMALS: usize = 15;
 
 impl Published {
-    /// What is inconsistent in it; the first thing found.
+    /// Explains the first inconsistency found.
     pub fn check(&self) -> Result<(), String> {
         let known = |id: &str| match self.environment(id) {
             Some(_) => Ok(()),

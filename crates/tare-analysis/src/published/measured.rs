@@ -1,4 +1,4 @@
-//! What a session measured, by what its environments stand for.
+//! A session's measurements, by the environments of articles that its own correspond to.
 
 use tare_data::names::{Case, parse_size};
 use tare_data::peer::PeerKind;
@@ -22,7 +22,7 @@ struct Standing<'a> {
     kind: Option<EnvironmentKind>,
 }
 
-/// Where a row stands in the plan.
+/// A row's position in the plan.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'r, 's> {
     pub row: &'r Row,
@@ -50,12 +50,12 @@ impl<'s> Measured<'s> {
         Some(Place { row, case, at, metric })
     }
 
-    /// What the baseline stands for.
+    /// Gives the kind of environment that the baseline corresponds to.
     pub fn baseline(&self) -> Option<EnvironmentKind> {
         self.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind)
     }
 
-    /// The environment that stands for what an article measured in: a subject, or else the baseline.
+    /// Finds the environment that corresponds to one of an article: a subject, or else the baseline.
     pub fn standing(&self, kind: EnvironmentKind) -> Option<usize> {
         let of = |role| self.targets.iter().position(|s| s.target.role == role && s.kind == Some(kind));
         of(Role::Subject).or_else(|| of(Role::Baseline))
@@ -65,7 +65,7 @@ impl<'s> Measured<'s> {
         self.targets[target].target.name.clone()
     }
 
-    /// What a row has for an environment.
+    /// Reads a row's value in an environment.
     pub fn level<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Level> {
         match self.targets[target].target.role {
             Role::Baseline => row.baseline.as_ref(),
@@ -85,19 +85,20 @@ impl<'s> Measured<'s> {
         Some(OwnValue { median, low, high, rounds })
     }
 
-    /// A subject's cell, by its index in the plan.
+    /// Finds a subject's cell, by its index in the plan.
     fn cell<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Cell> {
         row.cells.get(self.targets[..target].iter().filter(|s| s.target.role == Role::Subject).count())
     }
 
-    /// A subject's comparison with the session's baseline.
+    /// Finds a subject's comparison with the session's baseline.
     fn comparison<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Comparison> {
         self.cell(row, target)?.compared()
     }
 
-    /// The cost of one environment over that of another.
+    /// Compares the costs of two environments.
     ///
-    /// What may not be compared with the session's baseline is not compared with others either.
+    /// An environment that may not be compared with the session's baseline is not compared with others
+    /// either.
     pub fn ratio(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
         let is_baseline = |at: usize| self.targets[at].target.role == Role::Baseline;
         let of = |comparison: &Comparison| {
@@ -116,7 +117,7 @@ impl<'s> Measured<'s> {
         }
     }
 
-    /// The cost of one row over that of another in the same environment.
+    /// Compares the cost of one row with that of another in the same environment.
     pub fn within(&mut self, place: &Place<'_, '_>, over: &Place<'_, '_>, target: usize) -> Option<Ratio> {
         self.level(place.row, target)?;
         self.level(over.row, target)?;
@@ -129,7 +130,7 @@ fn seat(place: &Place<'_, '_>, target: usize) -> Seat {
 }
 
 impl Place<'_, '_> {
-    /// Whether this is the same metric of the same case in another place.
+    /// Recognises the same metric of the same case in another place.
     pub fn is_elsewhere(&self, of: &Place<'_, '_>, place: &str) -> bool {
         let same = |case: &Case| (case.probe.clone(), case.parameters.clone());
         self.row.place.as_deref() == Some(place)
@@ -137,7 +138,8 @@ impl Place<'_, '_> {
             && same(&self.case.case) == same(&of.case.case)
     }
 
-    /// Whether a figure is of the same probe and metric, place, kind of peer, and every parameter that it names.
+    /// Recognises a figure of the same probe and metric, place, kind of peer, and every parameter that it
+    /// names.
     pub fn is_of(&self, subject: Subject<'_>) -> bool {
         let case = &self.case.case;
         subject.probe == self.row.probe
@@ -150,7 +152,7 @@ impl Place<'_, '_> {
     }
 }
 
-/// `512` and `512B` are one size.
+/// Compares two values of a parameter: `512` and `512B` are one size.
 fn is_same_value(value: &str, wanted: &str) -> bool {
     value == wanted || parse_size(value).is_some_and(|size| parse_size(wanted) == Some(size))
 }
@@ -168,8 +170,8 @@ const PRESETS: [(&str, EnvironmentKind); 5] = [
     ("windows", EnvironmentKind::Windows),
 ];
 
-/// What an environment stands for: the presets by their names, a distribution of WSL by its kernel. Native is Windows where
-/// tare runs on it.
+/// Determines the kind of an environment: presets by their names, a distribution of WSL by its kernel. Native
+/// is Windows if tare runs on it.
 fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
     // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
     let called = |name: &str| {

@@ -32,14 +32,14 @@ pub struct Published {
     pub title: String,
     pub kind: SourceKind,
     pub url: Option<String>,
-    /// What it measured with.
+    /// The tool that it measured with.
     pub tool: String,
-    /// What must be known to read its figures.
+    /// A remark that is needed to read its figures.
     pub note: Option<String>,
     /// The forms of its tables, which are filled from a session beside it.
     #[serde(default)]
     pub tables: Vec<TableForm>,
-    /// How tare measures the same.
+    /// Study and environments with which tare measures the same.
     pub redo: Option<Redo>,
     /// The environment that others are compared with; none where there is no figure to compare.
     pub reference: Option<String>,
@@ -81,7 +81,7 @@ impl SourceKind {
     }
 }
 
-/// What an article measured in.
+/// An environment that an article measured in.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
@@ -96,7 +96,7 @@ pub struct Environment {
     pub note: Option<String>,
 }
 
-/// What kind of environment it was; decides which environment it stands beside.
+/// The kind of an environment; decides which environment of a session it is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnvironmentKind {
@@ -137,7 +137,7 @@ pub struct Subject<'a> {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
-    /// Names it within the article.
+    /// Unique within the article.
     pub name: String,
     pub probe: String,
     #[serde(default)]
@@ -146,14 +146,14 @@ pub struct Figure {
     pub peer: Option<PeerKind>,
     /// The metric of the probe that is the same; none where tare has none.
     pub metric: Option<String>,
-    /// What the metric's value is multiplied by to be in `unit`, where the metric counts in another: reads a second of
+    /// Factor from the metric's value to `unit`, where the metric counts in another: from reads a second of
     /// 16 KiB to MiB a second.
     pub factor: Option<f64>,
     /// Why tare has no such metric.
     pub because: Option<String>,
     pub unit: PrintedUnit,
     pub better: Direction,
-    /// What was printed for each environment: one figure a run, or one for all.
+    /// Numbers printed for each environment: one a run, or one for all.
     pub values: BTreeMap<String, Vec<f64>>,
     /// Runs behind each printed figure, where the article says so.
     pub runs: Option<u32>,
@@ -173,7 +173,7 @@ impl Figure {
         })
     }
 
-    /// What was printed for an environment, as it was printed.
+    /// Formats the numbers of an environment as they were printed.
     pub fn printed(&self, environment: &str) -> Vec<String> {
         let values = self.values.get(environment).into_iter().flatten();
         let text = |value: &f64| match self.decimals {
@@ -183,20 +183,21 @@ impl Figure {
         values.map(text).collect()
     }
 
-    /// The mean of what was printed for an environment.
+    /// Averages the numbers printed for an environment.
     pub fn mean(&self, environment: &str) -> Option<f64> {
         let values = self.values.get(environment).filter(|values| !values.is_empty())?;
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// What an environment costs against another: above 1 it is slower, whichever way the figure is better.
+    /// Computes the cost of an environment relative to another's: above 1 it is slower, whichever way the
+    /// figure is better.
     pub(crate) fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
         let ratio = self.mean(environment)? / self.mean(against)?;
         cost(ratio, self.better)
     }
 }
 
-/// A ratio of values as a cost: above 1 is slower. None where one of the two was nothing.
+/// Converts a ratio of values to one of costs: above 1 is slower. None where one of the two was 0.
 fn cost(ratio: f64, better: Direction) -> Option<f64> {
     let cost = match better {
         Direction::Lower => ratio,
@@ -242,7 +243,7 @@ impl PrintedUnit {
         }
     }
 
-    /// Microseconds in one of it; none where it is not a time.
+    /// Gives its microseconds; none where it is not a unit of time.
     fn time_us(self) -> Option<f64> {
         match self {
             PrintedUnit::Microseconds => Some(1.0),
@@ -277,32 +278,32 @@ impl StatedRatio {
         Subject { probe: &self.probe, parameters: &self.parameters, place, peer: self.peer, metric }
     }
 
-    /// As a cost: above 1 `environment` is slower.
+    /// Converts it to a ratio of costs: above 1 `environment` is slower.
     pub(crate) fn cost_ratio(&self) -> Option<f64> {
         cost(self.value, self.better)
     }
 }
 
-/// What an article concludes.
+/// A conclusion of an article.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
     /// In our own words.
     pub text: String,
-    /// Whether it is what the article recommends to choose.
+    /// True for the choice that the article recommends.
     #[serde(default)]
     pub recommends: bool,
-    /// What its figures say to it; empty where it printed none that would tell.
+    /// Tests of it by the article's figures; empty where it printed none that would tell.
     #[serde(rename = "check", default)]
     pub checks: Vec<Check>,
-    /// What a session would show where the conclusion holds, for one without figures.
+    /// Results that a session would show where the conclusion holds, for one without figures.
     #[serde(rename = "expect", default)]
     pub expectations: Vec<Expectation>,
-    /// What a session would need to judge it, where no session can yet.
+    /// The requirement for a session to judge it, where no session can yet.
     pub needs: Option<String>,
 }
 
-/// How two environments compare where a conclusion holds.
+/// A comparison of two environments that comes out so where a conclusion holds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
@@ -326,7 +327,7 @@ impl Expectation {
     }
 }
 
-/// What `environment` is beside `against`.
+/// The expected result of `environment` compared with `against`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Expected {

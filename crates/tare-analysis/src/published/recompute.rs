@@ -2,15 +2,15 @@
 
 use super::{Check, Claim, Figure, PrintedUnit, Published, Quantity, Run};
 
-/// Most pairs of runs that are looked at: articles print a handful of runs.
+/// Limit on the pairs of runs that are examined: articles print a handful of runs.
 const MOST_PAIRS: usize = 10_000;
 
-/// What follows from an article's figures.
+/// Results that follow from an article's figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recomputed<'a> {
-    /// One a figure, with every pair of environments that it was printed for, in their order.
+    /// Each figure, with every pair of environments that it was printed for, in their order.
     pub ratios: Vec<(&'a Figure, Vec<PairRatio<'a>>)>,
-    /// One a claim; empty where no figure would tell.
+    /// Each claim with its checks; empty where no figure would tell.
     pub claims: Vec<(&'a Claim, Vec<Checked<'a>>)>,
 }
 
@@ -39,7 +39,7 @@ pub struct Checked<'a> {
     pub conclusion: Conclusion,
 }
 
-/// Whether a stated figure follows.
+/// The result of computing a stated figure again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// The means of the printed figures round to it.
@@ -61,7 +61,7 @@ pub(super) struct Stated {
     high: f64,
     /// Digits after the point.
     decimals: usize,
-    /// What the article's unit is multiplied with to be in the stated one.
+    /// Factor from the article's unit to the stated one.
     scale: f64,
 }
 
@@ -77,7 +77,7 @@ pub fn recompute(article: &Published) -> Recomputed<'_> {
     }
 }
 
-/// Every environment over each that is listed after it.
+/// Pairs every environment with each that is listed after it.
 fn pairs<'a>(article: &'a Published, figure: &'a Figure) -> Vec<PairRatio<'a>> {
     let ids: Vec<&str> = article.environments.iter().map(|environment| environment.id.as_str()).collect();
     let mut pairs = Vec::new();
@@ -92,7 +92,7 @@ fn pairs<'a>(article: &'a Published, figure: &'a Figure) -> Vec<PairRatio<'a>> {
     pairs
 }
 
-/// Why a check could not be computed, if it could not.
+/// Explains why a check cannot be computed, if it cannot.
 pub(super) fn can_be_computed(article: &Published, check: &Check) -> Result<(), String> {
     match checked(article, check) {
         Some(_) => Ok(()),
@@ -156,7 +156,7 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
     }
 }
 
-/// What was printed for an environment: every run, or the one that the article goes by.
+/// Selects the numbers printed for an environment: every run, or the one that the article goes by.
 fn values(figure: &Figure, environment: &str, run: Option<Run>) -> Option<Vec<f64>> {
     let all = figure.values.get(environment)?;
     let (least, greatest) = extremes(all)?;
@@ -200,19 +200,19 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Stated {
-    /// Whether an interval and what rounds to what is stated have anything in common.
+    /// Tells whether an interval contains any number that rounds to the stated one.
     pub(super) fn holds(&self, low: f64, high: f64) -> bool {
         let rounding = 0.5 * 10f64.powi(-(self.decimals as i32));
         let half = if self.low == self.high { rounding } else { 0.0 };
         low <= self.high + half && high >= self.low - half
     }
 
-    /// Whether what is stated lies above a number.
+    /// Compares the stated figure with a number.
     pub(super) fn is_above(&self, neutral: f64) -> bool {
         if self.low.is_finite() { self.low > neutral } else { self.high > neutral }
     }
 
-    /// Whether a value, cut off after as many decimals as are stated, is what is stated.
+    /// Recognises a value that is the stated one when cut off after as many decimals as are stated.
     fn cuts_to(&self, value: f64) -> bool {
         if self.low != self.high {
             return false;
@@ -221,7 +221,7 @@ impl Stated {
         self.rounds_to((value * factor).trunc() / factor)
     }
 
-    /// Whether a value, rounded to as many decimals as are stated, is what is stated.
+    /// Recognises a value that is the stated one when rounded to as many decimals as are stated.
     fn rounds_to(&self, value: f64) -> bool {
         if self.high == f64::INFINITY {
             return value > self.low;
@@ -270,7 +270,7 @@ pub(super) fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
     Some(Stated { low: low.parse().ok()?, high: high.parse().ok()?, decimals: decimals(digits), scale })
 }
 
-/// Digits after the point.
+/// Counts the digits after the point.
 fn decimals(number: &str) -> usize {
     number.split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }

@@ -14,7 +14,7 @@ use crate::verdicts::comparable;
 /// The lines that a probe's cases have in a form.
 struct Block {
     probe: &'static str,
-    /// Of each line what follows the case's name, its unit and its decimals.
+    /// Suffix of the case's name, unit and decimals of each line.
     lines: &'static [(&'static str, &'static str, usize)],
     /// A value a line; none where nothing was measured.
     values: fn(&Runs<'_>) -> Option<Vec<f64>>,
@@ -112,7 +112,7 @@ pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> 
     forms.iter().map(table).filter(|table| !table.lines.is_empty()).collect()
 }
 
-/// The lines of every case of some probes, case by case.
+/// Fills the lines of every case of some probes, case by case.
 fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<Line> {
     let mut lines = Vec::new();
     for block in blocks {
@@ -131,7 +131,7 @@ fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<L
     lines
 }
 
-/// The cells of a case in an environment, one for each line of the block.
+/// Fills the cells of a case in an environment, one for each line of the block.
 fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCell> {
     match (block.values)(run).filter(|values| values.iter().all(|value| value.is_finite())) {
         Some(values) => {
@@ -154,13 +154,13 @@ fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCel
     }
 }
 
-/// `write 64K + fdatasync, own`: a case with its place, or its peer.
+/// Titles a case with its place, or its peer: `write 64K + fdatasync, own`.
 fn case_name(planned: &PlannedCase) -> String {
     let somewhere = planned.case.place.iter().chain(&planned.case.peer);
     std::iter::once(&planned.label).chain(somewhere).map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// UnixBench's twelve scores and their index, which needs them all.
+/// Fills UnixBench's twelve scores and their index, which needs them all.
 fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
     if TESTS.iter().all(|test| test.case(session).is_none()) {
         return Vec::new();
@@ -185,12 +185,12 @@ fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
     lines
 }
 
-/// The middle and the range of a reading over the trials.
+/// Finds the middle and the range of a reading over the trials.
 fn found(run: &Runs<'_>, reading: Reading) -> Option<Middle> {
     middle(&run.trials, run.case.metrics.iter().find(|metric| metric.reading == reading)?)
 }
 
-/// Milliseconds and megabytes of a process or a thread that is kept.
+/// Reads milliseconds and megabytes of a process or a thread that is kept.
 fn held(run: &Runs<'_>) -> Option<Vec<f64>> {
     let named = |name: &str| {
         let metric: &Metric = run.case.metrics.iter().find(|metric| metric.name == name)?;

@@ -10,8 +10,9 @@ const FEWEST: usize = 12;
 /// Limit on the values that are examined, spread evenly over the sorted ones: groups show well before.
 const MOST: usize = 400;
 
-/// The sizes of the groups into which sorted values fall, at least one, of at most [`MOST`] values. Groups with a gap
-/// between them of less than the margin are one: they do not matter, and a clock that moves in steps makes many of them.
+/// Splits sorted values into groups, and returns their sizes: at least one group, of at most [`MOST`] values.
+/// Groups with a gap between them of less than the margin are one: they do not matter, and a clock that moves
+/// in steps makes many of them.
 pub(crate) fn thinned_groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() <= MOST {
         return groups(sorted, margin);
@@ -90,11 +91,12 @@ struct Step {
     up_to: f64,
 }
 
-/// Hartigan's dip of sorted values.
+/// Computes Hartigan's dip of sorted values.
 ///
-/// Narrows down the modal interval: left of it the nearest unimodal distribution is the greatest convex minorant of
-/// the empirical one, right of it the least concave majorant; where the two are furthest apart the next interval
-/// begins and ends, until they are no further apart than the distribution is from what has been fixed outside.
+/// Narrows down the modal interval: left of it the nearest unimodal distribution is the greatest convex
+/// minorant of the empirical one, right of it the least concave majorant; where the two are furthest apart
+/// the next interval begins and ends, until they are no further apart than the distribution is from the part
+/// fixed outside.
 fn dip(sorted: &[f64]) -> f64 {
     let steps = steps(sorted);
     let (mut first, mut last) = (0, steps.len().saturating_sub(1));

@@ -24,12 +24,13 @@ const FARTHEST: f64 = 3.0;
 /// A block is this many times as long as values are alike: then little hangs over from block to block.
 const BLOCK_TIMES: f64 = 4.0;
 
-/// How many values in a row make a block that is independent of the next: 1 where no likeness shows. Where it may be
-/// chance, at least `fewest` blocks are left.
+/// Chooses how many values in a row make a block that is independent of the next: 1 where no likeness shows.
+/// Where it may be chance, at least `fewest` blocks are left.
 ///
-/// The test compares the sum of products of neighbours with those of the same distances under random signs: what makes
-/// rounds loud for a while, as a neighbour of the machine does, makes none of them alike. Blocks are a multiple of the integrated autocorrelation time, which is the sum of autocorrelations
-/// by pairs as long as these are positive (Geyer 1992).
+/// The test compares the sum of products of neighbours with those of the same distances under random signs: a
+/// cause that makes rounds loud for a while, as a neighbour of the machine does, makes none of them alike.
+/// Blocks are a multiple of the integrated autocorrelation time, which is the sum of autocorrelations by
+/// pairs as long as these are positive (Geyer 1992).
 pub fn block_length(values: &[f64], fewest: usize) -> usize {
     if values.len() < FEWEST {
         return 1;
