@@ -288,7 +288,7 @@ pub(crate) fn objection(
         plan.cases.iter().find(|case| case.id == new_row.case).map(|case| case.definition.clone())
     };
     if planned(&old.session.plan) != planned(&new.session.plan) {
-        return Some("what is measured has changed: the definitions differ".into());
+        return Some("the measurement has changed: the definitions differ".into());
     }
     (old_row.metric != new_row.metric).then(|| "the metric is read otherwise".into())
 }
