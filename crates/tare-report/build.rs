@@ -1,11 +1,11 @@
-//! Compresses the long texts that the program carries: they are a third of its size, and most sessions need none.
+//! Compresses the long texts in the program: they are a third of its size, and most sessions need none.
 
 #![allow(clippy::disallowed_methods, reason = "what is built reads files; what was built does not")]
 
 use std::path::Path;
 use std::{env, fs, io};
 
-/// Most work for fewest bytes.
+/// Level of the smallest output.
 const LEVEL: u8 = 10;
 
 fn main() -> io::Result<()> {

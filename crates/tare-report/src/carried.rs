@@ -1,4 +1,4 @@
-//! Long texts that the program carries compressed, as `build.rs` has written them; each is unpacked once it is needed.
+//! Long texts in the program, compressed by `build.rs` and unpacked when they are needed.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! How environments' facts differ from the baseline's, as text and as JSON.
+//! Differences between environments' facts and the baseline's, as text and as JSON.
 
 use std::fmt::Write;
 
@@ -8,12 +8,13 @@ use tare_analysis::facts::{Difference, TargetDifferences};
 use crate::json::pretty;
 use crate::text::{clean, wrap};
 
-/// Stands for a fact that an environment, or the baseline, does not know.
+/// Text for a fact that an environment or the baseline does not know.
 const UNKNOWN: &str = "unknown";
 /// Columns in which a fact begins.
 const INDENT: usize = 4;
 
-/// Every environment's differences as paragraphs: the fact, how it is here, how it is in the baseline.
+/// Renders every environment's differences as paragraphs: the fact, its value here, its value in the
+/// baseline.
 pub fn render(baseline: &str, targets: &[TargetDifferences], width: usize) -> String {
     let mut text = String::new();
     for target in targets {
@@ -54,7 +55,7 @@ fn paragraph(text: &mut String, difference: &Difference, baseline: &str, width: 
     }
 }
 
-/// One JSON document: every environment's differences; a fact that is not known is null.
+/// Writes one JSON document: every environment's differences; an unknown fact is null.
 pub fn json(baseline: &str, targets: &[TargetDifferences]) -> String {
     let targets: Vec<Value> = targets
         .iter()

@@ -1,7 +1,7 @@
-//! Showing it: pure functions from findings to bytes.
+//! Reports: pure functions from findings to bytes.
 //!
-//! Nothing here computes a statistic, reads a file or knows of a terminal: what is shown stands in
-//! [`tare_analysis::findings::Findings`], and how it is shown in the options that the caller passes.
+//! Nothing here computes a statistic, reads a file or asks the terminal: the content comes from
+//! [`tare_analysis::findings::Findings`], the form from the options that the caller passes.
 //! A record is untrusted: every text from it goes through [`text::clean`] before it is shown.
 
 #![forbid(unsafe_code)]

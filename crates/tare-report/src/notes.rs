@@ -15,7 +15,7 @@ use crate::{warnings, words};
 /// Notes beyond this many are counted, not shown; the JSON document has them all.
 const MOST_NOTES: usize = 24;
 
-/// The notes of one table, in the order in which its cells call for them.
+/// Notes of one table, in the order in which its cells refer to them.
 #[derive(Debug, Default)]
 pub struct Notes {
     texts: Vec<String>,
@@ -23,14 +23,14 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// The word of a cell without a comparison, with the mark of its reason.
+    /// Returns the word of a cell without a comparison, with the mark of its reason.
     pub fn missing(&mut self, missing: &Missing, language: Language) -> String {
         let word = language.word(words::missing_word(missing));
         let reason = words::reason(missing, language);
         if reason.trim().is_empty() { word.to_owned() } else { format!("{word}{GLUE}{}", self.mark(&reason)) }
     }
 
-    /// The mark of a note; the same text has one mark.
+    /// Finds or adds a note, and returns its mark.
     pub fn mark(&mut self, text: &str) -> String {
         let text = clean(text);
         let next = self.texts.len() + 1;
@@ -49,13 +49,13 @@ impl Notes {
     }
 }
 
-/// A number raised: `¹²`.
+/// Formats a number in superscript: `¹²`.
 pub fn superscript(number: usize) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().bytes().map(|digit| RAISED[usize::from(digit - b'0')]).collect()
 }
 
-/// The warnings about cells as notes: each one's own words, or what a kind has in common when they differ.
+/// Warnings about cells as notes: each in full, or the common part of a kind whose warnings differ.
 #[derive(Debug)]
 pub struct CellWarnings<'a> {
     /// The first warning of each kind, and whether any other of the kind says something else.
@@ -65,7 +65,8 @@ pub struct CellWarnings<'a> {
 }
 
 impl<'a> CellWarnings<'a> {
-    /// Of the rows of a view. With `each`, no warning is merged with others of its kind or left out.
+    /// Collects the warnings in the rows of a view. With `each`, no warning is merged with others of its kind
+    /// or left out.
     pub fn of_rows(rows: &[&'a Row], each: bool, language: Language) -> Self {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
         let mut kinds = HashMap::new();
@@ -76,7 +77,7 @@ impl<'a> CellWarnings<'a> {
         CellWarnings { kinds, each, language }
     }
 
-    /// The note of a warning; none where the session as a whole already has it.
+    /// Builds the note of a warning; `None` if the whole session already has it.
     fn note_of(&self, warning: &Warning) -> Option<String> {
         if !self.each && matches!(warning, Warning::RoundsRepeated { .. }) {
             return None;
@@ -90,16 +91,17 @@ impl<'a> CellWarnings<'a> {
         Some(say!(self.language, "{words}; {advice}", words = words, advice = advice))
     }
 
-    /// The marks of a comparison's warnings.
+    /// Lists the marks of a comparison's warnings.
     pub fn marks(&self, comparison: &Comparison, notes: &mut Notes) -> Vec<String> {
         let texts: Vec<String> = comparison.warnings.iter().filter_map(|w| self.note_of(w)).collect();
         texts.iter().map(|text| notes.mark(text)).collect()
     }
 }
 
-/// Why the baseline itself has no value for a row: what was found before the first round, or its last failure.
+/// Finds the reason why the baseline has no value for a row: found before the first round, or its last
+/// failure.
 ///
-/// None where it was not reached.
+/// `None` if the row was not reached.
 pub fn baseline_failure<'a>(session: &'a Session, row: &Row, baseline: &str) -> Option<&'a Failure> {
     let planned = session.plan.cases.iter().find(|case| case.id == row.case);
     let found_before = planned.and_then(|case| case.missing.get(baseline));
@@ -109,7 +111,7 @@ pub fn baseline_failure<'a>(session: &'a Session, row: &Row, baseline: &str) -> 
     })
 }
 
-/// The same as a cell without a comparison.
+/// Converts that reason into a cell without a comparison.
 pub fn baseline_missing(session: &Session, row: &Row, baseline: &str) -> Missing {
     match baseline_failure(session, row, baseline) {
         Some(failure) => Missing::Failed(failure.clone()),

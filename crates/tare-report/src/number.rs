@@ -1,22 +1,22 @@
-//! Numbers as a person reads them: three significant digits, a prefix that suits, the unit, the half interval.
+//! Numbers for people: three significant digits, a suitable prefix, the unit, the half interval.
 
 use tare_analysis::findings::Level;
 use tare_data::unit::Unit;
 
-/// Stands for what is not a number: a hostile or damaged record can hold one.
+/// Text for a number that is not finite: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
 /// Rounds from which a median has an interval at 95 %: the extremes of five hold it in 93.75 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
-/// Stands for an interval that too few rounds leave open.
+/// Text for an interval that too few rounds leave open.
 pub(crate) const NO_INTERVAL: &str = "no interval";
 /// Figures from here on are written with an exponent, so that no figure is wider than a column.
 const LONGEST_PLAIN: f64 = 1e6;
-/// Figures from here on have no decimals, whatever the figure beside them has.
+/// Smallest value without decimals, whatever the values near it have.
 const LONGEST_WITH_DECIMALS: f64 = 1e3;
 /// Ratios below this are written with an exponent: fewer digits than three would be left of them.
 const LEAST_PLAIN_RATIO: f64 = 0.001;
 
-/// A prefix of a unit: what a value is divided by, and what the quotient is called.
+/// A prefix of a unit: its divisor, and the name of the quotient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     pub divisor: f64,
@@ -45,7 +45,7 @@ const MWIPS: &[Scale] = &[scale(1.0, "MWIPS")];
 const PERCENT: &[Scale] = &[scale(1.0, "%")];
 const COUNT: &[Scale] = &[scale(1.0, "")];
 
-/// The prefixes of a unit, smallest first.
+/// Lists the prefixes of a unit, smallest first.
 pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
     match unit {
         Unit::Nanoseconds => TIMES,
@@ -60,19 +60,19 @@ pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
     }
 }
 
-/// The prefix under which a value has one to three digits before the point; the last one beyond that.
+/// Finds the prefix under which a value has one to three digits before the point, or the last one.
 pub(crate) fn scale_of(value: f64, unit: Unit) -> Scale {
     let all = scales(unit);
     let fits = |s: &&Scale| round_to_three(value.abs() / s.divisor) < step(s.unit);
     *all.iter().find(fits).unwrap_or(&all[all.len() - 1])
 }
 
-/// Where the next prefix begins: KiB and its like count in 1024.
+/// Returns the factor to the next prefix: 1024 for KiB and the like.
 fn step(unit: &str) -> f64 {
     if unit == "B" || unit.ends_with("iB") { 1024.0 } else { 1000.0 }
 }
 
-/// Three significant digits, so that 999.7 ns is 1.00 µs and not 1000 ns.
+/// Rounds to three significant digits, so that 999.7 ns is 1.00 µs and not 1000 ns.
 fn round_to_three(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() || value >= 100.0 {
         return value.round();
@@ -91,7 +91,7 @@ pub fn decimals(value: f64) -> usize {
     }
 }
 
-/// A number with this many decimals; with an exponent where that would be too wide.
+/// Formats a number with this many decimals; with an exponent if that would be too wide.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NO_NUMBER.into();
@@ -114,12 +114,12 @@ pub struct Figure {
     pub number: String,
     /// `µs`; empty for a count.
     pub unit: &'static str,
-    /// `±0.4`, in the same prefix; none without an interval.
+    /// Half the interval as `±0.4`, in the same prefix; `None` without an interval.
     pub half: Option<String>,
 }
 
 impl Figure {
-    /// A value with half the width of its interval.
+    /// Formats a value with half the width of its interval.
     pub(crate) fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
         let mut figure = Figure::plain(value, unit);
         let scale = scale_of(value, unit);
@@ -127,7 +127,7 @@ impl Figure {
         figure
     }
 
-    /// A median over rounds, with half the width of its interval where there are rounds enough for one.
+    /// Formats a median over rounds, with half the width of its interval if there are enough rounds for one.
     pub(crate) fn of_rounds(median: f64, (low, high): (f64, f64), rounds: u32, unit: Unit) -> Figure {
         match rounds {
             ROUNDS_OF_AN_INTERVAL.. => Figure::with_interval(median, low, high, unit),
@@ -135,7 +135,7 @@ impl Figure {
         }
     }
 
-    /// The same of what the analysis found.
+    /// Formats a level with half the width of its interval.
     pub(crate) fn of_level(level: &Level, unit: Unit) -> Figure {
         Figure::of_rounds(level.median, (level.low, level.high), level.rounds, unit)
     }
@@ -147,12 +147,12 @@ impl Figure {
         Figure { number: fixed(number, decimals(number)), unit, half: None }
     }
 
-    /// `20.6 µs`, `4.2 %`, `17`.
+    /// Formats `20.6 µs`, `4.2 %`, `17`.
     pub fn text(&self) -> String {
         if self.unit.is_empty() { self.number.clone() } else { format!("{} {}", self.number, self.unit) }
     }
 
-    /// `20.6 µs ±0.4`.
+    /// Formats `20.6 µs ±0.4`.
     pub(crate) fn text_with_half(&self) -> String {
         match &self.half {
             Some(half) => format!("{} {half}", self.text()),
@@ -161,8 +161,8 @@ impl Figure {
     }
 }
 
-/// `±0.4` with the decimals of the value that it belongs to: more where that would say zero, fewer where three
-/// digits say enough (`8.79 µs ±958`).
+/// Formats `±0.4` with the decimals of its value: more if that would round to zero, fewer if three digits are
+/// enough (`8.79 µs ±958`).
 fn half_width(half: f64, value: f64) -> String {
     let own = decimals(value);
     let is_nothing = |places: usize| half < 0.5 * 10f64.powi(-(places as i32));
@@ -182,7 +182,7 @@ pub(crate) fn ratio_decimals(ratio: f64) -> usize {
     }
 }
 
-/// `24.1x`, `1.02x`, `0.98x`, `156x`.
+/// Formats a ratio as `24.1x`, `1.02x`, `0.98x` or `156x`.
 pub fn ratio(value: f64) -> String {
     format!("{}x", ratio_with(value, ratio_decimals(value)))
 }
@@ -194,7 +194,7 @@ fn ratio_with(value: f64, decimals: usize) -> String {
     fixed(value, decimals)
 }
 
-/// `[23.8, 24.5]`: an interval of a ratio, with the decimals of the ratio it belongs to.
+/// Formats an interval as `[23.8, 24.5]`, with the decimals of its ratio.
 pub(crate) fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
     if !(low.is_finite() && high.is_finite()) || (low <= 0.0 && ratio > 0.0) {
         return NO_INTERVAL.into();
@@ -206,7 +206,8 @@ pub(crate) fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
     format!("[{}, {}]", bound(low), bound(high))
 }
 
-/// `[24,25]`, `[.99,1.02]`: an interval in a table's few columns, with as many digits as tell its bounds apart.
+/// Formats an interval in a few columns as `[24,25]` or `[.99,1.02]`, with enough digits to tell its bounds
+/// apart.
 pub(crate) fn compact_interval(low: f64, high: f64) -> String {
     if !(low.is_finite() && high.is_finite()) || low <= 0.0 {
         return NO_INTERVAL.into();
@@ -230,20 +231,20 @@ pub(crate) fn compact_interval(low: f64, high: f64) -> String {
     format!("[{},{}]", bound(low, more), bound(high, more))
 }
 
-/// `9.8` and `12.3x`, the ends of a range; the upper one alone where both read the same.
+/// Formats the ends of a range, `9.8` and `12.3x`; the upper one alone if both read the same.
 pub(crate) fn ratio_range(least: f64, most: f64) -> (Option<String>, String) {
     let (low, high) = (ratio_with(least, ratio_decimals(least)), ratio(most));
     (Some(low).filter(|low| format!("{low}x") != high), high)
 }
 
-/// A share of one hundred with two significant digits: `2.6 %`, `12 %`.
+/// Formats a share as a percentage with two significant digits: `2.6 %`, `12 %`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
     let places = if value.abs() < 9.95 && (value - value.round()).abs() > 0.05 { 1 } else { 0 };
     format!("{} %", fixed(value, places))
 }
 
-/// `38 s`, `2 min 38 s`, `3 h 2 min`; one that is not a number is unknown.
+/// Formats a time as `38 s`, `2 min 38 s` or `3 h 2 min`; one that is not finite is unknown.
 pub fn duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown time".into();
@@ -258,7 +259,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// `1 round`, `2 rounds`: a count with its noun.
+/// Formats a count with its noun: `1 round`, `2 rounds`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The list that the page's own implementation is held to as well.
+    /// Reads a list that also tests the page's own implementation.
     fn fixture(list: &str) -> Vec<serde_json::Value> {
         let text = include_str!("../../../fixtures/figures.json");
         let mut all: serde_json::Value = serde_json::from_str(text).expect("the fixture is JSON");

@@ -6,7 +6,7 @@ use crate::text::{clean, columns, wrap};
 /// Cells of the bar.
 const BAR: usize = 12;
 
-/// Where a session stands between two batches.
+/// Progress of a session between two batches.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Label of the case that runs now; empty before the first.
@@ -15,7 +15,7 @@ pub struct State {
     pub target: String,
     /// Finished rounds.
     pub rounds: u32,
-    /// Rounds that every case will have; none where time ends the session.
+    /// Number of rounds that every case will have; `None` if time ends the session.
     pub rounds_planned: Option<u32>,
     /// Comparisons that are decided, and all of them.
     pub decided: usize,
@@ -23,26 +23,27 @@ pub struct State {
     pub failures: u32,
     pub repeated: u32,
     pub elapsed_s: f64,
-    /// None while it is not known.
+    /// Remaining time; `None` while it is not known.
     pub left_s: Option<f64>,
     pub language: Language,
 }
 
-/// What is shown while an environment is entered.
+/// Formats the line for entering an environment.
 pub fn entering(target: &str, language: Language) -> String {
     say!(language, "entering {environment}", environment = clean(target))
 }
 
-/// What is shown while amounts of work are chosen.
+/// Formats the line for choosing amounts of work.
 pub fn calibrating(done: usize, of: usize, language: Language) -> String {
     say!(language, "calibrating, {done} of {all}", done = done, all = of)
 }
 
-/// The line for a terminal, at most `width` columns: where it is narrow, the least important parts are left out first.
+/// Formats the line for a terminal, at most `width` columns: if it is narrow, the least important parts are
+/// left out first.
 pub fn terminal_line(state: &State, width: usize) -> String {
     let language = state.language;
     let left = state.left_s.map(|s| say!(language, "{time} left", time = language.duration(s)));
-    // In the order in which they stand, each with the order in which it goes: the greatest first.
+    // In the order of the line, each with its rank for leaving it: the greatest goes first.
     let mut parts: Vec<(u8, String)> = vec![
         (5, bar(state)),
         (1, rounds(state)),
@@ -61,7 +62,7 @@ pub fn terminal_line(state: &State, width: usize) -> String {
     wrap(&joined(&parts).replace("  ", "\u{a0} "), width.max(2)).swap_remove(0)
 }
 
-/// The line for a log, where lines stay: one now and then, complete whatever its length.
+/// Formats the line for a log: one now and then, complete whatever its length.
 pub fn log_line(state: &State) -> String {
     let language = state.language;
     let all = language.counted(state.verdicts, "comparison", "comparisons");
@@ -79,7 +80,7 @@ pub fn log_line(state: &State) -> String {
     language.joined(&parts)
 }
 
-/// `round 7 of 60`, or `7 rounds` where it is not known how many there will be.
+/// Formats `round 7 of 60`, or `7 rounds` if the total is not known.
 fn rounds(state: &State) -> String {
     let language = state.language;
     match state.rounds_planned {
@@ -90,7 +91,7 @@ fn rounds(state: &State) -> String {
     }
 }
 
-/// `gvisor: TCP round trip`
+/// Formats `gvisor: TCP round trip`.
 fn running(state: &State) -> String {
     let label = state.language.title(&clean(&state.label));
     match (state.target.is_empty(), label.is_empty()) {
@@ -100,7 +101,7 @@ fn running(state: &State) -> String {
     }
 }
 
-/// What went wrong so far.
+/// Counts failures and repeated rounds so far.
 fn trouble(state: &State) -> Option<String> {
     let language = state.language;
     let mut parts = Vec::new();
@@ -114,7 +115,7 @@ fn trouble(state: &State) -> Option<String> {
     (!parts.is_empty()).then(|| language.joined(&parts))
 }
 
-/// How far the session is: by time where it is known, else by rounds.
+/// Draws the session's progress: by time if the end is known, else by rounds.
 fn bar(state: &State) -> String {
     let share = match state.left_s {
         Some(left) if state.elapsed_s + left > 0.0 => state.elapsed_s / (state.elapsed_s + left),

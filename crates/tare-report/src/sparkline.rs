@@ -1,7 +1,7 @@
-//! A distribution in one line of text: how many rounds fell where between the least and the greatest.
+//! A distribution in one line of text: a histogram of rounds between the least and the greatest.
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Stands where no round fell.
+/// Character for a step in which no round fell.
 const NOTHING: char = '·';
 
 /// Counts of the finite values in `bins` equal steps from their least to their greatest, as bars.

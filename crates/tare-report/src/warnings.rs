@@ -4,10 +4,10 @@ use tare_data::warning::{Group, Warning};
 
 use crate::language::{Language, message, say};
 
-/// Trials that are named one by one; more are counted.
+/// Number of trials that are listed one by one; more are counted.
 const MOST_NUMBERED: usize = 5;
 
-/// What is doubtful, in one sentence.
+/// Describes the doubt in one sentence.
 pub fn words(warning: &Warning, language: Language) -> String {
     let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
     let trials = |count: usize| language.counted(count, "trial", "trials");
@@ -147,7 +147,7 @@ fn fallen_into(groups: &[Group], language: Language) -> String {
     )
 }
 
-/// How many lines are damaged, and which trials are left out with them.
+/// Counts the damaged lines, and the trials that are left out with them.
 fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
     let lines = language.counted(lines as usize, "damaged line", "damaged lines");
     let shown: Vec<String> = trials.iter().take(MOST_NUMBERED).map(u64::to_string).collect();
@@ -193,7 +193,7 @@ fn mean_cost(mean: [f64; 3], language: Language) -> String {
     )
 }
 
-/// What to do about it, in one sentence.
+/// Advises how to resolve the doubt, in one sentence.
 pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
     language.word(match warning {
         Warning::ControlColoured { .. } => {
@@ -241,7 +241,7 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
     })
 }
 
-/// What every warning of a kind has in common, for a note that stands for several of them.
+/// Describes a kind of warning, for a note that covers several of them.
 pub(crate) fn kind(warning: &Warning) -> &'static str {
     match warning {
         Warning::ControlColoured { .. } => message!("the baseline differs from itself"),

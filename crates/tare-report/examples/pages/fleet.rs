@@ -12,11 +12,11 @@ const NODES: usize = 40;
 const SESSIONS: u32 = 2;
 /// Nodes that are in pairs, all with all.
 const PAIRED: usize = 12;
-/// Which node is slow, and which link.
+/// The slow node, and the slow link.
 const SLOW: usize = 7;
 const LINK: (usize, usize) = (2, 5);
 
-/// The page of such a fleet, in which each text is made of a plain one.
+/// Renders the page of a handmade fleet, in which each text is made from a plain one.
 pub fn page(text: impl Fn(&str) -> String) -> String {
     let by = ["cpu.model".to_owned()];
     let rows = |slower| Rows::of(&sessions(slower, &text), &pairs(&text), &by, SESSIONS);
@@ -42,7 +42,7 @@ fn node(at: usize, text: &impl Fn(&str) -> String) -> String {
     text(&format!("n{at:02}"))
 }
 
-/// Sessions of all nodes, whose layers cost more by a factor.
+/// Builds sessions of all nodes, whose layers cost more by a factor.
 fn sessions(slower: f64, text: &impl Fn(&str) -> String) -> Vec<OfNode> {
     let of_node = |at: usize, session: u32| {
         let apart = (at as f64 * 0.618).fract() * 0.02 + f64::from(session) * 0.002;
@@ -72,7 +72,7 @@ fn pairs(text: &impl Fn(&str) -> String) -> Vec<OfPair> {
     all.map(of_pair).collect()
 }
 
-/// A session of a machine that is slower by a factor.
+/// Builds a session of a machine that is slower by a factor.
 fn of_machine(slower: f64, text: &impl Fn(&str) -> String) -> SessionCells {
     let mut cells = cells(&specimen::session(3), &specimen::findings(3));
     for row in &mut cells.rows {

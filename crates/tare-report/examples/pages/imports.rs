@@ -10,11 +10,11 @@ use tare_data::unit::Unit;
 
 use crate::{rich, specimen};
 
-/// What round trips are measured with.
+/// Measurements of a round trip.
 const ROUND_TRIP: [(&str, &str); 5] =
     [("request", "1"), ("response", "1"), ("protocol", "tcp"), ("burst", "1"), ("rate", "0")];
 
-/// A session, and what three tools say of its round trips, primes and processes.
+/// Builds a session, and the results of three tools on its round trips, primes and processes.
 pub fn beside() -> (Session, Findings, Vec<Imported>) {
     let (mut session, mut findings) = rich::page(3);
     session.plan.cases[6].case.parameters = parameters(&ROUND_TRIP);
@@ -34,7 +34,7 @@ pub fn beside() -> (Session, Findings, Vec<Imported>) {
     (session, findings, netperf.into_iter().chain([sockperf, sysbench]).collect())
 }
 
-/// What netperf says at a cost of this many times the specimens' baseline.
+/// Builds the result of netperf at a cost of this many times the specimens' baseline.
 fn round_trips(cost: f64) -> ImportedFigure {
     let values = [
         (Statistic::Minimum, 18_000.0, "18", Some("min")),
@@ -52,7 +52,7 @@ fn round_trips(cost: f64) -> ImportedFigure {
     figure
 }
 
-/// Two files of more figures than a page draws or holds; both have figures of the same names.
+/// Builds two files of more values than a page draws or holds; both have values of the same names.
 pub fn many() -> Vec<Imported> {
     let named = |i: usize| {
         let mut figure = figure(
@@ -74,7 +74,7 @@ pub fn many() -> Vec<Imported> {
     vec![file("suite", Some("native"), figures.clone()), file("suite", Some("gvisor"), figures)]
 }
 
-/// An import in which every text is `text`, its numbers are what no axis shows, and which speaks of `probe`.
+/// Builds an import in which every text is `text`, no axis can show the numbers, and the probe is `probe`.
 pub fn hostile(text: &str, probe: &str) -> Vec<Imported> {
     let numbers = [0.0, -1.0, 21_000.0, 40_000.0, 1e-300, f64::MAX, f64::MIN];
     let statistics = [Statistic::Minimum, Statistic::Mean, Statistic::Percentile(-1e9), Statistic::Rate];

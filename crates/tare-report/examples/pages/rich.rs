@@ -20,15 +20,16 @@ const BLOCKS: [(&str, f64); 6] = [
     ("2MiB", 2400.0),
     ("16MiB", 2350.0),
 ];
-/// What each environment keeps of the rate, in its own file system and in a share.
+/// Share of the rate that each environment keeps, in its own file system and in a share.
 const KEPT: [(f64, f64); 3] = [(1.0, 0.99), (0.31, 0.08), (0.82, 0.05)];
 /// Operations of a latency trial.
 const OPERATIONS: u64 = 4_000;
 
-/// What a held process takes in native, and what an environment makes of it.
+/// Memory of a held process in native, and the factor of an environment.
 const HELD_BYTES: f64 = 81_920.0;
 
-/// The specimen with curves over block size, spans of runs, memory, groups, trials in time, tails and facts.
+/// Extends the specimen by curves over block size, spans of runs, memory, groups, trials in time, tails and
+/// facts.
 pub fn page(targets: usize) -> (Session, Findings) {
     let (mut session, mut findings) = (specimen::session(targets), specimen::findings(targets));
     let round_trip = findings.rows[6].clone();
@@ -51,7 +52,8 @@ pub fn page(targets: usize) -> (Session, Findings) {
     (session, findings)
 }
 
-/// A hundred probes of three metrics each in six environments, over as many rounds as a full session has.
+/// Builds a hundred probes of three metrics each in six environments, over as many rounds as a full session
+/// has.
 pub fn big() -> (Session, Findings) {
     let (mut session, mut findings) = page(6);
     let base: Vec<Row> = findings.rows.iter().take(7).cloned().collect();
@@ -86,7 +88,7 @@ pub fn big() -> (Session, Findings) {
     (session, findings)
 }
 
-/// A further metric of a row, at the same costs.
+/// Builds a further metric of a row, at the same costs.
 pub fn further(like: &Row, name: &str, unit: Unit, baseline: f64) -> Row {
     let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
         Cell::Compared(c) => Cell::Compared(Box::new(specimen::comparison(baseline, c.ratio, i as u64 + 77))),
@@ -102,7 +104,7 @@ pub fn further(like: &Row, name: &str, unit: Unit, baseline: f64) -> Row {
     }
 }
 
-/// Every third round a quarter slower: on another kind of processor, say.
+/// Makes every third round a quarter slower, as on another kind of processor.
 fn two_groups(level: &mut tare_analysis::findings::Level) {
     for value in level.values.iter_mut().step_by(3) {
         *value *= 1.25;
@@ -180,7 +182,7 @@ fn facts(session: &mut Session) {
     }
 }
 
-/// Trials of every case in every environment for this many rounds, one after the other, with noise.
+/// Adds trials of every case in every environment for this many rounds, one after the other, with noise.
 fn trials(session: &mut Session, rounds: u32) {
     session.trials.clear();
     let mut generator = Generator::new(11);
@@ -239,7 +241,7 @@ fn trial(
     }
 }
 
-/// Times around 20 µs times the environment's factor, with one in a hundred ten times as long.
+/// Draws times around 20 µs times the environment's factor, with one in a hundred ten times as long.
 fn latency(target: usize, generator: &mut Generator) -> Batch {
     let factor = [1.0, 1.0, 1.05, 5.4, 9.8, 3.0, 1.1, 1.2][target % 8];
     let mut histogram = Histogram::new();

@@ -1,4 +1,4 @@
-//! The bills of a session's commands as the page draws them: from the baseline's time, line by line, to the time here.
+//! The bills of a session's commands for the page's waterfall: from the baseline's time, line by line, to the time here.
 
 use serde::Serialize;
 use tare_analysis::bill::{Bill, Explained, Line, bills};
@@ -16,11 +16,11 @@ use crate::words;
 pub struct PageBill {
     command: String,
     environment: String,
-    /// What is to be explained, as the terminal has it.
+    /// Heading of the difference, as on the terminal.
     headline: String,
     forecast: String,
     baseline_ns: f64,
-    /// Null where the command was not timed here; the steps then lead to the forecast.
+    /// Null if the command was not timed here; the steps then lead to the forecast.
     ns: Option<f64>,
     steps: Vec<Step>,
 }
@@ -30,15 +30,15 @@ pub struct PageBill {
 struct Step {
     name: String,
     more_ns: f64,
-    /// Of the difference, in percent; of single starts the least and the most, where there are several.
+    /// Share of the difference, in percent, with its range over single starts if there are several.
     share: f64,
     least: Option<f64>,
     most: Option<f64>,
-    /// It is what no line explains.
+    /// True for the part that no line explains.
     rest: bool,
 }
 
-/// The bills of a session by its own prices, of what differs; none where it explains nothing.
+/// Collects the bills of commands that differ, by the session's own prices; none if it explains no command.
 pub fn page_bills(session: &Session, findings: &Findings, language: Language) -> Vec<PageBill> {
     if session.plan.demands.is_empty() {
         return Vec::new();

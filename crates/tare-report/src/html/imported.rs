@@ -1,4 +1,4 @@
-//! What a page holds of other tools' figures: beside a session's own, or alone.
+//! Data of the page for values of other tools: next to a session's own, or alone.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,16 +11,16 @@ use crate::imported::{Beside, NOT_KEPT, corresponding, not_kept};
 use crate::json::Document;
 use crate::text::json::escaped;
 
-/// Letters that figures take in the page of a session: what a full session leaves of the page's 1 MB.
+/// Limit on the characters of values in a session's page: the rest of 1 MB after a full session.
 const MOST_BESIDE: usize = 40_000;
-/// Letters that figures take in a page of their own: what the page's code leaves of 1 MB, even where names and texts
-/// are so short that packing them makes them longer.
+/// Limit on the characters of values in a page of their own: the rest of 1 MB after the page's code, even if
+/// names and texts are so short that packing makes them longer.
 const MOST_ALONE: usize = 400_000;
 
 struct Room(usize);
 
 impl Room {
-    /// Whether a value still fits; then it takes its letters.
+    /// Tells whether a value still fits, and if so takes its characters from the room.
     fn takes(&mut self, value: &impl Serialize) -> bool {
         let letters = escaped(value).len();
         let fits = letters <= self.0;
@@ -29,7 +29,7 @@ impl Room {
     }
 }
 
-/// Results of other tools beside a session's rows.
+/// Results of other tools for a session's rows.
 #[derive(Debug, Serialize)]
 pub struct BesideRows<'a> {
     figures: Vec<BesideRow<'a>>,
@@ -102,7 +102,7 @@ struct File<'a> {
     version: Option<&'a str>,
     environment: Option<&'a str>,
     source: &'a Source,
-    /// And what was not kept, by that name.
+    /// Parameters, and the dropped lines under their own key.
     parameters: BTreeMap<&'a str, String>,
     figures: Vec<Figure<'a>>,
     /// Figures for which there was no room.
@@ -113,7 +113,7 @@ struct File<'a> {
 struct Figure<'a> {
     name: &'a str,
     parameters: &'a BTreeMap<String, String>,
-    /// The probe that measures the same, with the parameters that the output fixes; null where there is none.
+    /// Probe that measures the same, with the parameters that the output fixes; null without one.
     probe: Option<String>,
     values: Vec<Stated<'a>>,
 }
@@ -142,8 +142,8 @@ impl<'a> ImportedPage<'a> {
 }
 
 impl<'a> Files<'a> {
-    /// What fits of the files: their heads first, then the first figure of each, the second of each, and so on, so
-    /// that a long file leaves room for the others.
+    /// Selects as much of the files as fits: their heads first, then the first value of each, the second of
+    /// each, and so on, so that a long file leaves room for the others.
     fn of(imported: &'a [Imported]) -> Self {
         let mut room = Room(MOST_ALONE);
         let heads = imported.iter().map(|source| (source, File::without_figures(source)));
@@ -209,7 +209,7 @@ mod tests {
     use crate::html::{Options, render, render_imported};
     use crate::{imported, specimen};
 
-    /// A file of this many figures of `net.rr`, each with a name as long as importers keep.
+    /// Builds a file of this many values of `net.rr`, each with the longest name that importers keep.
     fn file(name: &str, figures: usize) -> Imported {
         let figure = |i: usize| ImportedFigure {
             name: format!("{i} {}", "<".repeat(190)),
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// The page of a session with what was imported.
+    /// Renders the page of a session with imported results.
     fn page(imported: &[Imported]) -> String {
         let (session, findings) = (specimen::session(2), specimen::findings(2));
         let found = imported::beside(&session, &findings, imported);

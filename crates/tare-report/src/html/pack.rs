@@ -1,17 +1,18 @@
-//! A JSON value with fewer letters: names of fields stand once for all objects of a shape, and every text once.
+//! A JSON value in fewer bytes: field names are stored once for all objects of a shape, and every text once.
 //!
-//! A page of a full session holds thousands of objects of few shapes; as they are, they would be most of it.
+//! A page of a full session has thousands of objects of few shapes; unpacked, they would be most of it.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// Stands before the items of an array, where an object has the number of its shape.
+/// Marker before the items of an array, in the place of an object's shape.
 const ARRAY: i64 = -1;
 
-/// `{shapes, texts, root}`: an object is an array of its shape's number and its values, an array begins with -1, and a
-/// text is the number of it in base 36. Other values are themselves; what is not a finite number is null.
+/// Packs a value as `{shapes, texts, root}`: an object is an array of its shape's number and its values, an
+/// array begins with -1, and a text is its number in base 36. Other values stay; a number that is not finite
+/// becomes null.
 pub fn pack(value: &impl Serialize) -> Value {
     let value = serde_json::to_value(value).expect("the page's keys are strings");
     let mut packer = Packer::default();
@@ -69,7 +70,7 @@ fn base_36(mut number: usize) -> String {
     }
 }
 
-/// The value that was packed, for tests.
+/// Unpacks a value, for tests.
 #[cfg(test)]
 pub fn unpack(packed: &Value) -> Value {
     fn open(packed: &Value, value: &Value) -> Value {

@@ -23,12 +23,13 @@ pub const SCHEMA: &str = "tare-report";
 /// Version of the format. Fields may be added under the same version; a changed or removed one raises it.
 pub const VERSION: u32 = 1;
 
-/// The document as one line, with a line break at its end.
+/// Writes the document on one line, with a line break at its end.
 pub fn render(session: &Session, findings: &Findings) -> String {
     line(&Document::of(session, findings, Language::English))
 }
 
-/// What a self-test found, as one line with a line break at its end: one field, `injected`, a list.
+/// Writes the results of a self-test on one line, with a line break at its end: one field, `injected`, a
+/// list.
 pub fn selftest(injected: &[Injected]) -> String {
     #[derive(Serialize)]
     struct SelfTest<'a> {
@@ -37,7 +38,7 @@ pub fn selftest(injected: &[Injected]) -> String {
     line(&SelfTest { injected })
 }
 
-/// The document with what commands ask for and are charged: one more field, `explained`.
+/// Writes the document with one more field, `explained`: the requests of commands and their prices.
 pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explained]) -> String {
     #[derive(Serialize)]
     struct Both<'a> {
@@ -48,7 +49,7 @@ pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explain
     line(&Both { document: Document::of(session, findings, Language::English), explained })
 }
 
-/// The document with what environments charge: one more field, `prices`.
+/// Writes the document with one more field, `prices`: the prices of each environment.
 pub fn render_prices(session: &Session, findings: &Findings) -> String {
     #[derive(Serialize)]
     struct Both<'a> {
@@ -59,7 +60,7 @@ pub fn render_prices(session: &Session, findings: &Findings) -> String {
     line(&Both { document: Document::of(session, findings, Language::English), prices: charges(session) })
 }
 
-/// The document with which environment to take for what: one more field, `advice`.
+/// Writes the document with one more field, `advice`: the environments to take for each kind of work.
 pub fn render_advice(session: &Session, findings: &Findings, advice: &Advice) -> String {
     #[derive(Serialize)]
     struct Both<'a> {
@@ -70,7 +71,7 @@ pub fn render_advice(session: &Session, findings: &Findings, advice: &Advice) ->
     line(&Both { document: Document::of(session, findings, Language::English), advice })
 }
 
-/// The document with figures of other tools beside the session's: one more field, `beside`.
+/// Writes the document with one more field, `beside`: values of other tools next to the session's.
 pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) -> String {
     #[derive(Serialize)]
     struct Both<'a> {

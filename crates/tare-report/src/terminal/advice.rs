@@ -1,4 +1,4 @@
-//! Which environment to take for which kind of work, as a table.
+//! Advice on the environment for each kind of work, as a table.
 
 use anstyle::{AnsiColor, Style};
 use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
@@ -16,7 +16,7 @@ use crate::{view, words};
 /// Widest column of kinds of work.
 const WIDEST_KIND: usize = 34;
 
-/// The advice as text.
+/// Renders the advice as text.
 pub fn render(
     session: &Session,
     findings: &Findings,
@@ -102,7 +102,7 @@ fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
     }
 }
 
-/// Why an environment is not judged.
+/// Explains why an environment is not judged.
 fn why(part: &OfPart, reason: &Unjudged) -> String {
     let what = name_of(part);
     match reason {
@@ -115,7 +115,7 @@ fn name_of(part: &OfPart) -> String {
     clean(part.label.as_deref().unwrap_or(&part.probe))
 }
 
-/// What a kind of work consists of, and where that comes from.
+/// Describes the composition of a kind of work, and its source.
 fn composition(kind: &OfKind) -> String {
     let parts: Vec<String> = match kind.parts.as_slice() {
         [one] => vec![name_of(one)],

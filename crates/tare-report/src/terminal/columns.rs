@@ -1,4 +1,4 @@
-//! The columns of the terminal's table: as many environments side by side as fit, the others in tables below.
+//! The columns of the terminal's table: as many environments side by side as fit, the others in further tables.
 
 use anstyle::Style;
 use tare_analysis::findings::{Family, Findings, Row};
@@ -50,7 +50,8 @@ impl Columns {
         Columns { labels, baselines, subjects }
     }
 
-    /// How the environments fall into tables of at most `width`: each table's environments, and its columns' widths.
+    /// Distributes the environments over tables of at most `width`. Returns each table's environments and the
+    /// widths of its columns.
     pub fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
         let label = NARROWEST_LABEL.min(width / 3);
         let baseline = column_width(&self.baselines, width / 3);
@@ -76,7 +77,8 @@ impl Columns {
         chunks.into_iter().map(table).collect()
     }
 
-    /// Gives the environments what their values, then what their words need, then the labels, as far as there is room.
+    /// Widens the environments' columns to their values, then to their words, then the labels, as far as
+    /// there is room.
     fn widen(&self, subjects: &[usize], widths: &mut [usize], width: usize) {
         let natural = |cells: &[GridCell]| cells.iter().map(natural_width).max().unwrap_or(0);
         let of_values = |cells: &[GridCell]| {
@@ -94,7 +96,7 @@ impl Columns {
         }
     }
 
-    /// Lines of one of the tables, row by row; the head is the first.
+    /// Renders one of the tables, row by row; the head comes first.
     pub fn table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
         let row = |i: usize| -> Vec<GridCell> {
             let subjects = subjects.iter().map(|subject| self.subjects[*subject][i].clone());
@@ -104,7 +106,7 @@ impl Columns {
     }
 }
 
-/// The least width of a column: enough for every span, and for words up to a bound.
+/// Finds the smallest width of a column: enough for every span, and for words up to a bound.
 fn column_width(cells: &[GridCell], bound: usize) -> usize {
     let spans = cells.iter().flatten().filter(|part| matches!(part, Part::Spans(_)));
     let spans = spans.map(|part| least_width(&vec![part.clone()])).max().unwrap_or(0);
@@ -112,7 +114,7 @@ fn column_width(cells: &[GridCell], bound: usize) -> usize {
     spans.max(words).min(bound).max(4)
 }
 
-/// The heading before a row whose family is another than that of the row before it.
+/// Finds the heading before a row whose family differs from that of the row before it.
 pub fn family_heading(rows: &[&Row], at: usize, language: Language) -> Option<String> {
     let family = Family::of(&rows[at].probe);
     let changes = at == 0 || Family::of(&rows[at - 1].probe) != family;

@@ -14,16 +14,16 @@ pub struct Span {
     pub style: Style,
 }
 
-/// A run of text in a style.
+/// Builds a run of text in a style.
 pub fn span(text: impl Into<String>, style: Style) -> Span {
     Span { text: text.into(), style }
 }
 
-/// What a cell holds, from top to bottom.
+/// Parts of a cell, from top to bottom.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// Spans beside each other, a blank between them, on as many lines as the column needs. Only what is wider than the
-    /// column is broken inside.
+    /// Spans side by side, separated by a blank, on as many lines as the column needs. Only a span wider than
+    /// the column is broken inside.
     Spans(Vec<Span>),
     /// Text that is broken between words as the column requires.
     Words(Span),
@@ -32,7 +32,7 @@ pub enum Part {
 /// A cell of the table.
 pub type GridCell = Vec<Part>;
 
-/// The narrowest column that breaks no word and no span of a cell.
+/// Finds the narrowest column that breaks no word and no span of a cell.
 pub fn least_width(cell: &GridCell) -> usize {
     let width = |part: &Part| match part {
         Part::Spans(spans) => spans.iter().map(|span| columns(&span.text)).max().unwrap_or(0),
@@ -41,7 +41,7 @@ pub fn least_width(cell: &GridCell) -> usize {
     cell.iter().map(width).max().unwrap_or(0)
 }
 
-/// The width at which a cell needs no breaking.
+/// Finds the width at which a cell needs no breaking.
 pub fn natural_width(cell: &GridCell) -> usize {
     let width = |part: &Part| match part {
         Part::Spans(spans) => {
@@ -52,7 +52,7 @@ pub fn natural_width(cell: &GridCell) -> usize {
     cell.iter().map(width).max().unwrap_or(0)
 }
 
-/// A row of cells as lines of text; each cell is laid out in the width of its column.
+/// Renders a row of cells as lines of text; each cell is laid out in the width of its column.
 pub fn layout(row: &[GridCell], widths: &[usize], coloured: bool) -> Vec<String> {
     let cells: Vec<Vec<Vec<Span>>> =
         row.iter().zip(widths).map(|(cell, width)| broken_lines(cell, *width)).collect();
@@ -61,7 +61,7 @@ pub fn layout(row: &[GridCell], widths: &[usize], coloured: bool) -> Vec<String>
     (0..height).map(|i| join(line(i), widths, coloured)).collect()
 }
 
-/// The lines of a cell in its column.
+/// Breaks a cell into the lines of its column.
 fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
     let mut out = Vec::new();
     for part in cell {
@@ -96,7 +96,7 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
     out
 }
 
-/// A span in pieces that fit: itself where it does.
+/// Splits a span into pieces that fit; one that fits stays whole.
 fn fitting(whole: &Span, width: usize) -> Vec<Span> {
     if columns(&whole.text) <= width {
         return vec![whole.clone()];
@@ -104,7 +104,7 @@ fn fitting(whole: &Span, width: usize) -> Vec<Span> {
     wrap(&whole.text, width).into_iter().map(|piece| span(piece, whole.style)).collect()
 }
 
-/// One line of the table: cells padded to their columns, nothing after the last visible character.
+/// Joins a line of the table: cells padded to their columns, nothing after the last visible character.
 fn join<'a>(cells: impl Iterator<Item = &'a [Span]>, widths: &[usize], coloured: bool) -> String {
     let mut out = String::new();
     let mut blank = 0;
@@ -123,7 +123,7 @@ fn join<'a>(cells: impl Iterator<Item = &'a [Span]>, widths: &[usize], coloured:
     out
 }
 
-/// A span with its style switched on and off around it, or bare.
+/// Formats a span, with its style switched on and off around it if the table is coloured.
 pub fn paint(span: &Span, coloured: bool) -> String {
     if !coloured || span.style.is_plain() {
         return span.text.clone();
@@ -131,7 +131,7 @@ pub fn paint(span: &Span, coloured: bool) -> String {
     format!("{}{}{:#}", span.style, span.text, span.style)
 }
 
-/// Columns that a table of these widths takes.
+/// Sums the columns of a table and their spacing.
 pub fn total(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + SPACING * widths.len().saturating_sub(1)
 }

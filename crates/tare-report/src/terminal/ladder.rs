@@ -1,4 +1,4 @@
-//! A ladder: for each probe a table in which every line is a mechanism more, judged against the line before.
+//! A ladder: for each probe a table in which every line adds a mechanism, judged against the line before.
 
 use anstyle::Style;
 use tare_analysis::findings::{Comparison, Findings, Level, Row};
@@ -13,13 +13,14 @@ use crate::number::Figure;
 use crate::text::{GLUE, clean, paragraph, wrap};
 use crate::{view, words};
 
-/// What the columns mean.
+/// Legend of the columns.
 const LEGEND: &str = message!(
     "Each line has one mechanism more than the line before, and is compared with that line. adds = what the mechanism \
      costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together"
 );
 
-/// The tables as text. `findings` compare each environment with the one before it, and `steps` says what each adds.
+/// Renders the tables as text. `findings` compare each environment with the one before it, and `steps`
+/// describe what each adds.
 pub fn render(
     session: &Session,
     findings: &Findings,
@@ -40,7 +41,7 @@ pub fn render(
         cells.map(of).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = (0..4).map(|at| widest(at, natural_width)).collect();
-    // Intervals stand below what they belong to where a line has no room for both, and then steps fold.
+    // If a line has no room for both, intervals go below their values; then steps fold.
     for at in [3, 2, 0] {
         let over = total(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(widest(at, least_width));
@@ -110,7 +111,8 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
     lines
 }
 
-/// What a step costs at an operation, from the value of the line before and the slowdown with its interval.
+/// Computes the cost of a step per operation, from the value of the line before and the slowdown with its
+/// interval.
 fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<[String; 2]> {
     let text = |ratio: f64| {
         let more = below.median * (ratio - 1.0);

@@ -1,4 +1,4 @@
-//! The table that a person reads first, with what is needed to judge it around it.
+//! The table that people read first, with the notes, checks and warnings needed to judge it.
 
 pub mod advice;
 pub mod bill;
@@ -29,15 +29,15 @@ use crate::{published, summary, view};
 pub(crate) const NARROWEST: usize = 40;
 /// Wider terminals are not filled: lines of prose beyond this are hard to read back from.
 const WIDEST_PROSE: usize = 100;
-/// Ends a line of a command that goes on in the next.
+/// End of a line of a command that continues on the next.
 const CONTINUES: &str = " \\";
 
-/// How a session is shown on a terminal.
+/// Options of the terminal's table.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions<'a> {
     /// Columns of the terminal; less than `NARROWEST` is laid out as that.
     pub width: usize,
-    /// Whether verdicts are coloured. The caller knows of `NO_COLOR` and whether this is a terminal.
+    /// True if verdicts are coloured. The caller checks `NO_COLOR` and whether the output is a terminal.
     pub colour: bool,
     /// Every metric, by families, with the distribution of its rounds.
     pub wide: bool,
@@ -49,7 +49,7 @@ pub struct TerminalOptions<'a> {
     pub exports: &'a [String],
     /// The command that measures the same again.
     pub again: Option<&'a str>,
-    /// How long the session took; read from the trials where it is not given.
+    /// Duration of the session; if it is not given, it is read from the trials.
     pub elapsed_s: Option<f64>,
     pub language: Language,
 }
@@ -71,8 +71,8 @@ impl Default for TerminalOptions<'_> {
     }
 }
 
-/// The findings of a session as lines of text, each at most `options.width` columns wide. Only paths and words of a
-/// command are longer where they must: a broken one is of no use.
+/// Renders the findings of a session as lines of text, each at most `options.width` columns wide. Only paths
+/// and words of a command may be longer: broken ones could not be copied.
 pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions) -> String {
     let width = options.width.max(NARROWEST);
     let prose = width.min(WIDEST_PROSE);
@@ -119,7 +119,7 @@ impl Output {
         self.text.push('\n');
     }
 
-    /// An empty line, unless there is one already.
+    /// Adds an empty line, unless there is one already.
     fn blank(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
@@ -138,7 +138,7 @@ impl Output {
         paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
     }
 
-    /// What articles state about these rows, apart from the session's own values.
+    /// Adds the values of articles for these rows, apart from the session's own.
     fn published(&mut self, findings: &Findings, width: usize) {
         let lines = published::beside_lines(findings, width);
         if !lines.is_empty() {
@@ -147,7 +147,8 @@ impl Output {
         }
     }
 
-    /// One table, or several below each other when the environments do not fit side by side; its notes.
+    /// Adds one table, or several below each other if the environments do not fit side by side, and returns
+    /// its notes.
     fn tables(
         &mut self,
         session: &Session,
@@ -182,7 +183,7 @@ impl Output {
         notes
     }
 
-    /// A table for each command, headed by it where there are several.
+    /// Adds a table for each command, headed by it if there are several.
     fn commands(&mut self, tables: &[(String, Vec<String>)]) {
         for (command, lines) in tables {
             self.blank();
@@ -193,7 +194,7 @@ impl Output {
         }
     }
 
-    /// What stands before a row of the wide table.
+    /// Adds the separator before a row of the wide table.
     fn separate(&mut self, family: Option<String>, is_first: bool) {
         if !is_first {
             self.blank();
@@ -203,7 +204,7 @@ impl Output {
         }
     }
 
-    /// Legend and notes of the table.
+    /// Adds legend and notes of the table.
     fn explanations(
         &mut self,
         session: &Session,
@@ -229,7 +230,7 @@ impl Output {
         }
     }
 
-    /// A line an environment, then the warnings, then whether to believe it.
+    /// Adds a line per environment, then the warnings, then the checks.
     fn verdicts(&mut self, findings: &Findings, width: usize) {
         let language = self.language;
         let lines = summary::sentences(findings, language);
@@ -249,7 +250,7 @@ impl Output {
         self.named(&checks, name_width, width);
     }
 
-    /// A name, and a text beside it.
+    /// Adds a name with a text next to it.
     fn named(&mut self, (name, text): &(String, String), name_width: usize, width: usize) {
         if columns(name) > name_width {
             self.paragraph("", name, width, Style::new());
@@ -260,7 +261,7 @@ impl Output {
         }
     }
 
-    /// Where the record and the report are, and how to measure the same again.
+    /// Adds the paths of the record and the report, and the command that measures the same again.
     fn paths(&mut self, options: &TerminalOptions, width: usize) {
         self.blank();
         let names = [message!("record"), message!("report"), message!("export"), message!("again")];
@@ -282,7 +283,7 @@ impl Output {
     }
 }
 
-/// A command over several lines, as a shell takes them: broken between words, never inside one.
+/// Breaks a command into several lines that a shell accepts: between words, never inside one.
 fn continued(name: &str, command: &str, width: usize) -> String {
     let mut quoted = false;
     let words = command.split(|c| {
@@ -306,7 +307,8 @@ fn continued(name: &str, command: &str, width: usize) -> String {
     text
 }
 
-/// A path or command whole, however long: a cut one is of no use. It comes from the caller, not from a record.
+/// Cleans a path or command, however long: a cut one is of no use. It comes from the caller, not from a
+/// record.
 fn clean_path(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
     chars.chunks(crate::text::LONGEST_TEXT).map(|part| clean(&part.iter().collect::<String>())).collect()

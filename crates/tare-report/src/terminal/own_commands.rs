@@ -1,4 +1,4 @@
-//! The table of commands of one's own: an environment a line, as people know it from hyperfine and time(1).
+//! The table of user commands: a line per environment, as people know it from hyperfine and time(1).
 
 use anstyle::Style;
 use tare_analysis::findings::{Cell, Findings, Level, Row};
@@ -20,15 +20,15 @@ const VERDICT: usize = 3;
 const RANGE: usize = 2;
 /// Processor time, from here on.
 const PROCESSOR: usize = 4;
-/// Metrics that stand in columns of their own.
+/// Metrics with separate columns.
 const TIMES: [&str; 2] = [message!("user"), message!("system")];
 
-/// Whether a table of these rows has commands of one's own and nothing else, and is not the wide one.
+/// Tells whether the rows are user commands alone, in a table that is not the wide one.
 pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
     !wide && !rows.is_empty() && rows.iter().all(|row| row.probe.starts_with(USER))
 }
 
-/// What the columns mean.
+/// Explains the columns.
 pub fn legend(rows: &[&Row], language: Language) -> String {
     let mut parts = vec![
         language.word("time = median over rounds (shortest … longest); user, system = processor time, mean"),
@@ -39,8 +39,8 @@ pub fn legend(rows: &[&Row], language: Language) -> String {
     parts.join(language.word("; "))
 }
 
-/// Lines of the tables, one for each command; the first of each is its head, and what it is called stands above it
-/// where there are several.
+/// Renders a table for each command. Its title goes above it if there are several; the first line is its
+/// head.
 pub fn tables(
     session: &Session,
     findings: &Findings,
@@ -50,14 +50,14 @@ pub fn tables(
 ) -> Vec<(String, Vec<String>)> {
     let tables: Vec<(String, Vec<Vec<GridCell>>)> =
         rows.iter().map(|row| (clean(&row.label), lines(session, findings, row, maker))).collect();
-    // The columns of all tables are as wide, so that times stand below each other.
+    // The columns of all tables have equal widths, so that times line up.
     let columns = 2 + TIMES.len() + 1 + 1;
     let width = |at: usize| {
         let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
         cells.map(natural_width).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = (0..columns).map(width).collect();
-    // A verdict and its interval stand below each other where they do not fit beside each other.
+    // A verdict and its interval go on two lines if they do not fit on one.
     let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(VERDICT));
     let least = least.map(least_width).max().unwrap_or(0);
     widths[VERDICT] = widths[VERDICT].saturating_sub(total(&widths).saturating_sub(room)).max(least);
@@ -120,7 +120,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     lines
 }
 
-/// The typical time, and the shortest and longest round.
+/// Formats the typical time, and the shortest and longest round.
 fn time(level: &Level, row: &Row) -> [GridCell; 2] {
     let text = |value: f64| Figure::plain(value, row.metric.unit).text();
     let range = spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
@@ -135,14 +135,14 @@ fn time(level: &Level, row: &Row) -> [GridCell; 2] {
     [one(text(level.median), Style::new()), one(range.unwrap_or_default(), quiet())]
 }
 
-/// The mean: a kernel that counts ticks gives a short run all or nothing.
+/// Formats the mean: a kernel that counts ticks gives a short run all or nothing.
 fn figure(level: Option<(&Level, &Row)>) -> GridCell {
     let mean = |level: &Level| spread(&level.values).map_or(level.median, |spread| spread.mean);
     let text = level.map(|(level, row)| Figure::plain(mean(level), row.metric.unit).text());
     one(text.unwrap_or_default(), quiet())
 }
 
-/// The verdict with its interval, or why there is none.
+/// Formats the verdict with its interval, or the reason for having none.
 fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
     let Some(comparison) = cell.compared() else {
         return maker.cell(cell, row.metric.unit).into_iter().take(1).collect();

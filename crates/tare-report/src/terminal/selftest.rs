@@ -1,4 +1,4 @@
-//! What a session found of costs that were put into it, as a table.
+//! Injected costs and the share of them that a session found, as a table.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use tare_analysis::selftest::{Injected, Proportion};
 use crate::number::{duration, fixed};
 use crate::text::wrap;
 
-/// A table with a row for each share, the smallest first, and what its columns mean.
+/// Renders a table with a row for each share, the smallest first, and explains its columns.
 pub fn render(injected: &[Injected], width: usize) -> String {
     let head =
         ["put in", "cells", "says slower", "says faster", "says same", "interval holds it", "found after"];
@@ -43,7 +43,7 @@ fn row(of: &Injected) -> Vec<String> {
     ]
 }
 
-/// `3 [1, 8 %]`: a count, and the interval of its share.
+/// Formats a count and the interval of its share as `3 [1, 8 %]`.
 fn proportion(of: Proportion) -> String {
     format!("{} [{}, {} %]", of.count, percent(of.low), percent(of.high))
 }

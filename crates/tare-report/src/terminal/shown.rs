@@ -1,20 +1,21 @@
-//! A bill as it is shown: its larger lines, the small ones as one, what is not explained, each with its share.
+//! A bill ready to show: its larger lines, the small ones as one, the unexplained rest, each with its share.
 
 use tare_analysis::bill::{Bill, Line};
 
-/// Lines of less than this share of the difference are one.
+/// Share of the difference below which lines are shown as one.
 const SMALL: f64 = 0.01;
 
 pub struct Shown<'a> {
-    /// Between the command's time here and in the baseline; of a command that was not timed, what the lines come to.
+    /// Difference between the command's time here and in the baseline; for a command that was not timed, the
+    /// sum of the lines.
     pub difference_ns: f64,
     /// Largest first.
     pub lines: Vec<&'a Line>,
-    /// How many lines are small, two or more, and what they come to.
+    /// Number of small lines, two or more, and their sum.
     pub small: Option<(usize, f64)>,
-    /// Of the difference: none where the command was not timed on both sides.
+    /// Unexplained rest of the difference; `None` if the command was not timed on both sides.
     pub rest_ns: Option<f64>,
-    /// What shares are of.
+    /// Denominator of shares.
     whole_ns: f64,
 }
 
@@ -41,12 +42,13 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// A share as seen from the difference: where an environment is faster, of what is saved. Nothing of nothing.
+    /// Computes a share of the difference; of the saving, if the environment is faster. Zero if there is no
+    /// difference.
     pub fn share(&self, ns: f64) -> f64 {
         if self.whole_ns == 0.0 { 0.0 } else { self.signed(ns) / self.whole_ns }
     }
 
-    /// An amount as seen from the difference.
+    /// Turns the sign of an amount, if the difference is a saving.
     pub fn signed(&self, ns: f64) -> f64 {
         if self.difference_ns < 0.0 { -ns } else { ns }
     }

@@ -1,4 +1,4 @@
-//! What the terminal's table looks like, and that it stays within its columns whatever a record holds.
+//! Snapshots of the terminal's table, and tests that it stays within its columns whatever a record holds.
 
 use insta::assert_snapshot;
 use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
@@ -65,7 +65,7 @@ fn colour_changes_no_letter() {
     assert_eq!(stripped, bare);
 }
 
-/// A session in which every subject's cell is a gap of some kind.
+/// Builds a session in which every subject's cell is a gap of some kind.
 fn all_missing() -> (Session, Findings) {
     let mut findings = specimen::findings(2);
     let kinds = [FailureKind::NotSupported, FailureKind::Died, FailureKind::Deadline, FailureKind::WrongWork];
@@ -123,7 +123,7 @@ fn a_session_that_differs_from_itself_carries_a_banner() {
     assert_eq!(banner, "! This session cannot be trusted: native differs from itself in 4 of 7 cells,");
 }
 
-/// Whether a line is one word of a command, which is not broken.
+/// Tells whether a line is one word of a command, which is not broken.
 pub(super) fn is_word(line: &str) -> bool {
     line.starts_with("        ") && !line.trim_start().trim_end_matches(" \\").contains(' ')
 }
