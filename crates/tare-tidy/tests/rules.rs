@@ -62,7 +62,6 @@ const LISTS: &[lists::Listed<'_>] =
 const NOT_YET: &[&str] = &[
     "crates/tare-analysis/src/findings.rs",
     "crates/tare-analysis/src/verdicts",
-    "crates/tare-analysis/tests",
     "crates/tare-lab/src/asked",
     "crates/tare-lab/src/containers",
     "crates/tare-lab/src/environments",

@@ -15,8 +15,8 @@ fn single(operation: &str) -> PlannedCase {
     case("sys.operation", &[("operation", operation)], None, vec![metric("time", Reading::TimePerOperation)])
 }
 
-/// A command of 1,000 calls and 100 opened files: natively 10 ms at 100 ns a call and 1 us an open, here 11 ms at 300 ns
-/// and 5 us, which a start in two has as 7 us.
+/// Builds a session of a command of 1,000 calls and 100 opened files: natively 10 ms at 100 ns a call and 1
+/// us an open, here 11 ms at 300 ns and 5 us, which a start in two has as 7 us.
 fn measured(processor_ns: f64) -> Session {
     let gauge = |name| {
         let mut metric = metric(name, Reading::Gauge);

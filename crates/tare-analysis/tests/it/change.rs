@@ -44,7 +44,7 @@ fn each_change_has_its_word() {
     assert_eq!(of(0.9, 1.1), Change::Inconclusive);
 }
 
-/// A session of two cases in which gvisor costs so much in the first, and the control so much in both.
+/// Builds a session of two cases in which gvisor costs so much in the first, and the control so much in both.
 fn session_of(ratio: f64, control: f64) -> Session {
     let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 12);
     run(&mut session, 12, |case, target, round| {
@@ -125,7 +125,7 @@ fn a_session_that_differs_from_itself_widens_the_margin() {
     assert_eq!(change, Change::Inconclusive);
 }
 
-/// How often of this many pairs of sessions a change is claimed, in percent.
+/// Counts how often a change is claimed among many pairs of sessions, in percent.
 fn claimed(effect: f64, margin: f64) -> f64 {
     const PAIRS: u64 = 500;
     const ROUNDS: u32 = 60;

@@ -1,4 +1,4 @@
-//! What the findings say of sessions whose truth is known.
+//! Findings on sessions whose truth is known.
 
 use tare_analysis::findings::{Cell, Comparison, Family, Leading, Needed, Row, Verdict};
 use tare_analysis::{Options, Progress, decide, findings};
@@ -19,7 +19,8 @@ fn verdicts(row: &Row) -> Vec<Verdict> {
     row.cells.iter().map(|cell| comparison(cell).verdict).collect()
 }
 
-/// Two subjects: one that costs nothing, one that costs a multiple of everything but computing.
+/// Builds a session of two subjects: one that costs nothing, one that costs a multiple of everything but
+/// computing.
 fn two_subjects(rounds: u32) -> Session {
     let mut session = session(
         &["docker", "gvisor"],

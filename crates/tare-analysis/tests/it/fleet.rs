@@ -57,7 +57,7 @@ fn cells(rows: Vec<CellRow>) -> SessionCells {
     }
 }
 
-/// Nodes whose figures lie a little apart, node 0 by `off` more, and whose layer costs `ratio`.
+/// Builds nodes whose figures differ a little, node 0 by `off` more, and whose layer costs `ratio`.
 fn nodes(count: usize, off: f64, ratio: f64) -> Vec<OfNode> {
     let session = |node: usize, session: u32| {
         let of_node = (node as f64 * 0.618).fract() * 0.01 + if node == 0 { off } else { 0.0 };

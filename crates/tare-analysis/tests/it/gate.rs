@@ -11,7 +11,8 @@ fn level() -> Level {
     Level { median: 1.0, low: 1.0, high: 1.0, rounds: 12, values: vec![1.0; 12] }
 }
 
-/// Compared, and tested against ratios that lie below the interval's lower end with such a p, against others in vain.
+/// Builds a comparison that was tested against ratios: those below the interval's lower end have such a p,
+/// others a large one.
 fn compared_with(verdict: Verdict, p: f64, low: f64, high: f64) -> Cell {
     let beyond = |ratio: f64| Beyond { ratio, p: if ratio < low { p } else { 0.3 } };
     Cell::Compared(Box::new(Comparison {
@@ -63,7 +64,8 @@ fn row(case: &str, cells: Vec<Cell>) -> Row {
     }
 }
 
-/// Two environments; gvisor is slower by 24, oci-crun cannot be told; a file case that one environment does not have.
+/// Builds findings of two environments; gvisor is slower by 24, oci-crun is inconclusive; a file case is
+/// missing in one environment.
 fn findings() -> Findings {
     let missing = Cell::Missing(Missing::Failed(Failure::new(FailureKind::NotSupported, "no io_uring")));
     Findings {
@@ -109,7 +111,7 @@ fn outcome(conditions: &[&str]) -> Outcome {
     judge(&findings(), &TARGETS, &conditions)
 }
 
-/// Tripped, passed, undecided, missing; whether it is shut.
+/// Counts the cells that tripped, passed, were undecided and missing, and tells whether the gate is shut.
 fn counts(conditions: &[&str]) -> ([usize; 4], bool) {
     let outcome = outcome(conditions);
     let all = [Answer::Trips, Answer::Passes, Answer::Undecided, Answer::Missing];
@@ -163,7 +165,7 @@ fn a_gate_before_which_nothing_could_be_compared_is_shut() {
     assert_eq!(counts(&["slower:gvisor:file.*"]), ([0, 0, 0, 1], true));
 }
 
-/// What a condition says of a session of these cells of `gvisor`.
+/// Answers a condition for a session of these cells of `gvisor`.
 fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Answer> {
     let rows = cells.into_iter().map(|cell| row("sys.getppid", vec![cell])).collect();
     let findings = Findings { rows, ..findings() };

@@ -42,7 +42,7 @@ fn resting_on(promises: &[Promise], mut planned: PlannedCase) -> PlannedCase {
     planned
 }
 
-/// One case in one subject environment, all at 100 ns.
+/// Builds a session of one case in one subject environment, all at 100 ns.
 fn steady(case: PlannedCase) -> Session {
     let mut session = session(&["environment"], vec![case], 12);
     run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));

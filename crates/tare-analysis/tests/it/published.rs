@@ -1,4 +1,4 @@
-//! What articles conclude, recomputed from their own figures.
+//! Articles' conclusions, recomputed from their own figures.
 
 use tare_analysis::Options;
 use tare_analysis::findings;
@@ -19,7 +19,7 @@ fn thesis() -> Published {
     article(include_str!("../../../../published/tuni-wsl2-linux.toml"))
 }
 
-/// Everything that is checked, as what is stated, what is computed to three decimals, and the conclusion.
+/// Lists every check: the stated figure, the computed one to three decimals, and the conclusion.
 fn checks(article: &Published) -> Vec<(String, String, Conclusion)> {
     let recomputed = recompute(article);
     let all = recomputed.claims.into_iter().flat_map(|(_, checks)| checks);
@@ -29,7 +29,7 @@ fn checks(article: &Published) -> Vec<(String, String, Conclusion)> {
     .collect()
 }
 
-/// The ratio of two environments, to three significant digits.
+/// Formats the ratio of two environments, to three significant digits.
 fn ratio(article: &Published, figure: &str, environment: &str, against: &str) -> String {
     let recomputed = recompute(article);
     let (_, pairs) = recomputed.ratios.iter().find(|(f, _)| f.name == figure).unwrap();
@@ -107,7 +107,7 @@ fn round_trips_of_wsl2_are_twice_those_of_wsl1() {
     assert!(of(Conclusion::Follows).contains(&("0.1 to 0.3 ms", "0.122")));
 }
 
-/// A session of net.rr to peers, in which WSL2's stand-in takes 2.06 times as long as WSL1's.
+/// Builds a session of net.rr to peers, in which WSL2's stand-in takes 2.06 times as long as WSL1's.
 fn round_trips(peers: &[&str]) -> Session {
     let cases = peers.iter().map(|peer| {
         let metrics = ["mean", "max"].map(|name| metric(name, Reading::TimePerOperation));

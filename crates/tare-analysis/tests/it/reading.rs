@@ -1,4 +1,4 @@
-//! How the value of a trial is read from its samples.
+//! Reading the value of a trial from its samples.
 
 use tare_analysis::verdicts::summary::values;
 use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
@@ -12,7 +12,7 @@ fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
     values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
 }
 
-/// The typical value and that of all together.
+/// Reads the typical value and the total.
 fn both(batches: Vec<Batch>, reading: Reading) -> (f64, f64) {
     let mut trial = trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches.into();

@@ -1,4 +1,4 @@
-//! What a self-test counts: what was found of the costs put in, and what was found where there was none.
+//! Counts of a self-test: the costs that were found of those put in, and false ones where there was none.
 
 use tare_analysis::selftest::injected;
 use tare_analysis::{Options, findings};
@@ -7,7 +7,8 @@ use tare_data::session::Session;
 
 use crate::sessions::{Outcome, session, timed, trial};
 
-/// Four cases, forty rounds, noise of 2 %: an environment costs what it says, but for the one that lies.
+/// Builds four cases, forty rounds, noise of 2 %: an environment costs as much as its name says, but for the
+/// one that lies.
 fn measured() -> Session {
     let cases: Vec<_> = ["sys.a", "sys.b", "cpu.a", "cpu.b"].map(timed).into();
     let mut session = session(&["same", "ten", "lies"], cases, 40);

@@ -51,12 +51,13 @@ pub fn case(
     }
 }
 
-/// A case whose headline is a time an operation.
+/// Plans a case whose headline is a time an operation.
 pub fn timed(probe: &str) -> PlannedCase {
     case(probe, &[], None, vec![metric("time", Reading::TimePerOperation)])
 }
 
-/// A session with environments `native` (baseline), `again` (control) and these subjects, and no trials yet.
+/// Builds a session with environments `native` (baseline), `again` (control) and these subjects, and no
+/// trials yet.
 pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
     let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
     let mut targets = vec![target("native", Role::Baseline), target("again", Role::Control)];
@@ -100,11 +101,11 @@ pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Sessi
     }
 }
 
-/// What a trial gave.
+/// The outcome of a trial.
 pub enum Outcome {
     /// A time an operation, in nanoseconds.
     Time(f64),
-    /// The same of several batches.
+    /// Times an operation of several batches.
     Stretches(Vec<f64>),
     Gauge(f64),
     /// Times of single operations.
@@ -176,7 +177,7 @@ pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &st
     }
 }
 
-/// A repeatable spread of up to half a percent either way, another for every environment.
+/// Computes a repeatable spread of up to half a percent either way, another for every environment.
 pub fn jitter(target: &str, round: u32) -> f64 {
     let mut generator = tare_data::generator::Generator::for_part(u64::from(round), target);
     1.0 + 0.01 * (generator.unit() - 0.5)

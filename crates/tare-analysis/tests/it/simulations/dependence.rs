@@ -15,13 +15,13 @@ use crate::simulations::promises::most_false;
 const ROUNDS: u32 = 90;
 const SESSIONS: u64 = 600;
 
-/// How the environment's own noise, beside that of single trials, comes about.
+/// A source of noise in an environment that lasts longer than a trial.
 #[derive(Clone, Copy, Debug)]
 enum Lasting {
     Nothing,
     /// Quiet and loud times of five rounds or so: rounds are alike in size, and not in sign.
     Bursts,
-    /// One loud time of a third of the rounds.
+    /// A single loud time of a third of the rounds.
     Burst,
     /// Autoregressive, as wide as that of single trials.
     Remembers(f64),
@@ -29,7 +29,7 @@ enum Lasting {
     Sticky(f64),
 }
 
-/// The differences of a session whose single trials vary by `trial`.
+/// Draws the differences of a session whose single trials vary by `trial`.
 fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64> {
     let mut generator = Generator::for_part(seed, "lasting");
     let (mut value, mut is_other) = (normal(&mut generator), generator.below(2) == 0);
@@ -65,7 +65,7 @@ fn pairs(d: &[f64]) -> Pairs {
     Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32 }
 }
 
-/// A session that its environment leaves at the first look that lets it.
+/// Judges a session that its environment leaves at the first look that lets it.
 fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     let mut at =
@@ -75,7 +75,7 @@ fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
     left.unwrap_or_else(|| at(ROUNDS))
 }
 
-/// What a session would say if rounds were independent: one look that spends all.
+/// Judges as if rounds were independent: one look that spends all.
 fn as_if_independent(d: &[f64], nulls: &mut Nulls) -> bool {
     interval(&sorted(d), nulls.of(d.len()), 0.05).holds(0.0)
 }

@@ -1,4 +1,4 @@
-//! What is said of fleets keeps its promises, over simulated fleets with planted nodes, kinds, gaps and links.
+//! Statements on fleets keep their promises, over simulated fleets with planted nodes, kinds, gaps and links.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +10,13 @@ use tare_data::generator::Generator;
 
 use super::noise_models::normal;
 
-/// How a fleet's figures lie: standard deviations of ln.
+/// The spread of a fleet's figures: standard deviations of ln.
 #[derive(Clone, Copy)]
 struct Shape {
     nodes: usize,
     sessions: u32,
     cases: usize,
-    /// What a node is in all its cases, what it is in each, and what a session adds.
+    /// Effect of a node in all its cases, in each of them, and of a session.
     of_node: f64,
     of_case: f64,
     of_session: f64,
@@ -59,7 +59,8 @@ fn name(node: usize) -> String {
     format!("n{node:04}")
 }
 
-/// The figures of a fleet. `fresh` are sessions of some nodes after it, which have the same nodes' effects.
+/// Draws the figures of a fleet. `fresh` are sessions of some nodes after it, which have the same nodes'
+/// effects.
 fn figures(shape: Shape, seed: u64, fresh: Option<&BTreeSet<String>>) -> Vec<NodeFigure> {
     let mut of_nodes = Generator::for_part(seed, "nodes");
     let mut of_sessions = Generator::for_part(seed, if fresh.is_some() { "fresh" } else { "sessions" });
@@ -99,7 +100,7 @@ fn flagged(ranking: &Ranking) -> BTreeSet<usize> {
     nodes.map(|node| node.node[1..].parse().unwrap()).collect()
 }
 
-/// The usual rule: two standard deviations above the mean of any case.
+/// Applies the usual rule: two standard deviations above the mean of any case.
 fn usual(rows: &[NodeFigure]) -> BTreeSet<usize> {
     let mut cases: BTreeMap<(&str, &str), BTreeMap<&str, Vec<f64>>> = BTreeMap::new();
     for row in rows {
@@ -123,7 +124,7 @@ fn usual(rows: &[NodeFigure]) -> BTreeSet<usize> {
     found
 }
 
-/// Of those flagged in each fleet, the share that is not slow: the mean over fleets, and its standard error.
+/// Shares, of the nodes flagged in each fleet, that are not slow.
 #[derive(Default)]
 struct FalseShare(Vec<f64>);
 
@@ -133,7 +134,7 @@ impl FalseShare {
         self.0.push(not_slow as f64 / flagged.len().max(1) as f64);
     }
 
-    /// The share, and what is allowed at this many fleets.
+    /// Averages the shares, and gives the limit at this many fleets.
     fn of(&self) -> (f64, f64) {
         let n = self.0.len() as f64;
         let mean = self.0.iter().sum::<f64>() / n;
@@ -271,7 +272,7 @@ fn the_cost_of_a_layer_is_held_over_nodes_and_not_over_rounds() {
     }
 }
 
-/// Pairs by the circle method: everybody meets everybody, or in this many rounds.
+/// Pairs nodes by the circle method: each with every other, or in this many rounds.
 fn met(nodes: usize, rounds: usize) -> Vec<(usize, usize)> {
     let moving = nodes - 1;
     let round = |round: usize| {

@@ -16,8 +16,8 @@ use crate::simulations::promises::{Side, most_false, plain, raced_for, steady};
 /// Rounds for which there is time.
 const TIME: u32 = 60;
 
-/// A cell of a session whose plan has room for `most` rounds and whose time is up after [`TIME`]. It leaves at the
-/// first planned look that decides it. `is_known` is whether the last look may spend what is left.
+/// Judges a cell of a session whose plan has room for `most` rounds and whose time is up after [`TIME`]. It
+/// leaves at the first planned look that decides it. `is_known` is true if the last look may spend the rest.
 fn run(all: &Pairs, most: u32, is_known: bool, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(most), most);
     for look in planned_looks(most).into_iter().filter(|look| *look < TIME) {
@@ -101,7 +101,8 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
     assert!(left >= 15 && stayed >= 30, "{left} left, {stayed} stayed");
 }
 
-/// A cell that is given up where it is beyond reach within `time` rounds: how it ended, and after how many.
+/// Runs a cell that is given up where it is beyond reach within `time` rounds; returns its last judgement,
+/// and true if it was given up.
 fn run_until_hopeless(all: &Pairs, time: u32, nulls: &mut Nulls) -> (Judgement, bool) {
     let schedule = Schedule::new(&planned_looks(4 * time), 4 * time);
     for look in planned_looks(4 * time).into_iter().filter(|look| *look < time) {

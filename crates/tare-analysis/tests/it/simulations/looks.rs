@@ -14,13 +14,13 @@ use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simul
 const ROUNDS: u32 = 60;
 const SESSIONS: u64 = 1_500;
 
-/// Nominal 5 % and three standard errors of a share over that number of sessions.
+/// Adds three standard errors of a share over that number of sessions to the nominal 5 %.
 fn most_false() -> usize {
     let sessions = SESSIONS as f64;
     (sessions * (0.05 + 3.0 * (0.05 * 0.95 / sessions).sqrt())) as usize
 }
 
-/// A session in which the environment stays to the end, whatever is decided.
+/// Judges a session in which the environment stays to the end, whatever is decided.
 fn run_whole(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     judge(all, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")

@@ -11,7 +11,7 @@ pub enum NoiseModel {
     Gaussian,
     /// Student's t with three degrees of freedom: heavy tails.
     HeavyTails,
-    /// One trial in twenty stalls.
+    /// A trial in twenty stalls.
     Spikes,
     /// Each trial falls on a fast or a slow kind of core.
     Bimodal,
@@ -38,13 +38,14 @@ pub const SYMMETRIC: [NoiseModel; 7] = [
 /// Rounds that share a start under `Instance`.
 const ROUNDS_A_START: u32 = 5;
 
-/// A standard normal number (Box and Muller).
+/// Draws a standard normal number (Box and Muller).
 pub fn normal(generator: &mut Generator) -> f64 {
     let radius = (-2.0 * libm::log(1.0 - generator.unit())).sqrt();
     radius * libm::cos(2.0 * std::f64::consts::PI * generator.unit())
 }
 
-/// The paired rounds of a simulated session in which the environment's time is exp(effect) times the baseline's.
+/// Simulates the paired rounds of a session in which the environment's time is exp(effect) times the
+/// baseline's.
 pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let mut orders = Orders::new(seed, "simulated");
@@ -90,7 +91,7 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
     Pairs { pairs, reached: rounds }
 }
 
-/// The same noise with a fixed order: the baseline always runs first.
+/// Simulates noise of 1 % and a fixed order: the baseline always runs first, and takes less time.
 pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {

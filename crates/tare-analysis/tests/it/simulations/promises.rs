@@ -19,12 +19,12 @@ use crate::simulations::noise_models::normal;
 /// Sessions of each kind.
 const SESSIONS: u64 = 300;
 
-/// Nominal 5 % and three standard errors of a share over that number of sessions.
+/// Adds three standard errors of a share over that number of sessions to the nominal 5 %.
 pub fn most_false(sessions: u64) -> f64 {
     0.05 + 3.0 * (0.05f64 * 0.95 / sessions as f64).sqrt()
 }
 
-/// How an environment's time comes about, as logarithms, and how many rounds share a start of it.
+/// A model of an environment's time, as logarithms, and the number of rounds that share a start of it.
 #[derive(Clone, Copy)]
 pub struct Side {
     pub cost: f64,
@@ -33,12 +33,12 @@ pub struct Side {
     pub within: f64,
 }
 
-/// What is the same in every start, with 1 % between rounds.
+/// Builds a side that is the same in every start, with 1 % between rounds.
 pub fn steady(cost: f64) -> Side {
     Side { cost: libm::log(cost), a_start: 1, between: 0.0, within: 0.01 }
 }
 
-/// Starts that differ by so much.
+/// Builds a side whose starts differ by so much.
 fn started(cost: f64, a_start: u32, between: f64) -> Side {
     Side { a_start, between, ..steady(cost) }
 }
@@ -53,14 +53,14 @@ impl Side {
     }
 }
 
-/// Runs a session as it is run: at each planned look, environments leave where they may. `side` says how an
-/// environment's time of a case comes about.
+/// Runs a session look by look: at each planned one, environments leave where they may. `side` models an
+/// environment's time of a case.
 pub fn raced(session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) -> Session {
     let rounds = session.plan.rounds;
     raced_for(rounds, session, seed, side)
 }
 
-/// A session that has time for a number of rounds.
+/// Runs a session that has time for a number of rounds.
 pub fn raced_for(
     rounds: u32,
     mut session: Session,
@@ -96,7 +96,7 @@ pub fn raced_for(
     session
 }
 
-/// A session of one subject over that number of cases, without a control.
+/// Builds a session of one subject over that number of cases, without a control.
 pub fn plain(cases: usize, rounds: u32) -> Session {
     let names: Vec<String> = (0..cases).map(|at| format!("case.{at}")).collect();
     let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), rounds);
@@ -108,7 +108,7 @@ fn first(findings: &Findings) -> &Comparison {
     comparison(&findings.rows[0].cells[0])
 }
 
-/// The interval of the first cell's rounds, each taken as a start of its own.
+/// Computes the interval of the first cell as if each round had a start for itself.
 fn as_if_independent(found: &Findings) -> Interval {
     let values = |level: &Level| level.values.iter().map(|value| libm::log(*value)).collect::<Vec<f64>>();
     let baseline = values(found.rows[0].baseline.as_ref().unwrap());
@@ -116,14 +116,14 @@ fn as_if_independent(found: &Findings) -> Interval {
     interval(&sorted(&d), &Null::new(d.len()), 0.05)
 }
 
-/// What came of many sessions of one cell.
+/// Counts over many sessions of one cell.
 #[derive(Debug, Default)]
 struct Counts {
     /// Shares of sessions with a verdict of a direction, with an interval that holds the truth, with a decision.
     directions: f64,
     held: f64,
     decided: f64,
-    /// The same if rounds were independent: one look that spends all.
+    /// Share of intervals that hold the truth if rounds are taken as independent: one look that spends all.
     held_by_round: f64,
     rounds: f64,
 }
@@ -257,7 +257,7 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
     }
 }
 
-/// What the rule of leaving at the first interval beyond the margin did: its p can never pass the correction.
+/// A cell that leaves at the first interval beyond the margin has a p that can never pass the correction.
 #[test]
 fn leaving_at_the_first_interval_would_hide_it() {
     for (cells, rounds) in [(16, 3000), (60, 450), (180, 90), (180, 1000)] {

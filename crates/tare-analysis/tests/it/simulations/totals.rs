@@ -1,4 +1,5 @@
-//! What is typically the same may cost more in total: how well the ratio of mean costs is known, and what it decides.
+//! Cells that are typically the same and cost more in total: how well the ratio of mean costs is known, and
+//! what it decides.
 
 use tare_analysis::statistics::ratio_of_means::ratio_of_means;
 use tare_analysis::statistics::signed_ranks::{Nulls, hodges_lehmann, sorted};
@@ -13,30 +14,30 @@ use crate::sessions::MARGIN;
 use crate::simulations::noise_models::normal;
 use crate::simulations::promises::most_false;
 
-/// How the cost of a trial comes about; `is_target` is the environment's.
+/// A model of the cost of a trial; `is_target` is the environment's.
 type Noise = fn(&mut Generator, bool) -> f64;
 
 fn plain(generator: &mut Generator, _: bool) -> f64 {
     libm::exp(0.02 * normal(generator))
 }
 
-/// One trial of the environment in ten takes four times as long.
+/// Makes one trial of the environment in ten take four times as long.
 fn stalls(generator: &mut Generator, is_target: bool) -> f64 {
     let stall = if is_target && generator.below(10) == 0 { 4.0 } else { 1.0 };
     stall * plain(generator, is_target)
 }
 
-/// One in ten on both sides.
+/// Makes one trial in ten stall on both sides.
 fn both_stall(generator: &mut Generator, _: bool) -> f64 {
     stalls(generator, true)
 }
 
-/// Log-normal, spread 60 %.
+/// Draws log-normal costs, spread 60 %.
 fn skewed(generator: &mut Generator, _: bool) -> f64 {
     libm::exp(0.6 * normal(generator))
 }
 
-/// Student's t with 3 degrees of freedom, 5 % wide.
+/// Draws from Student's t with 3 degrees of freedom, 5 % wide.
 fn heavy(generator: &mut Generator, _: bool) -> f64 {
     let squares: f64 = (0..3).map(|_| normal(generator).powi(2)).sum();
     (1.0 + 0.05 * normal(generator) / (squares / 3.0).sqrt()).max(0.01)
@@ -75,7 +76,7 @@ fn the_interval_of_the_total_holds_the_truth() {
     }
 }
 
-/// A session of costs that its environment leaves at the first look that lets it.
+/// Judges a session of costs that its environment leaves at the first look that lets it.
 fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let most = costs.len() as u32;
     let pair = |(round, costs): (u32, &[f64; 2])| {
@@ -92,7 +93,7 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     left.unwrap_or_else(|| at(most))
 }
 
-/// What the differences of a noise are centred at, from many rounds.
+/// Estimates the centre of a noise's differences from many rounds.
 fn centre_of(noise: Noise) -> f64 {
     hodges_lehmann(&sorted(
         &costs(noise, 20_000, u64::MAX).iter().map(|[a, b]| libm::log(b / a)).collect::<Vec<_>>(),

@@ -18,7 +18,7 @@ fn endless() -> Schedule {
     Schedule::of(&session.plan)
 }
 
-/// What each look says, up to the last one that these rounds reach.
+/// Judges at each look, up to the last one that these rounds reach.
 fn at_looks(all: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> Vec<Judgement> {
     let looks = planned_looks(1_000_000).into_iter().take_while(|look| *look <= all.reached);
     looks
