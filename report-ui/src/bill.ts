@@ -9,7 +9,7 @@ import { base, environmentStyle, fitted, labelRoom, short, zeroTicks } from "./p
 
 interface Bar { row: number; from: number; to: number; fill: string; label: string; title: string }
 
-/** The bills of a session; nothing where it explains no command. */
+/** Draws the bills of a session; null if it explains no command. */
 export function bills(page: Page, redraw: () => void): Chart | null {
   if (page.bills.length === 0) return null;
   let chosen = page.bills[0];
@@ -24,7 +24,7 @@ export function bills(page: Page, redraw: () => void): Chart | null {
 
 const percent = (share: number): string => `${Math.round(share)} %`;
 
-/** The first bar is the baseline's time, the last the time here, and each between them begins where the one before ends. */
+/** Builds the bars: first the baseline's time, last the time here, and each between begins where the previous one ends. */
 function bars(page: Page, bill: Bill): { names: string[]; bars: Bar[] } {
   const here = environmentStyle(page, bill.environment).colour;
   const before = environmentStyle(page, page.report.baseline).colour;

@@ -1,9 +1,9 @@
-// Elements from plain values. Text is only ever a text node: a record's strings cannot become markup.
+// Elements from plain values. Text becomes a text node and nothing else: a record's strings cannot become markup.
 
 type Child = Node | string | number | null | undefined | false;
 type Attributes = Record<string, string | number | boolean | null | undefined | ((event: never) => void)>;
 
-/** An element with attributes (functions are listeners) and children. */
+/** Creates an element with attributes (functions become listeners) and children. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -23,7 +23,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** What a custom property comes to under the theme of now, as a colour that a saved file understands. */
+/** Resolves a custom property under the current theme, as a colour that a saved file understands. */
 export function colour(property: string): string {
   const swatch = h("span", { hidden: true });
   swatch.style.color = `var(${property})`;
@@ -33,7 +33,7 @@ export function colour(property: string): string {
   return found;
 }
 
-/** A select with a label; calls back with the chosen value. */
+/** Creates a select with a label, which calls back with the chosen value. */
 export function choice(
   label: string,
   options: [value: string, text: string][],
@@ -48,7 +48,7 @@ export function choice(
   return h("label", { class: "choice" }, h("span", {}, label), select);
 }
 
-/** A dotted name that a line may end in where a person would end it: after a dot or an underscore. */
+/** Lets a line break inside a dotted name after a dot or an underscore. */
 export function broken(name: string): (Node | string)[] {
   return name.split(/(?<=[._])/).flatMap((part) => [part, document.createElement("wbr")]);
 }

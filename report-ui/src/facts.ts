@@ -3,23 +3,23 @@ import type { Facts, Page } from "./data";
 import { broken, h } from "./dom";
 import { say } from "./language";
 
-/** Longer facts, such as a processor's flags, are folded. */
+/** Characters of a fact that is not folded; a processor's flags are longer. */
 const LONGEST = 120;
-/** Words of a difference that are listed. */
+/** Number of words that a difference lists. */
 const MOST_WORDS = 24;
 
-/** What is not known is not a difference. */
+/** Tells whether a fact differs; an unknown one does not. */
 const isDifferent = (value: string | undefined, baseline: string | undefined): boolean =>
   value !== undefined && baseline !== undefined && value !== baseline;
 
-/** A fact; a long one as the words in which it differs, or as its beginning, with the whole folded. */
+/** Shortens a long fact to the words in which it differs, or to its beginning; the whole is folded. */
 function shortened(value: string, baseline: string | undefined): HTMLElement | string {
   if (value.length <= LONGEST) return value;
   const summary = baseline === undefined || baseline.length <= LONGEST ? `${value.slice(0, LONGEST / 2)}…` : difference(value, baseline);
   return h("details", {}, h("summary", {}, summary), value);
 }
 
-/** Words that only one of two texts has: `+avx512 −sse`. */
+/** Finds the words that only one of two texts has: `+avx512 −sse`. */
 function difference(value: string, baseline: string): string {
   const [own, others] = [new Set(value.split(/\s+/)), new Set(baseline.split(/\s+/))];
   const words = [...[...own].filter((word) => !others.has(word)).map((word) => `+${word}`), ...[...others].filter((word) => !own.has(word)).map((word) => `−${word}`)];

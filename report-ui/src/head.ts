@@ -1,4 +1,4 @@
-// The top and the end of a page: what was compared on which machine, what to read before anything else, where the record is.
+// The top and the end of a page: study and machine, warnings to read first, the place of the record.
 import type { Page, Report } from "./data";
 import { h } from "./dom";
 import { counted, listed, message, say } from "./language";
@@ -10,11 +10,11 @@ const MONTHS = [
   message("Jul"), message("Aug"), message("Sep"), message("Oct"), message("Nov"), message("Dec"),
 ];
 
-/** The bar above every title. */
+/** Builds the bar above every title. */
 export const brand = (): HTMLElement =>
   h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch());
 
-/** What was compared, and in one line: study, machine, date, length. */
+/** Builds the heading: the compared environments, then study, machine, date and length in one line. */
 export function head({ report }: Page): HTMLElement {
   const { subjects, baseline } = report;
   const title = subjects.length === 0 ? say("{baseline} alone", { baseline }) : say("{subjects} compared with {baseline}", { subjects: listed(subjects), baseline });
@@ -32,7 +32,7 @@ function about(report: Report): HTMLElement {
   return h("p", { class: "machine" }, parts.flatMap((part, i) => [h("span", {}, part, i < parts.length - 1 ? " ·" : null), " "]));
 }
 
-/** `18 rounds`, or `12 to 18 rounds` where some cases were decided early; empty where there is none. */
+/** Formats `18 rounds`, or `12 to 18 rounds` if some cases were decided early; empty if there are none. */
 function measuredRounds(report: Report): string {
   const counts = report.rows.map((row) => row.baseline?.rounds ?? 0).filter((count) => count > 0);
   const [least, most] = [Math.min(...counts), Math.max(0, ...counts)];
@@ -40,7 +40,7 @@ function measuredRounds(report: Report): string {
   return least < most ? say("{least} to {most} rounds", { least, most }) : rounds(most);
 }
 
-/** Processor, kernel and file system of the baseline, as far as they are known. */
+/** Lists processor, kernel and file system of the baseline, as far as they are known. */
 function machine({ facts, baseline }: Report): string[] {
   const own = facts.environments.find(({ environment }) => environment === baseline);
   const fact = (key: string): string => facts.host[key] ?? own?.inside[key] ?? "";
@@ -55,7 +55,7 @@ function machine({ facts, baseline }: Report): string[] {
   ];
 }
 
-/** `21 Nov 2026, 20:41` where the text is a date and time; else the text. */
+/** Formats a time as `21 Nov 2026, 20:41`; any other text stays as it is. */
 export function date(started: string): string {
   const parts = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}:\d{2})/.exec(started);
   if (parts === null) return started;
@@ -63,7 +63,7 @@ export function date(started: string): string {
   return say("{day} {month} {year}, {time}", { day: Number(day), month: say(MONTHS[Number(month) - 1] ?? month), year, time });
 }
 
-/** A button that goes through light, dark and the system's choice. */
+/** Builds a button that cycles through light, dark and the system's choice. */
 function themeSwitch(): HTMLElement {
   const themes = [message("auto"), message("light"), message("dark")];
   let current = 0;
@@ -79,13 +79,13 @@ function themeSwitch(): HTMLElement {
   return button;
 }
 
-/** The progress of a session that still runs, which writes this page again and again. */
+/** Shows the progress of a running session, which rewrites this page again and again. */
 export const progress = ({ running }: Page): HTMLElement | null => (running === null ? null
   : h("section", { class: "running", "aria-labelledby": "running-title" },
     h("h2", { id: "running-title" }, say("The session is running")), h("p", {}, running),
     h("p", { class: "advice" }, say("These are the results so far. The page loads again by itself; a browser on the machine that is measured is interference."))));
 
-/** What must be read before anything else. */
+/** Builds the warnings that must be read first. */
 export function alarms({ report, running }: Page): HTMLElement | null {
   const { certificate, session } = report;
   const alarms: HTMLElement[] = [];
@@ -101,11 +101,11 @@ export function alarms({ report, running }: Page): HTMLElement | null {
   return alarms.length === 0 ? null : h("div", { role: "alert" }, alarms);
 }
 
-/** Where the record is and how to measure the same again. */
+/** Shows the path of the record, and the command that measures the same again. */
 export const foot = ({ report: { session, plan }, record, again }: Page): HTMLElement =>
   footer([[say("Record"), record], [say("Run again"), again], [say("Random seed"), plan.seed], [say("Measured by"), `tare ${session.tare}, SHA-256 ${session.binary}`]]);
 
-/** The end of a page: lines with a name. */
+/** Builds the end of a page: lines with a name. */
 export function footer(lines: [string, string | null][]): HTMLElement {
   return h("footer", {}, h("dl", {}, lines.filter(([, value]) => value !== null).map(([name, value]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, h("code", {}, value))))));

@@ -1,11 +1,11 @@
-// Figures that other tools stated, without a session: which files they came from, and each of them in a table.
+// Values of other tools, without a session: the list of their files, and a table of each file.
 import type { ImportedFigure, ImportedFile, ImportedPage } from "./data";
 import { broken, h } from "./dom";
 import { counted } from "./language";
 import { figure } from "./number";
 import { brand, footer } from "./head";
 
-/** Tables are folded from the file on with which they have more lines than this. */
+/** Number of lines after which the tables of further files are folded. */
 const MOST_OPEN = 120;
 
 const tool = (file: ImportedFile): string => (file.version === null ? file.tool : `${file.tool} ${file.version}`);
@@ -13,7 +13,7 @@ const tool = (file: ImportedFile): string => (file.version === null ? file.tool 
 const words = (parameters: Record<string, string>): string =>
   Object.entries(parameters).map(([key, value]) => `${key} ${value}`).join(", ");
 
-/** Title, what such figures are, theme. */
+/** Builds title, explanation and theme switch. */
 export function importedHead({ imported: { files }, started }: ImportedPage): HTMLElement {
   const figures = files.reduce((sum, file) => sum + file.figures.length + file.left_out, 0);
   return h("header", { class: "head" },
@@ -25,7 +25,7 @@ export function importedHead({ imported: { files }, started }: ImportedPage): HT
       "tare only imported them: they are not paired, tare computes no interval for them, and there is no verdict between them."));
 }
 
-/** Which files the figures came from. */
+/** Lists the files. */
 export function sources({ imported: { files, left_out } }: ImportedPage): HTMLElement {
   const heads = ["File", "Tool", "Environment, as given at import", "Results", "SHA-256"];
   const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-environment": heads[i] }, h("span", {}, ...children));
@@ -44,10 +44,10 @@ export function sources({ imported: { files, left_out } }: ImportedPage): HTMLEl
     left_out === 0 ? null : h("p", { class: "advice" }, `${counted(left_out, "further file is", "further files are")} left out of a report of this size; tare report --json has them.`));
 }
 
-/** Lines that a figure takes in its table. */
+/** Counts the lines of a figure in its table. */
 const linesOf = ({ values }: ImportedFigure): number => Math.max(values.length, 1);
 
-/** A table a file, as `tare report` prints them. */
+/** Builds a table per file, as `tare report` prints them. */
 export function statedTables({ imported: { files } }: ImportedPage): HTMLElement | null {
   let lines = 0;
   const tables = files.map((file) => {
@@ -70,7 +70,7 @@ function table(file: ImportedFile): HTMLElement {
     file.figures.map((stated) => h("tbody", {}, rows(stated))));
 }
 
-/** The lines of a figure: its name and the probe of tare stand beside all of them. */
+/** Builds the lines of a figure, which share the cells of its name and of tare's probe. */
 function rows(stated: ImportedFigure): HTMLElement[] {
   const high = linesOf(stated);
   const said = words(stated.parameters);
@@ -86,6 +86,6 @@ function rows(stated: ImportedFigure): HTMLElement[] {
   return values.map((cells, i) => h("tr", {}, i === 0 ? name : null, ...cells, i === 0 ? probe : null));
 }
 
-/** Where the record is. */
+/** Shows the path of the record. */
 export const importedFoot = ({ record, tare }: ImportedPage): HTMLElement =>
   footer([["Record", record], ["Imported by", `tare ${tare}`]]);

@@ -1,4 +1,4 @@
-// Figures as a person reads them. The same rules as crates/tare-report/src/number.rs, held together by a shared list.
+// Numbers for people, by the same rules as crates/tare-report/src/number.rs; a shared list tests both.
 import type { Figure, Unit } from "./data";
 import { say } from "./language";
 
@@ -24,7 +24,7 @@ function roundToThree(value: number): number {
   return Math.round(value * factor) / factor;
 }
 
-/** The prefix under which a value has one to three digits before the point. */
+/** Finds the prefix under which a value has one to three digits before the point. */
 export function scaleOf(value: number, unit: Unit): Scale {
   const all = SCALES[unit];
   const step = unit === "bytes" ? 1024 : 1000;
@@ -49,7 +49,7 @@ function fixed(value: number, places: number): string {
   return /^-[0.]+$/.test(text) ? text.slice(1) : text;
 }
 
-/** `20.6 µs` */
+/** Formats `20.6 µs`. */
 export function figure(value: Figure, unit: Unit): string {
   if (value === null) return NO_NUMBER;
   const [divisor, name] = scaleOf(value, unit);
@@ -58,15 +58,15 @@ export function figure(value: Figure, unit: Unit): string {
   return name === "" ? text : `${text} ${name}`;
 }
 
-/** Rounds from which a median has an interval at 95 %. */
+/** Fewest rounds of a median that has a 95 % interval. */
 const ROUNDS_OF_AN_INTERVAL = 6;
 
-/** `20.6 µs ±0.4`: a median over rounds, with half the width of its interval where there are rounds enough for one. */
+/** Formats a median over rounds as `20.6 µs ±0.4`, without the half interval if there are too few rounds. */
 export function overRounds({ median, low, high, rounds }: { median: Figure; low: Figure; high: Figure; rounds: number }, unit: Unit): [string, string] {
   return [figure(median, unit), rounds < ROUNDS_OF_AN_INTERVAL ? "" : half(median, low, high, unit)];
 }
 
-/** `±0.4`, in the prefix of the value that it belongs to. */
+/** Formats `±0.4`, in the prefix of its value. */
 export function half(value: Figure, low: Figure, high: Figure, unit: Unit): string {
   if (value === null || low === null || high === null) return "";
   const [divisor] = scaleOf(value, unit);
@@ -90,12 +90,12 @@ function ratioWith(value: number, places: number): string {
   return fixed(value, places);
 }
 
-/** `24.1x` */
+/** Formats `24.1x`. */
 export function ratio(value: Figure): string {
   return value === null ? NO_NUMBER : say("{factor}x", { factor: ratioWith(value, ratioDecimals(value)) });
 }
 
-/** `[23.8, 24.5]` */
+/** Formats `[23.8, 24.5]`. */
 export function interval(low: Figure, high: Figure, estimate: Figure): string {
   if (low === null || high === null || estimate === null || (low <= 0 && estimate > 0)) return say("no interval");
   const places = ratioDecimals(estimate);
@@ -103,14 +103,14 @@ export function interval(low: Figure, high: Figure, estimate: Figure): string {
   return `[${bound(low)}, ${bound(high)}]`;
 }
 
-/** `2.6 %` of a share. */
+/** Formats a share as `2.6 %`. */
 export function percent(share: number): string {
   const value = share * 100;
   const places = Math.abs(value) < 9.95 && Math.abs(value - Math.round(value)) > 0.05 ? 1 : 0;
   return `${fixed(value, places)} %`;
 }
 
-/** `2 min 38 s` */
+/** Formats `2 min 38 s`. */
 export function duration(seconds: Figure): string {
   if (seconds === null || seconds < 0) return say("unknown time");
   const whole = Math.round(seconds);

@@ -17,7 +17,7 @@ import { timeline } from "./timeline";
 
 type Choosable = (page: Page, redraw: () => void) => Chart | null;
 
-/** A framed chart whose own controls draw it anew. */
+/** Frames a chart whose controls redraw it. */
 export function framed(page: Page, make: Choosable): HTMLElement | null {
   let redraw = (): void => {};
   const chart = make(page, () => redraw());
@@ -27,14 +27,14 @@ export function framed(page: Page, make: Choosable): HTMLElement | null {
   return made.element;
 }
 
-/** A part of the page with a title; nothing where it has no content. */
+/** Builds a titled part of the page; null if it has no content. */
 export function section(id: string, title: string, charts: (HTMLElement | null)[], kind = "stacked"): HTMLElement | null {
   const drawn = charts.filter((chart) => chart !== null);
   if (drawn.length === 0) return null;
   return h("section", { "aria-labelledby": id }, h("h2", { id }, title), h("div", { class: `charts ${kind}` }, drawn));
 }
 
-/** Sections of plots; those without anything to draw are left out. */
+/** Builds the sections of plots; those without anything to draw are left out. */
 export function plots(page: Page): (HTMLElement | null)[] {
   const claims = published(page);
   const scores = unixbench(page);

@@ -1,4 +1,4 @@
-// Bars from zero: what processes cost in time and in memory, in every environment side by side.
+// Bars from zero: time and memory of processes, in every environment side by side.
 import { barX, plot, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
@@ -9,11 +9,11 @@ import type { Chart } from "./frame";
 import { base, fitted, labelRoom, environmentStyle, short, unitLabel, zeroTicks } from "./style";
 
 interface Bar { row: string; environment: string; value: number; low: number; high: number; label: string; title: string }
-/** An environment without a bar, and why. */
+/** An environment without a bar, and the reason. */
 interface Missing { row: string; environment: string; words: string }
 interface Group { name: string; rows: Row[] }
 
-/** Rows of one probe and metric: they have a scale in common. */
+/** Groups rows by probe and metric; each group shares a scale. */
 function groups(rows: Row[], of: (row: Row) => boolean): Group[] {
   const found = new Map<string, Group>();
   for (const row of rows.filter((row) => of(row) && barsOf([row]))) {
@@ -30,7 +30,7 @@ const barsOf = (rows: Row[]): boolean => rows.some((row) => row.baseline !== nul
 function chart(page: Page, redraw: () => void, id: string, title: string, about: string, of: (row: Row) => boolean): Chart | null {
   const all = groups(page.report.rows, of);
   if (all.length === 0) return null;
-  // One bar an environment says little: a probe with several cases is shown first.
+  // A single bar per environment says little: a probe with several cases is shown first.
   let chosen = Math.max(all.findIndex((group) => group.rows.length > 1), 0);
   return {
     id, title, about,
@@ -39,13 +39,13 @@ function chart(page: Page, redraw: () => void, id: string, title: string, about:
   };
 }
 
-/** Times of processes: forks, threads, programs, scripts. */
+/** Draws the times of processes: forks, threads, programs, scripts. */
 export const processes = (page: Page, redraw: () => void): Chart | null =>
   chart(page, redraw, "processes", say("Processes"),
     say("Medians over the rounds, from zero, with 95 % intervals."),
     (row) => row.family === "process" && row.headline);
 
-/** Gauges of memory: what a process, a thread or a mapping takes. */
+/** Draws the memory of a process, a thread or a mapping. */
 export const memory = (page: Page, redraw: () => void): Chart | null =>
   chart(page, redraw, "memory", say("Memory"),
     say("What each process or thread takes, from zero, with 95 % intervals: the environment's own account, where it keeps one."),
@@ -69,7 +69,7 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
   return drawBars(page, bars, missing, { label: unitLabel(unit, better), text, ticks: (most, count) => zeroTicks(most, unit, count) }, width);
 }
 
-/** Scores of UnixBench's tests, as articles print them. */
+/** Draws the scores of UnixBench's tests, as articles print them. */
 export function unixbench(page: Page): Chart | null {
   const { scores } = page;
   if (scores.length === 0) return null;
@@ -88,7 +88,7 @@ export function unixbench(page: Page): Chart | null {
 
 interface Axis { label: string; text: (value: number) => string; ticks: (most: number, count: number) => number[] | number }
 
-/** A group of bars a row, one for each environment. */
+/** Draws a group of bars per row, one for each environment. */
 function drawBars(page: Page, bars: Bar[], missing: Missing[], axis: Axis, width: number): SVGSVGElement | null {
   if (bars.length === 0) return null;
   const names = [page.report.baseline, ...page.report.subjects].filter((environment) => [...bars, ...missing].some((bar) => bar.environment === environment));

@@ -1,4 +1,4 @@
-// Beside: figures of other tools over the session's own medians of the same metric. They are not paired, so there is no verdict.
+// Values of other tools next to the session's medians of the same metric. They are not paired, so there is no verdict.
 import type { SymbolType } from "@observablehq/plot";
 import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { BesideRow, Level, Page, Row } from "../data";
@@ -11,19 +11,19 @@ import { frame } from "./frame";
 import { legend } from "./legend";
 import { base, fitted, labelRoom, environmentStyle, placeColour, ratioAxis } from "./style";
 
-/** A plot of more figures than this is not a plot. */
+/** Limit on the figures of a readable plot. */
 const MOST_DRAWN = 60;
-/** A table longer than this is folded: the plot above it says most of it. */
+/** Limit on the lines of an unfolded table: the plot above it says most of it. */
 const MOST_OPEN = 12;
-/** Ratios beyond this, or below its inverse, would leave an axis to themselves. */
+/** Limit on ratios and their inverses: greater ones would have the axis to themselves. */
 const MOST_RATIO = 1e9;
-/** Marks of tools: none of them is an environment's. */
+/** Marks of tools; no environment has them. */
 const OPEN_MARKS: SymbolType[] = ["hexagon", "times", "asterisk", "plus", "diamond2", "square2"];
 /** Pixels between the marks of a row, and above and below them. */
 const [SLOT, PADDING] = [12, 9];
 
 interface Measured { environment: string; level: Level }
-/** A row of the plot: the environments' own medians over the baseline's, and the figures that are drawn beside them. */
+/** A row of the plot: the environments' medians over the baseline's, and the figures drawn next to them. */
 interface Line { label: string; words: string[]; row: Row; median: number; environments: Measured[]; others: BesideRow[] }
 
 const rowOf = (page: Page, other: BesideRow): Row => page.report.rows[other.row];
@@ -32,7 +32,7 @@ const environmentsOf = (page: Page, row: Row): { environment: string; level: Lev
   { environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: levelOf(cell) })),
 ];
 
-/** Why a figure has no place on the axis; null where it has one. */
+/** Explains why a figure has no place on the axis; null if it has one. */
 function undrawable(page: Page, other: BesideRow): string | null {
   const median = rowOf(page, other).baseline?.median ?? null;
   if (median === null || median <= 0) return `${page.report.baseline} has no value of it`;
@@ -41,10 +41,10 @@ function undrawable(page: Page, other: BesideRow): string | null {
 
 const inRange = (value: number): boolean => value <= MOST_RATIO && value >= 1 / MOST_RATIO;
 
-/** Tool and environment, as the person says who imported it. */
+/** Names tool and environment, as given by the person who imported the file. */
 const who = (other: BesideRow): string => (other.environment === null ? other.tool : `${other.tool} in ${other.environment}`);
 
-/** A tool has a mark, an environment a colour: an environment's own where it has the name of an environment. */
+/** Chooses a mark by tool and a colour by environment: the session's own for an environment of the same name. */
 function markOf(page: Page, all: BesideRow[], other: BesideRow): { symbol: SymbolType; colour: string } {
   const { baseline, subjects } = page.report;
   const tools = [...new Set(all.map(({ tool }) => tool))];
@@ -62,7 +62,7 @@ function linesOf(page: Page, drawn: BesideRow[]): Line[] {
     const row = page.report.rows[at];
     const median = row.baseline?.median ?? Number.NaN;
     const label = labels.get(row) ?? rowLabel(row);
-    // Place or peer stand in a label only where they tell it from others.
+    // A label has place or peer only if they distinguish it from others.
     const words = [row.label, label === rowLabel(row) ? row.metric.name : `${row.metric.name}, ${row.place ?? row.peer ?? ""}`];
     return {
       row, median, label, words, others: drawn.filter((other) => other.row === at),
@@ -83,7 +83,7 @@ function chart(page: Page, drawn: BesideRow[]): Chart {
 
 interface Mark { x: number; low: number; high: number; y: number; symbol: SymbolType; colour: string | undefined; title: string }
 
-/** The marks of a row whose top is `top` pixels down: of the environments, then of the others. */
+/** Lays out the marks of a row whose top is `top` pixels down: the environments', then the others. */
 function marksOf(page: Page, all: BesideRow[], line: Line, top: number): { environments: Mark[]; others: Mark[] } {
   const { label, median, row: { metric } } = line;
   const place = (slot: number): number => top + PADDING + (slot + 0.5) * SLOT;
@@ -132,7 +132,7 @@ function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
       ruleY(environments, { x1: "low", x2: "high", y: "y", stroke: "colour", strokeWidth: 2, strokeLinecap: "round" }),
       dot(environments, { x: "x", y: "y", r: 4, symbol: "symbol", fill: "colour", title: "title" }),
-      // Nearly no filling instead of none: the middle of an open mark is part of it for the pointer.
+      // Nearly transparent instead of empty, so that the pointer hits the middle of an open mark too.
       dot(others, { x: "x", y: "y", r: 5, symbol: "symbol", stroke: "colour", strokeWidth: 1.8, fill: "colour", fillOpacity: 0.001, title: "title" }),
       ...keys.marks,
     ],
@@ -140,7 +140,7 @@ function draw(page: Page, drawn: BesideRow[], width: number): SVGSVGElement {
   }) as SVGSVGElement;
 }
 
-/** All of it as a table: a line a figure of another tool. */
+/** Builds a table of all figures, a line each. */
 function table(page: Page, figures: BesideRow[]): HTMLElement {
   const { baseline, subjects } = page.report;
   const heads = ["Probe and metric", baseline, ...subjects, "Another tool", "What it is", "What it does not say"];
@@ -166,7 +166,7 @@ function table(page: Page, figures: BesideRow[]): HTMLElement {
     h("tbody", {}, figures.map(line)));
 }
 
-/** What is not in the plot, or not on the page. */
+/** Counts the figures that are not in the plot, or not on the page. */
 function missing(page: Page, drawn: number, drawable: number): string[] {
   const { figures, left_out } = page.beside ?? { figures: [], left_out: 0 };
   const undrawn = figures.length - drawable;
@@ -177,7 +177,7 @@ function missing(page: Page, drawn: number, drawable: number): string[] {
   ].filter((words) => words !== null);
 }
 
-/** The plot, its table and what is missing; nothing where nobody asked. */
+/** Builds the plot, its table and the note on missing figures; nothing if no results were given. */
 export function beside(page: Page): HTMLElement[] {
   if (page.beside === null) return [];
   const { figures } = page.beside;

@@ -8,24 +8,24 @@ import type { Chart } from "./frame";
 import { base, curveNames, figureAxis, environmentStyle, logScale, nameRoom, short, unitLabel } from "./style";
 
 interface Sized { row: Row; size: number; variant: string }
-/** Rows of a probe over a size; those that read and those that write are variants of one, and all others have none. */
+/** Rows of a probe over a size. Reading and writing are variants of one family; other families have none. */
 interface Family { name: string; parameter: string; rows: Sized[] }
 interface Point { environment: string; curve: string; place: string; variant: string; size: number; value: number; low: number; high: number; title: string }
 
 const LEAST_POINTS = 3;
 const SUFFIXES: Record<string, number> = { "": 1, B: 1, K: 1024, KiB: 1024, M: 1024 ** 2, MiB: 1024 ** 2, G: 1024 ** 3, GiB: 1024 ** 3 };
 
-/** `4KiB` as a number of bytes; null for what is not a size. */
+/** Parses a size such as `4KiB` into bytes; null if it is not a size. */
 export function size(text: string): number | null {
   const match = /^(\d+)([A-Za-z]*)$/.exec(text);
   const unit = match === null ? undefined : SUFFIXES[match[2]];
   return match === null || unit === undefined ? null : Number(match[1]) * unit;
 }
 
-/** What an axis over a parameter is called: the letters that a probe takes, and what they mean where that is known. */
+/** Labels the axis of a parameter: its letters in the probe, and their meaning if it is known. */
 const parameterName = (parameter: string): string => ({ bs: say("block size (bs), log scale"), size: say("size, log scale") })[parameter] ?? say("{parameter}, log scale", { parameter });
 
-/** Rows that differ in one size only, over at least three sizes; where a probe reads and writes, first both together. */
+/** Finds rows that differ only in one size, over at least three sizes; families of reads and writes together come first. */
 function families(rows: Row[]): Family[] {
   const found = new Map<string, Family & { row: Row; others: [string, string][] }>();
   for (const row of rows) {
@@ -42,7 +42,7 @@ function families(rows: Row[]): Family[] {
   const all = [...found.values()].filter((family) => new Set(family.rows.map((r) => r.size)).size >= LEAST_POINTS);
   const alike = (a: Row, b: Row): boolean => a.probe === b.probe && a.metric.name === b.metric.name;
   for (const family of all) {
-    // Only what tells it apart from its neighbours.
+    // Only the parts that distinguish it from its neighbours.
     const near = all.filter(({ row, parameter }) => alike(row, family.row) && parameter === family.parameter);
     const telling = family.others.filter(([key, value]) => near.some(({ others }) => others.some(([k, v]) => k === key && v !== value)));
     const words = [...telling.map(([key, value]) => (key === "op" ? value : `${key} ${value}`)), family.row.headline ? "" : family.row.metric.name].filter((word) => word !== "");
@@ -51,7 +51,7 @@ function families(rows: Row[]): Family[] {
   return [...together(all), ...all];
 }
 
-/** Families of one probe that differ in what they do, as one. */
+/** Joins the families of one probe that differ only in their operation. */
 function together(all: (Family & { row: Row })[]): Family[] {
   const headlines = all.filter(({ row }) => row.headline && row.parameters.op !== undefined);
   return [...new Set(headlines.map(({ row, parameter }) => `${row.probe} ${parameter}`))].flatMap((key): Family[] => {
@@ -63,7 +63,7 @@ function together(all: (Family & { row: Row })[]): Family[] {
   });
 }
 
-/** A chart with a choice of probe; nothing where no probe ran at several sizes. */
+/** Draws a chart with a choice of probe; null if no probe ran at several sizes. */
 export function curves(page: Page, redraw: () => void): Chart | null {
   const all = families(page.report.rows);
   if (all.length === 0) return null;

@@ -1,4 +1,4 @@
-// Distributions: how many rounds fell where, and the groups (modes) that they fall into.
+// Distributions: a histogram of rounds, and the groups (modes) that they fall into.
 import { plot, rect, ruleX, text } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
@@ -14,7 +14,7 @@ const FEWEST_ROUNDS = 6;
 /** Shades of groups next to each other. */
 const SHADES = [0.85, 0.4];
 
-/** A chart with a choice of row: those that have groups come first. */
+/** Draws a chart with a choice of row: those with groups come first. */
 export function distribution(page: Page, redraw: () => void): Chart | null {
   const { rows } = page.report;
   const grouped = new Set(page.modes.map((modes) => modes.row));
@@ -38,7 +38,7 @@ function levels(page: Page, row: Row): { environment: string; place: number; lev
     .flatMap(({ environment, place, level }) => (level === null || level.median === null || level.median === 0 || level.values.length === 0 ? [] : [{ environment, place, level }]));
 }
 
-/** Values in the order of their size, each with its group. */
+/** Sorts values, each with its group. */
 function grouped(level: Level, sizes: number[]): { value: number; group: number }[] {
   const values = level.values.filter((value) => value !== null).sort((a, b) => a - b);
   const ends = sizes.map((_, i) => sizes.slice(0, i + 1).reduce((sum, size) => sum + size, 0));
@@ -84,7 +84,7 @@ function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement
   }) as SVGSVGElement;
 }
 
-/** Counts by bin and group; groups that share a bin stand on each other. */
+/** Counts values by bin and group; groups that share a bin are stacked. */
 function histogram(points: { x: number; group: number }[], least: number, step: number, bins: number) {
   const counts = new Map<string, { at: number; group: number; count: number; from: number }>();
   for (const { x, group } of points) {

@@ -1,5 +1,5 @@
-// A plot's frame: title, controls, saving as a file, drawing when it comes into view or nothing else is to do, values on
-// hover and focus.
+// A plot's frame: title, controls, saving as a file, values on hover and focus. A plot is drawn when it comes into view, or
+// when the browser is idle.
 import { h } from "../dom";
 import { say } from "../language";
 
@@ -8,22 +8,22 @@ export interface Chart {
   title: string;
   about: string;
   controls?: HTMLElement | null;
-  /** Draws for this many pixels; nothing where there is nothing to draw. */
+  /** Draws for this many pixels; null if there is nothing to draw. */
   draw: (width: number) => SVGSVGElement | HTMLElement | null;
   /** Called with the words of a mark that was clicked, or tapped for the second time. */
   chosen?: (words: string) => void;
 }
 
-/** Far enough ahead of the view that a plot is there when it is scrolled to. */
+/** Distance from the view at which a plot is drawn, so that it is there when the reader arrives. */
 const DRAW_AHEAD = "400px";
-/** Pixels that a tap may miss a mark by. */
+/** Pixels by which a tap may miss a mark. */
 const FINGERTIP = 14;
-/** A saved picture has twice the pixels of the page's. */
+/** Scale of a saved picture. */
 const PNG_SCALE = 2;
 
 const tip = h("div", { class: "tip", hidden: true });
 
-/** A chart with its frame, and the function that draws it anew. */
+/** Builds a chart with its frame, and the function that redraws it. */
 export function frame(chart: Chart): { element: HTMLElement; redraw: () => void } {
   const canvas = h("div", { class: "canvas" });
   const element = h("figure", { class: "chart", id: chart.id },
@@ -52,16 +52,16 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
   window.addEventListener("themechange", redraw);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("beforeprint", show);
-  // Pictures of the whole page, and programs that save it as a document, fire no event of printing.
+  // Screenshots of the whole page, and programs that save it as a document, fire no print event.
   window.requestIdleCallback?.(show);
   return { element, redraw };
 }
 
-/** Turns the titles of marks into words that are shown on hover and on focus; arrow keys walk along them. */
+/** Shows the titles of marks on hover and on focus; arrow keys move between them. */
 function makeReadable(svg: SVGSVGElement, label: string, chosen?: (words: string) => void): void {
   svg.setAttribute("role", "group");
   svg.setAttribute("aria-label", label);
-  // The library names its groups for programs; a name without a role says nothing to a reader.
+  // The library labels its groups for programs; a label without a role tells a reader nothing.
   for (const group of svg.querySelectorAll("g[aria-label]")) group.removeAttribute("aria-label");
   const marks = [...svg.querySelectorAll<SVGElement>("title")].map((title) => {
     const mark = title.parentElement as unknown as SVGElement;
@@ -92,7 +92,7 @@ function makeReadable(svg: SVGSVGElement, label: string, chosen?: (words: string
   });
 }
 
-/** Marks open on a click, on Enter and, where a finger has no hover, on the second tap. */
+/** Opens marks on a click, on Enter and, since a finger cannot hover, on the second tap. */
 function choosable(svg: SVGSVGElement, marks: SVGElement[], chosen: (words: string) => void): void {
   svg.classList.add("choosable");
   let tapped: SVGElement | null = null;
@@ -114,7 +114,7 @@ function choosable(svg: SVGSVGElement, marks: SVGElement[], chosen: (words: stri
   });
 }
 
-/** The mark at a point, or the nearest that is no further from it than a fingertip. */
+/** Finds the mark at a point, or the nearest within a fingertip. */
 function nearest(marks: SVGElement[], x: number, y: number): SVGElement | null {
   let [found, least]: [SVGElement | null, number] = [null, FINGERTIP];
   for (const mark of marks) {
@@ -126,7 +126,7 @@ function nearest(marks: SVGElement[], x: number, y: number): SVGElement | null {
 }
 
 function showTip(mark: SVGElement): void {
-  // Inside an open dialog, which lies above everything else, the tip must be inside it too.
+  // An open dialog is above everything else, so the tip must be inside it.
   (mark.closest("dialog") ?? document.body).append(tip);
   tip.textContent = mark.getAttribute("aria-label");
   tip.hidden = false;
@@ -142,7 +142,7 @@ function hideTip(): void {
   tip.hidden = true;
 }
 
-/** The plot as a file's text, with the page's background and letters. */
+/** Serialises the plot with the page's background and fonts. */
 function svgText(canvas: HTMLElement): { text: string; width: number; height: number } | null {
   const svg = canvas.querySelector("svg");
   if (svg === null) return null;

@@ -1,4 +1,4 @@
-// Figures of other tools side by side: a plot for each name, statistic and unit, with a line for each file that has it.
+// Values of other tools side by side: a plot per name, statistic and unit, with a line for each file that has it.
 import { barX, dot, line, plot, ruleX, ruleY, text, tickX } from "@observablehq/plot";
 import type { ImportedFigure, ImportedFile, ImportedPage, Stated, Unit } from "../data";
 import { choice, colour, h } from "../dom";
@@ -9,20 +9,20 @@ import type { Chart } from "./frame";
 import { frame } from "./frame";
 import { base, curveNames, figureAxis, fitted, labelRoom, nameRoom, placeColour, short, unitName, zeroTicks } from "./style";
 
-/** A page of more plots is not looked through; what has no plot stands in the tables. */
+/** Limit on the plots of a page that people still look through; other figures are only in the tables. */
 const MOST_PLOTS = 24;
-/** Lines of a plot. */
+/** Limit on the lines of a plot. */
 const MOST_LINES = 40;
-/** An axis of greater numbers says nothing; as nanoseconds this is thirty years. */
+/** Limit on drawn values; in nanoseconds this is thirty years. */
 const GREATEST = 1e18;
-/** What a tool saw of single operations: these stand on one line, from the least to the greatest. */
+/** Statistics of single operations: they share one line, from the least to the greatest. */
 const SPREAD = /^(min|mean|max|p[\d.]+)$/;
-/** Statistics of a run as a whole, which say least of what was measured. */
+/** Statistics of a run as a whole, which tell least about the measurement. */
 const ASIDE = ["count", "elapsed", "sd"];
 /** Room right of a plot for the figure at the end of a line. */
 const FIGURE_ROOM = 112;
 const LINE_HEIGHT = 26;
-/** A figure of one name and environment is a series from as many runs on. */
+/** Fewest runs of a series of one name and environment. */
 const LEAST_RUNS = 3;
 
 interface Known extends Stated { value: number; unit: Unit }
@@ -32,7 +32,7 @@ interface Group { name: string; unit: Unit; statistics: string[]; lines: Line[] 
 const isDrawable = (stated: Stated): stated is Known =>
   stated.unit !== null && stated.value !== null && Math.abs(stated.value) <= GREATEST;
 
-/** Figures of a name, kind of statistic and unit, over all files; those of the most files first. */
+/** Groups figures by name, kind of statistic and unit, over all files; those in most files come first. */
 function groups(files: ImportedFile[]): Group[] {
   const found = new Map<string, Group>();
   for (const file of files) {
@@ -54,7 +54,7 @@ function groups(files: ImportedFile[]): Group[] {
   return all;
 }
 
-/** Values of a figure that belong on one axis: those of single operations together, every other statistic alone. */
+/** Groups values that share an axis: those of single operations together, every other statistic alone. */
 function byKind(values: Known[]): Map<string, Known[]> {
   const found = new Map<string, Known[]>();
   for (const value of values) {
@@ -64,7 +64,7 @@ function byKind(values: Known[]): Map<string, Known[]> {
   return found;
 }
 
-/** Names lines by what tells them apart: environment, then parameters, tool, file, and at last a number. */
+/** Labels lines by their differences: environment, then parameters, tool, file, and finally a number. */
 function nameApart(lines: Line[]): void {
   const keys = [...new Set(lines.flatMap(({ figure }) => Object.keys(figure.parameters)))]
     .filter((key) => new Set(lines.map(({ figure }) => figure.parameters[key])).size > 1);
@@ -79,13 +79,13 @@ function nameApart(lines: Line[]): void {
   for (const part of parts) {
     if (alike() === 0 && lines[0].label !== "") break;
     const words = lines.map(part);
-    // What is the same everywhere tells nothing apart, but is a name where there is none yet.
+    // Words that all lines share distinguish nothing, but serve as a name if there is none yet.
     if (new Set(words).size === 1 && (lines.length > 1 || words[0] === "")) continue;
     lines.forEach((line, i) => { line.label = [line.label, words[i]].filter((word) => word !== "").join(" · "); });
   }
 }
 
-/** An environment has its colour in every plot: native the baseline's, others theirs in the order of the files. */
+/** Assigns colours that an environment keeps in every plot: native the baseline's, others in the order of the files. */
 function colours(files: ImportedFile[]): (file: ImportedFile) => string {
   const others = [...new Set(files.map(({ environment }) => environment))].filter((environment) => environment !== "native");
   const of = new Map(others.map((environment, i) => [environment, placeColour(i + 1)]));
@@ -93,7 +93,7 @@ function colours(files: ImportedFile[]): (file: ImportedFile) => string {
   return ({ environment }) => of.get(environment) ?? native;
 }
 
-/** Mean, where a tool states one; else the middle, else what there is. */
+/** Chooses the mean if a tool states one, else the median, else the first value. */
 const leading = (values: Known[]): Known =>
   values.find(({ statistic }) => statistic === "mean") ?? values.find(({ statistic }) => statistic === "p50") ?? values[0];
 
@@ -115,14 +115,14 @@ function chart(files: ImportedFile[], group: Group, i: number): Chart {
 const said = (line: Line, { statistic, value, unit, written }: Known): string =>
   `${line.label}: ${statistic} ${figure(value, unit)} (as written ${written})`;
 
-/** Room left of the axis, and the scale on which lines stand below one another. */
+/** Computes the room left of the axis, and the vertical scale of the lines. */
 function rowsOf(lines: Line[], width: number) {
   const room = labelRoom(lines.map(({ label }) => label), width);
   const labels = new Map(lines.map(({ id, label }) => [id, fitted(label, room)]));
   return { room, y: { type: "band" as const, domain: lines.map(({ id }) => id), label: null, tickSize: 0, tickFormat: (id: string) => labels.get(id) ?? "" } };
 }
 
-/** Least, mean, percentiles and greatest of a figure on one line. */
+/** Draws least, mean, percentiles and greatest of each figure on one line. */
 function spread(files: ImportedFile[], { unit, lines }: Group, width: number): SVGSVGElement {
   const { room, y } = rowsOf(lines, width);
   const colourOf = colours(files);
@@ -148,7 +148,7 @@ function spread(files: ImportedFile[], { unit, lines }: Group, width: number): S
   }) as SVGSVGElement;
 }
 
-/** A figure of one value as a bar from zero. */
+/** Draws figures of one value as bars from zero. */
 function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: number): SVGSVGElement {
   const { room, y } = rowsOf(lines, width);
   const colourOf = colours(files);
@@ -170,7 +170,7 @@ function bars(files: ImportedFile[], { unit, statistics, lines }: Group, width: 
     },
     y: { ...y, padding: 0.28 }, color: { type: "identity" },
     marks: [
-      // Both ends are given: bars from one end alone would be stacked where a tool states a statistic twice.
+      // Both ends are given: the library would stack bars with one end if a tool states a statistic twice.
       barX(all, { x1: 0, x2: "value", y: "id", fill: "colour", fillOpacity: 0.8, title: "title" }),
       text(ends, { x: "x", y: "id", dx: 7, textAnchor: "start", text: "words" }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
@@ -182,7 +182,7 @@ interface Run { file: ImportedFile; figure: ImportedFigure; values: { statistic:
 interface Series { name: string; colour: string; runs: Run[] }
 interface Point { series: Series; x: number; value: number; title: string }
 
-/** Runs by where they ran, or by their file where that is not known; none where nothing was repeated. */
+/** Groups runs by environment, or by file if it is not known; empty if nothing was repeated. */
 function seriesOf(runs: Run[], colourOf: (file: ImportedFile) => string): Series[] {
   const found = new Map<string, Series>();
   for (const run of runs) {
@@ -196,7 +196,7 @@ function seriesOf(runs: Run[], colourOf: (file: ImportedFile) => string): Series
   return [...found.values()].filter((series) => series.runs.length >= LEAST_RUNS);
 }
 
-/** A plot of the runs, with a choice of what was stated of each; nothing where too few were repeated. */
+/** Draws a plot of the runs, with a choice of statistic; null if too few were repeated. */
 function runsFrame(id: string, title: string, runs: Run[], unit: Unit, statistics: string[], colourOf: (file: ImportedFile) => string): HTMLElement | null {
   const all = seriesOf(runs, colourOf);
   if (all.length === 0 || all.reduce((sum, { runs: own }) => sum + own.length, 0) < runs.length) return null;
@@ -237,7 +237,7 @@ function drawRuns(all: Series[], statistic: string, unit: Unit, width: number): 
   }) as SVGSVGElement;
 }
 
-/** The plots, and what is not in them. */
+/** Builds the plots, and the note on figures that are not in them. */
 export function importedPlots({ imported: { files } }: ImportedPage): HTMLElement | null {
   const all = groups(files);
   const colourOf = colours(files);

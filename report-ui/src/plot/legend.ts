@@ -1,22 +1,22 @@
-// A legend inside a plot: a picture that is saved has it too.
+// A legend inside a plot, so that a saved picture has it too.
 import type { SymbolType } from "@observablehq/plot";
 import { dot, text } from "@observablehq/plot";
 import { colour } from "../dom";
 import { fitted } from "./style";
 
-/** A mark and what it stands for; open marks have no filling. */
+/** A mark and its meaning; open marks are not filled. */
 export interface Key { name: string; symbol: SymbolType; colour: string | undefined; open: boolean }
-/** Keys that belong together, and what they are. */
+/** Keys of one kind, and its title. */
 export interface Keys { title: string; keys: Key[] }
 
 const LINE_HEIGHT = 20;
 const LETTER = 6.5;
-/** From the middle of a mark to its name, and from a name to the next mark. */
+/** Distance from the middle of a mark to its name, and from a name to the next mark. */
 const [NAME_AT, APART] = [11, 24];
 
 interface Placed { key: Key | null; words: string; x: number; y: number }
 
-/** Where everything stands, from the top left corner of the picture: groups begin lines of their own. */
+/** Places the keys, from the top left corner of the picture; each group begins a new line. */
 function placed(groups: Keys[], width: number): Placed[] {
   const out: Placed[] = [];
   let y = LINE_HEIGHT / 2;
@@ -35,7 +35,7 @@ function placed(groups: Keys[], width: number): Placed[] {
   return out;
 }
 
-/** The marks of a legend above a plot with this left margin, and the room that they need on top. */
+/** Draws a legend above a plot with this left margin, and returns the room that it needs on top. */
 export function legend(groups: Keys[], width: number, left: number) {
   const all = placed(groups, width);
   const height = Math.max(...all.map(({ y }) => y), 0) + LINE_HEIGHT;

@@ -1,4 +1,4 @@
-// Published against measured: the ratio that an article or another tool gave, beside this session's interval.
+// Published against measured: the ratio from an article or another tool, next to this session's interval.
 import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { Article, OwnValue, Page, Published, Row } from "../data";
 import { rowLabel } from "../data";
@@ -10,7 +10,7 @@ import { base, fitted, labelRoom, ratioAxis } from "./style";
 
 interface Claim extends Published { id: string; row: Row }
 
-/** A table longer than this is folded: the plot above it says most of it. */
+/** Limit on the lines of an unfolded table: the plot above it says most of it. */
 const MOST_OPEN = 12;
 
 const ANSWERS: { sign: string; words: string; colour: string }[] = [
@@ -21,13 +21,13 @@ const ANSWERS: { sign: string; words: string; colour: string }[] = [
 
 const answer = (claim: Claim) => ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
 
-/** Everything published that the document brings. */
+/** Collects everything published in the document. */
 export function claims(page: Page): Claim[] {
   return page.report.rows.flatMap((row) => (row.published ?? []).map((published) => ({ ...published, row, id: "" })))
     .map((claim, i) => ({ ...claim, id: String(i) }));
 }
 
-/** The ratios as a chart; nothing where nothing was published. */
+/** Draws the ratios as a chart; null if nothing was published. */
 export function published(page: Page): Chart | null {
   const drawable = claims(page).filter((claim) => claim.ratio !== null && claim.ratio > 0);
   if (drawable.length === 0) return null;
@@ -62,13 +62,13 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   }) as SVGSVGElement;
 }
 
-/** What was printed: `4.2; 0.21 µs`. */
+/** Formats the printed values: `4.2; 0.21 µs`. */
 function values({ printed, reference_printed: reference, unit }: Claim): string {
   if (printed.length === 0) return "";
   return `${[printed, reference].filter((runs) => runs.length > 0).map((runs) => runs.join(", ")).join("; ")}${unit === null ? "" : ` ${unit}`}`;
 }
 
-/** The session's own values, in the environments that stand for the article's. */
+/** Formats the session's own values, in the environments that correspond to the article's. */
 function own({ row, factor, unit, ...of }: Claim): string {
   const text = (environment: string | null | undefined, value: OwnValue | null): string | null => {
     if (environment == null) return null;
@@ -84,7 +84,7 @@ const bounds = (claim: Claim): string =>
   claim.session_ratio_low === null || claim.session_ratio_high === null ? "nothing to compare"
     : `${claim.session_ratio == null ? "" : `${ratio(claim.session_ratio)} `}${interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio ?? claim.session_ratio_low)}`;
 
-/** The same as a table, an article after the other. */
+/** Builds a table of the ratios, one article after the other. */
 export function publishedTable(page: Page): HTMLElement | null {
   const all = claims(page);
   if (all.length === 0) return null;
@@ -100,7 +100,7 @@ export function publishedTable(page: Page): HTMLElement | null {
   const table = h("table", { class: "facts stacking published" },
     h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))),
     h("tbody", {}, sources.flatMap(([source, title]) => [
-      // The name of a source is text: a page that can be opened anywhere leads nowhere by itself.
+      // The source is text, not a link: the page makes no requests wherever it is opened.
       h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: heads.length }, `${title} (${source})`)),
       ...all.filter((claim) => claim.source === source).map(row),
     ])));
@@ -108,7 +108,7 @@ export function publishedTable(page: Page): HTMLElement | null {
     h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published values" }, table));
 }
 
-/** What articles conclude and this session shows of it, and what they printed that it does not measure. */
+/** Lists the articles' conclusions with this session's answers, and printed values that it does not measure. */
 export function conclusions(page: Page): HTMLElement | null {
   const articles = page.report.articles.filter(({ claims, without_row }) => claims.length + without_row.length > 0);
   if (articles.length === 0) return null;

@@ -1,4 +1,4 @@
-// Rounds: what every round said, in the order in which they ran and as a distribution, with median and interval.
+// Rounds: the value of every round, in the order in which they ran and as a distribution, with median and interval.
 import { dot, plot, rect, ruleX, text } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
@@ -21,7 +21,7 @@ function environmentsOf(page: Page, row: Row, only: string[] | null): Environmen
   return out;
 }
 
-/** The rounds of one row in the baseline and these environments, for a dialog. */
+/** Draws the rounds of one row in the baseline and these environments, for a dialog. */
 export function rounds(page: Page, row: Row, environments: string[]): HTMLElement {
   return frame({
     id: "detail-rounds", title: say("Every round"),
@@ -30,7 +30,7 @@ export function rounds(page: Page, row: Row, environments: string[]): HTMLElemen
   }).element;
 }
 
-/** The rounds of any row in every environment. */
+/** Draws the rounds of any row in every environment. */
 export function roundsChart(page: Page, redraw: () => void): Chart | null {
   const rows = page.report.rows.filter((row) => environmentsOf(page, row, null).some(({ level }) => level.values.length > 0));
   if (rows.length === 0) return null;

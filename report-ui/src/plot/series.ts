@@ -1,4 +1,4 @@
-// Runs in the order in which they ran: drift, warm-up and steps are seen here and nowhere else.
+// Runs in the order in which they ran: only here can drift, warm-up and steps be seen.
 import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Page, Row } from "../data";
 import { levelOf, rowLabel, uniqueLabels } from "../data";
@@ -10,7 +10,7 @@ import { base, curveNames, figureAxis, environmentStyle, nameRoom, unitLabel } f
 
 interface Point { environment: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
 
-/** A row, with the rows of its shortest and longest operation where its probe timed them one by one. */
+/** A row, with the rows of its shortest and longest operation if its probe timed operations singly. */
 interface Run { row: Row; name: string; shortest: Row | null; longest: Row | null }
 
 function valuesOf(row: Row, place: number): (number | null)[] {
@@ -18,7 +18,7 @@ function valuesOf(row: Row, place: number): (number | null)[] {
   return level?.values ?? [];
 }
 
-/** Every row; first those that have minimum, mean and maximum of every run, as netperf prints them. */
+/** Lists every row; those with minimum, mean and maximum of every run, as netperf prints them, come first. */
 function runs(page: Page): Run[] {
   const { rows } = page.report;
   const labels = uniqueLabels(rows);
@@ -36,7 +36,7 @@ function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
   const { unit } = row.metric;
   return environments.flatMap((environment, place) => {
     const [low, high] = [shortest, longest].map((other) => (other === null ? [] : valuesOf(other, place)));
-    // Environments of one round stand side by side, so that their spans are told apart.
+    // Environments of one round are drawn side by side, so that their spans can be told apart.
     const aside = shortest === null ? 0 : (place - (environments.length - 1) / 2) * Math.min(0.7 / environments.length, 0.18);
     return valuesOf(row, place).flatMap((value, i) => {
       if (value === null) return [];
@@ -46,7 +46,7 @@ function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
   });
 }
 
-/** A chart with a choice of row. */
+/** Draws a chart with a choice of row. */
 export function series(page: Page, redraw: () => void): Chart | null {
   const all = runs(page).filter((run) => pointsOf(page, run).length > 1);
   if (all.length === 0) return null;

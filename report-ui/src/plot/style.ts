@@ -1,4 +1,4 @@
-// What all plots share: the environments' colours and symbols, axes of ratios and of figures, margins for labels.
+// Shared by all plots: the environments' colours and symbols, axes of ratios and of figures, margins for labels.
 import type { PlotOptions, SymbolType } from "@observablehq/plot";
 import { dot, plot, text } from "@observablehq/plot";
 import type { Page, Unit } from "../data";
@@ -6,7 +6,7 @@ import { colour } from "../dom";
 import { letters, message, say } from "../language";
 import { figure, ratio, scaleOf } from "../number";
 
-/** A triangle that stands on its tip, of the area that the library's symbols have. */
+/** A triangle on its tip, with the area of the library's symbols. */
 const TIP_DOWN = {
   draw(context: { moveTo(x: number, y: number): void; lineTo(x: number, y: number): void; closePath(): void }, size: number): void {
     const y = -Math.sqrt(size / (Math.sqrt(3) * 3));
@@ -16,27 +16,27 @@ const TIP_DOWN = {
     context.closePath();
   },
 };
-/** Okabe and Ito's colours stay apart for colour-blind readers; the symbols do for everyone. One for the baseline, eight for others. */
+/** One symbol for the baseline, eight for others. They tell environments apart for everyone, as Okabe and Ito's colours do. */
 const SYMBOLS: SymbolType[] = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "hexagon", TIP_DOWN];
-/** Names of curves stand at least so far apart, in pixels. */
+/** Smallest distance between the names of curves, in pixels. */
 const LABEL_HEIGHT = 14;
 
 export interface EnvironmentStyle { colour: string; symbol: SymbolType }
 
-/** The look of an environment: the baseline first, then the subjects in their order. */
+/** Chooses colour and symbol of an environment: the baseline first, then the subjects in their order. */
 export function environmentStyle(page: Page, environment: string): EnvironmentStyle {
   const { baseline, subjects } = page.report;
   const subject = subjects.indexOf(environment);
-  // The baseline entered once more has no colour of its own.
+  // The control, the baseline entered a second time, gets no separate colour.
   if (environment !== baseline && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
   const place = subject + 1;
   return { colour: placeColour(place), symbol: SYMBOLS[place % SYMBOLS.length] };
 }
 
-/** The colour of what stands at a place: 0 is the baseline's. */
+/** Returns the colour for a position among the environments: 0 is the baseline's. */
 export const placeColour = (place: number): string => colour(`--environment-${place % SYMBOLS.length}`);
 
-/** The mark of an environment beside its name, in colours that follow the theme. */
+/** Draws the mark of an environment for use next to its name, in colours that follow the theme. */
 export function mark(page: Page, environment: string): SVGSVGElement {
   const place = page.report.subjects.indexOf(environment) + 1;
   const fill = `var(--environment-${place % SYMBOLS.length})`;
@@ -49,18 +49,18 @@ export function mark(page: Page, environment: string): SVGSVGElement {
   return picture;
 }
 
-/** Options that every plot has. */
+/** Returns the options of every plot. */
 export function base(width: number): { width: number; style: Record<string, string> } {
   return { width, style: { background: "transparent", fontSize: "12px", overflow: "visible", color: colour("--ink") } };
 }
 
-/** Room for labels left of an axis, in pixels; never so much that the plot has none. */
+/** Measures the room for labels left of an axis, in pixels, but leaves room for the plot. */
 export function labelRoom(labels: string[], width: number): number {
   const longest = Math.max(...labels.map((label) => letters(label)), 0);
   return Math.min(Math.max(longest * 6.6 + 16, 48), Math.min(width * 0.4, 230));
 }
 
-/** A label that fits the room, ended by … where it does not. */
+/** Cuts a label to the room, with … at its end. */
 export function fitted(label: string, room: number): string {
   const most = Math.max(Math.floor((room - 14) / 6.4), 4);
   if (letters(label) <= most) return label;
@@ -69,7 +69,7 @@ export function fitted(label: string, room: number): string {
   return `${kept}…`;
 }
 
-/** Ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */
+/** Chooses ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */
 export function logTicks(low: number, high: number, most: number): number[] {
   if (!(low > 0 && high > low)) return [];
   const all = (steps: number[]): number[] => {
@@ -101,7 +101,7 @@ function niceStep(least: number): number {
   return ([1, 2, 5, 10].find((step) => step * power >= least) ?? 10) * power;
 }
 
-/** A figure without the noughts at the end of its decimals: `2.00 µs` is `2 µs` on an axis, `20.5x` stays. */
+/** Removes trailing zeros of decimals: `2.00 µs` becomes `2 µs` on an axis, `20.5x` stays. */
 export const short = (text: string): string => text.replace(/(\.\d*?)0+(?=\D|$)/, "$1").replace(/\.(?=\D|$)/, "");
 
 /**
@@ -112,7 +112,7 @@ export function logScale(low: number, high: number) {
   return { type: "symlog" as const, constant: low * 1e-6, domain: [low, high] };
 }
 
-/** An axis of slowdowns. */
+/** Builds an axis of slowdowns. */
 export function ratioAxis(values: number[], width: number, label: string, tickRoom = 64) {
   const [least, greatest] = [Math.min(...values, 1), Math.max(...values, 1)];
   const pad = Math.max((greatest / least) ** 0.06, 1.002);
@@ -124,7 +124,7 @@ export function ratioAxis(values: number[], width: number, label: string, tickRo
   };
 }
 
-/** An axis of figures in a unit; logarithmic where they span more than a decade. */
+/** Builds an axis of figures in a unit; logarithmic if they span more than a decade. */
 export function figureAxis(values: number[], unit: Unit, room: number, label: string) {
   const finite = values.filter((value) => Number.isFinite(value));
   const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
@@ -137,16 +137,16 @@ export function figureAxis(values: number[], unit: Unit, room: number, label: st
   return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };
 }
 
-/** Steps of a duration that read well, in seconds. */
+/** Round steps of a duration, in seconds. */
 const DURATIONS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
 
-/** Ticks of an axis of time from 0 to `end`, at most this many but for the first. */
+/** Chooses ticks of a time axis from 0 to `end`, at most this many after the first. */
 export function durationTicks(end: number, most: number): number[] {
   const step = DURATIONS.find((seconds) => end / seconds <= most) ?? end;
   return Array.from({ length: Math.floor(end / step) + 1 }, (_, i) => i * step);
 }
 
-/** Ticks of an axis from zero, round in the unit's own prefix: 100 KiB, not 97.7 KiB. */
+/** Chooses ticks of an axis from zero, round in the unit's own prefix: 100 KiB, not 97.7 KiB. */
 export function zeroTicks(most: number, unit: Unit, count: number): number[] {
   const [divisor] = scaleOf(most, unit);
   const step = niceStep(most / divisor / Math.max(count, 1)) * divisor;
@@ -159,24 +159,24 @@ const UNIT_NAMES: Record<Unit, string> = {
   mwips: message("Whetstone instructions per second"), percent: message("percent"), count: message("count"),
 };
 
-/** What an axis of a unit measures, where a figure is not of single operations. */
+/** Names the quantity on an axis, for figures that are not of single operations. */
 export const unitName = (unit: Unit): string => (unit === "nanoseconds" ? say("time") : say(UNIT_NAMES[unit]));
 
-/** What an axis of a unit measures, with which way is better. */
+/** Names the quantity on an axis, with its better direction. */
 export function unitLabel(unit: Unit, better: "lower" | "higher"): string {
   const name = say(UNIT_NAMES[unit]);
   return better === "lower" ? say("{name} (lower is better)", { name }) : say("{name} (higher is better)", { name });
 }
 
-/** The end of a curve, where its name stands. */
+/** The end of a curve, next to which its name is drawn. */
 export interface CurveEnd { name: string; colour: string | undefined; x: number; y: number }
 
-/** Room right of a plot for the names of its curves. */
+/** Measures the room right of a plot for the names of its curves. */
 export function nameRoom(names: string[], width: number): number {
   return Math.min(Math.max(...names.map((name) => letters(name)), 0) * 7.1 + 16, width * 0.4);
 }
 
-/** The names of curves at their ends, moved apart where they would overlap. `options` has the scales of the plot. */
+/** Draws the names of curves at their ends, moved apart if they would overlap. `options` has the scales of the plot. */
 export function curveNames(options: PlotOptions, ends: CurveEnd[], room: number) {
   const scale = plot({ ...options, marks: [] }).scale("y");
   const places = ends.map((end) => scale?.apply(end.y) as number);
@@ -186,14 +186,14 @@ export function curveNames(options: PlotOptions, ends: CurveEnd[], room: number)
   }));
 }
 
-/** Places for labels that must not overlap: each moved down as little as needed, kept in their order. */
+/** Moves labels apart that would overlap: each down by as little as needed, kept in their order. */
 export function spread(places: number[], least: number): number[] {
   const order = places.map((_, i) => i).sort((a, b) => places[a] - places[b]);
   const out = [...places];
   for (let i = 1; i < order.length; i += 1) {
     out[order[i]] = Math.max(out[order[i]], out[order[i - 1]] + least);
   }
-  // What was pushed too far down pulls the whole group up by half of it.
+  // If the last label was pushed too far down, the whole group moves up by half the excess.
   const excess = order.length === 0 ? 0 : out[order[order.length - 1]] - places[order[order.length - 1]];
   return out.map((place) => place - excess / 2);
 }

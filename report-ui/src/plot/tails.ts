@@ -1,4 +1,4 @@
-// Tails: the time of an operation over its quantile, from the first hundredth as far out as there are operations for.
+// Tails: the time of an operation over its quantile, from the first hundredth as far as the operations reach.
 import { dot, line, plot, ruleY } from "@observablehq/plot";
 import type { Page, Tail } from "../data";
 import { choice, colour } from "../dom";
@@ -10,11 +10,11 @@ import { base, curveNames, figureAxis, environmentStyle, nameRoom, ratioAxis } f
 interface Point { environment: string; x: number; y: number; title: string }
 interface Operation { id: string; name: string; curves: Tail[] }
 
-/** Where a quantile stands: every nine is one step, as HdrHistogram draws it. */
+/** Places a quantile on the axis: every nine is one step, as HdrHistogram draws it. */
 const step = (quantile: number): number => -Math.log10(1 - quantile);
 const TICKS = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
 
-/** What was timed one by one, with the curves of the environments that are shown. */
+/** Lists the operations that were timed singly, with the curves of the shown environments. */
 function operations(page: Page): Operation[] {
   const environments = [page.report.baseline, ...page.report.subjects];
   const found = new Map<string, Operation>();
@@ -35,7 +35,7 @@ function chooser(all: Operation[], chosen: (index: number) => void): HTMLElement
   return choice(say("Operation"), all.map(({ name }, i) => [String(i), name]), (value) => chosen(Number(value)));
 }
 
-/** A chart with a choice of what to show; nothing where no probe timed its operations one by one. */
+/** Draws a chart with a choice of operation; null if no probe timed its operations singly. */
 export function tails(page: Page, redraw: () => void): Chart | null {
   const all = operations(page);
   if (all.length === 0) return null;
@@ -57,7 +57,7 @@ export function tails(page: Page, redraw: () => void): Chart | null {
   };
 }
 
-/** The same curves over the baseline's: how much slower a typical operation is, and a rare one. */
+/** Draws the curves over the baseline's: the slowdown of typical operations, and of rare ones. */
 export function tailRatios(page: Page, redraw: () => void): Chart | null {
   const all = operations(page).map((operation) => ({ operation, points: ratiosOf(page, operation) })).filter(({ points }) => points.length > 1);
   if (all.length === 0) return null;

@@ -1,4 +1,4 @@
-// The session in time: every trial where it ran, what was disturbed or failed, and the interference beside it.
+// The session in time: every trial when it ran, disturbed and failed ones marked, with the interference.
 import { barX, dot, line, plot } from "@observablehq/plot";
 import type { Page } from "../data";
 import { colour } from "../dom";
@@ -11,7 +11,7 @@ interface Bar { environment: string; from: number; to: number; outcome: number; 
 
 const OUTCOMES = ["", message(", disturbed and repeated"), message(", failed")];
 
-/** The trials, and the processor's canary where any environment has one. */
+/** Draws the trials, and the processor's canary if any environment has one. */
 export function timeline(page: Page): Chart[] {
   const { timeline: t, report } = page;
   if (t.case.length === 0) return [];
