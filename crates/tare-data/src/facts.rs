@@ -1,4 +1,4 @@
-//! Facts: what is known of an environment, as sorted keys and texts that can be compared side by side.
+//! Facts of an environment, as sorted keys and texts that can be compared side by side.
 
 use std::collections::BTreeMap;
 

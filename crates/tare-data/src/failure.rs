@@ -16,7 +16,7 @@ pub const BROKE_OFF: &str = "the session broke off during this trial";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// The environment does not have what the probe needs (io_uring in gVisor).
+    /// The environment lacks something that the probe needs (io_uring in gVisor).
     NotSupported,
     /// The user may not do it here (dropping caches without root).
     NotPermitted,
@@ -31,7 +31,7 @@ pub enum FailureKind {
     Died,
 }
 
-/// Why there is no figure: what failed, and why.
+/// The reason why there is no figure: the step that failed, and its cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     pub kind: FailureKind,

@@ -1,7 +1,7 @@
 //! Frames: the lines that the agent and the host exchange.
 //!
 //! A frame is one line, `@tare1 CRC32 JSON\n`, so that it survives ssh, wsl.exe, docker exec and a serial
-//! console. What comes before the marker on a line, and every line without one, is a note: boot messages,
+//! console. Text before the marker on a line, and every line without one, is a note: boot messages,
 //! warnings of a runtime. Nothing here does I/O: [`Splitter`] is fed bytes.
 
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub const LONGEST_FRAME: usize = 1024 * 1024;
 pub const LONGEST_NOTE: usize = 4096;
 /// Notes kept until somebody takes them; the newest show why something failed.
 pub const MOST_NOTES: usize = 64;
-/// Longest request line. User-mode Linux's serial line loses what is over 2 KiB in flight.
+/// Longest request line. User-mode Linux's serial line loses bytes beyond 2 KiB in flight.
 pub const LONGEST_REQUEST: usize = 2000;
 
 /// Message of the agent.
@@ -82,7 +82,7 @@ pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Received<T> {
     Frame(T),
-    /// Whatever else came: kept beside the trial, since it often shows why something failed.
+    /// Any other text: kept with the trial, since it often shows why something failed.
     Note(String),
 }
 

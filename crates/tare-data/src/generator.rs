@@ -50,7 +50,7 @@ impl Generator {
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(bound);
             let rest = wide as u64;
-            // What is rejected is less than `bound`; its limit needs a division, which hardly ever is made.
+            // Rejected numbers are below `bound`; their exact limit needs a division, which is hardly ever made.
             if rest >= bound || rest >= bound.wrapping_neg() % bound {
                 return (wide >> 64) as u64;
             }

@@ -68,7 +68,7 @@ pub struct Stated {
     pub value: f64,
     /// None where the output does not name it, or names one that tare does not know.
     pub unit: Option<Unit>,
-    /// As it stands in the output, with the tool's own unit: `25.80 us`.
+    /// As it is written in the output, with the tool's own unit: `25.80 us`.
     pub written: String,
     /// The metric of the counterpart that is defined in the same way, if there is one.
     pub metric: Option<String>,

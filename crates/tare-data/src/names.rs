@@ -121,7 +121,7 @@ impl fmt::Display for Case {
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
-    // The last star, and where what it stands for ends.
+    // The last star, and the end of the text that it matches.
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
         match pattern.get(p) {

@@ -1,4 +1,4 @@
-//! Requests: what the host sends to the agent.
+//! Requests of the host to the agent.
 
 use std::collections::BTreeMap;
 

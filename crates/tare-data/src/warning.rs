@@ -1,4 +1,4 @@
-//! A warning: a reason to doubt a result; it travels with the result and is shown beside it, with advice.
+//! A warning: a reason to doubt a result; it travels with the result and is shown with it, with advice.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum Warning {
     CanaryOutside { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.
     ClockDisagrees { parts_per_million: f64 },
-    /// The environment's clock moves in steps that are too coarse for what is timed.
+    /// The environment's clock moves in steps that are too coarse for the operations timed.
     CoarseClock { step_ns: u64 },
     /// Rounds were run again because a noise limit fixed beforehand was broken.
     RoundsRepeated { repeated: u32, kept: u32 },

@@ -12,10 +12,10 @@ pub use crate::targets::TARGETS;
 
 /// An input that is worked on for longer has found a loop. The machine may be busy, so it is generous.
 const LONGEST: Duration = Duration::from_secs(10);
-/// Bytes that an input may have allocated at a time: far above what a good one of its size takes.
+/// Bytes that an input may have allocated at a time: far above the need of a good one of its size.
 const MOST_MEMORY: usize = 64 << 20;
 
-/// Runs one input, and holds it to what no input may do.
+/// Runs one input, and checks the rules that hold for every input.
 pub fn hold(target: &Target, input: &[u8]) -> Result<String, String> {
     let started = Instant::now();
     let before = memory::begin();

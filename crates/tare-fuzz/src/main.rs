@@ -1,4 +1,4 @@
-//! Mutated inputs for everything that reads what others wrote: `cargo run --release -p tare-fuzz -- TARGET`.
+//! Mutated inputs for every reader of foreign data: `cargo run --release -p tare-fuzz -- TARGET`.
 //!
 //! Runs on any toolchain, and again the same from its seed. It knows no coverage (`bench/fuzz` does): an input that is
 //! answered in a new way is kept and mutated further. An input that panics, takes too long, takes too much memory or breaks the
@@ -105,7 +105,7 @@ enum Until {
     Time(Instant),
 }
 
-/// Runs mutated inputs; says how many there were, and how many ways they were answered in.
+/// Runs mutated inputs; prints their number, and the number of different answers.
 fn fuzz(target: &Target, seed: u64, until: Until) -> Result<String, String> {
     let mut generator = Generator::new(seed);
     let mut corpus = (target.corpus)();

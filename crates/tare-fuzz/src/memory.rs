@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Begins to watch; gives what is held now.
+/// Begins to watch; returns the bytes held now.
 pub fn begin() -> usize {
     let held = HELD.load(Relaxed);
     MOST.store(held, Relaxed);

@@ -1,4 +1,4 @@
-//! The assembly: a session that is put together again, line by line, with what damage left out of it.
+//! The assembly: a session that is put together again, line by line, and the trials that damage cost it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -84,7 +84,7 @@ impl Assembly {
 
     /// Takes the next entry, and the lines before it that cannot be read.
     ///
-    /// Nothing can be made of a record whose damage comes before its plan. After it, a trial is what damage costs.
+    /// Nothing can be made of a record whose damage comes before its plan. After it, damage costs a trial.
     pub(crate) fn take(
         &mut self,
         entry: Entry,

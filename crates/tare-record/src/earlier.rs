@@ -1,6 +1,6 @@
-//! Plans of earlier versions, which do not say what their cases rest on: it is added as those versions knew it.
+//! Plans of earlier versions, which lack the declarations of their cases: they are added as those versions knew them.
 //!
-//! This table is about records that exist and never changes: what a probe declares today is in its description.
+//! This table is about records that exist and never changes: today's declarations of a probe are in its description.
 
 use serde_json::Value;
 use tare_data::names::{Case, USER};
@@ -10,7 +10,7 @@ use tare_data::session::declared::{Batching, Declared, Promise, Times};
 /// Opening of a plan's JSON.
 const PLAN: &[u8] = br#"{"plan":"#;
 
-/// Reads the line of a plan that lacks what its cases declare.
+/// Reads the line of a plan that lacks the declarations of its cases.
 pub(crate) fn plan_from_json(json: &[u8]) -> Option<Plan> {
     if !json.starts_with(PLAN) {
         return None;

@@ -13,9 +13,9 @@ use crate::earlier;
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 1;
 
-/// Longest line that is written. What an environment can fill fits: a frame as it came, or a reason and all notes of a trial.
+/// Longest line that is written. It has room for all that an environment can send: a frame as it came, or a reason and all notes of a trial.
 pub(crate) const LONGEST_WRITTEN: usize = 4 << 20;
-/// Whatever else stands in such a line: names of fields, counters, facts that the host adds.
+/// The rest of such a line: names of fields, counters, facts that the host adds.
 const BESIDE: usize = 256 << 10;
 const _: () = assert!(LONGEST_FRAME + BESIDE <= LONGEST_WRITTEN);
 const _: () = assert!(LONGEST_REASON + MOST_NOTES * (LONGEST_NOTE + 3) + BESIDE <= LONGEST_WRITTEN);

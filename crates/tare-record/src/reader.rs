@@ -1,6 +1,6 @@
 //! The reader: takes a record apart again, as far as it goes.
 //!
-//! A record whose last line is torn broke off there; what stands before it counts. A bad line with good lines after it
+//! A record whose last line is torn broke off there; the lines before it count. A bad line with good lines after it
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
 use std::io::{BufReader, Read};
@@ -41,7 +41,7 @@ pub fn is_record(path: &Path) -> bool {
     header(path).is_some()
 }
 
-/// Reads the first line of a record: who measured, with what, when. None where the file does not begin as a
+/// Reads the first line of a record, which tells its origin. None where the file does not begin as a
 /// record does.
 pub fn header(path: &Path) -> Option<Header> {
     let file = input::open(path).ok()?;

@@ -1,6 +1,6 @@
-//! The room of a record: how much of it is kept in memory, and how long it may be.
+//! The room of a record: the part of it that is kept in memory, and the limit of its length.
 //!
-//! Whoever writes counts as whoever reads, so that what was written can be read.
+//! Writers count as readers do, so that every record that was written can be read.
 
 use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
 use tare_data::session::Trial;
@@ -9,12 +9,12 @@ use crate::entry::{Entry, LONGEST_WRITTEN};
 
 /// Longest record: 16 GiB.
 pub(crate) const LONGEST_RECORD: u64 = 16 << 30;
-/// Bytes of memory for what is kept of a record beside its batches: some 200,000 trials.
+/// Bytes of memory for the parts of a record other than its batches: some 200,000 trials.
 pub(crate) const MOST_KEPT: usize = 128 << 20;
 /// Batches of a trial that are read. The session lets fewer come.
 pub const MOST_BATCHES: usize = 1 << 18;
 
-/// A text beside its bytes: where it is known, and what an allocation takes more than it gives.
+/// Cost of a text besides its bytes: the reference to it, and the overhead of an allocation.
 const TEXT: usize = size_of::<String>() + 32;
 /// Factor by which the bytes of a line that holds many small things may grow in memory.
 const SCATTERED: usize = 8;

@@ -15,7 +15,7 @@ use crate::platform;
 
 /// Bytes of batches that are held of a record that is read; those of an ordinary session all are.
 const MOST_READ: usize = 48 << 20;
-/// Bytes that a session holds of its own while it runs. Less: it lasts for hours, and looks at a case at a time.
+/// Bytes of its own record that a session holds while it runs. Less: it lasts for hours, and looks at a case at a time.
 const MOST_WRITTEN: usize = 8 << 20;
 
 /// Place where the batches of a record are kept: in memory as long as there is room, and then in the record

@@ -35,7 +35,7 @@ impl Writer {
         Self::locked(file, "create", path)
     }
 
-    /// Opens a record to go on with it, and reads it. What follows its last whole line is cut off by the first entry.
+    /// Opens a record to go on with it, and reads it. The first entry cuts off any text after its last whole line.
     pub fn resume(path: &Path) -> Result<(Self, Recording), RecordError> {
         let file = input::open_with(OpenOptions::new().read(true).append(true), path);
         let mut writer = Self::locked(file, "open", path)?;

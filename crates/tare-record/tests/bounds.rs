@@ -68,7 +68,7 @@ fn received(frame: &Frame, fill: &[u8]) -> Vec<Received<Frame>> {
     Splitter::default().push(&line)
 }
 
-/// Writes what arrived as a session does, and reads it back.
+/// Writes the received frames and notes as a session does, and reads them back.
 fn survives(frame: &Frame, fill: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let (path, mut writer) = begun(folder.path());

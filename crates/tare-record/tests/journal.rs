@@ -1,4 +1,4 @@
-//! A record survives being cut anywhere, and says what is wrong with one that was changed.
+//! A record survives being cut anywhere, and the fault of one that was changed is reported.
 
 use std::fs;
 use std::path::PathBuf;

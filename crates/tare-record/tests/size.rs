@@ -1,4 +1,4 @@
-//! Size: a record may be longer than memory, and what may be written may be read.
+//! Size: a record may be longer than memory, and one that may be written may be read.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -83,7 +83,7 @@ fn batches_beyond_what_is_held_are_read_from_the_record() {
     for trial in 0..130 {
         writer.append(&begin(trial)).unwrap();
         let from = writer.bytes();
-        // A line of another trial that was not cut off stands in between.
+        // A line of another trial that was not cut off comes in between.
         writer.append(&Entry::Batch { trial: 999, batch: batch("call", 1, 1) }).unwrap();
         for batch in of_trial(trial) {
             writer.append(&Entry::Batch { trial, batch }).unwrap();
@@ -129,7 +129,7 @@ fn a_record_is_full_before_a_reader_would_refuse_it() {
     let refused = (0..5).find_map(|trial| writer.append(&end(trial, notes.clone())).err());
     assert!(matches!(refused, Some(RecordError::TooMuch { .. })), "{refused:?}");
     assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
-    // Whoever writes it nevertheless finds that it is not read.
+    // Written nevertheless, it is not read.
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     (0..5).for_each(|trial| file.write_all(to_line(&end(trial, notes.clone())).as_bytes()).unwrap());
     assert!(matches!(read(&path), Err(RecordError::TooMuch { .. })));

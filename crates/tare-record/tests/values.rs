@@ -1,4 +1,4 @@
-//! Every number of every fixture: what is imported is as it stands in the file, and what is not is reported.
+//! Every number of every fixture: an imported one is as the file has it, and any other is reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -119,7 +119,7 @@ fn every_value_is_the_one_that_was_compared_with_its_file() {
     insta::assert_snapshot!(all);
 }
 
-/// A way in which people save or paste a text, and what it makes of one.
+/// A way in which people save or paste a text, and the bytes that result.
 type Change = (&'static str, fn(&str) -> Vec<u8>);
 
 const CHANGES: &[Change] = &[

@@ -25,7 +25,7 @@ pub const CALIBRATION: &str = "calibration";
 /// Series in which a probe reports how many processes or threads it holds now: 0 before the first, then all. It
 /// goes on only after a while, so that the host can read its own memory use both times.
 pub const HELD: &str = "held";
-/// Series of what the host then adds: bytes that this machine has given up for each of them. No agent sends it.
+/// Series that the host then adds: bytes that this machine has given up for each of them. No agent sends it.
 pub const OUTSIDE: &str = "outside";
 
 /// Series of the gauges in which a network trial counts requests that were not simply answered, one of each a trial:
@@ -39,7 +39,7 @@ pub enum Sample {
     /// Operations timed together, without a clock read between them.
     Throughput {
         operations: u64,
-        /// Bytes moved; 0 where bytes are not what is counted.
+        /// Bytes moved; 0 where the series does not count bytes.
         bytes: u64,
         /// By the agent's clock.
         elapsed_ns: u64,
@@ -180,7 +180,7 @@ impl Default for Histogram {
 pub struct EncodedHistogram(pub String);
 
 impl EncodedHistogram {
-    /// Opens it; an error names what is wrong with one that is damaged or not ours.
+    /// Opens it; an error names the fault of one that is damaged or not ours.
     pub fn decode(&self) -> Result<Histogram, String> {
         if self.0.len() > HISTOGRAM_MOST_ENCODED {
             return Err("histogram is too long".into());
@@ -193,7 +193,7 @@ impl EncodedHistogram {
     }
 }
 
-/// First word of a V2 encoding that is not compressed; a compressed one would carry a header of its own, unchecked.
+/// First word of a V2 encoding that is not compressed; a compressed one would carry a second header, unchecked.
 const COOKIE: u32 = 0x1c84_9313;
 
 /// Bytes of a V2 header.

@@ -1,4 +1,4 @@
-//! Demand: what a program asks of the system, counted by kinds of work that have a price of their own.
+//! Demand of a program on the system, counted by kinds of work, each with its price.
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Which session it is, and where it runs. Whoever reads a record learns no machine-id: these are hashes.
+/// Identity of a session and of its machine. They are hashes, so that a record tells nobody a machine-id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// 128 random bits in hex.

@@ -1,4 +1,4 @@
-//! A session as it stands in a record: its plan, the facts of its environments, and every trial. No conclusions.
+//! A session as a record holds it: its plan, the facts of its environments, and every trial. No conclusions.
 
 pub mod declared;
 pub mod demand;
@@ -21,7 +21,7 @@ use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
 
-/// Who measured, with what, when.
+/// Origin of a session: the tool, the machine and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of tare.
@@ -193,8 +193,8 @@ pub const PINNED: &str = "session.pinned_to";
 /// An environment takes part at least in one round of this many.
 pub const MOST_REST: u32 = 8;
 
-/// Rounds before the first look: controls have a trial in each of them, so that what leaves there has a control to be
-/// judged beside.
+/// Rounds before the first look: controls have a trial in each of them, so that an environment that leaves there
+/// has a control for comparison.
 const FIRST_ROUNDS: u32 = 12;
 
 /// Reads plans from before the field existed: controls ran in every round.

@@ -1,4 +1,4 @@
-//! Columns that a fleet's nodes write beside their records: a Parquet file, merged with the like.
+//! Columns that a fleet's nodes write next to their records: a Parquet file, merged with the like.
 
 use std::io::Write;
 use std::sync::OnceLock;

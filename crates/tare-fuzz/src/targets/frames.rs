@@ -1,4 +1,4 @@
-//! Frames: what an environment sends, whole and in pieces; every frame is written again as it was read.
+//! Frames of an environment, whole and in pieces; every frame is written again as it was read.
 
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::build::Build;

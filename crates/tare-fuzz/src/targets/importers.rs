@@ -1,4 +1,4 @@
-//! Importers: any bytes are imported or refused where they are wrong, and what is imported can be written and shown.
+//! Importers: any bytes are imported or refused where they are wrong, and every import can be written and shown.
 
 use std::path::Path;
 

@@ -37,7 +37,7 @@ pub static TARGET: Target = Target {
     run,
 };
 
-/// Who speaks, by the first byte of an input; the rest is what it says.
+/// The side that speaks, by the first byte of an input; the rest are its bytes.
 const STRANGER: u8 = b's';
 /// A client with the secret: a message a line, sealed.
 const CLIENT: u8 = b'c';
@@ -190,7 +190,7 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
         let (mut channel, answer) =
             accept(&secret, &first[2..]).ok_or_else(|| io::Error::other("no handshake"))?;
         stream.write_all(&answer)?;
-        // Closed with what the client says unread, this end would take back its own answers.
+        // Closed with bytes of the client unread, this end would take back its own answers.
         let mut question = [0; 2];
         stream.read_exact(&mut question)?;
         stream.read_exact(&mut vec![0; usize::from(u16::from_be_bytes(question))])?;

@@ -1,4 +1,4 @@
-//! Published figures: a file of a user's is read, and what follows from it is computed and shown, or it is refused.
+//! Published figures: a file of a user's is read, and its conclusions are computed and shown, or it is refused.
 
 use std::path::Path;
 

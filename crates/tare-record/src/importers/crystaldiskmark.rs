@@ -2,7 +2,7 @@
 
 use super::prelude::*;
 
-/// The line that stands behind all results; versions up to 6 set a blank before its colon.
+/// The line after all results; versions up to 6 set a blank before its colon.
 const LAST: &str = "Date:";
 const OLD_LAST: &str = "Date :";
 

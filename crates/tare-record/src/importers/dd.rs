@@ -43,7 +43,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             seen.clear();
         } else if seen.is_empty()
             && is_totals_alone(line)
-            // What `status=progress` shows stands above the report, drawn over itself.
+            // The lines of `status=progress`, drawn over each other, come before the report.
             && !line.starts_with('\r')
             && lines.peek().is_none_or(|next| records(next).is_none())
         {
@@ -74,7 +74,7 @@ fn is_totals_alone(line: &str) -> bool {
     !digits.is_empty() && line.trim_start().strip_prefix(digits).is_some_and(is_bytes) && is_totals(line)
 }
 
-/// A number in a line, and what follows it up to the next number.
+/// A number in a line, and the text after it up to the next number.
 struct Number<'a> {
     digits: &'a str,
     unit: &'a str,

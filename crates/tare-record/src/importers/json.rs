@@ -1,4 +1,4 @@
-//! JSON of another tool: read into a type, with the position of what does not fit.
+//! JSON of another tool: read into a type, with the position of any mismatch.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -1,6 +1,6 @@
 //! Importers: other tools' outputs as figures, each format recognised by the file's contents.
 //!
-//! A file is untrusted: its size is bounded, nothing in it is believed but figures, and what does not fit is
+//! A file is untrusted: its size is bounded, nothing in it is believed but figures, and a mismatch is
 //! refused with its position. An importer is one file, and two lines here.
 
 use sha2::{Digest, Sha256};
@@ -75,7 +75,7 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
         not_kept: Vec::new(),
     };
     let imported = Imported { not_kept: not_kept::of(&text, &imported), ..imported };
-    // What is written must be readable: a longer line would be taken for damage.
+    // Every line written must be readable: a longer one would be taken for damage.
     let entry = Entry::Imported(imported);
     if to_line(&entry).len() > LONGEST_WRITTEN {
         return Err(

@@ -73,7 +73,7 @@ pub fn of(text: &Text, imported: &Imported) -> Vec<String> {
     }
     let mut reader = serde_json::Deserializer::from_str(&document[..end]);
     let walk = Walk { path: &mut Vec::new(), known: &known, fields: &mut fields, in_list: false };
-    // It was read once: what breaks here is the end of a text without JSON.
+    // It was read once: an error here is the end of a text without JSON.
     let _ = walk.deserialize(&mut reader);
     let like = |Kind { first, count }: Kind| match count {
         1 => first,
@@ -100,7 +100,7 @@ pub fn of(text: &Text, imported: &Imported) -> Vec<String> {
 
 /// Collects every number and address that was kept, by its value where it has one.
 fn known(imported: &Imported) -> HashSet<String> {
-    // Nothing is lost with a zero: it is where an interval begins, and what was not measured.
+    // Nothing is lost with a zero: it begins an interval, or fills the place of a measurement.
     let mut known = HashSet::from([value("0")]);
     let mut add = |text: &str| known.extend(tokens(text).into_iter().map(value));
     imported.version.iter().for_each(|version| add(version));
@@ -153,7 +153,7 @@ fn without_restatements(line: &str) -> String {
 /// Finds numbers, and addresses and versions as a whole: digits, with marks between them.
 fn tokens(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    // One comma between digits is a decimal mark; more of them, or one beside a point, stand between fields.
+    // One comma between digits is a decimal mark; more of them, or one together with a point, separate fields.
     let is_decimal = |part: &str| part.matches(',').count() == 1 && !part.contains('.');
     let parts = text.split(|c: char| !is_part(c)).map(|part| part.trim_matches(['.', ',']));
     let fields = parts.flat_map(|part| part.split(move |c| c == ',' && !is_decimal(part)));

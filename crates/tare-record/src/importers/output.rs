@@ -13,7 +13,7 @@ use super::text::{Refusal, Text, kept};
 /// Limit on the figures that are taken from one file: nobody would read more.
 pub const MOST_FIGURES: usize = 1000;
 
-/// Another tool's output: how it is recognised, and how it is read.
+/// Another tool's output: the way to recognise and to read it.
 pub struct Importer {
     pub name: &'static str,
     pub about: &'static str,
@@ -59,7 +59,7 @@ fn note(parameters: &mut BTreeMap<String, String>, key: &str, value: &str) {
     }
 }
 
-/// A unit that a tool writes, and what it is in tare's.
+/// A unit that a tool writes, and its equivalent in tare.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
     /// As it is shown behind the figure as written.
@@ -140,7 +140,7 @@ impl FigureBuilder {
         }
     }
 
-    /// Adds a number that stands in a text.
+    /// Adds a number of a text.
     pub fn state(
         &mut self,
         text: &Text,
@@ -164,7 +164,7 @@ impl FigureBuilder {
         }
     }
 
-    /// Adds a number that was read from a text by another rule; `digits` is how it stands there.
+    /// Adds a number that was read from a text by another rule; `digits` is its form there.
     pub fn hold_as(&mut self, statistic: Statistic, value: f64, scale: Scale, digits: &str) {
         self.push(
             statistic,

@@ -1,6 +1,6 @@
 //! sockperf 3: the summary of a client and its percentiles, alone or at the head of a `--full-log`.
 //!
-//! Latency is half a round trip unless `--full-rtt` is given; only then is it what tare calls a round trip.
+//! Latency is half a round trip unless `--full-rtt` is given; only then is it a round trip in tare's sense.
 
 use super::prelude::*;
 

@@ -1,4 +1,4 @@
-//! sysbench 1.0: the report of `run`, whole or from its results on, for cpu and fileio, and for what memory, threads and mutex have in common.
+//! sysbench 1.0: the report of `run`, whole or from its results on, for cpu and fileio, and for the lines that memory, threads and mutex have in common.
 
 use super::prelude::*;
 
@@ -25,7 +25,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             let version = version.split_whitespace().next().unwrap_or_default();
             reading.version = Some(kept(&format!("1.{version}")));
         } else if let Some(open) = match begins_results(line) {
-            // What people quote often begins here, without the banner.
+            // Quotations often begin here, without the banner.
             true => Some(run.get_or_insert_default()),
             false => run.as_mut(),
         } {
@@ -57,7 +57,7 @@ struct SysbenchRun {
     mode: String,
     parameters: Vec<(&'static str, String)>,
     main: FigureBuilder,
-    /// Reads, writes and fsyncs of fileio; they are figures of their own.
+    /// Reads, writes and fsyncs of fileio; each is a separate figure.
     parts: Vec<(&'static str, FigureBuilder)>,
     /// Figures of all threads together, and of each.
     threads: Vec<FigureBuilder>,
@@ -90,7 +90,7 @@ const NUMBERS: &[(&str, Statistic, Scale)] = &[
     ("max:", Statistic::Maximum, MILLISECONDS),
 ];
 
-/// Labels of numbers that are figures of their own.
+/// Labels of numbers that are separate figures.
 const PARTS: &[(&str, &str, Statistic, Scale)] = &[
     ("reads/s:", "reads", Statistic::Rate, PER_SECOND),
     ("writes/s:", "writes", Statistic::Rate, PER_SECOND),
@@ -238,7 +238,7 @@ impl SysbenchRun {
         let of = |key: &str| {
             self.parameters.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value.as_str())
         };
-        // A part of a report does not say what was measured.
+        // A part of a report does not say which test it was.
         if self.test == "cpu" && !of("max_prime").is_empty() {
             let parameters = [("max_prime", of("max_prime")), ("threads", of("threads"))];
             main.counterpart("cpu.primes", &parameters);

@@ -1,4 +1,4 @@
-//! Files of Linux, and of what resembles it.
+//! Files of Linux, and of systems that resemble it.
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-/// Opens a file without waiting for whoever writes into a pipe.
+/// Opens a file without waiting for the writer of a pipe.
 pub(crate) fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     options.custom_flags(flags.bits() as i32).open(path)

@@ -15,10 +15,10 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 use windows_sys::Win32::System::IO::OVERLAPPED;
 
-/// The byte of a file, by the upper half of its place, that stands for all of it. What is locked cannot be read by others, so
-/// that it lies beyond the end of all files.
+/// The byte of a file, by the upper half of its place, whose lock means all of it. Locked bytes cannot be read by others, so
+/// that it is beyond the end of all files.
 const LOCKED_AT: u32 = 1 << 30;
-/// ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED: what a shared folder without locks answers.
+/// ERROR_INVALID_FUNCTION and ERROR_NOT_SUPPORTED: answers of a shared folder without locks.
 const NO_LOCKS: [i32; 2] = [1, 50];
 
 /// Opens a file. A pipe that nobody serves is an error at once.
@@ -26,7 +26,7 @@ pub(crate) fn open_at_once(options: &mut OpenOptions, path: &Path) -> io::Result
     options.open(path)
 }
 
-/// Reads from a byte of a file on. It moves the file's own position, which nobody uses who reads in its middle.
+/// Reads from a byte of a file on. It moves the file's position, which readers in its middle do not use.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], from: u64) -> io::Result<usize> {
     file.seek_read(buffer, from)
 }

@@ -1,4 +1,4 @@
-//! hyperfine: the JSON, CSV and Markdown that it exports, and what it prints. Times are of whole commands.
+//! hyperfine: the JSON, CSV and Markdown that it exports, and its output. Times are of whole commands.
 
 mod tables;
 mod text;

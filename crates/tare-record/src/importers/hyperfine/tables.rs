@@ -3,7 +3,7 @@
 use super::super::prelude::*;
 use super::super::text::Refusal;
 
-/// The head of a table, and what its columns are.
+/// The head of a table, and the meaning of its columns.
 pub struct Head<'a> {
     line: &'a str,
     fields: fn(&str) -> Vec<&str>,

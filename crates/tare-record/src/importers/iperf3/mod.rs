@@ -1,4 +1,4 @@
-//! iperf3: the JSON of `-J`, and its text. What was sent, what arrived, and the round trips that TCP itself saw.
+//! iperf3: the JSON of `-J`, and its text. Bytes sent, bytes received, and the round trips that TCP itself saw.
 
 mod text;
 
@@ -129,7 +129,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     Ok(reading)
 }
 
-/// Notes how the test was set up; true if it used UDP.
+/// Notes the setting of the test; true if it used UDP.
 fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
     let Some(test) = test else { return false };
     let protocol = test.protocol.unwrap_or_default();

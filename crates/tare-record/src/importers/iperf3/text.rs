@@ -6,7 +6,7 @@ use super::super::text::Refusal;
 
 /// Stands between the intervals and the summary.
 const RULE: &str = "- - - - ";
-/// With `--get-server-output`, what follows is the server's view of the same run.
+/// With `--get-server-output`, the rest is the server's view of the same run.
 const SERVER: &str = "Server output:";
 
 pub fn is_report(text: &Text) -> bool {
@@ -92,7 +92,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Ref
         };
         let reverse = if line.is_reverse { ", reverse" } else { "" };
         let server = if line.by_server { ", by the server" } else { "" };
-        // Versions before 3.2 close UDP with one line: what was sent, and what of it arrived.
+        // Versions before 3.2 close UDP with one line: the datagrams sent, and the share that arrived.
         let is_received = line.rest.last() == Some(&"receiver");
         let direction = if is_received { "received" } else { "sent" };
         let name = format!("{direction}{reverse}{stream}{server}");

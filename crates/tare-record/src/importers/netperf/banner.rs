@@ -1,4 +1,4 @@
-//! The line with which a netperf test begins: its name, and how the run was set up.
+//! The line with which a netperf test begins: its name, and the setting of the run.
 
 use super::super::prelude::*;
 
@@ -30,7 +30,7 @@ impl Banner {
         }
     }
 
-    /// Adds what the banner says to a figure.
+    /// Adds the banner's statements to a figure.
     pub fn describe(&self, figure: &mut FigureBuilder) {
         let pairs = [("confidence", &self.confidence), ("peer", &self.peer), ("burst", &self.burst)];
         for (key, value) in pairs {

@@ -58,7 +58,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: boo
     if run.lines.iter().all(|line| line.trim().is_empty()) {
         return if named { Err(text.refuse_end("a test is named, and nothing follows")) } else { Ok(()) };
     }
-    // Messages of the system may stand between the banner and the output.
+    // Messages of the system may come between the banner and the output.
     let selected = if run.lines.iter().any(|line| selected::is_known_key(line)) {
         Selected::of_keys(text, &run.lines)?
     } else if let Some(head) = run.lines.iter().position(|line| selected::is_head(line)) {
@@ -71,7 +71,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: boo
     } else if named {
         Selected::of_table(text, &run.lines)?
     } else {
-        // Whatever stands before the first banner: messages of the shell that ran it.
+        // Text before the first banner: messages of the shell that ran it.
         return Ok(());
     };
     for figure in selected.figures(text, &run.banner)? {

@@ -1,8 +1,8 @@
-//! netperf's output selectors that are understood, and how the heads of its tables write them.
+//! netperf's output selectors that are understood, and their spelling in the heads of its tables.
 
 /// Key of a selector, and its words in a table's head: joined by blanks in CSV, below each other in a table.
 ///
-/// The words are netperf 2.7's own; they are how a column is recognised.
+/// The words are netperf 2.7's own; a column is recognised by them.
 pub static SELECTORS: &[(&str, &str)] = &[
     ("SOCKET_TYPE", "Socket Type"),
     ("PROTOCOL", "Protocol"),

@@ -77,7 +77,7 @@ impl<'a> Selected<'a> {
     pub fn of_table(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
         let mut set = BTreeMap::new();
         let mut heads: Vec<&str> = Vec::new();
-        // Blank lines mean nothing: where names fill fewer lines than a head has, one stands above the values too.
+        // Blank lines mean nothing: where names fill fewer lines than a head has, one precedes the values too.
         for line in lines.iter().copied().filter(|line| !line.trim().is_empty()) {
             if !is_values(line) {
                 heads.push(line);
@@ -137,7 +137,7 @@ fn pairs<'a>(names: &[&str], values: &[&'a str]) -> BTreeMap<&'static str, &'a s
     names.iter().zip(values).filter_map(|(name, value)| Some((key_of(name)?, *value))).collect()
 }
 
-/// Selectors that are figures: what they are of, in which unit, and which metric of net.rr.
+/// Selectors that are figures: their subject, unit, and metric of net.rr.
 const FIGURES: &[(&str, Statistic, Scale, Option<&str>)] = &[
     ("RT_LATENCY", Statistic::TimePerOperation, MICROSECONDS, Some("time")),
     ("MIN_LATENCY", Statistic::Minimum, MICROSECONDS, Some("min")),
