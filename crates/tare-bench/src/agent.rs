@@ -25,7 +25,7 @@ use tare_probes::probe::Size;
 
 use crate::setting::Setting;
 
-/// A batch takes about this long: clock reads and frames between batches are nothing beside it.
+/// A batch takes about this long: clock reads and frames between batches are negligible.
 const BATCH_NS: f64 = 250e6;
 /// Length of the short run that finds the pace.
 const SHORT_S: f64 = 0.3;
@@ -291,13 +291,13 @@ impl Agent {
             operation_ns(&ran.trial.batches.to_vec()).ok_or("a calibration without batches")?;
         let asked = batch(calibrated_ns);
         let ran = self.trial(case, Amount::Duration { batch: asked, seconds: SHORT_S })?;
-        // By the headline: the first batch may be of what happens once, as connecting does.
+        // By the headline: the first batch may be of work that happens once, like connecting.
         let series = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
         let headline = |batch: &&Batch| batch.phase == Phase::Warm && batch.series == series;
         let batches = ran.trial.batches.to_vec();
         let last = batches.iter().rev().find(headline);
         let last = last.ok_or("a short run without a batch of the headline's series")?;
-        // By what was asked for: an operation may be several samples, as one that fills a queue is.
+        // By the number asked for: an operation may be several samples, as one that fills a queue is.
         let last = last.sample.timed().last().map(|timed| timed.elapsed_ns as f64 / asked as f64);
         let operation_ns = last.unwrap_or(calibrated_ns);
         Ok(Amount::Duration { batch: batch(operation_ns), seconds })

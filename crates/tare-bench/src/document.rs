@@ -9,7 +9,7 @@ const MACHINE: &str = "Machine: ";
 /// The beginning of the line of a row that could not be measured.
 const ABSENT: &str = "- ";
 
-/// A document: prose that is written anew each time, and rows by name that are kept.
+/// A document: prose that is written each time, and rows by name that are kept.
 pub struct Document {
     pub path: PathBuf,
     pub head: String,
@@ -22,7 +22,7 @@ pub struct Document {
     pub order: Vec<String>,
 }
 
-/// The lines of a row: of the table where it was measured, or one with the reason why it was not.
+/// The lines of a row: of the table where it was measured, or a line with the reason for its absence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lines {
     Measured(Vec<String>),
@@ -30,7 +30,7 @@ pub enum Lines {
 }
 
 impl Document {
-    /// Writes the document with these rows, and those that stand in it already and were measured on this machine.
+    /// Writes the document with these rows, and those already in it that were measured on this machine.
     pub fn write(&self, rows: &BTreeMap<String, Lines>) -> Result<(), String> {
         let old = fs::read_to_string(&self.path).unwrap_or_default();
         let text = self.text(&old, rows);
@@ -49,7 +49,7 @@ impl Document {
 
     fn text(&self, old: &str, rows: &BTreeMap<String, Lines>) -> String {
         let mut all = self.of_this_machine(old);
-        // What was measured before is worth more than why it could not be this time.
+        // An earlier measurement is worth more than the reason for a failure.
         for (name, lines) in rows {
             let known = matches!(all.get(name), Some(Lines::Measured(_)));
             if !(known && matches!(lines, Lines::Absent(_))) {

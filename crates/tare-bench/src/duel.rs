@@ -55,7 +55,7 @@ pub struct Site<'a> {
 pub trait Duel {
     /// Returns the name of the row; the family precedes the first dot.
     fn name(&self) -> String;
-    /// Describes the tool, and how it is run.
+    /// Describes the tool and its arguments.
     fn tool(&self) -> String;
     fn placement(&self) -> Placement {
         Placement::Free
@@ -68,7 +68,7 @@ pub trait Duel {
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String>;
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String>;
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String>;
-    /// Ends what was started for the row, whether it ran through or not.
+    /// Ends the programs started for the row, whether it ran through or not.
     fn finish(&mut self) {}
 }
 

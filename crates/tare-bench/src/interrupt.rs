@@ -1,4 +1,4 @@
-//! Ctrl-C: the run that is under way is the last one, and what was made is taken away. A second one ends at once.
+//! Ctrl-C: the run that is under way is the last one, and its remains are removed. A second one ends at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};

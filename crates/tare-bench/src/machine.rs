@@ -55,7 +55,7 @@ pub fn today() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
 }
 
-/// This process, and what it starts, on one processor; dropped, it may run where it could before.
+/// This process, and its children, on one processor; dropped, it may run where it could before.
 pub struct Pinned {
     before: CpuSet,
 }

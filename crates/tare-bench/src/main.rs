@@ -1,7 +1,7 @@
-//! bench: tare beside the tools that it replaces, one after the other on one machine; and tare beside the truth.
+//! bench: tare compared with the tools that it replaces, in turn on one machine; and tare compared with the truth.
 //!
-//! `agreement` asks whether tare measures what the tool measures, `overhead` what measuring itself costs. Both
-//! alternate tare and tool, judge the ratio by the same statistics as a session, and write what they found into docs/.
+//! `agreement` asks whether tare measures the same as the tool, `overhead` how much measuring itself costs. Both
+//! alternate tare and tool, judge the ratio by the same statistics as a session, and write their results into docs/.
 
 mod agent;
 mod commands;
@@ -40,7 +40,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run tare and the tool that each probe stands for in turn, and compare what they measure.
+    /// Run tare and the tool that each probe replaces in turn, and compare their figures.
     ///
     /// Prints a table, and keeps it in docs/method/agreement.md unless --quick is given: rows that were not measured this
     /// time stay there, as long as they are of the same machine. The machine should do nothing else meanwhile.
@@ -55,7 +55,7 @@ enum Command {
     Agreement {
         /// Rows whose names begin so: cpu, file, net, sys, ipc, proc, user.
         family: Vec<String>,
-        /// A row by its whole name, in which * stands for anything.
+        /// A row by its whole name, in which * matches anything.
         #[arg(long, value_name = "PATTERN")]
         row: Vec<String>,
         /// Leave out rows that were measured today or yesterday in as many rounds.
@@ -67,14 +67,14 @@ enum Command {
         #[command(flatten)]
         setting: Setting,
     },
-    /// Measure what measuring costs, beside fio's null engine and sysbench's cheapest event.
+    /// Measure the cost of measuring, compared with fio's null engine and sysbench's cheapest event.
     ///
     /// Prints a table, and keeps it in docs/method/overhead.md unless --quick is given.
     Overhead {
         #[command(flatten)]
         setting: Setting,
     },
-    /// Kill sessions at random moments, and look for what is left of them after tare clean.
+    /// Kill sessions at random moments, and look for their remains after tare clean.
     ///
     /// Looks at processes, mounts, network namespaces and devices, loop devices, control groups, states of runtimes,
     /// Podman's containers and images, temporary files, the session's own folders; and whether the record can be read.
@@ -85,20 +85,20 @@ enum Command {
     /// Nodes are mount namespaces with a view of one folder each, and host names. In every other try locks reach from nobody
     /// to nobody. Ends with 1 when anything was wrong. Needs root.
     Homes(Shared),
-    /// Have sessions meet faults, and count what is lost, left, aborted, hung and wrong.
+    /// Have sessions meet faults, and count losses, remains, aborts, hangs and errors.
     ///
     /// random: kills, signals, killed children, removed records, limits on files, descriptors and memory at random moments.
     /// host, everybody: every n-th system call of a kind fails, in the session's process or in every one (needs strace).
-    /// liar: a runtime that makes up what it sends. power, disk: the power is cut, a disk is full (need root). clock:
+    /// liar: a runtime that forges messages. power, disk: the power is cut, a disk is full (need root). clock:
     /// time namespaces. writers: others want to write the record. Ends with 1 where anything was wrong.
     #[command(after_help = "Examples:
   ./bench/faults                             all of them
   ./bench/faults --only random --rounds 500 --seed 3 --in container
   ./bench/faults --only host,liar")]
     Faults(faults::Request),
-    /// Have one long session meet faults, and look at what it holds: memory, descriptors, processes, mounts.
+    /// Have one long session meet faults, and watch its memory, descriptors, processes and mounts.
     ///
-    /// Kills or stops one of its processes every few seconds. Ends with 1 when what it holds grew, or anything was left.
+    /// Kills or stops one of its processes every few seconds. Ends with 1 when any of these grew, or anything was left.
     Soak(Soak),
     /// Measure differences whose size is known: tare's verdicts on them must be right.
     ///
@@ -132,22 +132,22 @@ enum Command {
     Sessions(sessions::Request),
     /// Compute the findings of a large session, and print their time and memory.
     ///
-    /// Ends with 1 when they take more than 2 s, or more than 256 MB beside the session of 1.2 million trials itself.
+    /// Ends with 1 when they take more than 2 s, or more than 256 MB besides the session of 1.2 million trials itself.
     Findings,
     /// Make a fleet of a thousand records out of one, report on it, and ask DuckDB about it.
     ///
     /// Ends with 1 when the report takes more than 60 s or 512 MB, or does not name the node that is 12 % slower, or when a
     /// question in SQL takes more than 1 s.
     Fleet(fleet::Request),
-    /// Print how far the forecasts of a record's programs are off, as Markdown: what ./bench/forecast keeps.
+    /// Print the errors of the forecasts of a record's programs, as Markdown for ./bench/forecast to keep.
     Forecast {
         #[arg(value_name = "RECORD")]
         record: PathBuf,
     },
-    /// Act as an environment that lies: what faults enters.
+    /// Act as an environment that lies, for faults to enter.
     #[command(hide = true)]
     Lie,
-    /// Run a program whose getppid takes so much longer: what truths enters.
+    /// Run a program whose getppid takes so much longer, for truths to enter.
     #[command(hide = true)]
     Delayed {
         #[arg(long, value_name = "US")]
@@ -169,7 +169,7 @@ struct Kill {
     /// Environments to kill sessions of, comma-separated. All of them unless given.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     environments: Vec<String>,
-    /// Other programs enter environments meanwhile: what is new on the machine and has no sign of tare is theirs.
+    /// Other programs enter environments meanwhile: new things on the machine without a sign of tare are theirs.
     #[arg(long)]
     shared: bool,
     /// The tare that is killed. The one built beside this program unless given.

@@ -40,7 +40,7 @@ impl Progress {
         format!("[{}/{}, {} left]", self.row, self.rows, minutes(self.left(0, Duration::ZERO)))
     }
 
-    /// Draws how many rounds of the row are done, over the last such line, on a terminal.
+    /// Draws the number of rounds done of the row, over the last such line, on a terminal.
     pub fn round(&self, name: &str, done: u32) {
         if self.draws {
             let left = minutes(self.left(done, self.row_began.elapsed()));

@@ -1,4 +1,4 @@
-//! The ratio tare/tool over rounds, with the interval that a session would give it, and what must hold of it.
+//! The ratio tare/tool over rounds, with the interval that a session would give it, and the requirement on it.
 
 use tare_analysis::statistics::signed_ranks::{Nulls, median, sorted};
 use tare_analysis::verdicts::judge::judge;
@@ -21,11 +21,11 @@ pub enum Requirement {
 /// Result of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// The whole interval lies within.
+    /// The whole interval is within.
     Yes,
-    /// The interval reaches what is required, and goes beyond it too.
+    /// The interval is partly within and partly outside.
     Reached,
-    /// The whole interval lies outside.
+    /// The whole interval is outside.
     No,
     /// Nothing is required.
     NotRequired,
@@ -50,7 +50,7 @@ impl Ratio {
             return None;
         }
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
-            // A run of either side is a process of its own: every round is a start.
+            // Each run of either side is a new process: every round is a start.
             let round = at as u32;
             Pair {
                 round,

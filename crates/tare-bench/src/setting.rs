@@ -12,7 +12,7 @@ pub struct Setting {
     /// Rounds; in each tare and the tool run once, in random order.
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=400))]
     rounds: u32,
-    /// Seconds of a run, for what runs for a time.
+    /// Seconds of a run, for programs that run for a time.
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
     seconds: u32,
     /// Three rounds of a second, small files, nothing written: to see that it works.

@@ -1,4 +1,4 @@
-//! The other side: foreign programs, run to their end with a deadline, and the numbers in what they print.
+//! The other side: foreign programs, run to their end with a deadline, and the numbers in their output.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -32,7 +32,7 @@ pub fn find(name: &str) -> Result<PathBuf, String> {
     found.ok_or_else(|| format!("{name} is not installed"))
 }
 
-/// Runs a program and gives what it printed; an error when it failed, with its last words.
+/// Runs a program and returns its output; an error when it failed, with its last words.
 pub fn run(command: &mut Command, patience: Duration) -> Result<Ended, String> {
     let name = Path::new(command.get_program()).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn run(command: &mut Command, patience: Duration) -> Result<Ended, String> {
     Err(format!("{name} ended with {status}: {last}"))
 }
 
-/// Runs a program to its end with nothing on its standard input; kills it, and what it started, when the time is up.
+/// Runs a program to its end with nothing on its standard input; kills it, and its children, when the time is up.
 fn output(command: &mut Command, patience: Duration) -> io::Result<Output> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let child = command.spawn()?;
@@ -61,7 +61,7 @@ fn output(command: &mut Command, patience: Duration) -> io::Result<Output> {
         Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("its end was not seen")),
         Err(RecvTimeoutError::Timeout) => {
             let _ = kill_process_group(group, Signal::KILL);
-            // Reaped before it is reported, so that nothing of it runs beside what comes next.
+            // Reaped before it is reported, so that nothing of it runs during the next run.
             let _ = ended.recv();
             let what = format!("gave no answer in {} s", patience.as_secs_f64());
             Err(io::Error::new(io::ErrorKind::TimedOut, what))

@@ -27,7 +27,7 @@ pub struct Veth {
 }
 
 impl Veth {
-    /// Makes the pair and moves this thread, and what it starts from then on, to its near end.
+    /// Makes the pair and moves this thread, and the programs that it starts from then on, to its near end.
     pub fn enter() -> Result<Veth, String> {
         remove();
         let before =
@@ -65,7 +65,7 @@ fn move_to(path: &Path) -> Result<(), String> {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|e| failed(&e))
 }
 
-/// Removes both namespaces, and the pair with them; what is not there is not missed.
+/// Removes both namespaces, and the pair with them; a missing one is no error.
 fn remove() {
     for namespace in [NEAR, FAR] {
         let _ = ip(&["netns", "delete", namespace]);

@@ -1,4 +1,4 @@
-//! Agreement: every probe beside the tool that it stands for, row by row, printed and kept in docs/method/agreement.md.
+//! Agreement: every probe compared with the tool that it replaces, row by row, printed and kept in docs/method/agreement.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -134,7 +134,7 @@ fn recent(document: &Document, rounds: u32) -> BTreeSet<String> {
     measured.collect()
 }
 
-/// Says at once what a row found.
+/// Prints the result of a row at once.
 fn print(duel: &dyn Duel, found: &Found) {
     let name = duel.name();
     match found {

@@ -1,4 +1,4 @@
-//! Faults by groups: what each has sessions meet, and one table of all.
+//! Faults by groups: the faults that sessions of each meet, and one table of all.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use tare_data::generator::Generator;
 use crate::interrupt;
 use crate::setting::binary;
 
-/// Moments of what happens to the machine are drawn from this.
+/// The moments of faults of the machine are drawn from this.
 const SPAN_MS: u64 = 2_500;
 /// Disks of each kind, from small to large.
 const SIZES: [u64; 8] = [8 << 10, 32 << 10, 128 << 10, 512 << 10, 2 << 20, 6 << 20, 12 << 20, 24 << 20];

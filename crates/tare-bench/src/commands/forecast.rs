@@ -153,7 +153,7 @@ fn measured_interval(session: &Session, case: &str, target: &str) -> Option<[f64
     Some([found.low, found.high].map(libm::exp))
 }
 
-/// Writes a line per environment: how far off its forecasts are.
+/// Writes the errors of forecasts, a line per environment.
 fn summary(all: &[Forecast<'_>]) -> String {
     let mut out = String::from(
         "| environment | programs | median error | within 40 % | range holds the measured | may hold | median rest | difference |\n\

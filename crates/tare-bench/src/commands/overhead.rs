@@ -1,4 +1,4 @@
-//! Overhead: what measuring costs, beside fio's null engine and sysbench's cheapest event; kept in docs/method/overhead.md.
+//! Overhead: the cost of measuring, compared with fio's null engine and sysbench's cheapest event; kept in docs/method/overhead.md.
 
 use std::collections::BTreeMap;
 use std::process::Command;

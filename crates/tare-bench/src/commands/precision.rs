@@ -1,7 +1,7 @@
-//! Precision: how long two builds of tare take to know a ratio equally well, session by session in turn.
+//! Precision: the time that two builds of tare take to know a ratio equally well, session by session in turn.
 //!
 //! An interval narrows with the square root of the time, so that any width is reached after a time in proportion to width²
-//! x seconds spent, and that product is what is compared. A trial's figure is what its own build takes; the interval over
+//! x seconds spent, and that product is compared. Each build's figures are read as that build reads them; the interval over
 //! the rounds is Wilcoxon's for both, which asks nothing of either build's rules of stopping.
 
 use std::collections::BTreeMap;
@@ -129,7 +129,7 @@ fn session(tare: &Path, request: &Request) -> Result<Costs, String> {
     Ok(costs(entries))
 }
 
-/// A trial of a record: what it measured, and the time until the next one began.
+/// A trial of a record: its measurement, and the time until the next one began.
 #[derive(Default)]
 struct Trial {
     case: String,
@@ -201,7 +201,7 @@ fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Ve
             if let Some(last) = trials.last_mut() {
                 last.took_ns = began_ns - last.began_ns;
             }
-            // What is an environment now was a lane in the first version's records.
+            // The first version's records call an environment a lane.
             let lane = begin.get("lane");
             let environment = lane.unwrap_or(&begin["environment"]);
             trials.push(Trial {

@@ -1,4 +1,4 @@
-//! Whole sessions on costs of known size: native against native, as it is, beside a load, and slower on purpose.
+//! Whole sessions on costs of known size: native against native, as it is, under a load, and slower on purpose.
 
 use std::collections::BTreeMap;
 use std::io::Write;

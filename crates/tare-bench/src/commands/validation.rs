@@ -1,4 +1,4 @@
-//! Validation: costs of known size, judged by tare, and by what people do with the figures of one environment after the
+//! Validation: costs of known size, judged by tare, and by the usual practice with the figures of one environment after the
 //! other.
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ const PROBES: [(&str, &str); 6] = [
 ];
 /// Runs of a side, one after the other, as hyperfine makes them by itself.
 const RUNS: usize = 10;
-/// Seconds of all runs of a side, and of a session of tare besides what it keeps for preparing and leaving.
+/// Seconds of all runs of a side, and of a session of tare besides its reserve for preparing and leaving.
 const SIDE_S: f64 = 2.0;
 const BUDGET_S: u32 = 10;
 /// Difference of two means that people take for real, and criterion for noise.

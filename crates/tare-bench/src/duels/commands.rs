@@ -1,4 +1,4 @@
-//! user.command and hyperfine: how long a program takes from its start until it has been waited for.
+//! user.command and hyperfine: the time of a program from its start until it has been waited for.
 
 use std::fs;
 use std::process::Command;

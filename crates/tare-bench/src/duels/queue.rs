@@ -16,7 +16,7 @@ use crate::tool;
 /// each round.
 const SIZE: &str = "64MiB";
 
-/// Operation, pattern, block, depth; and what fio calls operation and pattern.
+/// Operation, pattern, block, depth; and fio's word for operation and pattern.
 type Shape = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const SHAPES: [Shape; 4] = [

@@ -15,7 +15,7 @@ use crate::tool;
 
 /// Every block size of the definition.
 const BLOCKS: [&str; 8] = ["512", "4KiB", "32KiB", "64KiB", "256KiB", "1MiB", "2MiB", "16MiB"];
-/// Bytes of the file: a multiple of every block. It fits the cache, where what the loop costs is not hidden.
+/// Bytes of the file: a multiple of every block. It fits the cache, where the cost of the loop is not hidden.
 const SIZE: &str = "128MiB";
 const QUICK_SIZE: &str = "32MiB";
 
@@ -114,7 +114,7 @@ impl Duel for Sequential {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
-        // What the other side left to be written must not be written during this one's time.
+        // Pages that the other side left dirty must not be written during this one's time.
         rustix::fs::sync();
         let ran = site.agent.trial(&ready.case, Amount::Operations { batch: 1, batches: 1 })?;
         Ok(vec![ran.value("rate")? / 1e6])

@@ -1,7 +1,7 @@
 //! The probes of UnixBench's index and UnixBench's own programs, where somebody has built them.
 //!
 //! UnixBench is under the GPL: nothing here fetches or builds it. Its programs print `COUNT|value|base|unit` and
-//! `TIME|seconds`; a base of 1 is a count a second, of 60 a minute, of 0 a figure as it stands.
+//! `TIME|seconds`; a base of 1 is a count a second, of 60 a minute, of 0 a figure as it is.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ struct Test {
     divisor: f64,
     unit: &'static str,
     program: &'static str,
-    /// `%t` stands for the seconds, `%d` for a folder.
+    /// `%t` is replaced by the seconds, `%d` for a folder.
     arguments: &'static [&'static str],
     within: f64,
 }

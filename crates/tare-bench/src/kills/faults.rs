@@ -1,4 +1,4 @@
-//! Faults: sessions that are killed, interrupted, starved or robbed at random moments. What their records held is kept, nothing
+//! Faults: sessions that are killed, interrupted, starved or robbed at random moments. Nothing is lost from their records, nothing
 //! of them is left after `tare clean`, and none ends by an abort.
 
 use std::fs;

@@ -128,7 +128,7 @@ impl Homes<'_> {
         Ok(tally)
     }
 
-    /// Runs one try and describes what is wrong.
+    /// Runs one try and describes its faults.
     fn attempt(
         &self,
         [dies, lives]: [&Node; 2],
@@ -196,7 +196,7 @@ fn journals(home: &Path) -> Vec<Journal> {
     files.filter_map(|file| journal(file.path())).collect()
 }
 
-/// Describes what an undisturbed session's record lacks.
+/// Describes the gaps in an undisturbed session's record.
 fn damage(record: &Path) -> Option<String> {
     let session = match tare_record::read(record) {
         Ok(recording) => recording.session,
@@ -215,7 +215,7 @@ fn grant_every_lock() -> io::Result<()> {
         libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
     }
     let mut filter = [
-        // The number of the call stands first in `struct seccomp_data`.
+        // The number of the call comes first in `struct seccomp_data`.
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
         libc::sock_filter {
             jf: 1,

@@ -55,7 +55,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // What was killed on it may take a moment to be gone.
+        // Processes killed on it may take a moment to be gone.
         let unmounted = (0..LOOKS).any(|_| {
             let done = Command::new("umount").arg(&self.0).stderr(Stdio::null()).status();
             done.is_ok_and(|status| status.success()) || {
@@ -82,7 +82,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
     let record = at.join("s.tare");
     let mut running = session(site, &record).spawn()?;
     thread::sleep(after);
-    // A trial is there when the line after it is: whoever writes has waited for the disk between them.
+    // A trial is there when the line after it is: the writer has waited for the disk between them.
     kill_process(Pid::from_child(&running), Signal::STOP)?;
     let mut held = trials(&record);
     held.pop();
@@ -102,7 +102,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
     let after = Mounted::new(&["-o", "loop"], &cut.to_string_lossy(), &site.folder.join("after"))?;
     let record = after.0.join("s.tare");
     site.kept(&record, &held, count);
-    // What it held goes on where it stopped.
+    // Its record continues where it stopped.
     if held.is_empty() {
         return Ok(());
     }
@@ -195,7 +195,7 @@ pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::R
     count.tried += 1;
     let ended = [second.wait()?, third.wait()?];
     let held = trials(&record);
-    // Whoever comes before there is a plan, or while it is written, is refused.
+    // A reader that comes before there is a plan, or while it is written, is refused.
     let refused = ended.iter().filter(|status| !status.success()).count();
     count.wrong.extend((refused < 2).then(|| format!("a second writer was let in: {ended:?}")));
     site.settle(&mut first, None, ENDS, count)?;

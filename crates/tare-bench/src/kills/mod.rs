@@ -91,7 +91,7 @@ impl fmt::Display for Found {
 }
 
 impl Kills<'_> {
-    /// Kills one session a round; returns what came of them by environments, and the rounds in which something was lost or
+    /// Kills one session a round; returns their outcomes by environments, and the rounds in which something was lost or
     /// left. `report` is given a line for every round, and ends it all with an error.
     pub fn run(
         &self,
@@ -104,7 +104,7 @@ impl Kills<'_> {
         let (mut tallies, mut all) = (BTreeMap::<String, Tally>::new(), Vec::new());
         for round in 0..self.rounds {
             let (target, span_ms) = self.targets[generator.below(self.targets.len() as u64) as usize];
-            // Every other moment is an early one: most of what is made is made then.
+            // Every other moment is an early one: most things are made then.
             let span_ms = if generator.below(2) == 0 { span_ms / 8 } else { span_ms };
             let after_ms = generator.below(span_ms.max(1));
             let tally = tallies.entry(target.to_owned()).or_default();

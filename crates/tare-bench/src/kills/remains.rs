@@ -40,7 +40,7 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
     let files = entries(&folder.join("state/tare")).into_iter().chain(entries(&folder.join("scratch")));
-    // What began here is remembered.
+    // The list of sessions that began here is kept.
     let files = files.filter(|path| !path.ends_with("begun"));
     left.extend(files.map(|path| format!("file {}", path.display())));
     left.extend(
@@ -61,7 +61,7 @@ pub fn counts(folder: &Path, sessions: &BTreeSet<String>) -> (u64, u64) {
     (processes as u64, mounts().iter().filter(|mount| whose.meant(mount)).count() as u64)
 }
 
-/// Recognises what belongs to the sessions.
+/// Recognises remains of the sessions.
 struct Whose<'a> {
     folder: &'a Path,
     sessions: &'a BTreeSet<String>,
@@ -87,7 +87,7 @@ impl Machine {
 
     /// Lists everything that has come since, and stays.
     pub fn new_since(&self, sessions: &BTreeSet<String>) -> Vec<String> {
-        // What carries another session's name has been looked for by that name, or is somebody else's.
+        // Remains with another session's name have been looked for by that name, or are somebody else's.
         let named =
             |thing: &String| thing.contains(PREFIX) && !sessions.iter().any(|name| thing.contains(name));
         let new = |now: &Machine| now.0.difference(&self.0).cloned().collect::<BTreeSet<String>>();

@@ -1,4 +1,4 @@
-//! The site: a folder in which sessions build and keep their journals, and what is looked at once one has ended.
+//! The site: a folder in which sessions build and keep their journals, and the inspection once one has ended.
 
 use std::fs;
 use std::io;
@@ -48,7 +48,7 @@ impl Site<'_> {
         unsafe { command.pre_exec(move || Ok(setrlimit(resource, limit)?)) };
     }
 
-    /// Waits for a session to end, which was sent this signal, cleans, and counts what is wrong with it.
+    /// Waits for a session to end, which was sent this signal, cleans, and counts its faults.
     pub fn settle(
         &self,
         session: &mut Child,
@@ -79,7 +79,7 @@ impl Site<'_> {
         Ok(status)
     }
 
-    /// Counts what is lost of the trials that a record held.
+    /// Counts the lost ones of the trials that a record held.
     pub fn kept(&self, record: &Path, held: &[Trial], count: &mut Count) {
         let kept = trials(record);
         let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;

@@ -1,5 +1,5 @@
-//! Soak: one session that goes on for long while its processes are killed and stopped at random. What it holds of the
-//! machine stays what it was.
+//! Soak: one session that goes on for long while its processes are killed and stopped at random. Its share of the
+//! machine does not grow.
 
 use std::fs;
 use std::io;
@@ -185,7 +185,7 @@ fn grown(stretches: &[Stretch]) -> Vec<String> {
     ];
     let mut wrong = Vec::new();
     for (name, (before, after)) in named {
-        // What an environment has while it is entered is seen at one look and not at another.
+        // Things that an environment has while it is entered are seen at one look and not at another.
         let grew = after > before + before / 4 + 2;
         wrong.extend(grew.then(|| format!("{name} grew from {before} to {after}")));
     }

@@ -3,7 +3,7 @@
 //! The kernel hands each call to a thread of this process (seccomp_unotify(2)), which waits for the time by the
 //! clock and lets the call go on. Caller and thread share a processor, so that no processor falls asleep and has
 //! to wake up: with a delay of zero everything is the same but the wait, and the difference of two delays is the
-//! difference of what is measured.
+//! difference of the measurement.
 
 use std::ffi::OsString;
 use std::io;
@@ -41,11 +41,11 @@ pub fn run(delay: Duration, words: &[OsString]) -> Result<i32, String> {
     Ok(status.code().unwrap_or(1))
 }
 
-/// Reports each getppid of this thread, and of what it starts, to whoever holds the descriptor.
+/// Reports each getppid of this thread, and of its children, to the holder of the descriptor.
 fn filter() -> io::Result<OwnedFd> {
     let statement = |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
     let mut lines = [
-        // The number of the call stands first in `struct seccomp_data`.
+        // The number of the call comes first in `struct seccomp_data`.
         statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0),
         libc::sock_filter {
             jf: 1,

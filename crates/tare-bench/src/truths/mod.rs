@@ -1,4 +1,4 @@
-//! Truths: differences whose size is known beforehand, and what tare says of them.
+//! Truths: differences whose size is known beforehand, and tare's verdicts on them.
 
 pub mod delay;
 
@@ -17,7 +17,7 @@ const TOLERANCE: f64 = 0.02;
 /// Plausible cost of Podman's filter of system calls: some tens of ns a call on any current processor.
 const FILTER_NS: (f64, f64) = (5.0, 500.0);
 
-/// Stands in ssh's place: what it starts has the delay that the host's name says. There is no connection to share.
+/// A script in ssh's place: the program that it starts has the delay that the host's name says. There is no connection to share.
 const SSH: &str = r#"#!/bin/sh
 for word; do
     case $word in -V) echo 'ssh in the place of ssh' >&2; exit ;; -O) exit ;; esac

@@ -1,4 +1,4 @@
-//! net.rr, net.connect and net.stream beside netperf's TCP_RR, UDP_RR, TCP_CRR and TCP_STREAM.
+//! net.rr, net.connect and net.stream compared with netperf's TCP_RR, UDP_RR, TCP_CRR and TCP_STREAM.
 
 use std::process::Command;
 
@@ -120,7 +120,7 @@ impl Duel for Netperf {
         let mean = |required| Figure { name: "mean latency", unit: "µs", required };
         match self.test.kind {
             Kind::Rounds => vec![rate(1.0), mean(required(within))],
-            // netperf binds each connection to a port of its own before, and its mean is without that.
+            // netperf binds each connection to a fresh port before, and its mean is without that.
             Kind::Connections => vec![rate(1.0), mean(Requirement::Shown)],
             Kind::Stream => {
                 vec![Figure { name: "rate", unit: "Mbit/s", required: required(Requirement::AtLeast(0.98)) }]

@@ -1,4 +1,4 @@
-//! net.rr beside sockperf's ping-pong, which keeps every round trip and shows the far percentiles.
+//! net.rr compared with sockperf's ping-pong, which keeps every round trip and shows the far percentiles.
 
 use std::process::Command;
 

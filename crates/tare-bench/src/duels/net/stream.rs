@@ -1,4 +1,4 @@
-//! net.stream beside iperf3, with writes of one size and one congestion control.
+//! net.stream compared with iperf3, with writes of one size and one congestion control.
 
 use std::fs;
 use std::process::Command;

@@ -20,9 +20,9 @@ pub const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{206
 pub const AGENT: &str = "TARE_BENCH_AGENT";
 /// Time of an operation: many times that of the host's own kernel.
 const EACH_NS: u64 = 2_000;
-/// Bytes of what floods: a session that kept them would show it.
+/// Bytes of a flood: a session that kept them would show it.
 const FLOOD: usize = 4 << 20;
-/// Longest that a liar hangs: it ends after whoever waited.
+/// Longest that a liar hangs: it ends after the session that waited.
 const HANGS: Duration = Duration::from_secs(120);
 
 /// A liar at work.
@@ -219,7 +219,7 @@ impl Liar<'_> {
         };
         for at in 0..=batches {
             let (phase, operations) = if at == 0 { (Phase::Cold, 1) } else { (Phase::Warm, operations) };
-            // What is too much is not waited for.
+            // A flood of batches is not slowed down.
             if batches < 10_000 {
                 thread::sleep(Duration::from_nanos(operations * EACH_NS));
             }

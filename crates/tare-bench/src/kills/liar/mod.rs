@@ -1,4 +1,4 @@
-//! Liars: sessions with a runtime that stands between and makes up what it sends, a lie each.
+//! Liars: sessions with a runtime in between that forges messages, a lie each.
 
 mod act;
 
@@ -169,7 +169,7 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
         count.wrong.push(format!("{lie}: the record is as long as the liar wanted"));
     }
     let Ok(recording) = read(&record) else { return Ok(()) };
-    // A liar takes many times what the host does, so that nothing else can be true.
+    // A liar takes many times as long as the host, so that nothing else can be true.
     let findings = tare_analysis::findings(&recording.session, &tare_analysis::Options::default());
     for cell in findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells) {
         if let Cell::Compared(comparison) = cell {
