@@ -6,17 +6,17 @@ use std::path::PathBuf;
 use tare_lab::asked::secrets::redacted;
 use tare_lab::error::{ErrorKind, LabError};
 
-/// The arguments after the program's name, without secrets.
+/// Collects the arguments after the program's name, without secrets.
 pub fn words() -> Vec<String> {
     env::args_os().skip(1).map(|word| redacted(&word.to_string_lossy())).collect()
 }
 
-/// The time of day, RFC 3339 with offset.
+/// Formats the current time in RFC 3339 with its offset.
 pub fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
-/// A name of now that no record here has yet: sessions may begin in one second.
+/// Picks a record name from the current time that is still free: two sessions may begin in the same second.
 pub fn fresh_record(prefix: &str) -> PathBuf {
     let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
     let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
@@ -24,7 +24,7 @@ pub fn fresh_record(prefix: &str) -> PathBuf {
     names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
-/// This program's own file.
+/// Finds the file of this program.
 pub fn binary() -> Result<PathBuf, LabError> {
     env::current_exe()
         .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))

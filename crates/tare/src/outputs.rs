@@ -19,12 +19,13 @@ const MOST_LINKS: u32 = 16;
 /// Numbers that a name is tried with where there is a file already.
 const MOST_NUMBERS: u32 = 10_000;
 
-/// Whether some export goes to standard output, where the table would stand.
+/// Tells whether an export goes to standard output, in place of the table.
 pub fn prints(view: &View) -> bool {
     view.exports.iter().any(|wanted| destination(wanted).is_none())
 }
 
-/// Nobody could take two documents on standard output apart. Checked before anything is measured.
+/// Rejects more than one document on standard output, which no reader could separate, before anything is
+/// measured.
 pub fn check(view: &View) -> Result<(), LabError> {
     let own = [view.json || view.facts, view.markdown, view.csv].iter().filter(|selected| **selected).count();
     let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
@@ -55,12 +56,12 @@ pub fn check_files(view: &View, record: Option<&Path>) -> Result<(), LabError> {
     Ok(())
 }
 
-/// The files that exports were written to.
+/// Lists the files that exports were written to.
 pub fn exported(view: &View) -> Vec<String> {
     view.exports.iter().filter_map(destination).map(|file| file.display().to_string()).collect()
 }
 
-/// The files that a session's view writes beside the record, each with what it is.
+/// Lists the files that a session's view writes in addition to the record, each with a description.
 pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
     let exports = view
         .exports
@@ -77,7 +78,7 @@ pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
     page.into_iter().chain(exports).collect()
 }
 
-/// Whether a session that just ended gets a page beside its record, though none was named.
+/// Tells whether a session that just ended gets an HTML page next to its record without being asked.
 pub fn has_page_beside(view: &View) -> bool {
     !(view.json || view.markdown || view.csv || prints(view))
 }
@@ -87,7 +88,7 @@ fn replaces_a_record(file: &Path) -> LabError {
         .hint("name another file: records cannot be made again")
 }
 
-/// Whether two names lead to one file, which may not be there yet.
+/// Tells whether two names refer to one file, which may not exist yet.
 fn is_same(a: &Path, b: &Path) -> bool {
     if let Ok(is_one) = platform::is_one_file(a, b) {
         return is_one;
@@ -100,7 +101,7 @@ fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The file that an export goes to; none is standard output.
+/// Finds the file that an export writes; `None` is standard output.
 fn destination(wanted: &Wanted) -> Option<PathBuf> {
     let by_environment = || match wanted.export.writing {
         Writing::Whole => None,
@@ -111,7 +112,7 @@ fn destination(wanted: &Wanted) -> Option<PathBuf> {
     wanted.file.clone().or_else(by_environment)
 }
 
-/// The same view of one of several records, after which its files are named.
+/// Copies a view with its file names filled in for one of several records.
 pub fn named_after(view: &View, record: &Path) -> Result<View, LabError> {
     let stem = record.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let mut view = view.clone();
@@ -178,7 +179,7 @@ pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabE
     write(file, bytes)
 }
 
-/// An error where a link in a folder leads out of it on the way to a file.
+/// Rejects a file whose path leaves the folder through a link.
 pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
     match file.ancestors().take_while(|path| *path != folder).find(|path| path.is_symlink()) {
         None => Ok(()),
@@ -188,7 +189,7 @@ pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
     }
 }
 
-/// A descriptor of this process has no path to be followed to.
+/// Tells whether a path is a descriptor of this process, which cannot be resolved.
 fn is_descriptor(file: &Path) -> bool {
     file.starts_with("/proc")
 }
@@ -210,8 +211,8 @@ pub fn write_fresh(file: &Path, bytes: &[u8]) -> Result<PathBuf, LabError> {
     Err(cannot(file, IoKind::AlreadyExists.into()))
 }
 
-/// What a name leads to: what a link leads to is replaced, not the link. In a folder that others may write, a link may be
-/// another user's trap; only the user's own and root's are followed.
+/// Follows links to the file that will be replaced, so that the link itself survives. In a folder that others
+/// can write to, a link may be another user's trap, so only links of the user and of root are followed.
 fn followed(file: &Path) -> io::Result<PathBuf> {
     let mut file = file.to_owned();
     for _ in 0..MOST_LINKS {
@@ -235,7 +236,8 @@ fn replace(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<()> 
     Ok(())
 }
 
-/// The bytes in a file beside their place. It has the rights of the one that it replaces; a new file has the usual ones.
+/// Writes the bytes to a temporary file next to the destination. It takes the permissions of the file that it
+/// replaces; a new file gets the usual ones.
 fn beside(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".tare-");

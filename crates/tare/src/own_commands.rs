@@ -16,9 +16,9 @@ use crate::platform::RUNS_COMMANDS;
 
 /// Stands between the words of two commands.
 const BETWEEN: &str = "---";
-/// Most commands that parameters may make: each is a case of its own.
+/// Maximum number of commands that parameters may produce. Each one is a case.
 const MOST: usize = 200;
-/// Most commands that a heading names one by one.
+/// Maximum number of commands that a heading lists by name.
 const MOST_NAMED: usize = 3;
 /// Longest name of a case, without the number in front.
 const LONGEST_NAME: usize = 18;
@@ -30,10 +30,10 @@ const TIMEOUT: &str = "300s";
 /// A value in place of `{NAME}`.
 type Values = Vec<(String, String)>;
 
-/// Where programs are looked for if PATH is not set.
+/// Search path for programs if PATH is not set.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The study of what was given; none where no command was.
+/// Builds a study from the given commands, if there are any.
 pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
     if !given.given() {
         return refuse_options_of_none(given).map(|()| None);
@@ -109,13 +109,13 @@ pub fn require_programs(study: &Study) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What every environment has inside where commands of one's own are measured: this machine's programs, and the current
+/// Describes the contents of each environment: with user commands, this machine's programs and the current
 /// folder.
 pub fn inside(given: &Commands) -> Result<Inside, LabError> {
     if given.given() { inside_here(given.shares_work()) } else { Ok(Inside::default()) }
 }
 
-/// This machine's programs, and the current folder.
+/// Puts this machine's programs and the current folder into each environment.
 pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     if !RUNS_COMMANDS {
         return Err(LabError::new(ErrorKind::Environment, "commands of your own need Linux")
@@ -128,7 +128,7 @@ pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     Ok(Inside { root: RootFolder::Host, work: Some(work) })
 }
 
-/// The commands of a study's file, run in the current folder as those of the command line are.
+/// Reads a study of commands, and runs them in the current folder like commands from the command line.
 pub fn of_file(path: &Path) -> Result<Study, LabError> {
     let mut study = Study::named(&path.to_string_lossy())?;
     if study.commands.is_empty() || !study.cases.is_empty() {
@@ -156,7 +156,7 @@ fn variables() -> BTreeMap<String, String> {
     all
 }
 
-/// Options that say how a command is run, where there is none, are a slip.
+/// Rejects command options given without a command.
 fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
     let named = [
         ("--command-name", !given.names.is_empty()),
@@ -189,7 +189,8 @@ enum Written {
     Text(String),
 }
 
-/// The commands among words that stand behind `--`: a single word with a space in it is a text, as quoted for hyperfine.
+/// Splits the words after `--` into commands. A single word that contains a space is one quoted string, as
+/// for hyperfine.
 fn written(words: &[String]) -> Vec<Written> {
     let groups = words.split(|word| word == BETWEEN).filter(|group| !group.is_empty());
     groups
@@ -238,14 +239,14 @@ fn split(text: &str) -> Result<Vec<String>, LabError> {
     })
 }
 
-/// A command that is not timed: read by a shell where it needs one.
+/// Parses a command that is not timed, and wraps it in a shell if it needs one.
 fn aside(text: Option<&str>, values: &Values) -> Result<Vec<String>, LabError> {
     let Some(text) = text else { return Ok(Vec::new()) };
     let text = filled(text, values);
     if needs_shell(&text) { Ok(through_shell(&text)) } else { split(&text) }
 }
 
-/// Whether a text means more to a shell than its words: operators and patterns outside of quotes, or a variable in front.
+/// Tells whether a text needs a shell: it has unquoted operators or patterns, or sets a variable first.
 fn needs_shell(text: &str) -> bool {
     let mut quote = None;
     let mut escaped = false;
@@ -267,7 +268,7 @@ fn filled(text: &str, values: &Values) -> String {
     values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
 }
 
-/// Every combination of the parameters; one without any where there are none.
+/// Builds every combination of the parameters: a single empty one if there are none.
 fn combinations(given: &Commands) -> Result<Vec<Values>, LabError> {
     let mut lists: Vec<(String, Vec<String>)> = Vec::new();
     if let [name, from, to] = given.parameter_scan.as_slice() {
@@ -291,7 +292,7 @@ fn combinations(given: &Commands) -> Result<Vec<Values>, LabError> {
     Ok(all)
 }
 
-/// Numbers from one to another, with as many decimals as the step and the first have.
+/// Counts from one number to another, with as many decimals as the step and the first number have.
 fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     let number = |text: &str| {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -311,7 +312,7 @@ fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     Ok((0..=steps.min(MOST)).map(|i| format!("{:.places$}", least + i as f64 * by)).collect())
 }
 
-/// What the commands are called.
+/// Names of the commands.
 struct Names<'a>(&'a [String]);
 
 impl<'a> Names<'a> {
@@ -328,7 +329,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A name that a case may have; numbered where there are several, so that they keep their order.
+/// Turns a title into a valid case name, with a number in front if there are several, to keep their order.
 fn case_name(title: &str, index: usize, count: usize) -> String {
     let plain: String =
         title.to_ascii_lowercase().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();

@@ -11,8 +11,8 @@ use tare_lab::storage::places::Wanted;
 use crate::invocation::binary;
 use crate::platform;
 
-/// Folder of the journals in which sessions write down what they make: `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on
-/// Windows `%LOCALAPPDATA%\\tare`.
+/// Finds the folder of the journals in which sessions record everything that they create:
+/// `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on Windows `%LOCALAPPDATA%\\tare`.
 pub fn state() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.or_else(|| home().map(|home| home.join(platform::STATE))).map(|path| path.join("tare")).ok_or_else(|| {
@@ -22,23 +22,23 @@ pub fn state() -> Result<PathBuf, LabError> {
     })
 }
 
-/// The home folder: by its whole path, and only where it is there. Elsewhere nothing is made, and from nowhere read.
+/// Finds the home folder if it is an absolute path that exists. Otherwise nothing is created or read there.
 fn home() -> Option<PathBuf> {
     env::var_os(platform::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
 }
 
-/// Folder on a disk below which a session builds.
+/// Finds the default scratch folder, which is on a disk.
 pub fn scratch() -> PathBuf {
     platform::scratch()
 }
 
-/// Where journals are kept if the usual folder cannot be made, as in a container without a home and with a root that cannot
-/// be written: in the scratch folder, with the user's number.
+/// Builds the fallback path of the journals, in the scratch folder with the user's ID. It is used if the
+/// usual folder cannot be created, e.g. in a container with no home and a read-only root.
 fn state_in(scratch: &Path) -> PathBuf {
     scratch.join(format!("tare-state-{}", platform::user()))
 }
 
-/// The folder of journals for sessions that work in this scratch folder.
+/// Finds the folder of journals for sessions in this scratch folder.
 fn state_for(scratch: &Path) -> Result<PathBuf, LabError> {
     match state() {
         Ok(usual) if can_be_made(&usual) => Ok(usual),
@@ -47,7 +47,8 @@ fn state_for(scratch: &Path) -> Result<PathBuf, LabError> {
     }
 }
 
-/// The folders in which journals can be: the usual one, and the one in the scratch folder if it is there.
+/// Lists the folders that may contain journals: the usual one, and the one in the scratch folder if it
+/// exists.
 pub fn states() -> Result<Vec<PathBuf>, LabError> {
     let other = Some(state_in(&scratch())).filter(|folder| folder.is_dir());
     match (state(), other) {
@@ -57,13 +58,13 @@ pub fn states() -> Result<Vec<PathBuf>, LabError> {
     }
 }
 
-/// Whether files can be made in a folder that is there, or else the folder. Nothing is made to find out.
+/// Tells whether a folder is writable or could be created, without creating anything.
 fn can_be_made(folder: &Path) -> bool {
     let there = folder.ancestors().find(|path| path.exists());
     there.is_some_and(platform::may_write)
 }
 
-/// What a session is given to work with; the scratch folder is `scratch` unless named.
+/// Builds the setting of a session, with `scratch` as the scratch folder unless another is named.
 pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
     let scratch = named.map_or_else(scratch, Path::to_owned);
     Ok(Setting {
@@ -75,7 +76,7 @@ pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
     })
 }
 
-/// A record's name with `%h` (host name), `%t` (time), `%r` (random hex digits) and `%%` replaced.
+/// Expands `%h` (host name), `%t` (time), `%r` (random hex digits) and `%%` in the name of a record.
 pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
     let Some(text) = pattern.to_str().filter(|text| text.contains('%')) else {
         return Ok(pattern.to_owned());
@@ -103,14 +104,13 @@ pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
     Ok(named.into())
 }
 
-/// This machine's name, without what leads out of a folder.
+/// Returns the host name, without characters that could leave the folder.
 fn host_name() -> String {
     let name = platform::host_name();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '.' { c } else { '_' };
     name.chars().map(plain).collect()
 }
 
-/// Eight hex digits that nobody else draws.
 fn fresh_digits() -> Result<String, LabError> {
     let mut bytes = [0; 4];
     platform::randomise(&mut bytes)
@@ -118,8 +118,9 @@ fn fresh_digits() -> Result<String, LabError> {
     Ok(format!("{:08x}", u32::from_le_bytes(bytes)))
 }
 
-/// Foreign programs, this program's own file, and what was prepared for environments:
-/// `$XDG_CACHE_HOME/tare`, else `~/.cache/tare`, else nowhere: a folder that anybody could make is not looked in.
+/// Locates external programs, this program's own file and the prepared files of environments. Those are in
+/// `$XDG_CACHE_HOME/tare`, else in `~/.cache/tare`, and never in a folder that other users could have
+/// created.
 pub fn programs() -> Result<Programs, LabError> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));

@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// A recorded session of container and gVisor that has decided something.
+    /// Reads a recorded session of container and gVisor that decided something.
     fn decided() -> (Session, Findings) {
         let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
         let session = tare_record::read(Path::new(record)).unwrap().session;
@@ -54,7 +54,7 @@ mod tests {
         (session, findings)
     }
 
-    /// The same with a few rounds, after which nothing is decided.
+    /// Shortens that session to a few rounds, which decide nothing.
     fn undecided() -> (Session, Findings) {
         let (mut session, _) = decided();
         session.trials.retain(|trial| trial.round <= 4);

@@ -16,20 +16,20 @@ use crate::platform::{had_no_output, no_output, terminal_width};
 const USUAL_WIDTH: usize = 80;
 /// The progress line is drawn at most this often: drawing is work that could disturb the next trial.
 const REDRAW: Duration = Duration::from_millis(250);
-/// Where standard error is not a terminal, a line this often shows that the session is running.
+/// Interval between progress lines if standard error is not a terminal.
 const PLAIN_LINE: Duration = Duration::from_secs(15);
 
-/// Width of the terminal on standard output.
+/// Measures the terminal on standard output, in columns.
 pub fn width() -> usize {
     terminal_width().unwrap_or(USUAL_WIDTH).max(40)
 }
 
-/// Whether standard output takes colour: a terminal does, unless NO_COLOR is set.
+/// Tells whether to print colours: on a terminal, unless NO_COLOR is set.
 pub fn colour() -> bool {
     AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
-/// The language in which a person reads: that of the locale.
+/// Finds the user's language from the locale.
 pub fn language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
 }
@@ -50,7 +50,7 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     }
 }
 
-/// A text in lines of at most `width` columns, broken between words.
+/// Wraps a text into lines of at most `width` columns, between words.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     tare_report::text::wrap(text, width)
 }
@@ -94,7 +94,7 @@ impl Progress {
     }
 }
 
-/// Standard error where it is a terminal: consoles of Windows have to be told that they understand what moves the cursor.
+/// Opens standard error for output that moves the cursor, which Windows consoles must be told to interpret.
 fn line() -> AutoStream<io::Stderr> {
     AutoStream::always_ansi(io::stderr())
 }

@@ -54,7 +54,7 @@ fn request(args: &Advise, wanted: &[Kind]) -> Result<Request, LabError> {
     })
 }
 
-/// Commands of one's own that a session measured: each is a kind of work by itself.
+/// Turns each measured user command into a kind of work.
 fn own_kinds(session: &Session) -> Vec<Kind> {
     let own = session.plan.cases.iter().filter(|planned| planned.case.probe.starts_with(USER));
     own.map(|planned| {

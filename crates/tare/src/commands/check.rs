@@ -26,7 +26,7 @@ const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup",
 /// An environment's or preset's name; the version of the runtime, or the specification of the preset.
 type Tried = (String, Result<String, NotReady>);
 
-/// What is ready here, and what this machine is like.
+/// Ready environments and the state of this machine.
 struct Findings {
     environments: Vec<Tried>,
     /// Who answers, by the name of the peer.
@@ -56,7 +56,7 @@ pub fn run(args: Check) -> Result<Exit, CommandError> {
     })
 }
 
-/// Every environment that is offered by default, a provider's name where it offers none, and every preset.
+/// Tries every environment that is offered by default, every provider that offers none, and every preset.
 fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     let mut rows: Vec<Tried> = Vec::new();
     for provider in PROVIDERS {
@@ -75,7 +75,6 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     Ok(rows)
 }
 
-/// Whether an environment is ready, and with which version of its runtime.
 fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, LabError> {
     let version = |ready: Ready| match ready.facts.get("runtime.version") {
         Some("unknown") => "version unknown".to_owned(),

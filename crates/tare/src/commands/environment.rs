@@ -40,7 +40,7 @@ pub fn run(args: Environment) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Bytes of all files below a folder. What cannot be read counts as 0.
+/// Adds up the sizes of all files below a folder. Unreadable ones count as 0.
 fn size_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
     entries

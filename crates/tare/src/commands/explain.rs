@@ -158,7 +158,7 @@ fn study_of_words(words: &[String]) -> Result<Study, LabError> {
     Ok(study)
 }
 
-/// A session of commands, whose demand is counted once.
+/// Requests a session that counts once what each command asks of the system.
 fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabError> {
     Ok(Request {
         inside: own_commands::inside_here(false)?,

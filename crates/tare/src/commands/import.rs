@@ -35,7 +35,7 @@ pub fn run(args: Import) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Where each file's tool ran, as named on the command line; an empty name stands for not known.
+/// Assigns an environment to each file as the command line names them. An empty name means unknown.
 fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
     let files = args.files.len();
     let named: Vec<Option<&str>> =
@@ -65,7 +65,7 @@ fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> 
     })
 }
 
-/// A file's bytes, one more than is imported at most: a longer one is seen to be longer.
+/// Reads a file up to one byte beyond the import limit, which is enough to notice that it is too long.
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input::open(file)?.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
@@ -95,7 +95,7 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
     Ok(written?)
 }
 
-/// SHA-256 of this program, which is what a session's record names too.
+/// Computes the SHA-256 of this program, which sessions record as well.
 fn binary_sha256() -> Result<String, LabError> {
     let bytes = std::fs::read(invocation::binary()?)
         .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;

@@ -31,7 +31,7 @@ pub fn run(args: List) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Everything of a kind: names, and a line about each.
+/// Lists all names of a kind, each with a short description.
 fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     Ok(match what {
         Listed::Probes => probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
@@ -51,7 +51,7 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     })
 }
 
-/// Two columns: names, and what they are.
+/// Formats names and descriptions as two columns.
 fn text(rows: Vec<(String, String)>) -> String {
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -63,7 +63,7 @@ fn text(rows: Vec<(String, String)>) -> String {
     text
 }
 
-/// The articles, as `tare show published` names them too.
+/// Lists the published articles, for `tare show published` too.
 pub fn articles() -> Result<String, LabError> {
     Ok(text(rows(Listed::Published)?))
 }

@@ -9,7 +9,7 @@ pub mod serve {
     }
 }
 
-/// The error of a command that cannot be run here.
+/// Fails because the command does not work on this system.
 pub fn refused(command: &str) -> Result<Exit, CommandError> {
     let what = format!("tare {command}");
     Err(LabError::new(ErrorKind::Environment, format!("{what} needs Linux"))

@@ -34,7 +34,7 @@ pub fn run(args: &SelfTest) -> Result<Exit, CommandError> {
     Ok(obtained.exit(&findings))
 }
 
-/// The environment, and the same again with each share as its cost.
+/// Requests a session of the environment against copies of itself, one for each injected cost.
 fn request(args: &SelfTest) -> Request {
     let separator = if args.against.contains('?') { '&' } else { '?' };
     let slower = |share: &String| format!("{}{separator}{}={share}%", args.against, SLOWER.key);

@@ -77,7 +77,7 @@ fn words(account: &Account) -> String {
     format!("note: {why}; {served} flows served, {strangers} connections without the secret turned away")
 }
 
-/// Where others reach an address: a wildcard is this machine's name.
+/// Builds the address to connect to: for a wildcard address, this machine's host name.
 fn reached_at(listening: SocketAddr) -> String {
     match listening.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => format!("{}:{}", host_name(), listening.port()),
@@ -95,7 +95,7 @@ fn fresh_secret() -> Result<Secret, LabError> {
     Secret::fresh().map_err(|e| LabError::new(ErrorKind::Environment, "cannot make a secret").because(e))
 }
 
-/// The secret in a file that only the user can read; a fresh one is put there if there is no file.
+/// Reads the secret from a file that only the user can read, or creates the file with a new secret.
 fn kept_secret(path: &Path) -> Result<Secret, LabError> {
     let storage =
         |what: &str| LabError::new(ErrorKind::Storage, format!("{what} the secret in {}", path.display()));

@@ -21,9 +21,9 @@ use crate::exit::Exit;
 use crate::show::session;
 use crate::ui;
 
-/// What lists everything that has a name.
+/// Commands that list every name, for a hint.
 const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list published";
-/// Names every article, as `tare list published` does.
+/// Name that lists every article, as `tare list published` does.
 const PUBLISHED: &str = "published";
 
 pub fn run(args: Show) -> Result<Exit, CommandError> {

@@ -13,30 +13,30 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 pub use tare_lab::host::descriptors::{had_no_output, keep_from_children};
 
-/// What a new file may be, before the user's own mask.
+/// Permissions of a new file, before the umask.
 const NEW_FILE: u32 = 0o666;
-/// What a file that is replaced hands on of its mode, and the part of it that is its group's.
+/// Permission bits that a replaced file passes on to its replacement.
 const RIGHTS: u32 = 0o777;
 const OF_GROUP: u32 = 0o070;
-/// What makes a folder one in which all may write.
+/// Permission bit of a folder that everyone can write to.
 const OF_ALL: u32 = 0o002;
 
-/// What a path has beside letters, digits and slashes, anywhere.
+/// Punctuation, other than slashes, that every path has on this system.
 pub const IN_PATHS: &str = "";
 
-/// Whether commands of a person's own can be measured.
+/// Support for measuring user commands.
 pub const RUNS_COMMANDS: bool = true;
 
 /// The variable that names the home folder, and where programs keep their state and what they can make again below it.
 pub const HOME: &str = "HOME";
 pub const STATE: &str = ".local/state";
 pub const CACHE: &str = ".cache";
-/// Where nothing is, and nothing can be made.
+/// A path that does not exist and where nothing can be created.
 pub const NOWHERE: &str = "/proc/self/no-home";
 /// Administrators' folders, which are missing from an ordinary user's PATH.
 pub const SYSTEM_FOLDERS: &[&str] = &["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// What asks a program to end: Ctrl-C, TERM, a closed terminal.
+/// Signals that ask a program to end: Ctrl-C, TERM, and a closed terminal.
 const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 
 /// Has a write beyond the limit on a file's size fail, as on a full disk, instead of ending the program.
@@ -55,43 +55,41 @@ pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Folder on a disk for what is built and removed. /tmp is often in memory; /var/tmp is not.
+/// Finds a folder on a disk for temporary builds: /var/tmp, because /tmp is often in memory.
 pub fn scratch() -> PathBuf {
     PathBuf::from("/var/tmp")
 }
 
-/// This user's number.
+/// Returns the user ID.
 pub fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Whether this user may make files in a folder.
+/// Tells whether this user can create files in a folder.
 pub fn may_write(folder: &Path) -> bool {
     access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
 }
 
-/// This machine's name.
 pub fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// Columns of the terminal on standard output.
+/// Measures the terminal on standard output, in columns.
 pub fn terminal_width() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     (size.ws_col > 0).then_some(usize::from(size.ws_col))
 }
 
-/// The error of writing where nothing is.
+/// Builds the error for a missing standard output.
 pub fn no_output() -> io::Error {
     Errno::BADF.into()
 }
 
-/// Random bytes.
 pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()).map(drop)?)
 }
 
-/// Whether two files that are there are one.
+/// Tells whether two existing files are the same one.
 pub fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (fs::metadata(a)?, fs::metadata(b)?);
     Ok((a.dev(), a.ino()) == (b.dev(), b.ino()))
@@ -107,7 +105,7 @@ pub fn not_planted(folder: &Path, about: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether it is this user's or root's.
+/// Tells whether a file belongs to this user or to root.
 pub fn is_believed(about: &Metadata) -> bool {
     [0, rustix::process::geteuid().as_raw()].contains(&about.uid())
 }

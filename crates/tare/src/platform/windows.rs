@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 pub use tare_lab::host::console::on_request;
 
-/// What a path has beside letters, digits and slashes, anywhere.
+/// Punctuation, other than slashes, that every path has on this system.
 pub const IN_PATHS: &str = "\\:?";
 
-/// Whether commands of a person's own can be measured.
+/// Support for measuring user commands.
 pub const RUNS_COMMANDS: bool = false;
 
 /// The variable that names the home folder, and where programs keep their state and what they can make again below it.
 pub const HOME: &str = "USERPROFILE";
 pub const STATE: &str = r"AppData\Local";
 pub const CACHE: &str = r"AppData\Local\cache";
-/// Where nothing is, and nothing can be made.
+/// A path that does not exist and where nothing can be created.
 pub const NOWHERE: &str = r"\\.\nul\no-home";
 /// All are on the PATH.
 pub const SYSTEM_FOLDERS: &[&str] = &[];
 
-/// A file's size has no limit of a process'.
+/// Does nothing: a Windows process has no limit on file sizes.
 pub fn survive_size_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether there was no standard output: what is printed is then refused.
+/// Tells whether the process started without standard output. Printing then fails.
 pub fn had_no_output() -> bool {
     false
 }
@@ -34,43 +34,41 @@ pub fn had_no_output() -> bool {
 /// Handles are inherited by name alone.
 pub fn keep_from_children() {}
 
-/// Folder on a disk for what is built and removed.
+/// Finds a folder on a disk for temporary builds.
 pub fn scratch() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// Every user has a folder of their own for it.
+/// Returns a constant: each user has a separate temporary folder.
 pub fn user() -> u32 {
     0
 }
 
-/// Whether there is such a folder: who may write in it shows when that is tried.
+/// Tells whether the folder exists. Its permissions show only when a file is created.
 pub fn may_write(folder: &Path) -> bool {
     folder.is_dir()
 }
 
-/// This machine's name.
 pub fn host_name() -> String {
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
 
-/// Columns of the terminal on standard output.
+/// Measures the terminal on standard output, in columns.
 pub fn terminal_width() -> Option<usize> {
     let (width, _) = terminal_size::terminal_size_of(io::stdout())?;
     Some(usize::from(width.0))
 }
 
-/// The error of writing where nothing is.
+/// Builds the error for a missing standard output.
 pub fn no_output() -> io::Error {
     ErrorKind::BrokenPipe.into()
 }
 
-/// Random bytes.
 pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
 }
 
-/// Whether two files that are there are one. Two names of one file are not seen.
+/// Tells whether two existing files are the same one. Hard links to one file count as different.
 pub fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
     Ok(a.canonicalize()? == b.canonicalize()?)
 }
@@ -80,15 +78,15 @@ pub fn not_planted(_: &Path, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Only administrators make links unless developer mode is on.
+/// Accepts every link: only administrators can create one unless developer mode is on.
 pub fn is_believed(_: &Metadata) -> bool {
     true
 }
 
-/// Files inherit their rights.
+/// Does nothing: files inherit their permissions.
 pub fn with_usual_rights(_: &mut tempfile::Builder<'_, '_>) {}
 
-/// Files inherit their rights.
+/// Does nothing: files inherit their permissions.
 pub fn hand_on_rights(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }

@@ -3,7 +3,7 @@
 use tare_data::session::{Role, Session};
 use tare_data::shell::line;
 
-/// The command that plans the same session again: same environments, same seed.
+/// Formats the command that repeats the session's plan: same environments, same seed.
 pub fn again(session: &Session) -> String {
     // What stands behind -- is a command of one's own, and not for tare to read.
     let (recorded, command) = match session.header.command.iter().position(|word| word == "--") {
@@ -24,7 +24,7 @@ pub fn again(session: &Session) -> String {
     line(words)
 }
 
-/// Whether recorded words give an option: as a word of its own, or with its value after `=`.
+/// Tells whether recorded words contain an option, as a separate word or with its value after `=`.
 fn names(words: &[String], option: &str) -> bool {
     words.iter().any(|word| word.split('=').next() == Some(option))
 }

@@ -10,7 +10,7 @@ use tare_report::text::plain;
 
 use crate::ui;
 
-/// The dry run with further files that would be written and what they are, as text or as a document.
+/// Formats a dry run, including the output files with their descriptions, as text or as JSON.
 pub fn text(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> String {
     let whole = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let lines = files.iter().map(|(file, what)| format!("{}: {what}", whole(file).display()));

@@ -11,7 +11,7 @@ use crate::args::{Report, View};
 use crate::show::session::{document, findings, write_page};
 use crate::{outputs, ui};
 
-/// Results of other tools as the view wants them; writes their page where it wants one.
+/// Formats results of other tools as the view asks for them, and writes their page if it asks for one.
 pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<String, LabError> {
     let View { json, markdown, csv, html, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
@@ -35,8 +35,8 @@ pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<S
     })
 }
 
-/// A session's findings, and below them what another record holds about the same metrics; on its page too, where the
-/// view wants one.
+/// Formats a session's findings, followed by another record's figures for the same metrics, and writes both
+/// to the page if the view asks for one.
 pub fn beside(mut session: Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
     let Contents::Imported(imports) = tare_record::open(other)? else {
         let what = format!("{} is a session, not an import", other.display());

@@ -14,7 +14,7 @@ pub fn check(names: &[String]) -> Result<(), LabError> {
     names.iter().try_for_each(|name| published::named(name).map(drop))
 }
 
-/// What follows from the values of articles alone.
+/// Recomputes the articles' own comparisons, without a session.
 pub fn alone(view: &View) -> Result<String, LabError> {
     let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
     if wants_record || view.csv || view.html.is_some() {
@@ -33,7 +33,7 @@ pub fn alone(view: &View) -> Result<String, LabError> {
     Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
-/// The articles that stand beside a session: those that the view names and those of its study.
+/// Finds the articles to show with a session: those that the view names and those of its study.
 pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
     let study = Study::shipped(&session.plan.study)?;
     let mut names = view.published.clone();

@@ -161,7 +161,7 @@ pub fn write_page_so_far(
     outputs::write(file, page(&session, &findings, record, &shown).as_bytes())
 }
 
-/// What goes to standard output where no export does.
+/// Formats the document for standard output, where no export takes its place.
 pub fn document(
     session: &Session,
     findings: &Findings,
@@ -208,7 +208,7 @@ fn table(
     tare_report::terminal::render(session, findings, &options)
 }
 
-/// What the conditions find; none where there are none. A condition that matches no cell is a mistake.
+/// Evaluates the conditions of --fail-if, if there are any. Rejects one that matches no cell.
 fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<Outcome>, LabError> {
     if view.fail_if.is_empty() {
         return Ok(None);
@@ -225,7 +225,7 @@ fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<
     }
 }
 
-/// How each environment differs from the baseline, by its facts.
+/// Describes how each environment differs from the baseline in its facts.
 pub fn facts(session: &Session, json: bool) -> String {
     let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
     let baseline = baseline.map_or("the baseline", |target| target.name.as_str());

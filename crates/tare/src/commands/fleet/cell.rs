@@ -17,7 +17,8 @@ use crate::exit::Exit;
 use crate::show::session::plain;
 use crate::{invocation, outputs, paths, signals, ui};
 
-/// What engines set for a job, as facts of its node: Slurm by itself, a pod by its manifest, whose requests are its limits.
+/// Environment variables in which engines describe a job, recorded as facts of its node. Slurm sets its own.
+/// A pod's manifest sets those of Kubernetes, with the pod's requests equal to its limits.
 const ENGINES: [(&str, &str); 9] = [
     ("slurm.job", "SLURM_JOB_ID"),
     ("slurm.partition", "SLURM_JOB_PARTITION"),
@@ -73,7 +74,7 @@ pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
     })
 }
 
-/// A job of another plan says why it did nothing, if its cell has a name that can be a file's.
+/// Writes down why a job of another plan did nothing, if its cell has a name that is safe as a file name.
 fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
     let files = match which {
         Which::Cell { node, session } if tare_lab::node_names::is_node_name(node) => {
@@ -104,7 +105,7 @@ fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<En
     Ok(recorded.ending)
 }
 
-/// What the engine says of the job.
+/// Collects facts about the job from the engine's environment variables.
 fn facts() -> Facts {
     let mut facts = Facts::default();
     for (key, variable) in ENGINES {
@@ -115,7 +116,8 @@ fn facts() -> Facts {
     facts
 }
 
-/// Trials as columns beside the record, so that nobody has to read the journals of all nodes at one place.
+/// Writes the trials in columns next to the record, so that no single machine has to read the journals of all
+/// nodes.
 fn write_columns(cell: &Cell) -> Result<(), LabError> {
     let mut session = tare_record::read(&cell.files.part())?.session;
     let findings = plain(&mut session);

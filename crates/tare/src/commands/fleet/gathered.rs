@@ -23,7 +23,7 @@ const TAIL: usize = 8;
 /// Longest footer that is read: a session of a thousand cells has half a megabyte.
 const LONGEST_FOOTER: usize = 64 << 20;
 
-/// What was read of a fleet.
+/// Everything that was read from the folder of a fleet.
 pub struct Gathered {
     pub study: String,
     pub planned: usize,
@@ -32,7 +32,7 @@ pub struct Gathered {
     pub rows: Rows,
     /// Facts by which nodes are of one kind.
     pub by: Vec<String>,
-    /// The same for the store.
+    /// Sessions as the table of cells stores them.
     pub stored: Vec<Stored>,
 }
 
@@ -105,7 +105,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The rows of a record, or why there are none.
+    /// Reads the rows of a record, or explains why there are none.
     fn read(&mut self, what: &What, rows: &Path) -> Result<SessionCells, String> {
         let record = match what {
             What::Whole(record) => record,
@@ -126,7 +126,8 @@ impl Reading<'_> {
     }
 }
 
-/// The rows beside a record, where they are its own; else those that follow from the record, which are then written there.
+/// Reads the rows stored next to a record if they belong to it. Otherwise computes them from the record and
+/// stores them there.
 fn cells_of(folder: &Path, record: &Path, rows: &Path) -> Result<SessionCells, String> {
     let header = tare_record::header(record).ok_or("its file is not a record")?;
     let beside = footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
@@ -137,7 +138,7 @@ fn cells_of(folder: &Path, record: &Path, rows: &Path) -> Result<SessionCells, S
     remake(folder, record, rows).map(|(_, cells)| cells)
 }
 
-/// The columns that follow from a record of a fleet's folder, as they are then written beside it, and its cells.
+/// Computes the columns and cells of a record again, and writes the columns next to it.
 pub fn remake(folder: &Path, record: &Path, columns: &Path) -> Result<(Vec<u8>, SessionCells), String> {
     let mut session =
         tare_record::read(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
@@ -149,7 +150,7 @@ pub fn remake(folder: &Path, record: &Path, columns: &Path) -> Result<(Vec<u8>, 
     Ok((bytes, cells(&session, &findings)))
 }
 
-/// The end of a Parquet file, in which its footer stands.
+/// Reads the end of a Parquet file, which contains its footer.
 pub fn footer(file: &Path) -> Option<Vec<u8>> {
     let mut file: File = input::open(file).ok()?;
     let mut end = |length: usize| {
@@ -162,7 +163,7 @@ pub fn footer(file: &Path) -> Option<Vec<u8>> {
     if length > LONGEST_FOOTER { None } else { end(length) }
 }
 
-/// Where the table of cells lies in a fleet's folder.
+/// Builds the path of a fleet's table of cells.
 pub fn store(folder: &Path) -> PathBuf {
     folder.join("store").join("cells")
 }

@@ -22,7 +22,7 @@ const LONGEST_KIND: usize = 200;
 /// Digits of a kind's hash, where it is longer.
 const OF_HASH: usize = 16;
 
-/// Where the merged trials of a fleet lie.
+/// Builds the path of a fleet's merged trials.
 pub fn place(folder: &Path) -> PathBuf {
     folder.join("store").join("trials")
 }
@@ -126,7 +126,7 @@ fn names_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Merged files that there are, by their names; others are nobody's here.
+/// Lists the merged files, recognised by their names. Any other file is left alone.
 fn files_of(folder: &Path) -> BTreeSet<PathBuf> {
     let is_ours = |path: &PathBuf| {
         let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
@@ -137,7 +137,7 @@ fn files_of(folder: &Path) -> BTreeSet<PathBuf> {
     names_in(folder).filter(is_ours).collect()
 }
 
-/// Whether it is a folder itself: a link may lead out of the fleet's.
+/// Tells whether a path is a folder and not a link, which could lead out of the fleet's folder.
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
 }
@@ -146,7 +146,8 @@ fn remove(file: &Path) -> Result<(), LabError> {
     fs::remove_file(file).map_err(LabError::storage("remove", file))
 }
 
-/// A kind as the name of a folder, in the way in which tables are divided for other programs: `kind=EPYC%2C 8 CPUs`.
+/// Turns a kind into a folder name in Hive's partition style, which other programs read: `kind=EPYC%2C 8
+/// CPUs`.
 fn folder_of(kind: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_. ".contains(&byte);
     let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };

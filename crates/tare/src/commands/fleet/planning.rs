@@ -20,10 +20,11 @@ use crate::{invocation, paths};
 
 /// Longest time of a job whose number of rounds is fixed, in seconds.
 const ROUNDS_LIMIT_S: u64 = 3600;
-/// What a job may take beside twice its budget, in seconds: waiting for a file system, entering environments.
+/// Time that a job gets on top of twice its budget, in seconds, to wait for a file system and to start
+/// environments.
 const BESIDE_S: u64 = 600;
 
-/// A plan, and the engine that it names.
+/// Makes a plan, and finds the engine that it names.
 pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), LabError> {
     let Some(on) = &args.on else {
         return Err(LabError::usage(format!("there is no folder of a fleet at '{study}'"))
@@ -80,7 +81,7 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
     Ok((plan, engine))
 }
 
-/// The study as the plan keeps it: files of one's own change.
+/// Copies the study into the plan: the user's file may change later.
 fn frozen(study: &str) -> Result<FleetStudy, LabError> {
     if Study::shipped(study)?.is_some() {
         return Ok(FleetStudy::Shipped(study.to_owned()));
@@ -115,13 +116,12 @@ fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result
     Ok(2 * budget_s.ceil() as u64 + BESIDE_S)
 }
 
-/// SHA-256 of a program's file, in hex.
 fn sha256(program: &Path) -> Result<String, LabError> {
     let bytes = fs::read(program).map_err(LabError::storage("read", program))?;
     Ok(hex(&Sha256::digest(bytes)))
 }
 
-/// Random bytes.
+/// Draws random bytes.
 pub fn random(count: usize) -> Result<Vec<u8>, LabError> {
     let mut bytes = vec![0; count];
     getrandom(&mut bytes, GetRandomFlags::empty())

@@ -14,7 +14,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::ui;
 
-/// What stands for the hash of a plan that is not made yet.
+/// Placeholder for the hash of a plan that does not exist yet.
 const NO_PLAN: &str = "PLAN";
 
 pub fn run(args: &FleetPrint) -> Result<Exit, CommandError> {

@@ -40,7 +40,7 @@ pub fn run(args: &FleetQuery) -> Result<Exit, CommandError> {
     }
 }
 
-/// Whether the table of cells, which is written last, was written after the last record came.
+/// Tells whether the table of cells is newer than the last record. It is the last file that a report writes.
 fn is_fresh(folder: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
     let Some(written) = changed(&store(folder).join("0000.parquet")) else { return false };
@@ -58,8 +58,8 @@ fn prepare(folder: &Path) -> Result<(), LabError> {
     write_store(folder, &gathered.stored)
 }
 
-/// The command: a view for each table that the question names, and the question. One that it does not name would cost a look
-/// into every file.
+/// Builds the DuckDB command: the query, after views of only those tables that it mentions. A view of another
+/// table would make DuckDB open every file.
 fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
     // Names of files come from nodes that are checked by their letters; the folder's own may hold anything.
     let Some(path) = folder.to_str() else {

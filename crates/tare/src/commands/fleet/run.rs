@@ -66,7 +66,7 @@ impl FleetRun {
     }
 }
 
-/// The fleet whose folder was named. A study without --into has none.
+/// Opens the fleet in the named folder. Fails for a study without --into, which has no folder.
 fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
@@ -91,7 +91,7 @@ fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
     Ok(Folder::open(&absolute(path)?)?)
 }
 
-/// A line for each thing that happens: it may take days, and is read in a log.
+/// Prints one line per event: a fleet may take days, and its output usually ends up in a log.
 fn note(progress: Progress) {
     let Progress { whole, of, running, note } = progress;
     let what = note.map_or_else(String::new, |note| format!("  {}", plain(&note)));

@@ -14,7 +14,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::ui;
 
-/// Most lines of what is missing; more are counted.
+/// Maximum number of missing cells to list. The rest is only counted.
 const MOST_LINES: usize = 50;
 
 pub fn run(args: &FleetStatus) -> Result<Exit, CommandError> {
@@ -23,13 +23,13 @@ pub fn run(args: &FleetStatus) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Whether everything that was planned is measured.
+/// Tells whether everything in the plan has been measured.
 pub fn is_whole(folder: &Folder) -> bool {
     let (whole, of) = folder.counted();
     whole == of && folder.pairs.iter().all(|pair| pair.what.is_whole())
 }
 
-/// A line for what is measured, and one for each thing that is not.
+/// Formats one line for the measured cells, and one for each missing cell.
 pub fn text(folder: &Folder) -> String {
     let (whole, of) = folder.counted();
     let sessions = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
@@ -60,8 +60,8 @@ pub fn text(folder: &Folder) -> String {
     text
 }
 
-/// Names of cells and pairs that are not whole, and what is known of them. A session that took another's place makes up
-/// for it.
+/// Lists the incomplete cells and pairs, each with the reason as far as it is known. A session that replaced
+/// another one completes its cell.
 fn missing(folder: &Folder) -> Vec<(String, String)> {
     let whole_of =
         |node: &str| folder.cells.iter().filter(|cell| cell.node == node && cell.what.is_whole()).count();

@@ -6,7 +6,7 @@ use tare_lab::error::LabError;
 
 use crate::platform::IN_PATHS;
 
-/// A folder by its whole path, which is plain enough to stand in every script.
+/// Resolves a folder to an absolute path without characters that scripts would have to quote.
 pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
     let path = std::path::absolute(folder).map_err(LabError::storage("find", folder))?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=%".contains(c) || IN_PATHS.contains(c);

@@ -30,7 +30,7 @@ pub fn run(args: Completions) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// The commands with the values that their arguments can have: names that a person looks up otherwise.
+/// Adds to each argument the names that it accepts, such as probes and environments.
 fn named(command: Command) -> Command {
     let name = command.get_name().to_owned();
     let command = command.mut_args(|argument| match names_of(&name, &argument) {
@@ -75,12 +75,13 @@ fn articles() -> impl Iterator<Item = &'static str> {
     published::SHIPPED.iter().map(|(name, _)| *name)
 }
 
-/// What can be a file of one's own as well as a name.
+/// Lists the arguments that accept a file as well as a name.
 fn or_files() -> [Vec<&'static str>; 3] {
     [studies().collect(), articles().collect(), places::names().collect()]
 }
 
-/// In bash a list is completed after its last comma. Files need nothing: bash offers them where no name fits.
+/// Makes bash complete a list after its last comma. Files work already: bash offers them where no name
+/// matches.
 fn lists_in_bash(script: &str) -> String {
     let begin = "COMPREPLY=($(compgen -W ";
     let line = |line: &str| match line.trim_start().starts_with(begin) {
@@ -92,7 +93,7 @@ fn lists_in_bash(script: &str) -> String {
     script.lines().map(|text| line(text) + "\n").collect()
 }
 
-/// In zsh a list is completed after its last comma too, and files are offered beside names where both can stand.
+/// Makes zsh complete a list after its last comma, and offer files along with names where both are accepted.
 fn lists_in_zsh(mut script: String, command: &Command) -> String {
     for (value, names) in lists(command) {
         let list = format!(":{value}:{{_sequence compadd - {names}}}'");
@@ -109,7 +110,7 @@ fn lists_in_zsh(mut script: String, command: &Command) -> String {
     script
 }
 
-/// Every option that takes a list: how its value is called, and the names that can stand in it.
+/// Lists the options that accept a list: the placeholder of the value, and the names that it may contain.
 fn lists(command: &Command) -> Vec<(String, String)> {
     let of = |argument: &Arg| {
         let value = argument.get_value_names().unwrap_or_default().first()?.to_string();
@@ -131,7 +132,7 @@ function __fish_tare_list
 end
 ";
 
-/// What fish's script lacks: names that stand without an option, and lists.
+/// Writes the completions that the generated fish script lacks: positional names and lists.
 fn names_in_fish(command: &Command) -> String {
     let condition = |name: &str| format!("__fish_tare_using_subcommand {name}");
     let one = |of: &Command, condition: String| -> String {
