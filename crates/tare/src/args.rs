@@ -1,4 +1,4 @@
-//! Arguments: what can be typed.
+//! Arguments of the command line.
 
 // Tests of documents read this file by its path.
 #[path = "args/advise.rs"]

@@ -1,7 +1,7 @@
-//! The error of a command: what a person reads, and the exit code that a script reads.
+//! The error of a command: a message for people, and an exit code for scripts.
 //!
-//! There is a `From` for each source that knows its exit code, and no other: an error that does not know it (an I/O error)
-//! has to be given a kind where it arises, or does not compile.
+//! There is a `From` for each source that knows its exit code, and no other. An error without one, such as an
+//! I/O error, must be given a kind where it occurs, or the code does not compile.
 
 use std::io::Write;
 

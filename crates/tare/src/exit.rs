@@ -1,4 +1,4 @@
-//! Exit codes: what a script reads of how a command ended.
+//! Exit codes: the outcome of a command, for scripts.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The invocation: this program's own file, the words that it was called with, and when.
+//! The invocation: this program's file, its arguments, and the current time.
 
 use std::env;
 use std::path::PathBuf;

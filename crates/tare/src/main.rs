@@ -1,4 +1,4 @@
-//! tare: measures what the layers between a program and the hardware cost.
+//! tare: measures the cost of the layers between a program and the hardware.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]

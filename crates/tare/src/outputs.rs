@@ -1,6 +1,6 @@
-//! Outputs: what goes to a file and what to standard output, and the exit code of `--fail-if`.
+//! Outputs: files, standard output, and the exit code of `--fail-if`.
 //!
-//! No output replaces a record, and none replaces a file that was not named.
+//! No output replaces a record or a file that the user did not name.
 
 use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind as IoKind, IsTerminal, Write};
@@ -147,7 +147,7 @@ pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, La
     Ok(printed)
 }
 
-/// Writes a file that was named, whole or not at all: beside its place first, then into it.
+/// Writes a file completely or not at all, by renaming a temporary file next to it.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let real = followed(file).map_err(|e| cannot(file, e))?;
     if tare_record::is_record(&real) {
@@ -166,14 +166,13 @@ pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     written.map_err(|e| cannot(file, e))
 }
 
-/// Checks if a file can be written again and again, each time in place of the last: a pipe, a terminal and an open descriptor
-/// cannot.
+/// Tells whether a file can be replaced repeatedly, unlike a pipe, a terminal or an open descriptor.
 pub fn is_replaceable(file: &Path) -> bool {
     let is_file = |real: &Path| fs::metadata(real).map_or(true, |about| about.is_file());
     followed(file).is_ok_and(|real| !is_descriptor(&real) && is_file(&real))
 }
 
-/// Writes a file below a folder that somebody else may have filled.
+/// Writes a file in a folder whose contents may come from another user.
 pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     stays_within(folder, file)?;
     write(file, bytes)
@@ -253,7 +252,7 @@ fn beside(file: &Path, bytes: &[u8], old: Option<&Metadata>) -> io::Result<tempf
     Ok(beside)
 }
 
-/// Writes at the end of what is there. A pipe that nobody reads is an error, not a wait.
+/// Appends to a file. Writing to a pipe that nobody reads fails instead of waiting.
 fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut out = platform::open_to_append(file, is_descriptor(file))?;
     if !is_descriptor(file) {
@@ -269,7 +268,7 @@ fn cannot(file: &Path, error: io::Error) -> LabError {
         .hint("name a file in a folder that you may write")
 }
 
-/// Writes to standard error what the conditions found, and returns the exit code.
+/// Prints the result of the conditions to standard error, and returns the exit code.
 pub fn report_conditions(outcome: &Outcome, met: &[String]) -> Exit {
     anstream::eprintln!("{}", tare_report::gate::sentence(outcome, ui::language()));
     met.iter().for_each(|line| anstream::eprintln!("  {line}"));

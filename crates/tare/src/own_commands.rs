@@ -1,4 +1,4 @@
-//! Commands of one's own: from the words on the command line to what a session measures.
+//! User commands: turns arguments into a study.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,7 +14,7 @@ use tare_lab::unlike;
 use crate::args::Commands;
 use crate::platform::RUNS_COMMANDS;
 
-/// Stands between the words of two commands.
+/// Separator between two commands.
 const BETWEEN: &str = "---";
 /// Maximum number of commands that parameters may produce. Each one is a case.
 const MOST: usize = 200;
@@ -84,7 +84,7 @@ pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
     Ok(Some(Study::of_commands(&titles, commands)))
 }
 
-/// Refuses a command whose program this machine does not have: it is a slip, and found before anything is measured.
+/// Rejects a command that this machine does not have, before anything is measured.
 pub fn require_programs(study: &Study) -> Result<(), LabError> {
     for command in study.commands.values() {
         let folders = command.environment.get("PATH").map_or(PROGRAMS, String::as_str);
@@ -119,7 +119,7 @@ pub fn inside(given: &Commands) -> Result<Inside, LabError> {
 pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     if !RUNS_COMMANDS {
         return Err(LabError::new(ErrorKind::Environment, "commands of your own need Linux")
-            .because("what they are run by and counted by is Linux' alone, and tare for Windows has probes")
+            .because("running and counting them relies on Linux; tare for Windows only has probes")
             .hint("run tare for Linux inside WSL, which measures them there"));
     }
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
@@ -145,8 +145,8 @@ pub fn of_file(path: &Path) -> Result<Study, LabError> {
     Ok(study)
 }
 
-/// Variables of this environment that a command of one's own finds in every other: where programs are, who runs them, and
-/// how they speak. What leads to a socket of this machine is left out.
+/// Collects the environment variables that user commands get everywhere: search path, user and locale, but
+/// none that leads to a socket of this machine.
 fn variables() -> BTreeMap<String, String> {
     let passed = ["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ"];
     let mut all: BTreeMap<String, String> =
@@ -292,7 +292,7 @@ fn combinations(given: &Commands) -> Result<Vec<Values>, LabError> {
     Ok(all)
 }
 
-/// Counts from one number to another, with as many decimals as the step and the first number have.
+/// Lists the numbers of a range, with as many decimals as its step and its first number have.
 fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     let number = |text: &str| {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
@@ -312,7 +312,7 @@ fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     Ok((0..=steps.min(MOST)).map(|i| format!("{:.places$}", least + i as f64 * by)).collect())
 }
 
-/// Names of the commands.
+/// User-given names, for the table.
 struct Names<'a>(&'a [String]);
 
 impl<'a> Names<'a> {

@@ -1,6 +1,6 @@
-//! Panics: a defect of tare, printed as somebody who mends it needs it.
+//! Panics: a bug in tare, printed with the details that are needed to fix it.
 //!
-//! It uses the standard library alone: a test builds this file into a small program with the profile of a release.
+//! Uses only the standard library: a test builds this file into a small program with the release profile.
 
 use std::backtrace::Backtrace;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! Paths: where tare keeps things on this machine. The only place that reads the environment for them.
+//! Paths: the locations of tare's files. Only this module reads environment variables for them.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,8 @@ pub fn programs() -> Result<Programs, LabError> {
     Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
 }
 
-/// Folders in which foreign programs are looked for, in order: PATH, then where `go install` puts runsc.
+/// Lists the folders to search for external programs: those in PATH, then the one where `go install` puts
+/// runsc.
 fn program_folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let go = env::var_os("GOBIN").map(PathBuf::from);

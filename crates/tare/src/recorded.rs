@@ -1,4 +1,4 @@
-//! A session to show: of the record of an earlier one, or measured now.
+//! A session to show: measured now, or read from a record.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +31,7 @@ impl Obtained {
     }
 }
 
-/// Reads the record that was named, or else measures what `request` asks for. Returns nothing after a dry run.
+/// Reads the named record, or measures the session that `request` describes. Returns nothing after a dry run.
 pub fn obtain(
     file: Option<&Path>,
     options: &SessionOptions,

@@ -1,4 +1,4 @@
-//! Signals: how a user stops what runs.
+//! Signals: how a user stops a session.
 
 use std::io;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub fn survive_size_limit() -> Result<(), LabError> {
     platform::survive_size_limit().map_err(cannot_watch)
 }
 
-/// Has the first signal end the program at once, where nothing has to be put in order any more.
+/// Makes the first signal end the program at once, when there is nothing left to clean up.
 pub fn end_at_once(watched: &AtomicBool) {
     watched.store(true, Ordering::Relaxed);
 }

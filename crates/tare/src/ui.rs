@@ -1,4 +1,4 @@
-//! The terminal: its width, its language, whether it takes colour, and the progress line.
+//! The terminal: its width, language and colours, and the progress line.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ pub fn language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
 }
 
-/// Prints a whole text, or what else goes to standard output. A reader that went away (`| head`) is not an error.
+/// Prints to standard output. A reader that went away (`| head`) is not an error.
 pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
     let written = match had_no_output() {
@@ -69,7 +69,7 @@ impl Progress {
         Progress { live: io::stderr().is_terminal(), drawn: None, shown: false, language: language() }
     }
 
-    /// Takes the line away, so that what follows starts on a clean one.
+    /// Clears the line, so that other output starts on an empty one.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.shown) {
             let _ = write!(line(), "\r\x1b[K");
@@ -125,7 +125,7 @@ impl Observer for Progress {
     }
 }
 
-/// Turns how far a session is into what is shown of it.
+/// Converts the progress of a session into the text to show.
 pub fn progress_of(standing: &Standing<'_>, language: Language) -> State {
     State {
         label: standing.case.to_owned(),

@@ -1,4 +1,5 @@
-//! Inner subcommands, with which tare starts itself: the agent, its trials, and the programs that enter environments.
+//! Hidden subcommands that tare starts itself with: the agent, its trials, and programs that enter
+//! environments.
 
 use std::ffi::OsString;
 

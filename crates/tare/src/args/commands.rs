@@ -1,4 +1,4 @@
-//! Arguments of a command of one's own in `tare run`: hyperfine's names for what hyperfine has, too.
+//! Arguments of `tare run` for user commands, named as in hyperfine where it has them.
 
 use clap::ValueEnum;
 use tare_report::exports;

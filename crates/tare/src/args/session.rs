@@ -1,4 +1,4 @@
-//! Arguments of the commands that measure a session or read a record, and then show it.
+//! Arguments shared by the commands that measure a session or read a record, and then show it.
 
 use std::path::PathBuf;
 use std::time::Duration;

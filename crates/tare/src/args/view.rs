@@ -1,4 +1,4 @@
-//! Arguments of how results are shown, exported and held against conditions.
+//! Arguments for showing, exporting and checking results.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `tare advise`: which environment to take for which kind of work.
+//! `tare advise`: recommends an environment for each kind of work.
 
 use std::collections::BTreeMap;
 

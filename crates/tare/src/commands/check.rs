@@ -1,4 +1,4 @@
-//! `tare check`: shows what is ready here, and what this machine is like to measure on.
+//! `tare check`: shows which environments are ready, and how well this machine is suited for measuring.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! `tare clean`: removes what a killed session left.
+//! `tare clean`: removes the leftovers of killed sessions.
 
 use tare_report::json::pretty;
 use tare_report::text::plain;

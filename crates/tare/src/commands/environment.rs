@@ -1,4 +1,4 @@
-//! `tare environment`: prepares what an environment needs once, and removes it.
+//! `tare environment`: prepares or removes the files that an environment needs once.
 
 use std::path::Path;
 

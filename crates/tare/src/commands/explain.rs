@@ -1,4 +1,4 @@
-//! `tare explain`: where a command's time goes, what environments charge for work, and what a command would take in them.
+//! `tare explain`: explains a command's time, shows prices of environments, and forecasts commands from them.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::recorded::{self, Obtained};
 use crate::{own_commands, ui};
 
-/// The study whose cases are prices.
+/// Study that measures the prices.
 const PRICES: &str = "prices";
 
 pub fn run(args: &Explain) -> Result<Exit, CommandError> {

@@ -1,4 +1,4 @@
-//! `tare import`: takes other tools' outputs into a record of their own.
+//! `tare import`: converts the output of other tools into a record.
 
 use std::io::Read;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `tare ladder`: builds an environment up one mechanism at a time, and reports what each adds.
+//! `tare ladder`: builds an environment up one mechanism at a time, and reports the cost of each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{own_commands, recorded, ui};
 
-/// Time for a ladder of a command of one's own: its steps share it.
+/// Budget of a ladder for a user command, shared by its steps.
 const COMMAND_BUDGET: Duration = Duration::from_secs(300);
 
 pub fn run(args: &Ladder) -> Result<Exit, CommandError> {
@@ -54,7 +54,7 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
     })
 }
 
-/// Returns the texts of what each environment of a recorded ladder adds.
+/// Looks up the description of each step in a recorded ladder.
 fn steps_of(session: &Session, record: &Path) -> Result<Vec<String>, LabError> {
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let specifications: Vec<&str> = subjects.map(|target| target.specification.as_str()).collect();

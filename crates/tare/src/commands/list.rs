@@ -1,4 +1,4 @@
-//! `tare list`: names everything of a kind.
+//! `tare list`: lists all names of a kind.
 
 use std::fmt::Write;
 

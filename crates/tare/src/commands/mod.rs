@@ -1,4 +1,4 @@
-//! Commands: one file each, and a folder for each that has commands of its own.
+//! Commands: one file each, or a folder for a command with subcommands.
 
 pub mod advise;
 pub mod check;

@@ -1,8 +1,8 @@
-//! Commands that need Linux, where there is none: each says so.
+//! Commands that need Linux, on other systems: each fails with an explanation.
 
 use tare_lab::error::{ErrorKind, LabError};
 
-/// In place of the command's own module.
+/// Replacement for the command's module.
 pub mod serve {
     pub fn run(_: crate::args::Serve) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
         super::refused("serve")

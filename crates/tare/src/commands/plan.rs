@@ -1,4 +1,4 @@
-//! `tare plan`: what a session would take to find an effect, from a short one that is run for this or from a record.
+//! `tare plan`: estimates the session that an effect needs, from a short pilot session or from a record.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ pub fn run(args: &Plan) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Measures a few rounds of every case; nothing of it is kept.
+/// Measures a few rounds of every case, without keeping a record.
 fn pilot(args: &Plan) -> Result<Session, CommandError> {
     let named = args.study.clone().map(Measured::Named);
     let measured = named.unwrap_or_else(|| Measured::usual(&args.only, &[]));

@@ -1,4 +1,4 @@
-//! `tare report`: reads a record and shows what it holds.
+//! `tare report`: reads a record and shows its results.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub fn run(args: Report) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Exports several records, each into files of its own. Nothing is written where two would be one.
+/// Exports several records to separate files. Nothing is written if two file names are equal.
 fn several(args: &Report) -> Result<Exit, CommandError> {
     let records: Vec<&PathBuf> = args.record.iter().chain(&args.more).collect();
     let mut places = BTreeSet::new();

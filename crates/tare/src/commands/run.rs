@@ -1,4 +1,4 @@
-//! `tare run`: measures, writes the record, and shows what it holds.
+//! `tare run`: measures, writes the record, and shows the results.
 
 use std::path::Path;
 use std::time::Instant;
@@ -71,7 +71,7 @@ pub fn run(mut args: Run) -> Result<Exit, CommandError> {
     show::session::show(session, &view, &recorded.record, Some(elapsed_s), &[])
 }
 
-/// Fills in what an article says of how it is measured again, where nothing else was named.
+/// Fills in the article's settings where the user gave none.
 fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
     let Some(redo) = articles::named(article)?.redo else {
         return Err(LabError::usage(format!("{article} does not say how it is measured again"))

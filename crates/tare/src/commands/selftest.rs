@@ -1,4 +1,4 @@
-//! `tare selftest`: puts costs of known size into this machine's environments, and reports which of them a session finds.
+//! `tare selftest`: injects known costs into environments, and reports which of them a session detects.
 
 use tare_analysis::selftest::injected;
 use tare_lab::asked::{Measured, Request};

@@ -1,4 +1,4 @@
-//! `tare serve`: the other end of network probes that run elsewhere.
+//! `tare serve`: the peer of network probes that run elsewhere.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! `tare check --time`: enters environments several times and shows how long each start takes.
+//! `tare check --time`: times the start of environments.
 
 use std::fmt::Write;
 use std::sync::atomic::Ordering;

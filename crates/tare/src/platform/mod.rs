@@ -1,4 +1,4 @@
-//! What the program needs of its system: the terminal, files of other users, signals, randomness.
+//! Services of the operating system: terminal, other users' files, signals, randomness.
 
 #[cfg(unix)]
 mod unix;

@@ -1,4 +1,4 @@
-//! Linux, and what resembles it.
+//! Linux and similar systems.
 
 use std::ffi::c_int;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
@@ -27,7 +27,7 @@ pub const IN_PATHS: &str = "";
 /// Support for measuring user commands.
 pub const RUNS_COMMANDS: bool = true;
 
-/// The variable that names the home folder, and where programs keep their state and what they can make again below it.
+/// The variable for the home folder, and the subfolders where programs keep their state and their caches.
 pub const HOME: &str = "HOME";
 pub const STATE: &str = ".local/state";
 pub const CACHE: &str = ".cache";
@@ -95,7 +95,7 @@ pub fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
     Ok((a.dev(), a.ino()) == (b.dev(), b.ino()))
 }
 
-/// Refuses what another user may have put into a folder for this one to write in.
+/// Rejects a file that another user may have planted in a shared folder.
 pub fn not_planted(folder: &Path, about: &Metadata) -> io::Result<()> {
     let is_shared = fs::metadata(folder).is_ok_and(|folder| folder.mode() & OF_ALL != 0);
     if is_shared && !is_believed(about) {
@@ -110,12 +110,12 @@ pub fn is_believed(about: &Metadata) -> bool {
     [0, rustix::process::geteuid().as_raw()].contains(&about.uid())
 }
 
-/// Has a new file have the usual rights, and not those of a temporary one.
+/// Gives a new file the usual permissions instead of a temporary file's.
 pub fn with_usual_rights(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(Permissions::from_mode(NEW_FILE));
 }
 
-/// Gives a file the owner and the rights of the one that it replaces.
+/// Gives a file the owner and permissions of the one that it replaces.
 pub fn hand_on_rights(new: &File, old: &Metadata) -> io::Result<()> {
     let (owner, group) = (Some(old.uid()), Some(old.gid()));
     let is_groups = fchown(new, owner, group).or_else(|_| fchown(new, None, group)).is_ok();
@@ -124,15 +124,15 @@ pub fn hand_on_rights(new: &File, old: &Metadata) -> io::Result<()> {
     new.set_permissions(Permissions::from_mode(old.mode() & RIGHTS & !lost))
 }
 
-/// Opens what is there, or a new file, to write at its end; a link only where it may be followed. A pipe that nobody reads is
-/// an error, not a wait.
+/// Opens or creates a file to append to, following a link only if allowed. Opening a pipe that nobody reads
+/// fails instead of waiting.
 pub fn open_to_append(file: &Path, follow: bool) -> io::Result<File> {
     let no_link = if follow { OFlags::empty() } else { OFlags::NOFOLLOW };
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY | no_link;
     OpenOptions::new().append(true).create(true).custom_flags(flags.bits() as i32).open(file)
 }
 
-/// Has writes to a file wait that was opened without waiting.
+/// Makes writes to a file block, although it was opened without blocking.
 pub fn wait_for_room(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? - OFlags::NONBLOCK)?)
 }

@@ -1,4 +1,4 @@
-//! Windows. A folder's rights are inherited there by what is made in it, so that files need none of their own.
+//! Windows, where new files inherit their permissions from the folder.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
@@ -12,7 +12,7 @@ pub const IN_PATHS: &str = "\\:?";
 /// Support for measuring user commands.
 pub const RUNS_COMMANDS: bool = false;
 
-/// The variable that names the home folder, and where programs keep their state and what they can make again below it.
+/// The variable for the home folder, and the subfolders where programs keep their state and their caches.
 pub const HOME: &str = "USERPROFILE";
 pub const STATE: &str = r"AppData\Local";
 pub const CACHE: &str = r"AppData\Local\cache";
@@ -73,7 +73,7 @@ pub fn is_one_file(a: &Path, b: &Path) -> io::Result<bool> {
     Ok(a.canonicalize()? == b.canonicalize()?)
 }
 
-/// Folders in which all may write have no mark here.
+/// Accepts every file: Windows does not mark shared folders.
 pub fn not_planted(_: &Path, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
@@ -91,7 +91,7 @@ pub fn hand_on_rights(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens what is there, or a new file, to write at its end.
+/// Opens or creates a file to append to.
 pub fn open_to_append(file: &Path, _: bool) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).open(file)
 }

@@ -1,4 +1,4 @@
-//! The command that plans a session again, from the words that its record holds.
+//! The command that repeats a session's plan, from the arguments in its record.
 
 use tare_data::session::{Role, Session};
 use tare_data::shell::line;

@@ -1,4 +1,4 @@
-//! A dry run: what a session would do, under four headings.
+//! A dry run: the actions of a session, under four headings.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

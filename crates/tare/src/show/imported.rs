@@ -1,4 +1,4 @@
-//! Records of other tools' results: alone, and beside a session.
+//! Records of other tools' results: alone, and next to a session.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Showing: what a session or another tool's record holds, in every form that the commands give.
+//! Showing a session or imported results, in every format that commands offer.
 
 pub mod again;
 pub mod dry_run;

@@ -1,4 +1,4 @@
-//! Published articles: alone, and those that stand beside a session.
+//! Published articles: alone, and next to a session.
 
 use tare_analysis::findings::{ArticleBeside, Findings, Row};
 use tare_analysis::published::Published;
@@ -48,7 +48,7 @@ pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError
     Ok(articles)
 }
 
-/// Says of each article that was named and stands beside no row of a session what would measure the same.
+/// Warns about each named article that matches no row of the session, and says how to measure its figures.
 pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(), LabError> {
     for name in &view.published {
         let article = published::named(name)?;

@@ -1,4 +1,4 @@
-//! The page of a session that still runs: written between rounds, by the thread that measures, never while a trial runs.
+//! The page of a running session: written between rounds by the measuring thread, never during a trial.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

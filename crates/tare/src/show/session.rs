@@ -1,4 +1,4 @@
-//! A session as a view wants it: its findings as a document, its page, its exports, its conditions.
+//! A session in the form that a view asks for: document, page, exports and conditions.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use crate::show::again::again;
 use crate::show::published;
 use crate::{outputs, ui};
 
-/// Findings of a session as it is to be shown, with the values of articles beside them.
+/// Computes the findings to show, with the figures of articles next to them.
 pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError> {
     if let Some(share) = view.margin {
         session.plan.cases.iter_mut().for_each(|case| case.margin = libm::log1p(share));
@@ -32,14 +32,14 @@ pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError
     Ok(findings)
 }
 
-/// Findings of a session with nothing beside them, as files that other programs read have them.
+/// Computes the findings for files that other programs read, without figures of articles.
 pub fn plain(session: &mut Session) -> Findings {
     let findings = tare_analysis::findings(session, &tare_analysis::Options::default());
     without_planted(session);
     findings
 }
 
-/// Leaves out what was planted: whether it was found is in the findings, and nobody is to read its values.
+/// Removes environments with injected costs: the findings report on them, and their values mislead.
 fn without_planted(session: &mut Session) {
     let planted = session.plan.targets.extract_if(.., |target| target.role == Role::Planted);
     for target in planted.collect::<Vec<_>>() {
@@ -55,9 +55,10 @@ fn found(session: &Session, view: &View) -> Findings {
     tare_analysis::findings(session, &options)
 }
 
-/// Prints the findings of a session as a view wants them, writes its files, and checks its conditions. The same for an old
-/// record and a session that just ended (then how long it took is given), which gets the page beside its record, unless
-/// another form or another page was chosen. `only` leaves other cases out of what is shown.
+/// Prints the findings of a session as a view asks for them, writes its files, and checks its conditions.
+///
+/// A session that just ended comes with its duration, and gets a page next to its record unless another
+/// format or page was chosen. `only` hides other cases.
 pub fn show(
     mut session: Session,
     view: &View,
@@ -114,8 +115,7 @@ pub fn export(mut session: Session, view: &View, only: &[String]) -> Result<(), 
     outputs::export(&source, &view.exports).map(drop)
 }
 
-/// Leaves out every case that no pattern names: from what was found in the whole session, so that no verdict depends on
-/// what is looked at.
+/// Removes every case that no pattern matches, after the verdicts were computed from the whole session.
 fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Result<(), LabError> {
     let cases: Vec<_> = session.plan.cases.iter().map(|planned| &planned.case).collect();
     study::each_names_one(only, &cases, "session")?;
@@ -126,7 +126,7 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
     Ok(())
 }
 
-/// Renders the page of a session; `shown` has what stands beside it, or its progress.
+/// Renders the page of a session, with the figures or the progress in `shown`.
 fn page(session: &Session, findings: &Findings, record: &Path, shown: &Options) -> String {
     let (again, record) = (again(session), record.display().to_string());
     let (record, again) = (Some(record.as_str()), Some(again.as_str()));

@@ -1,4 +1,4 @@
-//! `tare compare OLD --to NEW`: environments' slowdowns in an older record and in a newer one.
+//! `tare compare OLD --to NEW`: compares slowdowns in an older and a newer record.
 
 use std::path::Path;
 

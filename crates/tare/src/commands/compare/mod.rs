@@ -1,4 +1,4 @@
-//! `tare compare`: what changed from one record to another, or what several show together.
+//! `tare compare`: compares two records, or combines several.
 
 mod changes;
 mod records;
@@ -16,8 +16,8 @@ pub fn run(args: &Compare) -> Result<Exit, CommandError> {
         (Some(new), [old]) => changes::report(args, old, new),
         (Some(new), several) => {
             Err(LabError::usage(format!("{} older records for {}", several.len(), new.display()))
-                .because("what changed is reported from one session to another")
-                .hint("name one older record, or join sessions with --together")
+                .because("--to compares one session with another")
+                .hint("name one older record, or combine sessions with --together")
                 .into())
         }
     }

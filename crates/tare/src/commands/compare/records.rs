@@ -1,4 +1,4 @@
-//! Records that are compared.
+//! Records to compare.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `tare compare --together`: environments' slowdowns over several records.
+//! `tare compare --together`: combines slowdowns over several records.
 
 use std::collections::BTreeSet;
 

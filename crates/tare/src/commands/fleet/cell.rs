@@ -1,4 +1,4 @@
-//! `tare fleet cell`: what a job does on its node. Engines call it.
+//! `tare fleet cell`: runs a job on its node. Engines call it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What the records of a fleet's folder hold, gathered: from the rows that were written beside each, or from the record.
+//! Results of a fleet, gathered from the rows stored next to each record, or from the record itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -18,9 +18,9 @@ use tare_report::fleet::store::Stored;
 use crate::outputs;
 use crate::show::session::plain;
 
-/// Bytes at the end of a file in which the length of its footer stands.
+/// Number of bytes at the end of a file that give the length of its footer.
 const TAIL: usize = 8;
-/// Longest footer that is read: a session of a thousand cells has half a megabyte.
+/// Maximum length of a footer: a session of a thousand cells has half a megabyte.
 const LONGEST_FOOTER: usize = 64 << 20;
 
 /// Everything that was read from the folder of a fleet.
@@ -30,13 +30,14 @@ pub struct Gathered {
     pub missing: Vec<MissingCell>,
     pub strangers: usize,
     pub rows: Rows,
-    /// Facts by which nodes are of one kind.
+    /// Facts that nodes of the same kind agree in.
     pub by: Vec<String>,
     /// Sessions as the table of cells stores them.
     pub stored: Vec<Stored>,
 }
 
-/// Reads every whole record of a folder, and names what is missing. Kinds are made by the given facts, else by those of the plan.
+/// Reads every complete record of a folder, and lists the missing ones. Groups nodes into kinds by the given
+/// facts, or else by those of the plan.
 pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let folder = Folder::open(path)?;
     let usual = KIND.map(str::to_owned).to_vec();
@@ -100,7 +101,7 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
 struct Reading<'a> {
     fleet: &'a str,
     path: &'a Path,
-    /// Sessions that were read: the same one twice would count as two that agree.
+    /// Sessions read so far: a copy of one would count as a second session that agrees with it.
     seen: BTreeSet<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Merging trials: the columns that nodes wrote beside their records become a few large files, a folder for each kind of nodes. What
-//! was merged into a full file before is not read again.
+//! Merging trials: turns the columns that nodes wrote next to their records into a few large files, in one
+//! folder per kind of node. Files that are already full are not read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,11 +15,11 @@ use tare_report::fleet::trials::{Merged, Trials};
 use super::gathered::{footer, remake};
 use crate::outputs;
 
-/// Longest file of a session that is read: that of a million rows.
+/// Maximum size of a session's file, enough for a million rows.
 const LONGEST: u64 = 256 << 20;
-/// Bytes of a kind that stand in the name of its folder; names of files have 255 at most.
+/// Maximum number of bytes of a kind in the name of its folder: file names have 255 at most.
 const LONGEST_KIND: usize = 200;
-/// Digits of a kind's hash, where it is longer.
+/// Number of hash digits that replace the rest of a longer kind.
 const OF_HASH: usize = 16;
 
 /// Builds the path of a fleet's merged trials.
@@ -27,7 +27,7 @@ pub fn place(folder: &Path) -> PathBuf {
     folder.join("store").join("trials")
 }
 
-/// Merges what is not merged yet, and takes away what is of no session any more.
+/// Merges new trials, and removes files of sessions that no longer exist.
 pub fn merge(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
     let mut kinds: BTreeMap<&str, BTreeMap<Source, &Stored>> = BTreeMap::new();
     for of in stored {

@@ -1,4 +1,4 @@
-//! The plan of a fleet, from what was typed.
+//! The plan of a fleet, from arguments.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use tare_lab::study::Study;
 use crate::args::fleet::FleetPlanning;
 use crate::{invocation, paths};
 
-/// Longest time of a job whose number of rounds is fixed, in seconds.
+/// Time limit of a job with a fixed number of rounds, in seconds.
 const ROUNDS_LIMIT_S: u64 = 3600;
 /// Time that a job gets on top of twice its budget, in seconds, to wait for a file system and to start
 /// environments.

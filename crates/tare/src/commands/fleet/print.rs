@@ -1,4 +1,4 @@
-//! `tare fleet print`: jobs as they would be submitted.
+//! `tare fleet print`: prints jobs as they would be submitted.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

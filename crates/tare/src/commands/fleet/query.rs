@@ -1,4 +1,4 @@
-//! `tare fleet query`: a question over the tables of a fleet, answered by the installed DuckDB.
+//! `tare fleet query`: queries the tables of a fleet with the installed DuckDB.
 
 use std::fs;
 use std::path::Path;
@@ -52,7 +52,7 @@ fn is_fresh(folder: &Path) -> bool {
     folders.all(|entry| changed(&entry.path()).is_some_and(|changed| changed <= written))
 }
 
-/// Writes the tables of a folder that has none yet, or older ones.
+/// Writes the tables if they are missing or out of date.
 fn prepare(folder: &Path) -> Result<(), LabError> {
     let gathered = gather(folder, &[])?;
     write_store(folder, &gathered.stored)

@@ -1,4 +1,4 @@
-//! `tare fleet report`: what the sessions of a fleet's folder show together.
+//! `tare fleet report`: reports on all sessions in a fleet's folder.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub fn run(args: &FleetReport) -> Result<Exit, CommandError> {
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
 }
 
-/// Merges what trials are new, then writes the table of cells anew, and takes away what was left of a longer one.
+/// Merges new trials, then rewrites the table of cells and removes the excess files of a longer one.
 pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
     merge(folder, stored)?;
     let place = store(folder);

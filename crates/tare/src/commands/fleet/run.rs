@@ -1,4 +1,4 @@
-//! `tare fleet run`: plans a fleet and measures it, or what is missing of one.
+//! `tare fleet run`: plans a fleet and measures it, or its missing part.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! `tare fleet status`: how far a fleet is.
+//! `tare fleet status`: shows the progress of a fleet.
 
 use std::fmt::Write;
 

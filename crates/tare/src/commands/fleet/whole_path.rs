@@ -1,4 +1,4 @@
-//! The whole path of a fleet's folder.
+//! The absolute path of a fleet's folder.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `tare self completions`: what a shell needs to complete tare's arguments, with every name that tare ships.
+//! `tare self completions`: completion scripts for shells, including every name that tare ships.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
@@ -121,7 +121,7 @@ fn lists(command: &Command) -> Vec<(String, String)> {
     own.into_iter().chain(command.get_subcommands().flat_map(lists)).collect()
 }
 
-/// Gives what follows the last comma of a list in fish.
+/// Function in fish that completes a list after its last comma.
 const LIST_IN_FISH: &str = "
 function __fish_tare_list
     set -l before (commandline -ct | string replace -r '^--[^=]+=' '' | string match -r '.*,')

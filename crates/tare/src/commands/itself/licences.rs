@@ -1,4 +1,4 @@
-//! `tare self licences`: the texts that the licences of what is linked want to go with the program.
+//! `tare self licences`: the texts that the licences of linked libraries require with the program.
 
 use tare_report::carried::LICENCES;
 

@@ -1,4 +1,4 @@
-//! `tare self man`: the manual's pages, made of the same words as the help.
+//! `tare self man`: manual pages, generated from the help.
 
 use tare_lab::error::{ErrorKind, LabError};
 

@@ -1,4 +1,4 @@
-//! `tare self`: completions, manual pages and licences of the program itself.
+//! `tare self`: completions, manual pages and licences.
 
 mod completions;
 mod licences;
