@@ -1,4 +1,5 @@
-//! Articles measured again by their one command: every figure is in the report, beside one's own or with the reason why not.
+//! Articles repeated by `--like`: every figure is in the report, next to the session's value or a reason why
+//! it is missing.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use tare_lab::study::published::{SHIPPED, named};
 
 use crate::program::Program;
 
-/// The report of a short session like an article, natively and where one is ready in what stands for WSL1.
+/// Runs a short session like an article, in native and in its stand-in for WSL1 if that is ready.
 fn report(program: &Program, article: &Published) -> Value {
     let checked = program.run(&["check", "--json"]).json();
     let is_wsl1 = |e: &Value| e["environment"] == "wsl1-like" && e["ready"] == true;
@@ -32,7 +33,8 @@ fn texts(value: &Value) -> Vec<&str> {
     list(value).iter().filter_map(Value::as_str).collect()
 }
 
-/// Whether what was printed stands beside a row, with one's own value or the reason why there is none.
+/// Tells whether an article's printed figure is next to a row, with the session's value or the reason why it
+/// is missing.
 fn is_beside_a_row(report: &Value, figure: &Figure, environment: &str, printed: &[String]) -> bool {
     let rows = list(&report["rows"]).iter().filter(|row| {
         row["probe"] == figure.probe.as_str() && row["metric"]["name"].as_str() == figure.metric.as_deref()

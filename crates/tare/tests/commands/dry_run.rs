@@ -1,11 +1,11 @@
-//! The dry run, and what a real session writes, by the system calls of both.
+//! The dry run, compared with a real session by the system calls of both.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::program::{Program, Said};
 
-/// What a session may touch besides its own files: nothing is kept there.
+/// Prefixes of paths, besides its own files, that a session may open because nothing is stored there.
 const NOT_FILES: [&str; 6] = ["/dev/null", "/dev/tty", "/dev/pts/", "/proc/", "pipe:", "socket:"];
 /// System calls that change a file or folder that they name.
 const CHANGING: [&str; 22] = [
@@ -32,11 +32,11 @@ const CHANGING: [&str; 22] = [
     "utimensat",
     "setxattr",
 ];
-/// Those that a dry run makes none of beside.
+/// System calls that a dry run must not make either.
 const DOING: [&str; 9] =
     ["mount", "umount2", "unshare", "setns", "connect", "sendto", "kill", "clone3", "vfork"];
 
-/// The system calls of a program and all that it starts, a line each; none where strace is missing.
+/// Traces the system calls of a program and its children, one per line, if strace is installed.
 fn traced(program: &Program, arguments: &[&str], test: &str) -> Option<(Said, Vec<String>)> {
     let is_there = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
     if !is_there {
@@ -56,12 +56,12 @@ fn traced(program: &Program, arguments: &[&str], test: &str) -> Option<(Said, Ve
     Some((said, lines.lines().filter_map(call).collect()))
 }
 
-/// The name of a call.
 fn name(call: &str) -> &str {
     call.split('(').next().unwrap_or_default()
 }
 
-/// The paths that a call changes: those that it names, below the folders that strace shows beside descriptors.
+/// Lists the paths that a call changes, which it names relative to the folders that strace prints for
+/// descriptors.
 fn changed(call: &str) -> Vec<PathBuf> {
     let opens = ["open", "openat"].contains(&name(call));
     let writes =
@@ -88,7 +88,6 @@ fn is_file(path: &Path) -> bool {
     !NOT_FILES.iter().any(|other| text.starts_with(other))
 }
 
-/// A small session with a page, as these arguments; and more of them.
 fn session<'a>(more: &[&'a str]) -> Vec<&'a str> {
     let fixed = [
         "run",

@@ -1,4 +1,4 @@
-//! Environments as a person asks for them: by a preset's name, how long they take, in what they differ.
+//! Environments from a user's view: preset names, start times, and differences.
 
 use std::path::PathBuf;
 
@@ -45,7 +45,7 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     let of = |fact: &str| differences.iter().find(|difference| difference["fact"] == fact);
     assert!(of("kernel.release").unwrap()["here"].as_str().unwrap().contains("gvisor"), "{facts}");
     assert_eq!(of("outside.runtime.platform").unwrap()["baseline"], serde_json::Value::Null);
-    assert!(of("kernel.machine").is_none(), "what is the same is not a difference");
+    assert!(of("kernel.machine").is_none(), "equal facts are not listed");
     let text = program.run(&["show", "s.tare"]).out;
     assert!(text.starts_with("wsl1-like-self differs from native in\n"), "{text}");
     assert!(text.lines().any(|line| line == "  kernel.release"), "{text}");

@@ -1,4 +1,4 @@
-//! Every error names the thing, the cause and the next step, and has its documented exit code.
+//! Errors: each one names the problem, the cause and the next step, and has its documented exit code.
 
 use std::fs;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::program::{Program, Said};
 
-/// The error's lines by their headings.
+/// Asserts the exit code and the lines of an error by their headings.
 fn says(said: &Said, code: i32, error: &str, cause: &str, hint: &str) {
     assert_eq!(said.code, Some(code), "{said:?}");
     for (heading, text) in [("error: ", error), ("caused by: ", cause), ("hint: ", hint)] {
@@ -78,7 +78,7 @@ fn a_record_that_is_none() {
     says(&program.run(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
 }
 
-/// A record that cannot be read has one exit code and a hint, whichever command reads it.
+/// Asserts that every command refuses a broken record with the same exit code and a hint.
 #[test]
 fn every_command_that_reads_a_record_refuses_a_broken_one() {
     let program = Program::new();
@@ -184,7 +184,7 @@ fn a_disk_that_fills_up_under_the_record() {
     let said =
         disk.program.run(&["run", "--in", "native", "--only", "null", "--rounds", "60", "--record", record]);
     says(&said, 4, "cannot write", "No space left on device", "make room on that disk");
-    assert_eq!(disk.program.run(&["report", record]).code, Some(0), "what was written can be read");
+    assert_eq!(disk.program.run(&["report", record]).code, Some(0), "the record so far is readable");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
     assert_eq!(fs::read(program.path("s.tare")).unwrap(), before);
 }
 
-/// An article that was named and stands beside nothing is not passed over in silence.
+/// Asserts that a named article without a matching row gets a note.
 #[test]
 fn an_article_beside_no_row_is_named() {
     let program = Program::new();
@@ -211,7 +211,7 @@ fn an_article_beside_no_row_is_named() {
     assert!(said.err.contains(note), "{}", said.err);
 }
 
-/// What people type who know other tools is answered with what it is called here.
+/// Asserts that names from other tools are answered with tare's own.
 #[test]
 fn habits_from_other_tools_lead_somewhere() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Files that a person names, and those that are written: nothing is read for ever, and nothing is replaced unasked.
+//! Files that the user names or that tare writes: no read hangs, and nothing is replaced unasked.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -10,12 +10,11 @@ use std::time::{Duration, Instant};
 use crate::faults::kill::under_way;
 use crate::program::{Program, Said};
 
-/// What a program has time for that reads and measures next to nothing; one that waits for a pipe takes for ever.
+/// Time limit for a program that measures next to nothing. Waiting for a pipe would take forever.
 const ENDS: Duration = Duration::from_secs(60);
 
 const SMALL: [&str; 7] = ["run", "--in", "native", "--only", "sys.getppid", "--rounds", "1"];
 
-/// A small session with further arguments.
 fn small(program: &Program, more: &[&str]) -> Said {
     program.run(&[&SMALL[..], more].concat())
 }
@@ -53,7 +52,7 @@ fn a_records_name_can_have_host_time_and_random_digits() {
     }
 }
 
-/// A session in `s.tare`, and the bytes of its record.
+/// Records a session in `s.tare`, and returns the bytes of its record.
 fn recorded(program: &Program) -> Vec<u8> {
     let said = small(program, &["--record", "s.tare", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -194,7 +193,7 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
     assert!(!program.path("u.tare").exists(), "a record without a session is in the way of the next");
 }
 
-/// Exponentials and logarithms are not the C library's, which picks them by the processor.
+/// Asserts that logarithms do not come from the C library, which picks an implementation by the processor.
 #[test]
 fn a_report_has_the_same_bytes_whatever_the_processor_can_do() {
     let program = Program::new();

@@ -1,4 +1,4 @@
-//! Honesty: what looks like a figure and is none must be caught in environments entered for real.
+//! Honesty: values that only look like measurements must be caught in real environments.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::places::{can_make, cell};
 use crate::program::Program;
 
-/// A small session of some cases in native and a subject, as a JSON document.
+/// Measures some cases in native and a subject, and returns the JSON document.
 fn session(program: &Program, subject: &str, only: &str, place: &str) -> Value {
     let targets = format!("native,{subject}");
     let arguments = ["run", "--json", "--in", &targets, "--only", only, "--place", place, "--rounds", "2"];

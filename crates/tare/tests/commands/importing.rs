@@ -1,4 +1,5 @@
-//! Importing: into a record and out of it again, beside a session, and nothing written when a file is refused.
+//! Importing: into a record and out of it again, next to a session, and nothing written when a file is
+//! refused.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -175,7 +176,7 @@ fn pages_hold_what_was_imported() {
     assert!(!program.path("j.tare").exists());
 }
 
-/// What importers call a counterpart is a probe, with that parameter and that metric in that unit.
+/// Asserts that each counterpart named by importers is a probe with that parameter, metric and unit.
 #[test]
 fn counterparts_are_probes_of_tare() {
     let mut probes = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! The program as a person or a script meets it: what it prints, how it ends, what it leaves.
+//! The program as a person or a script meets it: its output, exit codes and leftovers.
 
 mod articles;
 mod dry_run;

@@ -1,4 +1,5 @@
-//! Commands of one's own: `tare run -- COMMAND`, and what `tare ladder`, `explain` and `advise` make of them, in real environments that need nothing installed.
+//! User commands: `tare run -- COMMAND`, and the same in `tare ladder`, `explain` and `advise`, in real
+//! environments that need nothing installed.
 
 use std::fs;
 
@@ -6,7 +7,7 @@ use serde_json::Value;
 
 use crate::program::{Program, Said};
 
-/// A session as root needs an overlay of the root folder; where there is none, the test says so.
+/// Tells whether root can put an overlay on the root folder, and prints that the test is skipped if not.
 fn can_show_its_root(test: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {

@@ -1,4 +1,4 @@
-//! Peers as a person uses them: `tare serve`, `--peer`, and where a secret must not be.
+//! Peers: `tare serve`, `--peer`, and places where a secret must not appear.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};

@@ -1,4 +1,5 @@
-//! Places: file systems made for a session, used by every environment, and gone afterwards, however it ends.
+//! Places: file systems created for a session, used by every environment, and removed however the session
+//! ends.
 
 use std::fs;
 use std::os::unix::fs::chown;
@@ -14,7 +15,7 @@ use crate::program::{Program, Said};
 /// Everything that is made for a session.
 const MADE: &str = "share,ext4,btrfs,xfs,tmpfs,fuse,overlay";
 
-/// Whether file systems can be made here; otherwise says that the test is skipped.
+/// Tells whether file systems can be created here, and prints that the test is skipped if not.
 pub fn can_make(test: &str) -> bool {
     let maker = |name: &str| ["/usr/sbin", "/sbin"].iter().any(|f| PathBuf::from(f).join(name).exists());
     let missing: Vec<&str> =
@@ -26,7 +27,7 @@ pub fn can_make(test: &str) -> bool {
     true
 }
 
-/// The kernel lets go of a device a moment after its mount.
+/// Waits until nothing is left: the kernel releases a device shortly after its mount.
 fn nothing_is_left(program: &Program) {
     wait_until("its processes are gone", || program.processes().is_empty());
     assert_eq!(program.mounts(), Vec::<String>::new());
@@ -34,7 +35,7 @@ fn nothing_is_left(program: &Program) {
     assert_eq!(program.remains(), Vec::<PathBuf>::new());
 }
 
-/// The cell of a row's headline in an environment.
+/// Finds the cell of a case's headline metric in an environment.
 pub fn cell<'a>(document: &'a Value, case: &str, target: &str) -> &'a Value {
     let rows = document["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["case"].as_str().unwrap().contains(case) && row["headline"] == true);
@@ -97,7 +98,7 @@ fn every_file_system_is_made_used_and_taken_away() {
     assert_eq!(fs::read_to_string(mine.join("kept")).unwrap(), "the user's own");
 }
 
-/// A session under way in every place, one of them the user's own folder.
+/// Starts a session in every place, including the user's own folder.
 fn with_places(program: &Program) -> Child {
     let mine = program.path(MINE);
     fs::create_dir(&mine).unwrap();
@@ -105,7 +106,7 @@ fn with_places(program: &Program) -> Child {
     under_way(program, &["--in", "native,container", "--only", "file.sync", "--place", &places])
 }
 
-/// Named like a record: what is left in it is looked for apart.
+/// Folder named like a record, so that the check for leftovers treats it separately.
 const MINE: &str = "mine.tare";
 
 fn left_in_mine(program: &Program) -> usize {
@@ -194,7 +195,7 @@ fn a_place_that_is_none() {
     assert!(said.err.contains("cannot use the place ./no-such-folder"), "{}", said.err);
 }
 
-/// Debian's user for what belongs to nobody.
+/// Debian's user without files.
 const NOBODY: u32 = 65534;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Running the program under test in a folder of its own.
+//! Running the program under test in a separate folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -37,7 +37,8 @@ impl Program {
         Said::of(self.command(arguments).output().unwrap())
     }
 
-    /// What is still in the folder, besides records, the empty folders of the state and the note of what began here.
+    /// Lists the leftovers in the folder, apart from records, empty state folders and the note on started
+    /// sessions.
     pub fn remains(&self) -> Vec<PathBuf> {
         let files =
             |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path());
@@ -50,7 +51,7 @@ impl Program {
         all.filter(|path| !kept(path)).collect()
     }
 
-    /// Processes that run a copy of the program out of this folder, or have it as their root.
+    /// Lists the processes that run a copy of the program from this folder, or use the folder as their root.
     pub fn processes(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();
         let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|e| e.path());
@@ -65,7 +66,7 @@ impl Program {
             .collect()
     }
 
-    /// Loop devices on files of this folder, removed files included.
+    /// Lists the loop devices on files of this folder, including removed ones.
     pub fn loop_devices(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();
         let devices = std::fs::read_dir("/sys/block").unwrap().filter_map(Result::ok);
@@ -81,7 +82,7 @@ impl Program {
     }
 }
 
-/// What the program said, and how it ended.
+/// Output and exit code of the program.
 #[derive(Debug)]
 pub struct Said {
     pub code: Option<i32>,

@@ -1,6 +1,6 @@
-//! Other tools, run for a moment, and what they say imported: their formats as they are, not as they were once.
+//! Other tools, run briefly and imported: their current formats, not those of an old sample.
 //!
-//! What crosses a network crosses loopback, to a port that was free a moment before.
+//! Network tools use loopback, on a port that was free a moment before.
 
 use std::fs;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use tare_record::importers::import;
 /// A tool that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The path of a tool; None, and a line that is counted, where it is not installed.
+/// Finds a tool, and prints that the test is skipped if it is not installed.
 fn tool(test: &str, name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
@@ -27,7 +27,7 @@ fn tool(test: &str, name: &str) -> Option<PathBuf> {
     found
 }
 
-/// What a tool prints, on both outputs.
+/// Runs a tool, and returns both of its outputs.
 fn said(command: &mut Command) -> String {
     let ended = programs::run(command.env("LC_ALL", "C"), PATIENCE).unwrap();
     assert!(ended.status.success(), "{command:?}: {ended:?}");
@@ -55,7 +55,6 @@ impl Drop for Server {
     }
 }
 
-/// A port of loopback that nobody listens on.
 fn free_port() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string()
 }

@@ -1,4 +1,4 @@
-//! The book: where the documents are, what is fenced in them, and keeping them as they should be.
+//! The book: its documents, their fenced blocks, and comparing or updating them.
 
 use std::fs;
 use std::ops::Range;
@@ -8,12 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Folders that hold no documents of ours.
 const NOT_OURS: [&str; 3] = ["target", "node_modules", "fuzz"];
 
-/// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every Markdown file of the repository.
+/// Lists all Markdown files of the repository.
 pub fn documents() -> Vec<PathBuf> {
     let mut found = below(&root());
     found.sort();
@@ -36,18 +35,18 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether documents are to be written anew instead of being compared.
+/// Tells whether to rewrite documents instead of comparing them.
 pub fn updating() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
-/// Held by a test that reads and writes documents, since tests run side by side.
+/// Locks the documents, because tests run in parallel.
 pub fn lock() -> MutexGuard<'static, ()> {
     static BOOK: Mutex<()> = Mutex::new(());
     BOOK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Compares a document with what it should say, or writes it anew.
+/// Compares a document with the expected text, or rewrites it.
 pub fn keep(path: &Path, expected: &str) {
     if updating() {
         fs::write(path, expected).unwrap();
@@ -70,21 +69,21 @@ pub fn keep(path: &Path, expected: &str) {
 /// A fenced block of a document.
 #[derive(Debug)]
 pub struct Fence {
-    /// What stands behind the opening marks, e.g. `toml mine.toml`.
+    /// Text after the opening marks, e.g. `toml mine.toml`.
     pub info: String,
-    /// Where its lines are, in bytes of the document.
+    /// Range of its lines, in bytes of the document.
     pub body: Range<usize>,
 }
 
 impl Fence {
-    /// The language, and the name of the file that the block stands for.
+    /// Splits the info string into the language and the name of the file that the block represents.
     pub fn words(&self) -> (&str, Option<&str>) {
         let mut words = self.info.split_ascii_whitespace();
         (words.next().unwrap_or_default(), words.next())
     }
 }
 
-/// The fenced blocks of a document, in order.
+/// Finds the fenced blocks of a document, in order.
 pub fn fences(text: &str) -> Vec<Fence> {
     let mut found = Vec::new();
     let mut open: Option<(String, usize)> = None;
@@ -102,7 +101,7 @@ pub fn fences(text: &str) -> Vec<Fence> {
     found
 }
 
-/// A document with what stands in its fences taken out.
+/// Removes the contents of all fences from a document.
 pub fn without_fences(text: &str) -> String {
     let mut left = text.to_owned();
     for fence in fences(text).iter().rev() {

@@ -19,7 +19,7 @@ fn help(arguments: &[&str]) -> String {
     text.lines().fold(String::new(), |all, line| all + line.trim_end() + "\n")
 }
 
-/// The commands of a command that its help lists.
+/// Lists the subcommands that the help shows.
 fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
     command.get_subcommands().filter(|command| !command.is_hide_set())
 }

@@ -1,4 +1,4 @@
-//! Commands: tare understands whatever a document shows to be typed.
+//! Commands: tare understands every command that a document shows.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use crate::console::words;
 #[allow(dead_code)]
 pub mod args;
 
-/// The commands in a document's fences for a shell, without comments and what they are piped into.
+/// Extracts the commands from a document's shell fences, without comments and pipes.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let fences = book::fences(text).into_iter().filter(|fence| fence.words().0 == "sh");
     let bodies = fences.map(|fence| text[fence.body].replace("\\\n", " "));

@@ -1,8 +1,8 @@
-//! Console examples: what a document shows after `$ tare ...` is what the program prints.
+//! Console examples: the text after `$ tare ...` in a document is the program's real output.
 //!
-//! A fence `console` is run in a folder of its own. Fences of the same document whose opening names a file
-//! (`toml mine.toml`) lie in that folder, and so do the records `before.tare` and `after.tare`. What depends on the
-//! machine stands in a fence `text`, which is not run.
+//! A fence `console` runs in a separate folder, along with the fences of the same document whose opening
+//! names a file (`toml mine.toml`), and the records `before.tare` and `after.tare`. Output that depends on
+//! the machine belongs in a fence `text`, which is not run.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::{book, costs, examples};
 /// Beginning of a line that is typed.
 const PROMPT: &str = "$ ";
 
-/// Splits a line as a shell does, as far as the examples go: blanks, and single quotes around what holds them.
+/// Splits a line like a shell, as far as the examples need: at blanks outside single quotes.
 pub fn words(line: &str) -> Vec<String> {
     let quoted = line.split('\'').enumerate();
     quoted
@@ -24,7 +24,7 @@ pub fn words(line: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a command says: standard output, then standard error.
+/// Runs a command, and returns standard output followed by standard error.
 fn said(line: &str, folder: &Path) -> String {
     let words = words(line);
     assert_eq!(words[0], "tare", "'{line}': only tare itself can be run in an example");
@@ -34,7 +34,7 @@ fn said(line: &str, folder: &Path) -> String {
     [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
 }
 
-/// The fence as the program would have it.
+/// Runs the commands of a fence, and returns its text with the real output.
 fn replayed(body: &str, folder: &Path) -> String {
     let mut shown = String::new();
     for line in body.lines().filter_map(|line| line.strip_prefix(PROMPT)) {

@@ -1,4 +1,4 @@
-//! Constants that documents quote: a row of a table that begins with a constant's name gives its value next.
+//! Constants that documents quote: a table row that begins with a constant's name gives its value next.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::book;
 
-/// Every constant of the crates: its name, and its values as they are written (some names stand in several files).
+/// Collects the constants of all crates, each with its values as written. Some names occur in several files.
 fn constants() -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
     for folder in fs::read_dir(book::root().join("crates")).unwrap() {
@@ -31,7 +31,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, Vec<String>>) {
     }
 }
 
-/// Name and value of a row that quotes a constant.
+/// Parses a table row that quotes a constant into its name and value.
 fn quoted(line: &str) -> Option<(&str, &str)> {
     let mut cells = line.strip_prefix("| `")?.split("` | `");
     let name = cells.next()?;

@@ -11,7 +11,7 @@ const ROUNDS: u32 = 12;
 /// Nanoseconds in which the baseline does a trial's operations.
 const ELAPSED_NS: f64 = 4e6;
 
-/// A day's record, in which the container costs so much.
+/// Builds the record of a day on which the container has this cost.
 fn record(day: &str, kernel: &str, cost: f64) -> String {
     let mut entries = opening();
     for entry in &mut entries {
@@ -42,7 +42,7 @@ fn record(day: &str, kernel: &str, cost: f64) -> String {
     entries.iter().map(to_line).collect()
 }
 
-/// Two records by name: the container's system calls have become slower, and the kernel is another.
+/// Builds two named records: system calls of the container have become slower, and the kernel has changed.
 pub fn records() -> [(&'static str, String); 2] {
     [
         ("before.tare", record("2026-01-30", "6.11.2", 2.2)),

@@ -1,4 +1,4 @@
-//! `docs/reference/environments.md`: every environment, as its provider describes it.
+//! `docs/reference/environments.md`: every environment, as described by its provider.
 
 use std::fmt::Write;
 
@@ -77,7 +77,7 @@ fn section(page: &mut String, provider: &Provider) {
     }
 }
 
-/// The text with a capital letter, unless it begins with a name that has one further on (gVisor).
+/// Capitalises a text, unless it begins with a name such as gVisor.
 fn sentence(text: &str) -> String {
     let first_word = text.split(' ').next().unwrap_or_default();
     if first_word.contains(char::is_uppercase) {
@@ -87,7 +87,7 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The presets, behind the providers that they are made of.
+/// Writes the presets, after the providers that they use.
 fn presets(page: &mut String) {
     page.push_str("\n## Presets\n");
     page.push_str(

@@ -1,4 +1,4 @@
-//! Examples of records and of frames: written by the code that writes real ones, and read back.
+//! Examples of records and frames: written by the code that writes real ones, and read back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,7 +49,7 @@ fn interference() -> Interference {
     }
 }
 
-/// Warm operations, timed together.
+/// Builds a batch of warm operations that were timed together.
 pub fn warm(operations: u64, elapsed_ns: u64) -> Batch {
     let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
     Batch { series: "call".into(), phase: Phase::Warm, started_ns: 88_120_004_511, sample }
@@ -95,7 +95,7 @@ fn plan() -> Plan {
     }
 }
 
-/// The lines that a record of two environments begins with.
+/// Builds the first entries of a record with two environments.
 pub fn opening() -> Vec<Entry> {
     let header = Header {
         tare: VERSION.into(),
@@ -122,7 +122,7 @@ pub fn opening() -> Vec<Entry> {
     ]
 }
 
-/// A trial of the example's case, beginning and end included.
+/// Builds the entries of one trial, including its beginning and end.
 pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
     let begin = Begin {
         trial,
@@ -149,7 +149,7 @@ pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec
     entries
 }
 
-/// A session of one round that is disturbed, stopped by its user, and taken up again.
+/// Builds a session of one round that is disturbed, stopped by its user, and resumed.
 fn record() -> Vec<Entry> {
     let mut entries = opening();
     entries.extend(trial(0, "container", 0, 0, vec![cold(), warm(23_000, 4_002_311)]));
@@ -173,7 +173,7 @@ fn record() -> Vec<Entry> {
     entries
 }
 
-/// What another tool said, in a record of its own.
+/// Builds a record of another tool's results.
 fn imported_record() -> Vec<Entry> {
     let output = "1024+0 records in\n1024+0 records out\n\
                   1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.642771 s, 1.7 GB/s\n";

@@ -1,4 +1,4 @@
-//! The front page's example: the report of a real session, whose record is kept.
+//! The front page's example: the report of a real session, whose record is in the repository.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ const RECORD: &str = "fixtures/sessions/container-gvisor.tare";
 /// The opening of the fence that shows its report.
 const EXAMPLE: &str = "text example";
 
-/// What `tare report` prints of the record, on a terminal of 80 columns without colours.
+/// Prints the report of the record, on a terminal of 80 columns without colours.
 fn report(options: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
     command.current_dir(book::root()).args(["report", RECORD]).args(options).env("NO_COLOR", "1");

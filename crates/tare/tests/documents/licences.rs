@@ -9,17 +9,16 @@ use serde_json::Value;
 
 use crate::book;
 
-/// Systems whose programs have crates of their own; processors have none.
+/// Targets that link different crates. The processor makes no difference.
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
 
-/// What cargo prints.
 fn cargo(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO")).current_dir(book::root()).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The crates that are linked into the program for a target, each as `NAME VERSION`.
+/// Lists the crates that are linked into the program for a target, each as `NAME VERSION`.
 fn linked(target: &str) -> BTreeSet<String> {
     let edges = ["-e", "normal,no-proc-macro", "--target", target, "--prefix", "none", "--no-dedupe"];
     let tree = cargo(&[&["tree", "--offline", "-p", "tare", "--format", "{p}"][..], &edges].concat());
@@ -30,7 +29,7 @@ fn linked(target: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The file of a crate with its licence: that of the MIT where it offers several, as the shortest that is enough.
+/// Finds the licence file of a crate: the MIT licence if there is a choice, because it is the shortest.
 fn text(folder: &Path) -> PathBuf {
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     let name = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().to_uppercase();

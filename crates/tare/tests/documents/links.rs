@@ -1,4 +1,4 @@
-//! Links: whatever a document points to in this repository is there, headings included.
+//! Links: every target in this repository exists, headings included.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use crate::book;
 
-/// Targets of the links of a text.
+/// Finds the targets of all links in a text.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.split("](").skip(1).filter_map(|rest| rest.split(')').next())
 }
 
-/// The anchors that headings get where Markdown is usually shown: lower case, without punctuation, with hyphens.
+/// Lists the anchors that renderers usually give to headings: lower case, no punctuation, hyphens for blanks.
 fn anchors(text: &str) -> BTreeSet<String> {
     let headings = text.lines().filter_map(|line| line.strip_prefix('#'));
     headings
@@ -54,7 +54,7 @@ fn every_link_leads_somewhere() {
     assert!(checked > 20, "only {checked} links were found");
 }
 
-/// Folders whose files are named in documents by their paths from the root.
+/// Folders whose files documents name by their path from the root.
 const NAMED: [&str; 5] = ["crates/", "docs/", "studies/", "fixtures/", ".ci/"];
 
 #[test]

@@ -1,7 +1,6 @@
-//! The documents: generated pages stand as the code would write them, examples do what they say, links lead
-//! somewhere.
+//! The documents: generated pages are up to date, examples work, and links lead somewhere.
 //!
-//! `UPDATE_DOCS=1 cargo test -p tare --test documents` writes anew what differs.
+//! `UPDATE_DOCS=1 cargo test -p tare --test documents` rewrites pages that differ.
 
 mod book;
 mod cli;

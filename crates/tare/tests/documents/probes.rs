@@ -1,4 +1,4 @@
-//! `docs/reference/probes.md`: every probe, as the list of probes describes it.
+//! `docs/reference/probes.md`: every probe, as described in the list of probes.
 
 use std::fmt::Write;
 
@@ -76,7 +76,7 @@ fn promise(promise: Promise) -> &'static str {
     }
 }
 
-/// What a probe declares, in both sizes: a study may choose parameters that rest on something else.
+/// Writes the declarations of a probe in both sizes, because a study may choose parameters that change them.
 fn declarations(page: &mut String, probe: &Probe) {
     let [short, reference] = [Size::Short, Size::Reference].map(|size| probe.declare(&probe.defaults(size)));
     assert_eq!(short, reference, "{}: the sizes would need a line each", probe.name);
@@ -96,7 +96,7 @@ fn declarations(page: &mut String, probe: &Probe) {
     }
 }
 
-/// A text in a cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,11 +1,11 @@
-//! Recipes: the provider in CONTRIBUTING.md describes all that a provider has, and imports what is there.
+//! Recipes: the provider in CONTRIBUTING.md is complete, and its imports exist.
 
 use std::collections::BTreeSet;
 use std::fs;
 
 use crate::book;
 
-/// Names of the fields that a text declares or sets at the first level of a block.
+/// Lists the fields that a text declares or sets at the first level of a block.
 fn fields(block: &str) -> BTreeSet<String> {
     let named = |line: &str| {
         let line = line.strip_prefix("    ")?;
@@ -15,13 +15,13 @@ fn fields(block: &str) -> BTreeSet<String> {
     block.lines().filter_map(named).collect()
 }
 
-/// The functions that a text declares or defines at the first level of a block, with their types.
+/// Lists the functions that a text declares or defines at the first level of a block, with their types.
 fn functions(block: &str) -> BTreeSet<String> {
     let lines = block.lines().filter_map(|line| line.strip_prefix("    fn "));
     lines.map(|line| line.trim_end_matches([';', '{', ' ']).to_owned()).collect()
 }
 
-/// The block that begins with this line, up to the first closing brace at its left edge.
+/// Finds the block that begins with this line, up to the first closing brace in column 1.
 fn block<'a>(text: &'a str, beginning: &str) -> &'a str {
     let from = text.find(beginning).unwrap_or_else(|| panic!("there is no '{beginning}'"));
     let rest = &text[from..];
@@ -56,8 +56,8 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
     }
 }
 
-/// `cargo install --git` does not read the flags that make the program static: the program refuses to be built without
-/// them, and no page leads there.
+/// Asserts that no page recommends `cargo install --git`, which ignores the flags that make the program
+/// static.
 #[test]
 fn the_program_is_installed_with_its_flags() {
     let main = fs::read_to_string(book::root().join("crates/tare/src/main.rs")).unwrap();

@@ -29,7 +29,7 @@ fn every_study_in_a_document_can_be_planned() {
     assert!(planned > 0, "no document shows a study");
 }
 
-/// The keys that a study's reader names when it finds one that it does not know.
+/// Extracts the known keys from the error about an unknown one.
 fn known_keys(text: &str) -> Vec<String> {
     let error = Study::parse(text, "x").expect_err("there is no key 'nonsense'").to_string();
     let (_, known) = error.split_once("expected one of").unwrap_or_else(|| panic!("{error}"));
@@ -51,13 +51,13 @@ fn every_key_of_a_study_is_explained() {
     }
 }
 
-/// A study's text as JSON, which is how an editor checks TOML against a schema.
+/// Converts a study to JSON, as an editor does to check TOML against a schema.
 fn as_json(text: &str) -> serde_json::Value {
     let value: toml::Value = toml::from_str(text).unwrap();
     serde_json::to_value(value).unwrap()
 }
 
-/// What is wrong with a study by the published schema.
+/// Validates a study against the published schema, and returns the first error.
 fn complaint(text: &str) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();

@@ -1,4 +1,4 @@
-//! An actor: this test program started again as another process, to be killed or to be another user.
+//! An actor: this test program started as another process, to be killed or to act as another user.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
@@ -9,13 +9,15 @@ use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::bench::{Bench, Spoken, ready};
 
-/// Variables that make this program an actor: the folder of its bench, and what it enters.
+/// Environment variables that turn this program into an actor: the folder of its bench, and the environments
+/// to enter.
 const FOLDER: &str = "TARE_TEST_FOLDER";
 const ENTERS: &str = "TARE_TEST_ENTERS";
-/// What an actor prints when all that it was to enter has answered.
+/// Line that an actor prints when all its environments have answered.
 const READY: &str = "the actor is ready";
 
-/// What an actor runs where there are programs; the folder that it closes must go nevertheless.
+/// Command that an actor runs in environments that have programs. The folder that it locks must be removed
+/// anyway.
 const PROGRAMS: &str = "command = ['/bin/sh', '-c', 'touch /tmp/tare-trap /var/tmp/tare-trap && ls /usr/bin >/dev/null && mkdir -p \
                         /tmp/closed/in && chmod 0 /tmp/closed; id -u']";
 
@@ -27,7 +29,7 @@ impl Actor {
         Actor::command(&std::env::current_exe().unwrap(), bench, enters).spawn().map(Actor).unwrap()
     }
 
-    /// The same with a folder before all others in which programs are looked for.
+    /// Starts an actor that searches this folder for programs first.
     pub fn start_with(bench: &Bench, enters: &[&str], folder: &Path) -> Actor {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
@@ -35,7 +37,7 @@ impl Actor {
         command.env("PATH", std::env::join_paths(folders).unwrap()).spawn().map(Actor).unwrap()
     }
 
-    /// The same as another user, who must be able to read the program and to write to the bench.
+    /// Starts an actor as another user, who must be able to read the program and to write to the bench.
     pub fn start_as(user: u32, program: &Path, bench: &Bench, enters: &[&str]) -> Actor {
         Actor::command(program, bench, enters).uid(user).gid(user).spawn().map(Actor).unwrap()
     }
@@ -58,13 +60,13 @@ impl Actor {
         assert!(lines.any(|line| line.contains(READY)), "the actor died");
     }
 
-    /// As a power cut or the kernel's memory killer would end it.
+    /// Kills the actor without warning, like a power cut or the kernel's OOM killer.
     pub fn kill(mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();
     }
 
-    /// Lets it leave everything; it must end well.
+    /// Lets the actor leave its environments, and asserts that it succeeds.
     pub fn dismiss(mut self) {
         drop(self.0.stdin.take());
         let mut rest = String::new();
@@ -73,7 +75,7 @@ impl Actor {
     }
 }
 
-/// What an actor does; nothing when this program is not an actor.
+/// Acts as an actor, and does nothing in an ordinary test run.
 #[test]
 fn act() {
     let (Some(folder), Ok(enters)) = (std::env::var_os(FOLDER), std::env::var(ENTERS)) else { return };

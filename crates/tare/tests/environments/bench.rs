@@ -1,4 +1,4 @@
-//! A bench to try environments on: a session's ground, an environment entered on it, and what is left after.
+//! A bench for environments: folders for a session, a running environment, and checks for leftovers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
@@ -30,13 +30,13 @@ pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
 /// Longest that any answer may take: an emulated kernel boots in some seconds, on a busy machine in many.
 pub const WAIT: Duration = Duration::from_secs(60);
 
-/// Control groups that were there before the first test: somebody may have run systemd-nspawn on this machine.
+/// Control groups that existed before the first test, for example from systemd-nspawn.
 static EARLIER: LazyLock<BTreeSet<PathBuf>> =
     LazyLock::new(|| control_groups(made_by_nspawn).into_iter().collect());
 static PREPARING: Mutex<()> = Mutex::new(());
 static NOT_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Folders of a test's own, on a disk, removed at its end.
+/// Folders for one test, on a disk, removed at its end.
 pub struct Bench {
     pub folder: Folder,
     pub shares: BTreeMap<String, PathBuf>,
@@ -60,7 +60,7 @@ impl Folder {
 }
 
 impl Bench {
-    /// Beside the program, since /tmp may be in memory.
+    /// Creates a bench next to the program, because /tmp may be in memory.
     pub fn new() -> Bench {
         Bench::below(Path::new(TARE).parent().unwrap())
     }
@@ -73,7 +73,7 @@ impl Bench {
         Bench::on(Folder::Own(folder))
     }
 
-    /// The bench that another process has set up.
+    /// Opens a bench that another process has set up.
     pub fn at(folder: PathBuf) -> Bench {
         Bench::on(Folder::Lent(folder))
     }
@@ -109,7 +109,7 @@ impl Bench {
         SessionWorkspace::make(&self.setting()).unwrap()
     }
 
-    /// Everything that is still there of the sessions that worked here.
+    /// Lists everything that is left of the sessions that worked here.
     pub fn remains(&self) -> Vec<String> {
         let signs = Signs {
             mark: "no session".into(),
@@ -132,7 +132,7 @@ impl Bench {
     }
 }
 
-/// Systemd-nspawn makes these in the group that it is started in.
+/// Recognises the groups that systemd-nspawn creates in the group it is started in.
 fn made_by_nspawn(name: &str) -> bool {
     ["payload", "supervisor"].contains(&name)
 }
@@ -144,7 +144,7 @@ pub fn control_groups(fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     groups.filter(|entry| fits(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }
 
-/// Where programs are looked for: as the program itself does.
+/// Locates programs in the same way as tare itself.
 pub fn programs() -> Programs {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -154,7 +154,7 @@ pub fn programs() -> Programs {
     Programs { folders, tare: TARE.into(), prepared: Path::new(TARE).with_file_name("prepared") }
 }
 
-/// The specification, if its environment is ready; otherwise says that the test is skipped.
+/// Parses a specification if its environment is ready, and prints that the test is skipped if not.
 pub fn ready(test: &str, text: &str) -> Option<Specification> {
     let named = environments::parse(text).unwrap();
     // One test downloads a kernel, and the others wait for it.

@@ -1,4 +1,4 @@
-//! Cleaning up after a session that was killed, beside one that lives.
+//! Cleaning up after a killed session while another one is running.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
 use crate::paths::namespaces;
 
-/// Everything that is entered by default and is ready. Full kernels have a test of their own.
+/// Lists the ready environments of a default session, except full kernels, which have their own test.
 fn defaults(test: &str) -> Vec<&'static str> {
     let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default);
     let quick = all.copied().filter(|text| !["uml", "qemu"].contains(text));
@@ -57,7 +57,7 @@ fn nothing_is_left_whenever_it_is_killed() {
     }
 }
 
-/// Namespaces, pairs of devices, bridges, taps, rules, programs that serve: all that makes a network.
+/// Asserts that namespaces, device pairs, bridges, taps, rules and serving programs are all removed.
 #[test]
 fn nothing_is_left_of_a_network_whenever_it_is_killed() {
     let test = "nothing_is_left_of_a_network_whenever_it_is_killed";
@@ -78,7 +78,8 @@ fn nothing_is_left_of_a_network_whenever_it_is_killed() {
     }
 }
 
-/// A full kernel has helper processes that carry few signs of whose they are, an engine a storage of its own.
+/// Asserts that full kernels and engines clean up: helper processes of a kernel are hard to attribute, and an
+/// engine has its own storage.
 #[test]
 fn nothing_is_left_of_a_slow_start_that_was_killed() {
     for text in SLOW {
@@ -86,7 +87,7 @@ fn nothing_is_left_of_a_slow_start_that_was_killed() {
     }
 }
 
-/// Kills a session whose environment is there, and others in the midst of its start.
+/// Kills sessions at several moments of their start.
 fn kill_in_start(test: &str, text: &str, waits_ms: &[u64]) {
     if ready(test, text).is_none() {
         return;
@@ -160,7 +161,7 @@ fn a_runtime_that_is_missing_is_named_with_the_command_that_installs_it() {
     }
 }
 
-/// Debian's user for what belongs to nobody.
+/// Debian's user without files.
 const NOBODY: u32 = 65534;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Commands of a user's: run the same way in every environment, with the files that they need.
+//! User commands: they run the same way in every environment, with the files that they need.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use tare_data::failure::FailureKind;
 
 use crate::bench::{Bench, Spoken, ready};
 
-/// Tries what a command can be. `shell` says whether the environment has one.
+/// Tries all kinds of commands. `shell` tells whether the environment has a shell.
 pub fn try_all(inside: &mut Spoken, shell: bool) {
     let folder = tempfile::tempdir().unwrap();
     // More than one piece, and a name below a folder.

@@ -1,4 +1,4 @@
-//! Docker: a small program in its place that behaves as documented, daemon and all.
+//! Docker: a fake that behaves as documented, including the daemon.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,9 +11,9 @@ use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, programs};
 
-/// A program called docker. As with the real one a container is not a descendant of the command that starts
-/// it and has none of its environment, `rm` and `rmi` fail for what is not there, and an image that is not
-/// there ends `run` with 125.
+/// A fake docker. Like the real one, it runs containers that are not its descendants and do not get its
+/// environment, `rm` and `rmi` fail if there is nothing to remove, and `run` exits with 125 if the image is
+/// missing.
 const FAKE: &str = r#"#!/bin/sh
 state="$(dirname "$0")/state"; mkdir -p "$state/images" "$state/containers"
 verb=$1; shift
@@ -66,7 +66,7 @@ run)
 esac
 "#;
 
-/// A bench with the fake in front of all other programs.
+/// Sets up a bench where the fake comes first in the search path.
 fn with_fake(test: &str) -> Option<(Bench, Setting)> {
     let permitted = rustix::process::geteuid().is_root() && programs().find("unshare").is_some();
     if !permitted {

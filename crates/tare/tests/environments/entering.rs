@@ -1,4 +1,4 @@
-//! Every environment: entered, described, a trial run in each place, and left without a trace.
+//! Every environment: entered, described, tried in each place, and left without a trace.
 
 use std::process::Command;
 
@@ -13,7 +13,8 @@ const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
     ("proc.shell", Some("own"), None),
 ];
 
-/// Makes the whole visit. What a share holds must be the host's folder, before and after.
+/// Enters the environment and tries everything in it. The contents of a share must match the host's folder,
+/// before and after.
 fn visit(test: &str, text: &str) {
     let Some(specification) = ready(test, text) else { return };
     let bench = Bench::new();
@@ -156,7 +157,8 @@ fn qemu_shares() {
     visit("qemu_shares", "qemu?acceleration=tcg&share=diod&net=tap");
 }
 
-/// Some engines give a container all processors of its control group, whatever started it.
+/// Asserts that a container stays on one processor: some engines allow it all processors of its control
+/// group.
 #[test]
 fn a_pinned_session_stays_on_one_processor_in_every_engine() {
     let names = ["oci:crun", "oci:runc", "podman", "nspawn", "bwrap", "proot", "gvisor"];

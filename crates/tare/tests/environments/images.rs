@@ -1,4 +1,4 @@
-//! Images of an engine, with the programs that are in them.
+//! Container images, with the programs inside them.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use tare_lab::storage::places::Wanted;
 
 use crate::bench::{Bench, Spoken, programs, ready};
 
-/// An image with a shell and a file that says whose it is, gone with the test.
+/// Image with a shell and a file that identifies it, removed with the test.
 struct Image {
     name: String,
 }
@@ -53,7 +53,7 @@ impl Drop for Image {
     }
 }
 
-/// It runs several times in a start, and must not see what it wrote in the start before.
+/// Script that runs several times in each start, and must not see files from the start before.
 const SCRIPT: &str = "test -e /tmp/ran || { read -r line </etc/image; test \"$line\" = 'of the image'; }; : >/tmp/ran; \
     echo x >/etc/image; test -e seen; echo w >written";
 

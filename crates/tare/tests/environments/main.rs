@@ -1,4 +1,4 @@
-//! Environments entered for real: the program under test is the agent in each.
+//! Real environments, with the program under test as the agent in each.
 
 mod actor;
 mod bench;

@@ -1,4 +1,4 @@
-//! Paths: every way from an environment to the session's own network, with an answer over it.
+//! Network paths: every way from an environment to the session's network, with an answer over each.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -11,15 +11,16 @@ use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::bench::{Bench, Spoken, ready};
 
-/// Longest wait for a connection: the first packet may have to find out whom it is for.
+/// Time limit for a connection: the first packet may have to wait for address resolution.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
 
-/// What is asked of a path.
+/// Directions in which a path must work.
 #[derive(Clone, Copy)]
 enum Reach {
     /// A connection is made from the environment's network namespace to the lab.
     FromInside,
-    /// A packet is sent to the environment, whose own network stack refuses it: the answer came all the way.
+    /// A packet is sent to the environment, whose network stack refuses it, so the answer has come all the
+    /// way.
     ToInside,
 }
 
@@ -55,7 +56,7 @@ fn walk(test: &str, text: &str, reach: Reach) {
     close(session, &bench);
 }
 
-/// A byte there and a byte back.
+/// Exchanges one byte in each direction.
 fn talk(listener: &TcpListener, namespace: PathBuf) {
     let to = listener.local_addr().unwrap();
     let client = thread::spawn(move || {
@@ -92,7 +93,7 @@ fn close(session: SessionWorkspace, bench: &Bench) {
     assert_eq!(namespaces(&id), [""; 0]);
 }
 
-/// Names of the network namespaces of a session.
+/// Lists the network namespaces of a session.
 pub fn namespaces(session: &str) -> Vec<String> {
     let folder = std::fs::read_dir(tare_lab::host::network_namespace::FOLDER).into_iter().flatten().flatten();
     let names = folder.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -128,7 +129,7 @@ fn qemu_paths() {
     walk("qemu_paths", "qemu?acceleration=tcg&net=tap", Reach::ToInside);
 }
 
-/// Shortest of some round trips to a guest: a connection that its network stack refuses.
+/// Measures the shortest round trip to a guest, whose network stack refuses the connection.
 fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
     const TRIPS: usize = 20;
     const TRIP_WAIT: Duration = Duration::from_millis(500);
@@ -150,7 +151,7 @@ fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
     Some(answered.map(|(_, elapsed)| elapsed).min().unwrap_or(Duration::MAX))
 }
 
-/// A guest holds its answers back for as long as it was told, and never shorter.
+/// Asserts that a guest delays its answers for as long as it was told, never shorter.
 #[test]
 fn a_known_delay_is_there() {
     for guest in ["uml?net=tap", "qemu?acceleration=tcg&net=tap"] {
@@ -162,7 +163,7 @@ fn a_known_delay_is_there() {
     }
 }
 
-/// What is lost whole is heard of no more; of what is not, something arrives.
+/// Asserts that nothing arrives at a loss of 100 %, and that something does at a lower one.
 #[test]
 fn a_known_loss_is_there() {
     let test = "a_known_loss_is_there";

@@ -1,4 +1,4 @@
-//! This machine's programs inside environments: they run, and whatever they write is thrown away.
+//! This machine's programs inside environments: they run, and their changes are discarded.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,8 @@ use tare_lab::storage::places::Wanted;
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
 
-/// What a program may try that would be seen on the host; `@` is the work folder. It runs twice.
+/// Script that tries to change files in ways that would be visible on the host. `@` is the work folder. It
+/// runs twice.
 const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/debian_version; \
     echo x >/etc/hostname; test $(cat /etc/hostname) = x; touch /root/tare-trap /usr/bin/tare-trap /tare-trap; \
     echo z >w; test $(cat w) = z; mkdir -p folder; rm -rf moved; mv folder moved; \
@@ -23,7 +24,7 @@ const PAYLOAD: &str = "set -e; cd @; ls / >/dev/null; test -e seen; rm -f /etc/d
     test -d /proc/self/fd; test -e /dev/stdin; test -e /dev/ptmx; test -d /sys/class; \
     test ! -e /etc/debian_version; ls -l w /usr/bin/tare-trap >/dev/null; test -x /usr/bin/env";
 
-/// What must be the same afterwards.
+/// State of the host that must not change.
 #[derive(Debug, PartialEq)]
 struct Host {
     files: BTreeMap<&'static str, Option<Vec<u8>>>,
@@ -50,7 +51,7 @@ impl Host {
     }
 }
 
-/// A folder to work in, with a file that must be seen.
+/// Creates a work folder with a file that must be visible inside.
 fn work_folder(bench: &Bench) -> PathBuf {
     let folder = bench.folder.path().join("work");
     fs::create_dir(&folder).unwrap();
@@ -72,7 +73,8 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Enters an environment with this machine's programs, once with a work folder of its own and once with the user's.
+/// Enters an environment with this machine's programs, once with its own work folder and once with the
+/// user's.
 fn visit(test: &str, text: &str) {
     let Some(specification) = ready(test, text) else { return };
     println!("{text}");
@@ -162,7 +164,7 @@ fn qemu_with_programs() {
     visit("qemu_with_programs", "qemu?acceleration=tcg&root=host&machine=microvm");
 }
 
-/// A folder with a program in it: tare itself needs no library.
+/// Asserts that a folder with one program can be a root, because tare itself needs no library.
 #[test]
 fn a_folder_is_a_root() {
     let test = "a_folder_is_a_root";
@@ -253,7 +255,7 @@ fn nothing_is_left_of_a_view_whenever_its_session_is_killed() {
     assert_eq!(Host::look(), before);
 }
 
-/// Debian's user for what belongs to nobody.
+/// Debian's user without files.
 const NOBODY: u32 = 65534;
 
 #[test]

@@ -1,4 +1,4 @@
-//! ssh: an sshd of the test's own on the loopback device, with a key of its own.
+//! ssh: a temporary sshd on the loopback device, with a temporary key.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -20,7 +20,7 @@ struct Server {
 }
 
 impl Server {
-    /// None, with the reason told, where there is no sshd.
+    /// Starts an sshd, and prints that the test is skipped if there is none.
     fn start(test: &str, bench: &Bench) -> Option<Server> {
         let (Some(sshd), Some(keygen)) = (programs().find("sshd"), programs().find("ssh-keygen")) else {
             println!("SKIPPED {test}: openssh-server is not installed");

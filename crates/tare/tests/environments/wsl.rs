@@ -1,4 +1,4 @@
-//! WSL: a small program in the place of wsl.exe that behaves as documented, over two kernels that really differ.
+//! WSL: a fake wsl.exe that behaves as documented, over two kernels that really differ.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -21,9 +21,10 @@ use tare_lab::provider::specification::Specification;
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, TARE, programs};
 
-/// A program called wsl.exe. As with the real one its own words are UTF-16LE unless WSL_UTF8=1, with the ends of
-/// lines of Windows, on standard output even when it fails; programs inside have their streams and exit code.
-/// Distributions of version 1 run in gVisor, of version 2 in user-mode Linux, both with the host's /usr.
+/// A fake wsl.exe. Like the real one, it prints its own messages in UTF-16LE unless WSL_UTF8=1, with Windows
+/// line endings, on standard output even when it fails, and passes streams and exit codes of programs
+/// through. Distributions of version 1 run in gVisor, those of version 2 in user-mode Linux, both with the
+/// host's /usr.
 const FAKE: &str = r#"#!/bin/sh
 bin="$(dirname "$0")"; state="$bin/state"; mkdir -p "$state"
 say() { sed 's/$/\r/' | if [ "${WSL_UTF8-}" = 1 ]; then cat; else iconv -f UTF-8 -t UTF-16LE; fi; }
@@ -86,8 +87,8 @@ fi
 echo $? > "$job/code"
 "#;
 
-/// Variables with which the fake starts this program again, to boot a kernel for it: whose registers are hidden
-/// as the provider for user-mode Linux does it.
+/// Environment variables with which the fake starts this program again to boot a kernel, hiding registers
+/// like the provider for user-mode Linux.
 const BOOTS: &str = "TARE_TEST_BOOTS";
 const JOB: &str = "TARE_TEST_JOB";
 
@@ -153,7 +154,7 @@ impl Wsl {
         self.bench.folder.path().join(name)
     }
 
-    /// A specification whose copies go into the bench.
+    /// Parses a specification whose copies go into the bench.
     fn copied(&self, text: &str) -> Specification {
         Specification::parse(&format!("{text}&clone=yes&store={}", self.path("store").display())).unwrap()
     }
@@ -163,7 +164,7 @@ impl Wsl {
         Ok(ready.facts)
     }
 
-    /// What sessions left: on the host, in the distributions, of distributions.
+    /// Lists the leftovers of sessions on the host and in the distributions.
     fn remains(&self) -> Vec<String> {
         let mut remains = self.bench.remains();
         let entries = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
@@ -189,7 +190,7 @@ fn program(folder: &Path, name: &str, text: &str) {
     fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// The release of the kernel inside.
+/// Asks for the kernel's release inside.
 fn kernel(inside: &mut Spoken) -> String {
     inside.send(&Request::Describe { places: Default::default() });
     match inside.frame() {

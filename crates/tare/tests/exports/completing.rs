@@ -1,4 +1,5 @@
-//! Completions as shells make them of the script: every name that is shipped, where it can stand.
+//! Completions, as shells compute them from the script: every shipped name, in every position that accepts
+//! it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::process::Command;
 use crate::program::Program;
 use crate::reading::{reader, root, said};
 
-/// A line as it is typed, and what its last word must become.
+/// Typed lines, each with the expected completion of its last word.
 const LINES: &[(&str, &str)] = &[
     ("tare rep", "report"),
     ("tare report --exp", "--export"),
@@ -30,7 +31,7 @@ const LINES: &[(&str, &str)] = &[
     ("tare fleet que", "query"),
 ];
 
-/// The script of a shell, in a folder of its own.
+/// Writes the completion script of a shell to a new folder.
 fn written(program: &Program, shell: &str, file: &str) -> PathBuf {
     fs::create_dir(program.path("completions")).unwrap();
     let path = program.path("completions").join(file);
@@ -92,7 +93,7 @@ fn zsh_completes_every_name() {
     }
 }
 
-/// Candidates, and the last word of the line that zsh made.
+/// Reads the candidates, followed by the last word of the line that zsh completed.
 fn last_words(seen: &Path) -> String {
     let text = fs::read_to_string(seen).unwrap_or_default();
     let (line, rest) = text.split_once('\n').unwrap_or((&text, ""));

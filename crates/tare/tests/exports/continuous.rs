@@ -1,4 +1,4 @@
-//! The examples of `docs/guide/ci.md`: what their services would refuse, and whether tare understands its commands in them.
+//! The examples of `docs/guide/ci.md`: valid for their services, with commands that tare understands.
 
 use std::fs;
 use std::process::Command;
@@ -12,7 +12,7 @@ use crate::reading::{reader, root, said};
 #[allow(dead_code)]
 mod args;
 
-/// The examples of the document: name of the file, and its text.
+/// Extracts the examples of the document, each with its file name.
 fn examples() -> Vec<(String, String)> {
     let page = fs::read_to_string(root().join("docs/guide/ci.md")).unwrap();
     let fences = page.split("\n```yaml ").skip(1);
@@ -42,7 +42,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Every command of tare's in a text: what follows a blank, a dash or the beginning of a line.
+/// Extracts tare's commands from a text, where they follow a blank, a dash or the start of a line.
 fn commands(text: &str) -> Vec<Vec<String>> {
     let joined = text.replace("\\\n", " ");
     let lines = joined.lines().map(|line| line.trim().trim_start_matches("- ").trim_start_matches("run: "));

@@ -1,4 +1,4 @@
-//! Two records beside each other.
+//! Two records compared.
 
 use crate::program::{Program, Said};
 use crate::records::{Made, USUAL, make};

@@ -1,4 +1,4 @@
-//! Where exports go: a file whole or not at all, standard output, behind what a file holds.
+//! Destinations of exports: complete files, standard output, and files to append to.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,11 +16,7 @@ fn several_files_are_written_and_the_table_is_printed_still() {
         "{said:?}"
     );
     assert!(fs::read_to_string(program.path("a.csv")).unwrap().starts_with("study,started,"));
-    assert!(
-        said.out.contains("export  link.csv\nexport  b.xml\n"),
-        "what was written is named: {}",
-        said.out
-    );
+    assert!(said.out.contains("export  link.csv\nexport  b.xml\n"), "written files are listed: {}", said.out);
     assert!(fs::symlink_metadata(program.path("link.csv")).unwrap().is_symlink());
     assert!(fs::read_to_string(program.path("b.xml")).unwrap().ends_with("</testsuites>\n"));
     let mode = fs::metadata(program.path("b.xml")).unwrap().permissions().mode();
@@ -44,7 +40,7 @@ fn without_a_file_an_export_is_all_that_is_printed() {
     assert!(!program.path("new.tare").exists());
 }
 
-/// What is looked at changes neither what was found nor what the others export.
+/// Asserts that `--only` changes neither the findings nor the other exports.
 #[test]
 fn exports_hold_what_is_selected() {
     let program = with_record(USUAL);

@@ -1,4 +1,4 @@
-//! Fleets: folders of made-up records with a planted node, a gap and a slow link, reported as a person does.
+//! Fleets: folders of synthetic records with a slow node, a gap and a slow link, reported on by commands.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,15 @@ use crate::records::{Made, USUAL, make};
 /// Nodes of the fleet, of which the fourth is slower by 30 %.
 const NODES: usize = 10;
 const SLOW: usize = 3;
-/// Starts jobs that take their records from a folder beside the fleet's.
+/// Engine whose jobs copy their records from a folder next to the fleet's.
 const ENGINE: &str = r"
 about = 'records that are there'
 submit = ['sh', '-s']
 script = 'cp {folder}-fresh/{node}-{session}.tare {folder}/cells/{node}/{session}.tare'
 ";
 
-/// A folder of a fleet whose layer costs `cost`, with a session that was not run and two that another file stands for.
+/// Builds the folder of a fleet whose environment has this cost, with one session missing and two replaced by
+/// another file.
 fn folder(program: &Program, name: &str, cost: f64) {
     let folder = program.path(name);
     let nodes: Vec<String> = (1..=NODES).map(|node| format!("n{node:02}")).collect();
@@ -62,7 +63,6 @@ fn folder(program: &Program, name: &str, cost: f64) {
     }
 }
 
-/// A session of a node.
 fn of_node(at: usize, session: u32, slow: f64, cost: f64) -> Made {
     let off = (at as f64 * 0.618).fract() * 0.01 + f64::from(session) * 0.001;
     Made { native_ns: 1000.0 * (1.0 + off) * slow, cost: cost * (1.0 + off / 4.0), ..USUAL }
@@ -84,7 +84,7 @@ fn a_slow_node_a_gap_and_a_slow_link_stand_in_the_report() {
         .unwrap();
     assert!(
         missing < said.out.find("container, over nodes").unwrap(),
-        "what is missing comes first: {}",
+        "missing sessions come first: {}",
         said.out
     );
     assert!(!said.out.contains('\u{1b}') && said.out.contains("1 file has a name that tare does not give"));
@@ -216,7 +216,7 @@ fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
     assert_eq!(count.code, Some(0), "{count:?}");
 }
 
-/// Merged files of a fleet, by what they are called, with when they were written.
+/// Lists the merged files of a fleet by name, with their modification times.
 fn merged(program: &Program) -> Vec<(String, SystemTime)> {
     let place = program.path("fleet/store/trials");
     let inside =

@@ -1,4 +1,4 @@
-//! Conditions of --fail-if: exit codes, and the line that says what could not be decided.
+//! Conditions of --fail-if: exit codes, and the line about undecided cells.
 
 use crate::records::{Made, USUAL, with_record};
 

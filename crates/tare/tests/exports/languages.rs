@@ -1,4 +1,4 @@
-//! The language of a locale: what a person reads follows it, what programs read never does.
+//! The language of a locale: text for people follows it, output for programs never does.
 
 use tare_lab::study::Study;
 use tare_report::language::Language;

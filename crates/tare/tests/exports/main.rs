@@ -1,4 +1,5 @@
-//! Exports, each read back by the program that it is meant for; gates and comparisons over time, by their exit codes.
+//! Exports, each read back by a program that it is meant for. Conditions and comparisons over time, by exit
+//! codes.
 
 mod completing;
 mod continuous;

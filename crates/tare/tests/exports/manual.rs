@@ -1,4 +1,4 @@
-//! Completions and the manual, read by shells and by formatters.
+//! Completions and the manual, read by shells and formatters.
 
 use std::fs;
 use std::process::Command;

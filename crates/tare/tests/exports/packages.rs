@@ -1,5 +1,5 @@
-//! Packages: what `./dist` makes of this program is installed by each form's own installer where nothing else is, and
-//! runs there.
+//! Packages: everything that `./dist` makes of this program is installed into an empty system by its own
+//! installer, and runs there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +11,11 @@ use serde_json::Value;
 use crate::program::Program;
 use crate::reading::{reader, root, said};
 
-/// Any date: what is made has it, wherever the repository comes from.
+/// Fixed date for reproducible packages, wherever the repository comes from.
 const DATE: &str = "1767225600";
 const RECORD: &str = "fixtures/sessions/container-gvisor.tare";
 
-/// A folder with every form that is installed here; None, with the reason printed, where they cannot be made.
+/// Builds every package format that is supported here, and prints that the test is skipped if none is.
 fn made(test: &str) -> Option<Program> {
     let (strip, nfpm) = (reader(test, "strip")?, reader(test, "nfpm")?);
     let mut python = Command::new("python3");
@@ -51,7 +51,7 @@ fn packages_install_where_nothing_else_is_and_leave_nothing() {
     assert_eq!(sums.lines().count(), 4, "archive, .deb, wheel, image: {sums}");
 }
 
-/// The one file that was made whose name begins and ends like this.
+/// Finds the only package whose name begins and ends like this.
 fn file(made: &Program, beginning: &str, end: &str) -> PathBuf {
     let named = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
@@ -63,7 +63,7 @@ fn file(made: &Program, beginning: &str, end: &str) -> PathBuf {
     found.into_iter().next().unwrap()
 }
 
-/// The installed program starts, reads a record, and fails as it should.
+/// Asserts that the installed program starts, reads a record, and fails as it should.
 fn runs(tare: impl Fn() -> Command, record: &Path) {
     let with = |arguments: &[&str]| {
         let mut command = tare();
@@ -78,13 +78,13 @@ fn runs(tare: impl Fn() -> Command, record: &Path) {
     assert_eq!(status.code(), expected, "the exit code is passed on");
 }
 
-/// What lies below a folder, folders left out.
+/// Lists the files below a folder.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
 }
 
-/// The .deb, by dpkg into an empty root, where it runs.
+/// Installs the .deb with dpkg into an empty root, and runs it there.
 fn debian(test: &str, made: &Program) {
     let Some(dpkg) = reader(test, "dpkg") else { return };
     if !rustix::process::getuid().is_root() {
@@ -125,7 +125,7 @@ fn debian(test: &str, made: &Program) {
     assert_eq!(below(&system.path("usr")), Vec::<PathBuf>::new());
 }
 
-/// The wheel, by pip into an empty environment, without an index.
+/// Installs the wheel with pip into an empty environment, without an index.
 fn wheel(test: &str, made: &Program) {
     let Some(pip) = reader(test, "pip") else { return };
     let environment = Program::new();
@@ -146,7 +146,7 @@ fn wheel(test: &str, made: &Program) {
     assert_eq!(below(&environment.path("e")), before);
 }
 
-/// The archive, where it is unpacked.
+/// Runs the program from the unpacked archive.
 fn archive(test: &str, made: &Program) {
     let Some(tar) = reader(test, "tar") else { return };
     let folder = Program::new();
@@ -162,7 +162,8 @@ fn archive(test: &str, made: &Program) {
     }
 }
 
-/// The image has every folder in which its program starts or writes: where the root is read-only, nobody makes them.
+/// Asserts that the image has every folder that its program starts or writes in, because a read-only root
+/// cannot get them later.
 fn image(test: &str, made: &Program) {
     let Some(tar) = reader(test, "tar") else { return };
     let folder = Program::new();

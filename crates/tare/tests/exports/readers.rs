@@ -1,4 +1,4 @@
-//! Every format is read by its reader, and says there what the JSON document says.
+//! Every format, read by its reader, with the same values as the JSON document.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::program::Program;
 use crate::reading::{keeps_to, reader, root, said, script};
 use crate::records::{HOSTILE, Made, USUAL, with_record};
 
-/// The record in a format, and the JSON document of the same record.
+/// Exports a record, and returns the file along with the JSON document of the same record.
 fn exported(made: Made, format: &str, file: &str) -> (Program, PathBuf, Value) {
     let program = with_record(made);
     let said = program.run(&["report", "--json", "--export", &format!("{format}={file}"), "s.tare"]);
@@ -19,7 +19,7 @@ fn exported(made: Made, format: &str, file: &str) -> (Program, PathBuf, Value) {
     (program, path, document)
 }
 
-/// Row of the system call's headline.
+/// Finds the row of the system call's headline.
 fn system_call(document: &Value) -> &Value {
     let rows = document["rows"].as_array().unwrap();
     rows.iter().find(|row| row["probe"] == "sys.getppid" && row["headline"] == true).unwrap()

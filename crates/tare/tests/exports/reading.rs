@@ -1,14 +1,13 @@
-//! The programs that read what tare writes, where they are installed: `./test` puts them into `target/readers`.
+//! Programs that read tare's output, if they are installed: `./test` puts them into `target/readers`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A reader by name: one of ours, else one of the system's. Says that the test is skipped where there is none.
+/// Finds a reader by name, ours before the system's, and prints that the test is skipped if there is none.
 pub fn reader(test: &str, name: &str) -> Option<PathBuf> {
     let ours = root().join("target/readers/bin").join(name);
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -21,7 +20,7 @@ pub fn reader(test: &str, name: &str) -> Option<PathBuf> {
     found
 }
 
-/// What a reader says; it must not object.
+/// Runs a reader, asserts that it accepts the file, and returns its output.
 pub fn said(mut command: Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);
@@ -30,14 +29,14 @@ pub fn said(mut command: Command) -> String {
     out
 }
 
-/// What one of our scripts for Python says, as JSON.
+/// Runs one of our Python scripts, and parses its output as JSON.
 pub fn script(python: &Path, name: &str, arguments: &[&str]) -> serde_json::Value {
     let mut command = Command::new(python);
     command.arg(root().join("crates/tare/tests/exports/readers").join(name)).args(arguments);
     serde_json::from_str(&said(command)).unwrap()
 }
 
-/// Whether a document keeps to a schema, by `check-jsonschema`.
+/// Asserts that a document is valid by its schema, using `check-jsonschema`.
 pub fn keeps_to(checker: &Path, schema: &str, document: &Path) {
     let mut command = Command::new(checker);
     command.arg("--schemafile").arg(root().join(schema)).arg(document);

@@ -1,4 +1,4 @@
-//! Records with known costs: one real session, its figures replaced by a rule, its texts by hostile ones.
+//! Records with known costs: a real session whose values follow a rule, and whose texts are hostile.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ const ROUNDS: &str = "12";
 /// A label that every format must escape.
 pub const HOSTILE: &str = "a \"b\" <c> & 50 %: d,e\\f\n::error::g`|h ]]> {i}";
 
-/// Lines of a real session of native and a container.
+/// Reads the entries of a real session of native and a container.
 fn real() -> &'static [Entry] {
     static REAL: OnceLock<Vec<Entry>> = OnceLock::new();
     REAL.get_or_init(|| {
@@ -39,12 +39,12 @@ fn real() -> &'static [Entry] {
     })
 }
 
-/// What a made-up session is like.
+/// Properties of a synthetic session.
 #[derive(Clone, Copy)]
 pub struct Made {
-    /// What the container costs.
+    /// Cost of the container.
     pub cost: f64,
-    /// How far its rounds lie apart, as a share.
+    /// Spread of its rounds, as a fraction.
     pub spread: f64,
     pub hostile: bool,
     /// Definition of every case, where it is another.
@@ -128,7 +128,7 @@ pub fn make(path: &Path, made: Made) {
     fs::write(path, text).unwrap();
 }
 
-/// Every file is another session.
+/// Derives a session ID from the file name, so that each file is a different session.
 fn session_of(path: &Path) -> String {
     let sum = path
         .display()
@@ -138,7 +138,7 @@ fn session_of(path: &Path) -> String {
     format!("{sum:032x}")
 }
 
-/// A program whose folder holds such a record, `s.tare`.
+/// Sets up a program whose folder contains such a record, `s.tare`.
 pub fn with_record(made: Made) -> Program {
     let program = Program::new();
     make(&program.path("s.tare"), made);

@@ -1,5 +1,5 @@
-//! An API server of Kubernetes, as far as kubectl asks it for Jobs and Secrets: it keeps them in memory, and a Job's pods are processes
-//! of this machine.
+//! A fake API server of Kubernetes, with everything that kubectl needs for Jobs and Secrets. Objects are kept
+//! in memory, and pods are local processes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -15,7 +15,7 @@ use std::thread;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// Where a pod has the fleet's folder.
+/// Path of the fleet's folder inside a pod.
 const FOLDER: &str = "/fleet";
 
 pub struct ApiServer {
@@ -23,18 +23,18 @@ pub struct ApiServer {
     pub cluster: Arc<Mutex<Cluster>>,
 }
 
-/// What the server keeps.
+/// State of the server.
 #[derive(Default)]
 pub struct Cluster {
     /// By kind and name.
     pub objects: BTreeMap<(String, String), Value>,
-    /// What changed something, in order: method, kind and name.
+    /// Requests that changed something, in order: method, kind and name.
     pub changes: Vec<String>,
     /// Every secret that it was given.
     pub secrets: Vec<String>,
     /// Jobs are refused.
     pub is_full: bool,
-    /// Folder in which `f` is what the claim holds, and who owns it.
+    /// Folder whose subfolder `f` holds the contents of the claim, and the user who owns it.
     pub place: PathBuf,
     pub user: u32,
     pods: Vec<(String, Child)>,
@@ -64,7 +64,7 @@ impl ApiServer {
         ApiServer { address, cluster }
     }
 
-    /// Names of what there is of a kind.
+    /// Lists the names of all objects of a kind.
     pub fn names(&self, kind: &str) -> Vec<String> {
         let cluster = self.cluster.lock().unwrap();
         cluster.objects.keys().filter(|(of, _)| of == kind).map(|(_, name)| name.clone()).collect()
@@ -119,7 +119,7 @@ fn status(code: u16, message: &str) -> Value {
     json!({ "kind": "Status", "apiVersion": "v1", "status": status, "message": message, "reason": message, "code": code })
 }
 
-/// What it says of the kinds that it knows.
+/// Describes the kinds that the server knows.
 fn kinds(path: &str) -> Option<Value> {
     let version = json!({ "groupVersion": "batch/v1", "version": "v1" });
     let resource = |name: &str, kind: &str| {
@@ -203,7 +203,7 @@ impl Cluster {
         json!({ "kind": kind, "apiVersion": version, "metadata": { "resourceVersion": "1" }, "items": items })
     }
 
-    /// Takes an object away, with what it owns.
+    /// Deletes an object and everything that it owns.
     fn delete(&mut self, key: &(String, String)) {
         let Some(object) = self.objects.remove(key) else { return };
         self.changes.push(format!("DELETE {}/{}", key.0, key.1));
@@ -214,7 +214,7 @@ impl Cluster {
         self.objects.retain(|_, other| other["metadata"]["ownerReferences"][0]["uid"] != *uid);
     }
 
-    /// A process for each node of a Job, the last first: it serves.
+    /// Starts a process for each node of a Job. The last one starts first, because it serves.
     fn start_pods(&mut self, job: &str, pod: &Value) {
         let here = |path: &str| match path.strip_prefix(FOLDER) {
             Some(rest) => self.place.join("f").display().to_string() + rest,
@@ -240,7 +240,7 @@ impl Cluster {
         }
     }
 
-    /// A Secret as a pod gets it: root's, for the pod's group to read.
+    /// Mounts a Secret as a pod gets it: owned by root, and readable by the pod's group.
     fn mount(&self, job: &str, pod: &Value, at: &str) -> String {
         let container = &pod["containers"][0]["volumeMounts"];
         let mount = container.as_array().unwrap().iter().find(|mount| mount["mountPath"] == at).unwrap();
@@ -261,7 +261,7 @@ impl Cluster {
         file.display().to_string()
     }
 
-    /// Says of Jobs whose pods have ended that they have.
+    /// Marks Jobs whose pods have ended as finished.
     fn look_at_pods(&mut self) {
         let mut ended: BTreeMap<&str, bool> = BTreeMap::new();
         for (job, pod) in &mut self.pods {

@@ -1,4 +1,4 @@
-//! A cluster of a test's own: a Slurm controller and three nodes from Debian's packages, on a bridge of its own.
+//! A temporary cluster: a Slurm controller and three nodes from Debian's packages, on a separate bridge.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -13,14 +13,14 @@ const WAIT: Duration = Duration::from_secs(60);
 /// Time in which jobs that were cancelled end.
 const JOBS_END: Duration = Duration::from_secs(10);
 pub const NODES: [&str; 3] = ["n1", "n2", "n3"];
-/// The user that is nobody, and his group.
+/// User and group ID of `nobody`.
 pub const NOBODY: u32 = 65534;
 /// Instructions of the filter that slows a node: each system call reads its arguments as often, so that no kernel can remember
 /// the answer.
 const FILTER: usize = 2000;
 const PROGRAMS: [&str; 7] = ["slurmctld", "slurmd", "sbatch", "munged", "ip", "nsenter", "tc"];
 
-/// One at a time: cores are shared.
+/// Lock that allows one cluster at a time, because they share the processors.
 static ALONE: Mutex<()> = Mutex::new(());
 
 pub struct Cluster {
@@ -31,7 +31,8 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// None, with the reason printed, where there is no Slurm or no right to make nodes. Every system call of `slow` is slower.
+    /// Starts a cluster, and prints that the test is skipped without Slurm or the right to create nodes.
+    /// Every system call on `slow` is slower.
     pub fn start(test: &str, slow: Option<&str>) -> Option<Cluster> {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         if !rustix::process::geteuid().is_root() {
@@ -58,7 +59,7 @@ impl Cluster {
         self.folder.path().join(name)
     }
 
-    /// The program under test, as somebody on the login node calls it.
+    /// Builds a command of the program under test, run by a user on the login node.
     pub fn tare(&self, user: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.namespace("hub")));
@@ -78,7 +79,7 @@ impl Cluster {
         Said::of(self.tare(user, arguments).output().unwrap())
     }
 
-    /// A folder that belongs to a user.
+    /// Creates a folder that belongs to a user.
     pub fn folder_of(&self, user: u32, name: &str) -> PathBuf {
         let path = self.path(name);
         fs::create_dir(&path).unwrap();
@@ -86,8 +87,8 @@ impl Cluster {
         path
     }
 
-    /// Has each small packet that a node sends wait two milliseconds for the one before. Nothing is saved up while it is idle: a
-    /// short trial would see none of it.
+    /// Makes each small packet of a node wait two milliseconds for the one before. An idle node saves up no
+    /// credit, because a short trial would then see no delay.
     pub fn throttle(&self, node: &str) {
         let queue = ["qdisc", "add", "dev", "eth0", "root", "handle", "1:", "htb", "default", "1"];
         let rate = ["rate", "300kbit", "burst", "80", "cburst", "80"];
@@ -96,7 +97,7 @@ impl Cluster {
         must(self.on(node).arg("tc").args(class).args(rate));
     }
 
-    /// A process in the network and mount namespaces of a node, or of the hub.
+    /// Builds a command that runs in the network and mount namespaces of a node, or of the hub.
     fn on(&self, node: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.namespace(node))).arg("--");
@@ -188,7 +189,7 @@ impl Cluster {
         });
     }
 
-    /// A shell with a host name and names of hosts of its own.
+    /// Builds a shell command with its own host name and its own table of hosts.
     fn in_namespaces(&self, node: &str, script: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.namespace(node)));
@@ -241,7 +242,7 @@ impl Drop for Cluster {
     }
 }
 
-/// Kills what is left in a network namespace of the cluster's own.
+/// Kills the remaining processes in one of the cluster's network namespaces.
 fn end_all_in(namespace: &Path) {
     let Ok(own) = fs::metadata(namespace) else { return };
     for process in fs::read_dir("/proc").unwrap().flatten() {
@@ -281,7 +282,7 @@ fn must(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// What the program said, and how it ended.
+/// Output and exit code of the program.
 #[derive(Debug)]
 pub struct Said {
     pub code: Option<i32>,

@@ -1,4 +1,4 @@
-//! Engines without a cluster: machines that ssh reaches, an engine of one's own, and jobs as they are printed.
+//! Engines without a cluster: machines reached by ssh, a user-defined engine, and printed jobs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::cluster::Said;
 
-/// Stands for ssh: every machine is this one.
+/// Stand-in for ssh: every machine is this one.
 const SSH: &str = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n";
 
 pub struct Place(tempfile::TempDir);

@@ -1,5 +1,5 @@
-//! Pairs of pods by kubectl, on an API server of the test's own: each has its secret in a Secret, which goes with its Job and stands
-//! nowhere else.
+//! Pairs of pods, started by kubectl on a fake API server: the secret of a pair is only in a Secret, and is
+//! removed with its Job.
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
@@ -30,7 +30,7 @@ struct Site {
 }
 
 impl Site {
-    /// None, with the reason printed, without kubectl.
+    /// Sets up a site, and prints that the test is skipped without kubectl.
     fn new(test: &str) -> Option<Site> {
         if !kubectl_is_there(test) {
             return None;
@@ -90,7 +90,7 @@ impl Site {
         )
     }
 
-    /// Until the session of the pair has measured something.
+    /// Waits until the session of the pair has measured something.
     fn wait_until_it_measures(&self) {
         let has_begun = |name: &str| {
             let record = fs::read_to_string(self.place.path("f/pairs/0").join(name)).unwrap_or_default();
@@ -103,7 +103,7 @@ impl Site {
         }
     }
 
-    /// The secrets were somewhere once, and are nowhere now.
+    /// Asserts that secrets were used, and that none is visible anywhere.
     fn nothing_shows_a_secret(&self, said: &Said) {
         assert_eq!(self.server.names("secrets"), [""; 0], "{said:?}");
         let secrets = self.server.cluster.lock().unwrap().secrets.clone();
@@ -196,7 +196,7 @@ fn a_secret_whose_job_is_refused_does_not_stay() {
     assert_eq!((secrets, site.server.names("secrets").len()), (1, 0));
 }
 
-/// A port of loopback that nobody has, below those that the system gives away by itself: a job listens on it only later.
+/// Finds a free port below the ephemeral range, because the job listens on it only later.
 fn free_port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let of_process = 20_000 + (std::process::id() % 100) as u16 * 100;

@@ -1,4 +1,5 @@
-//! Fleets on a real Slurm: three nodes on this machine, each in network, mount and host name namespaces of its own.
+//! Fleets on a real Slurm: three nodes on this machine, each in separate network, mount and host name
+//! namespaces.
 
 mod api_server;
 mod cluster;

@@ -1,4 +1,4 @@
-//! Jobs as engines are handed them, and a pod's manifest as kubectl reads it.
+//! Jobs as engines receive them, and a pod's manifest as kubectl reads it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::engines::Place;
 pub const PAIRS: &str =
     "name='pairs'\ntitle='x'\nabout=''\nbudget='5s'\n[[case]]\nprobe='net.rr'\npeers=['node']\n";
 
-/// Whether kubectl is there; says that a test is skipped otherwise.
+/// Tells whether kubectl is installed, and prints that the test is skipped if not.
 pub fn kubectl_is_there(test: &str) -> bool {
     let is_there =
         Command::new("kubectl").args(["version", "--client"]).stdout(Stdio::null()).status().is_ok();
@@ -22,7 +22,7 @@ pub fn kubectl_is_there(test: &str) -> bool {
     is_there
 }
 
-/// What `tare fleet print` says, with the random names of the fleet and of a pair's job replaced.
+/// Prints a job with `tare fleet print`, with the random names of the fleet and the pair's job replaced.
 fn printed(on: &str, study: &str, nodes: &str) -> String {
     let place = Place::new();
     std::fs::write(place.path("pairs.toml"), PAIRS).unwrap();
@@ -45,7 +45,7 @@ fn jobs_keep_their_shape() {
     insta::assert_snapshot!("a_pair", printed("slurm", "pairs.toml", "n1,n2"));
 }
 
-/// What kubectl makes of the objects of a manifest, as JSON.
+/// Passes a manifest through kubectl, and returns its objects as JSON.
 fn kubectl(place: &Place, words: &[&str], manifest: &str) -> Vec<Value> {
     let mut command = Command::new("kubectl");
     command.args(words).args(["--dry-run=client", "--output=json", "--filename=-"]);
@@ -58,7 +58,7 @@ fn kubectl(place: &Place, words: &[&str], manifest: &str) -> Vec<Value> {
     Deserializer::from_slice(&output.stdout).into_iter().map(Result::unwrap).collect()
 }
 
-/// Paths of all values of a document that another lacks or has otherwise.
+/// Collects the paths of all values of a document that another one lacks or changes.
 fn lost(whole: &Value, other: &Value, path: &str, lost_paths: &mut Vec<String>) {
     let mut inner = |key: &str, value: &Value, there: Option<&Value>| match there {
         Some(there) => lost(value, there, &format!("{path}/{key}"), lost_paths),

@@ -1,4 +1,4 @@
-//! Fleets that are measured: sessions on three nodes, a node that dies, pairs, a slow node, an ordinary user.
+//! Measured fleets: sessions on three nodes, a node that dies, pairs, a slow node, and an ordinary user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,14 +19,14 @@ fn session(record: &Path) -> Session {
     tare_record::read(record).unwrap_or_else(|e| panic!("{}: {e}", record.display())).session
 }
 
-/// Median of the headline of a case in the baseline.
+/// Computes the median of a case's headline metric in the baseline.
 fn figure(record: &Path, probe: &str) -> f64 {
     let findings = tare_analysis::findings(&session(record), &tare_analysis::Options::default());
     let row = findings.rows.iter().find(|row| row.headline && row.probe == probe).unwrap();
     row.baseline.as_ref().unwrap().median
 }
 
-/// What the jobs of a fleet printed, for whoever reads why a test failed.
+/// Collects the output of a fleet's jobs, to explain why a test failed.
 fn logs(folder: &Path) -> String {
     let mut folders = vec![folder.join("cells"), folder.join("pairs")];
     let mut text = String::new();
@@ -72,7 +72,7 @@ fn kill_session(folder: &Path, node: &str, session: u32) {
     }
 }
 
-/// Names of the files of a fleet with an ending, by node.
+/// Lists the files of a fleet with this extension, by node.
 fn records(folder: &Path, ending: &str) -> BTreeMap<&'static str, BTreeSet<String>> {
     let of = |node: &&'static str| {
         let entries = fs::read_dir(folder.join("cells").join(node)).into_iter().flatten().flatten();

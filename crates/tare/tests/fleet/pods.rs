@@ -1,5 +1,5 @@
-//! A pod's element: the job that a manifest names, started by crun as a kubelet would have it started in a pod within pod security
-//! 'restricted': no root, no capability, a root that is read-only, nothing more to be had, and a filter of system calls.
+//! A pod: the job of a manifest, started by crun like in a pod with pod security 'restricted'. It has no root
+//! user, no capabilities, a read-only root, no privilege escalation, and a filter of system calls.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -14,7 +14,7 @@ use crate::engines::{Place, names};
 
 /// The filter of system calls that engines have by default.
 const PROFILE: &str = "/usr/share/containers/seccomp.json";
-/// What a kubelet's engine refuses beyond it to who has no capability.
+/// System calls that a kubelet's engine also refuses to processes without capabilities.
 const REFUSED: [&str; 12] = [
     "unshare",
     "setns",
@@ -32,7 +32,7 @@ const REFUSED: [&str; 12] = [
 /// Flags of clone(2) that make namespaces.
 const NAMESPACES: u64 = 0x7e02_0000;
 
-/// The filter for a container without a capability on this processor.
+/// Builds the filter for a container without capabilities on this processor.
 fn seccomp() -> Option<Value> {
     let profile: Value = serde_json::from_slice(&fs::read(PROFILE).ok()?).unwrap();
     let architecture = if cfg!(target_arch = "x86_64") { "amd64" } else { "arm64" };
@@ -60,13 +60,13 @@ fn seccomp() -> Option<Value> {
     Some(json!({ "defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": libc::EPERM, "syscalls": calls }))
 }
 
-/// What stands behind a key of a manifest, on its first line.
+/// Reads the value of a manifest's key, from the first line that has it.
 fn value<'a>(manifest: &'a str, key: &str) -> &'a str {
     let line = manifest.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": "));
     line.unwrap_or_else(|| panic!("{key}: {manifest}"))
 }
 
-/// A pod whose volumes are two folders of a place.
+/// Pod whose volumes are two folders of a place.
 struct Pod {
     place: Place,
     user: u32,
@@ -74,7 +74,7 @@ struct Pod {
 }
 
 impl Pod {
-    /// The pod that a manifest describes; none, with the reason printed, where pods cannot be.
+    /// Builds the pod of a manifest, and prints that the test is skipped where pods cannot run.
     fn of(test: &str, place: Place, manifest: &str) -> Option<Pod> {
         for (key, expected) in [
             ("runAsNonRoot", "true"),
@@ -158,7 +158,7 @@ impl Pod {
         Said::of(command.arg(name).stdin(Stdio::null()).env("LC_ALL", "C").output().unwrap())
     }
 
-    /// What `tare check` says of the container of namespaces there.
+    /// Runs `tare check` in the pod, and returns whether the container is ready, with the reason.
     fn container_is_ready(&self, user: u32) -> (bool, String) {
         let said = self.run(&["/fleet/tare", "check", "--json"].map(str::to_owned), user);
         let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));

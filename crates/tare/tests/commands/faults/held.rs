@@ -1,4 +1,4 @@
-//! Many processes or environments at once, and a session that ends in their midst: none of them outlives it.
+//! Sessions that end while they hold many processes or environments: none of those survives.
 
 use std::borrow::Cow;
 use std::process::Stdio;
@@ -9,14 +9,14 @@ use tare_data::batch::{Batch, HELD, Sample};
 use crate::faults::kill::wait_until;
 use crate::program::Program;
 
-/// How the session ends.
+/// Ways to end the session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     CtrlC,
     Kill,
 }
 
-/// A thousand, kept long enough to be met.
+/// A thousand processes, held long enough to catch the session in that state.
 const STUDY: &str = r#"
 name = "held"
 title = "A thousand held processes"
@@ -28,7 +28,7 @@ probe = "proc.fork_hold"
 parameters = { n = 1000, hold_ms = 3000 }
 "#;
 
-/// Whether a thousand are held in this environment right now, as the record tells.
+/// Reads from the record whether a thousand processes are held in this environment right now.
 fn holds(program: &Program, environment: &str) -> bool {
     let Ok(recording) = tare_record::read(&program.path("held.tare")) else { return false };
     recording.session.trials.last().is_some_and(|trial| {
@@ -38,7 +38,7 @@ fn holds(program: &Program, environment: &str) -> bool {
     })
 }
 
-/// Starts holding a thousand in one environment, and ends the session once most are there.
+/// Holds a thousand processes in an environment, and ends the session once most of them exist.
 fn end_in_the_midst(environment: &str, end: End) {
     let program = Program::new();
     // The control of the native session is native as well.

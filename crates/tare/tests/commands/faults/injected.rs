@@ -1,4 +1,5 @@
-//! Short forms of `./bench/faults`: calls that fail, other writers, and where root may mount a cut of power and full disks.
+//! Short forms of `./bench/faults`: failing calls, other writers and, where root can mount, power cuts and
+//! full disks.
 
 use std::path::Path;
 use std::time::Duration;

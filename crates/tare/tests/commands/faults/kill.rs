@@ -1,4 +1,4 @@
-//! Ctrl-C and kill -9 in the middle: nothing is lost, nothing is left.
+//! Ctrl-C and kill -9 in the middle: no data is lost, and nothing is left behind.
 
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -17,7 +17,7 @@ pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// A session of many rounds, once it is in them.
+/// Starts a long session, and waits until it has begun its rounds.
 pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
     let mut command = program.command(&["run", "--rounds", "100", "--record", "s.tare"]);
     let child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,4 +1,4 @@
-//! A liar: a runtime that stands between and makes up what it sends. Nothing of that is believed or reaches a terminal.
+//! A liar: a runtime in the middle that makes up its messages. None is believed or reaches a terminal.
 
 use std::fs::{self, Permissions};
 use std::io::{BufRead, Write};
@@ -14,11 +14,11 @@ use tare_data::session::Interference;
 
 use crate::program::{Program, Said};
 
-/// Variable that makes this program a liar, and chooses its lie.
+/// Environment variable that turns this program into a liar, and selects its lie.
 const LIE: &str = "TARE_TEST_LIE";
-/// What must reach no terminal: a title, a cleared screen, a C1 control, text from right to left.
+/// Sequences that no terminal may receive: a title, a cleared screen, a C1 control, and right-to-left text.
 const ESCAPES: &str = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}2J\u{202e}txt\u{2066}";
-/// What an operation takes, as it says.
+/// Claimed duration of an operation.
 const EACH_NS: u64 = 1_000;
 /// Trials that are answered before they are requested.
 const AHEAD: u64 = 400;
@@ -35,7 +35,7 @@ fn batch(series: &str, phase: Phase, operations: u64, elapsed_ns: u64) -> Batch 
     Batch { series: series.into(), phase, started_ns: 0, sample }
 }
 
-/// Answers as an agent does, having waited as long as it claims that the work took; with the chosen lie.
+/// Answers like an agent that tells the chosen lie, after waiting as long as it claims to have worked.
 fn answer(request: &TrialRequest, lie: &str, began: Instant) {
     let clock_ns = || began.elapsed().as_nanos() as u64;
     let trial = request.trial;
@@ -68,12 +68,12 @@ fn answer(request: &TrialRequest, lie: &str, began: Instant) {
     send(&Frame::Done { trial, interference: Interference::default(), clock_ns: clock_ns() });
 }
 
-/// Which program an honest agent is.
+/// Builds the identity of an honest agent.
 fn identity() -> Build {
     Build::of_elf(&fs::read(env!("CARGO_BIN_EXE_tare")).unwrap()).unwrap()
 }
 
-/// What the liar does; nothing when this program is not one.
+/// Acts as the liar, and does nothing in an ordinary test run.
 #[test]
 fn act() {
     let Ok(lie) = std::env::var(LIE) else { return };
@@ -127,7 +127,7 @@ fn ahead(request: &TrialRequest) {
     send(&Frame::Done { trial, interference: Interference::default(), clock_ns: 100_000 });
 }
 
-/// A program's command with a lying runtime as an environment.
+/// Runs a command with a lying runtime as one of the environments.
 fn lying(program: &Program, lie: &str, arguments: &[&str]) -> Said {
     let runtime = program.path("liar.html");
     let me = std::env::current_exe().unwrap();
@@ -165,7 +165,7 @@ fn what_an_environment_writes_reaches_no_terminal_raw() {
     }
 }
 
-/// Version and protocol are those of the session: only target and digest distinguish another program.
+/// Asserts that an agent with the session's version and protocol, but another target and digest, is refused.
 #[test]
 fn an_agent_that_was_built_otherwise_is_refused_and_both_are_named() {
     let identity = identity();
@@ -192,7 +192,7 @@ fn a_failed_environment_is_noted_without_its_escapes() {
     assert!(said.err.contains("owned"), "{said:?}");
 }
 
-/// The failures of a session with a liar in it, and how many of its verdicts stand.
+/// Lists the failures of a session that has a liar in it.
 fn session(lie: &str) -> (Program, Said, Vec<String>) {
     let program = Program::new();
     let arguments = [

@@ -1,5 +1,5 @@
-//! Lies: the short form of `./bench/faults --only liar`. None of them is believed, ends a session by a signal, reaches the
-//! terminal or leaves anything.
+//! Lies: the short form of `./bench/faults --only liar`. None is believed, ends a session by a signal,
+//! reaches the terminal or leaves anything behind.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use tare_bench::kills::count::Count;
 use tare_bench::kills::liar::{LIE, LIES, act, meet};
 use tare_bench::kills::site::Site;
 
-/// Every so many-th lie is told here; all of them take minutes.
+/// Interval of the lies that are told here. All of them would take minutes.
 const STEP: usize = 4;
 
-/// What the liar does; nothing when this program is not one.
+/// Acts as the liar, and does nothing in an ordinary test run.
 #[test]
 fn acts() {
     if let Ok(lie) = std::env::var(LIE) {

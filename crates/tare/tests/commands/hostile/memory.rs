@@ -1,4 +1,4 @@
-//! Memory: what a record is longer by is not what a reader of it takes.
+//! Memory: reading a longer record does not take more memory.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,10 +14,11 @@ use crate::program::{Program, Said};
 /// Memory of a reader, for a record that is longer.
 const MEMORY: u64 = 256 << 20;
 const RECORD: u64 = 320 << 20;
-/// Of a histogram.
+/// Size of a histogram.
 const BYTES: usize = 256 << 10;
 
-/// A record with the trials of a small one again and again, round after round, and a long batch in each; as long as this.
+/// Lengthens a small record to this size, by repeating its trials round after round with a long batch in
+/// each.
 fn lengthened(program: &Program, from: &str, to: &str, bytes: u64) {
     let text = std::fs::read(program.path(from)).unwrap();
     let entries: Vec<Entry> =

@@ -1,4 +1,4 @@
-//! Hostile hands: environments that lie, other users, records from elsewhere.
+//! Hostile input: environments that lie, other users, and records from elsewhere.
 
 mod liar;
 mod lies;

@@ -1,4 +1,4 @@
-//! Owners: what other people of this machine own, plant or run is not believed, not run and not ended.
+//! Owners: files and processes of other users are not believed, run or ended.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -14,7 +14,7 @@ use crate::program::{Program, Said};
 /// A session's id, as a journal's name has it.
 const ID: &str = "00000000deadbeef";
 
-/// A folder with those in it and in them; below are those of trials, which environments make.
+/// Lists a folder with two levels of subfolders. Those below belong to trials, and environments make them.
 fn folders(top: &Path) -> Vec<PathBuf> {
     let within = |path: &PathBuf| {
         let entries = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
@@ -61,7 +61,7 @@ fn a_sessions_folder_is_its_owners_whatever_the_umask() {
     assert_eq!(state, Some(0o700));
 }
 
-/// A journal of a dead session that has a program called which leaves a file.
+/// Plants the journal of a dead session that names a program, which leaves a file if it is called.
 fn plant(program: &Program, state: &Path) -> PathBuf {
     fs::create_dir_all(state).unwrap();
     let (proof, scratch) = (program.path("called"), program.path(&format!("tare-{ID}")));

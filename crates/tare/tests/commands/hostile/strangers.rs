@@ -1,4 +1,4 @@
-//! Strangers: what another user plants where all may write leads no session astray, root's or an ordinary user's.
+//! Strangers: files planted in world-writable folders mislead neither root nor an ordinary user.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 
 use crate::program::Said;
 
-/// Who measures, besides root, and who plants. Numbers are users without a name.
+/// User IDs of the one who measures, besides root, and of the one who plants. Neither has a name.
 const ORDINARY: u32 = 61_001;
 const STRANGER: u32 = 61_002;
 const SHARED: u32 = 0o1777;
 const PRIVATE: u32 = 0o600;
 
-/// A folder in which all may write, with a program that all may run, and the user's own file beside it.
+/// World-writable folder, with a program that everyone can run, and with a file of the user's next to it.
 struct Street {
     folder: TempDir,
     user: u32,
@@ -53,7 +53,7 @@ impl Street {
         Said::of(command.uid(user).gid(user).output().unwrap())
     }
 
-    /// What the stranger does in the shared folder.
+    /// Runs a script as the stranger in the shared folder.
     fn plant(&self, script: &str) {
         let said = self.by(STRANGER, Path::new("/bin/sh"), &["-c", &format!("umask 0\n{script}")]);
         assert_eq!(said.code, Some(0), "{said:?}");

@@ -1,4 +1,4 @@
-//! Trust: what a record, a study or a file from elsewhere may have done here, and what is the host's own failure.
+//! Trust: limits for records, studies and files from elsewhere, and failures of the host itself.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ use tare_record::entry::{from_line, to_line};
 use crate::faults::kill::under_way;
 use crate::program::{Program, Said};
 
-/// A session of a user's own command, broken off in its rounds; the command leaves this file.
+/// Records a session of a user command, interrupted in its rounds. The command leaves this file.
 fn broken_off(program: &Program) -> std::path::PathBuf {
     let proof = program.path("ran.html");
     let study = format!(
@@ -33,7 +33,7 @@ fn broken_off(program: &Program) -> std::path::PathBuf {
     proof
 }
 
-/// A record with each of its entries changed.
+/// Copies a record with each entry changed.
 fn change(from: &Path, to: &Path, change: impl Fn(&mut Entry)) {
     let bytes = fs::read(from).unwrap();
     let entries = bytes.split_inclusive(|&b| b == b'\n').map(|line| {
@@ -141,7 +141,7 @@ fn a_pattern_is_kept_raw_and_shown_quoted() {
     assert!(recording.session.header.command.contains(&"sys.getpp*".to_owned()));
 }
 
-/// A session whose journal soon fills a file system of one page: the paths in it are long.
+/// Runs a session whose journal soon fills a file system of one page, because its paths are long.
 #[test]
 fn a_journal_that_cannot_be_written_is_the_hosts_own_failure() {
     if !rustix::process::geteuid().is_root() {
