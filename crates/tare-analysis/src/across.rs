@@ -1,9 +1,10 @@
-//! Sessions joined: an environment's slowdown over several records, how it varies from one session to the next, and what
-//! a further session would show.
+//! Sessions joined: an environment's slowdown over several records, how it varies from one session to the
+//! next, and the ratio that a further session would have.
 //!
-//! A session's interval holds for that session: another day, another state of the machine may move all of it. Here each
-//! session is one value, the logarithm of its ratio, and the intervals are Student's t over sessions, which is right
-//! whatever the spread between them is. A further session lies where the t interval of one more value does.
+//! A session's interval holds for that session: another day, another state of the machine may move all of it.
+//! Here each session is one value, the logarithm of its ratio, and the intervals are Student's t over
+//! sessions, which is right whatever the spread between them is. The interval of a further session is the t
+//! interval of one more value.
 
 use serde::Serialize;
 
@@ -18,13 +19,13 @@ use crate::verdicts::verdict::{Margin, names_direction, unconfirmed, verdict};
 /// Fewest sessions that are joined: of two, the spread between sessions is hardly known.
 pub const FEWEST_SESSIONS: usize = 3;
 
-/// Chance that an interval holds what it is of.
+/// Chance that an interval holds the true value.
 const CHANCE: f64 = 0.95;
 
 /// Several records joined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Joined {
-    /// Environments of any record; the cells of every row stand in this order.
+    /// Environments of any record; the cells of every row are in this order.
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub rows: Vec<JoinedRow>,
@@ -64,7 +65,8 @@ pub struct Slowdown {
     /// Interval that holds the ratio of a further session with a chance of 95 %.
     pub next_low: f64,
     pub next_high: f64,
-    /// Standard deviation between sessions of the logarithm of the ratio, beyond what their own intervals explain.
+    /// Standard deviation between sessions of the logarithm of the ratio, beyond the spread that their own
+    /// intervals explain.
     pub between: f64,
     pub p: f64,
     pub verdict: Verdict,

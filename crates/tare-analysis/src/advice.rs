@@ -1,6 +1,6 @@
 //! Advice: which environment is best for a kind of work.
 //!
-//! A kind of work is a mix of what is measured, by the share of its time that each part takes in the baseline. In an
+//! A kind of work is a mix of cases, by the share of its time that each part takes in the baseline. In an
 //! environment its time is the sum of shares times slowdowns. Environments are compared with the one of least time,
 //! part by part over the same rounds; the bounds of the parts are added up, so that the interval of the whole holds
 //! even where all parts err together.
@@ -137,7 +137,8 @@ pub enum Choice {
     NotJudged { part: usize, reason: Unjudged },
 }
 
-/// Time of a kind of work beside the best environment's, and its interval; 0 and infinity where there is none.
+/// Time of a kind of work over that in the best environment, and its interval; 0 and infinity where there is
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Against {
     pub ratio: f64,
@@ -406,7 +407,7 @@ mod tests {
         assert!(all.iter().all(|standing| matches!(standing, Choice::NotJudged { .. })), "{all:?}");
     }
 
-    /// What an article recommends follows from its own figures in this form, where it printed both sides.
+    /// An article's recommendation follows from its own figures in this form, where it printed both sides.
     #[test]
     fn articles_are_advised_by_their_own_figures_as_they_recommend() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../published");

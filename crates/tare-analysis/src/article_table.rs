@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The form of a table, named after the tool that printed it or after what it counts.
+/// The form of a table, named after the tool that printed it or after the things that it counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TableForm {
@@ -14,7 +14,7 @@ pub enum TableForm {
     Sysbench,
 }
 
-/// A table in the form of an article's, with what a session measured.
+/// A table in the form of an article's, with a session's values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
     pub form: TableForm,

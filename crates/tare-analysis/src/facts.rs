@@ -1,4 +1,4 @@
-//! Facts beside the baseline's: in what an environment differs, fact by fact.
+//! Differences of an environment from the baseline, fact by fact.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use tare_data::facts::Facts;
 use tare_data::session::{Role, Session, TargetFacts};
 
 /// Facts that differ from one moment, or one start, to the next, and say nothing of an environment: they are
-/// measured, counted down or made up anew each time.
+/// measured, counted down or made up each time.
 pub(crate) const PASSING: [&str; 5] =
     ["clock.read_ns", "clock.step_ns", "file_system.free_bytes", "mount.upper", "runtime.command"];
 /// Facts that are lists of words in no order.

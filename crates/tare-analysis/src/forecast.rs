@@ -18,9 +18,11 @@ pub struct Forecast {
     /// Rounds compared, and their spread as the standard deviation of the logarithm of their ratios.
     pub measured: u32,
     pub deviation: f64,
-    /// Rounds with which one look finds the effect with 80 % power; none where it lies at the edge of the margin.
+    /// Rounds with which one look finds the effect with 80 % power; none where it is at the edge of the
+    /// margin.
     pub rounds: Option<u32>,
-    /// Time of these rounds: trials of the environment, the baseline and a third of a control, and what lies between.
+    /// Time of these rounds: trials of the environment, the baseline and a third of a control, and the pauses
+    /// between them.
     pub s: Option<f64>,
 }
 

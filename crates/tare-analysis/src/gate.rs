@@ -168,7 +168,8 @@ impl Condition {
     fn p(&self, cell: &Cell) -> Option<f64> {
         let ratio = self.beyond?;
         let comparison = cell.compared()?;
-        // A verdict has passed the correction, has the starts it needs, and stands above what the control is off.
+        // A verdict has passed the correction, has the starts it needs, and is above the error of the
+        // control.
         let may_trip = matches!(comparison.verdict, Verdict::Slower | Verdict::SlightlySlower);
         let tested = comparison.beyond.iter().find(|beyond| beyond.ratio == ratio);
         let p = tested.filter(|_| may_trip && comparison.ratio > ratio).map(|beyond| beyond.p);

@@ -1,4 +1,4 @@
-//! Repeated runs of another tool: the figures of one name as one series, with what lies in its middle and at its ends.
+//! Repeated runs of another tool: the figures of one name as one series, with its middle and its ends.
 
 use tare_data::imported::ImportedFigure;
 
@@ -7,7 +7,7 @@ use crate::statistics::signed_ranks::{median, sorted};
 /// Figures of one name are a series from here on: of two, the middle says nothing that the two do not.
 const LEAST_RUNS: usize = 3;
 
-/// A figure that stands alone, or several runs of one in the order of the file.
+/// A single figure, or several runs of one in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series<'a> {
     pub runs: Vec<&'a ImportedFigure>,

@@ -1,8 +1,9 @@
 //! Twelve scores and their index by UnixBench's definition, computed from a session's raw trials.
 //!
-//! A trial stands for a pass. Of n passes the int(n/3) slowest are dropped, the geometric mean of the others is the
-//! result, ten times result over baseline the score, and the geometric mean of twelve scores the index. tare's own
-//! figures drop nothing: these are other figures of the same trials, for readers who know UnixBench's.
+//! A trial is taken as a pass. Of n passes the int(n/3) slowest are dropped, the geometric mean of the others
+//! is the result, ten times result over baseline the score, and the geometric mean of twelve scores the
+//! index. tare's own figures drop nothing: these are other figures of the same trials, for readers who know
+//! UnixBench's.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The bill: where the difference goes between a command in the baseline and in an environment.
 //!
-//! A line is an amount of work that the command asks for, times what the environment charges for a unit of it above
-//! the baseline. What the lines do not explain is a line of its own, and is never spread over the others.
+//! A line is an amount of work that the command asks for, times the environment's price of a unit of it above
+//! the baseline. Time that the lines do not explain has a separate line, and is never spread over the others.
 
 mod prices;
 
@@ -66,7 +66,7 @@ pub struct Line {
 /// The command's time by its bill alone, as if it had not been run there.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Forecast: how many times as long as in the baseline a typical program with these lines takes; None
+    /// Forecast of the time of a typical program with these lines over its time in the baseline; None
     /// where it was not timed there.
     pub ratio: Option<f64>,
     /// The least by the prices of any start, and the most, each as programs differ from loops.
@@ -98,7 +98,7 @@ fn serves_one_at_a_time(target: &Target) -> bool {
     matches!(target.provider(), "proot" | "traced" | "uml")
 }
 
-/// The prices of an environment, in nanoseconds for a unit; of computing, how many times as long it takes as in the baseline.
+/// The prices of an environment, in nanoseconds for a unit; of computing, the time of it over the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charged {
     #[serde(rename = "environment")]

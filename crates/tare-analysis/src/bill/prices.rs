@@ -1,4 +1,4 @@
-//! Prices: what one unit of each kind of work costs in an environment, read from the cases of a session.
+//! Prices: the cost of a unit of each kind of work in an environment, read from the cases of a session.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -45,7 +45,7 @@ fn terms(work: Work) -> Vec<Term> {
         // A nanosecond of computing costs as much longer as the same computing takes; see `Prices::of`.
         Work::Computing => vec![term("cpu.primes", "time", 1.0)],
         Work::OtherCalls => vec![single("fstat", 1.0)],
-        // What a call costs a program that has just been started, beyond what it costs a loop.
+        // The extra cost of a call to a program that has just been started, compared with a loop.
         Work::CallsInARow => vec![early("1"), single("fstat", -1.0)],
         Work::ShortPauses => vec![early("3"), single("fstat", -1.0)],
         Work::Pauses => vec![early("30"), single("fstat", -1.0)],
@@ -53,7 +53,8 @@ fn terms(work: Work) -> Vec<Term> {
         Work::Lookups => vec![single("stat", 1.0)],
         Work::FurtherFolders => vec![single("stat-8", 1.0 / 7.0), single("stat", -1.0 / 7.0)],
         Work::Missing => vec![single("stat-missing", 1.0)],
-        // Of more files than caches hold, in turn: what meeting one anew adds to its path, and to reading it.
+        // More files than caches hold, in turn: the extra cost of meeting one again, for its path and for
+        // reading it.
         Work::DistinctPaths => vec![single("stat-new", 1.0), single("stat", -1.0)],
         Work::NewFiles => {
             let met = [single("read-new", 1.0), single("open", -1.0), single("read-1k", -1.0)];
@@ -76,7 +77,7 @@ fn terms(work: Work) -> Vec<Term> {
         Work::FileMaps => vec![single("map-file", 1.0)],
         Work::Protects => vec![single("protect", 1.0)],
         Work::Breaks => vec![single("break", 1.0)],
-        // What a page costs a program beyond what it costs a loop, is told by new memory for all kinds.
+        // The extra cost of a page to a program, compared with a loop, is that of new memory for all kinds.
         Work::Faults => vec![EARLY_PAGE],
         Work::FilePages => vec![single("file-page", 1.0), EARLY_PAGE, single("new-page", -1.0)],
         Work::CopiedPages => vec![single("copied-page", 1.0), EARLY_PAGE, single("new-page", -1.0)],
@@ -142,8 +143,8 @@ impl Prices {
                 parts.push((term.share, value));
                 faults += term.share * faults_of(session, &case.id, target);
             }
-            // Faults are a line of their own: a program is not charged for those of the processes that are timed. Elsewhere
-            // most faults of a trial are of what is not timed.
+            // Faults have a separate line: a program is not charged for those of the processes that are
+            // timed. Elsewhere most faults of a trial are of work that is not timed.
             if let (Work::Execs | Work::Forks, Some(fault)) = (work, fault) {
                 parts.push((-faults, fault));
             }

@@ -1,4 +1,4 @@
-//! Facts that differ between two records: what may have moved a layer's cost.
+//! Facts that differ between two records: possible causes of a change in a layer's cost.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use tare_data::session::{Session, TargetFacts};
 
 use crate::facts::PASSING;
 
-/// Passes with its session and is compared all the same: the flags of a runtime stand in it.
+/// Passes with its session and is compared all the same: it contains the flags of a runtime.
 const COMMAND: &str = "runtime.command";
 
 /// From this number of hex digits on a word is the name of a session, as in folders and commands.

@@ -1,8 +1,10 @@
-//! Change over time: what layers cost in an older record and in a newer one, and what the two say together.
+//! Change over time: the costs of layers in an older record and in a newer one, and the verdict on the two
+//! together.
 //!
-//! Values of different days are never paired. What is compared is each record's own ratio, which was paired within
-//! its session. The interval of the change is made of the two intervals that they have there (MOVER: Zou and Donner
-//! 2008), and a change among many cells is claimed only where Benjamini and Hochberg's procedure keeps it.
+//! Values of different days are never paired. The ratios of the records are compared, each of which was
+//! paired within its session. The interval of the change is made of the two intervals that they have there
+//! (MOVER: Zou and Donner 2008), and a change among many cells is claimed only where Benjamini and Hochberg's
+//! procedure keeps it.
 
 pub mod facts;
 
@@ -50,10 +52,10 @@ pub struct Cost {
     pub verdict: Verdict,
 }
 
-/// Two records beside each other.
+/// Two records compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
-    /// Environments of either record, the newer one's first; the cells of every row stand in this order.
+    /// Environments of either record, the newer one's first; the cells of every row are in this order.
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub rows: Vec<ChangedRow>,
@@ -143,7 +145,7 @@ pub fn change(factor: Factor, margin: Margin) -> Change {
     }
 }
 
-/// Puts two records beside each other.
+/// Compares two records.
 pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
     let targets = subjects(&[new.session, old.session]);
     let keyed = |findings: &'_ Findings| -> BTreeMap<(String, String), usize> {
@@ -349,7 +351,7 @@ impl ChangedCell {
     }
 }
 
-/// A cell, where it stands, and a condition that chose it.
+/// A cell, its position, and a condition that chose it.
 struct Chosen<'a> {
     row: usize,
     target: usize,

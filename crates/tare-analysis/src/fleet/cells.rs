@@ -1,4 +1,4 @@
-//! The cells of one session as rows of a table: what a fleet reads of a record, and what other programs query.
+//! The cells of one session as rows of a table: a fleet's view of a record, which other programs query.
 
 use std::collections::HashMap;
 
@@ -11,10 +11,10 @@ use crate::findings::{Cell, Comparison, Findings, Level, Missing, Row, Verdict};
 use crate::fleet::scale::NORMAL;
 use crate::statistics::signed_ranks::{median, sorted};
 
-/// Raised when a field changes what it means, or how it is computed: rows of another version are computed anew.
+/// Raised when the meaning or the computation of a field changes: rows of another version are computed again.
 pub const VERSION: u32 = 1;
 
-/// A session as rows, with what all of them share.
+/// A session as rows, with their common fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionCells {
     pub version: u32,
@@ -52,7 +52,7 @@ pub struct CellRow {
     pub headline: bool,
     pub environment: String,
     pub role: Role,
-    /// Hash of what was measured: values of different ones are never compared.
+    /// Hash of the case's definition: values of different ones are never compared.
     pub definition: String,
     /// As ln of a ratio.
     pub margin: f64,

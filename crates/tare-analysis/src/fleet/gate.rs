@@ -77,7 +77,7 @@ pub fn is_shut(answers: &[FleetAnswer]) -> bool {
     answers.iter().any(|of| matches!(of.answer, Answer::Trips | Answer::Missing))
 }
 
-/// Puts conditions to a fleet. `planned` are its sessions and pairs, and `missing` how many of them are.
+/// Puts conditions to a fleet. `planned` counts its sessions and pairs, and `missing` those that are missing.
 pub fn judge(
     fleet: &Fleet,
     conditions: &[FleetCondition],
@@ -114,8 +114,8 @@ fn outlier(fleet: &Fleet) -> (Answer, Vec<String>) {
     }
 }
 
-/// A cell that a condition chose: what it is called, the nodes' ratios, their interval, and whether it is past the margin
-/// where the condition names no ratio.
+/// A cell that a condition chose: its name, the nodes' ratios, their interval, and whether it is past the
+/// margin where the condition names no ratio.
 struct Chosen<'a> {
     name: String,
     of_nodes: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Many nodes at once: what a layer costs in a fleet, which nodes are slow, where the spread is, and which links are slow.
+//! Many nodes at once: the cost of a layer in a fleet, slow nodes and links, and the sources of spread.
 //!
 //! The units, from the inside out, are round, session and node, and nothing is pooled across a level: a node is one value
 //! in whatever is said of the fleet, however many rounds it ran. Figures are compared across nodes of one kind only,

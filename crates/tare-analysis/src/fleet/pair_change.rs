@@ -1,5 +1,5 @@
 //! Pairs of nodes, before and after something. Links share nodes, so that they do not count for themselves: the change of each is taken
-//! apart into what its two ends add, and the unit is the node, as everywhere.
+//! apart into the effects of its two ends, and the unit is the node, as everywhere.
 
 use std::collections::BTreeMap;
 

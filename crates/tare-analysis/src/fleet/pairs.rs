@@ -1,4 +1,5 @@
-//! Pairs of nodes: ln of a pair's figure is what is common, what each node adds and what the link adds.
+//! Pairs of nodes: ln of a pair's figure is the sum of a common value, the effects of both nodes and that of
+//! the link.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::{PairFigure, grouped};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{median, sorted};
 
-/// Fewest other nodes that each has to meet, for what it adds to be told from what its links add.
+/// Fewest other nodes that each has to meet, for its effect to be told from those of its links.
 pub(super) const FEWEST_MET: usize = 6;
 
 /// A case over all pairs.
@@ -40,7 +41,7 @@ pub struct NodeEffect {
     pub is_slow: bool,
 }
 
-/// A pair of nodes, and what is left of its cost without what its nodes add.
+/// A pair of nodes, and its cost without the effects of its nodes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Link {
     pub a: String,
@@ -60,7 +61,7 @@ pub fn pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
     groups.into_values().map(|rows| of_case(&rows)).collect()
 }
 
-/// Collects the figure of each pair by its ends, whoever of them measured; of several the median.
+/// Collects the figure of each pair by its ends, whichever of them measured; of several the median.
 pub(super) fn by_ends<'a>(rows: &[&'a PairFigure]) -> BTreeMap<(&'a str, &'a str), f64> {
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
     for row in rows.iter().filter(|row| row.a != row.b) {
@@ -82,7 +83,8 @@ fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
     let mut met = vec![0; names.len()];
     all.iter().for_each(|pair| [pair.a, pair.b].into_iter().for_each(|node| met[node] += 1));
     let judged = names.len() >= FEWEST_OF_KIND && met.iter().all(|met| *met >= FEWEST_MET);
-    // Of a few, what a node adds cannot be told from what its links add: each is beside the typical pair.
+    // With few pairs, the effect of a node cannot be told from those of its links: each pair is compared with
+    // the typical one.
     let polished = if judged { polish(&all, names.len()) } else { beside_typical(&all, names.len()) };
     let margin = rows[0].margin;
     let mut nodes = node_effects(&names, &met, &polished, judged, margin);
@@ -101,7 +103,7 @@ fn node_effects(
     judged: bool,
     margin: f64,
 ) -> Vec<NodeEffect> {
-    // What links scatter by is in every effect, however alike the nodes are.
+    // The scatter of links is in every effect, however alike the nodes are.
     let floor = Scale::of_left(&polished.left, names.len()).map_or(0.0, |scale| scale.deviation);
     let least_met = met.iter().copied().min().unwrap_or(0).max(1) as f64;
     let scale = Scale::of(&polished.nodes, floor * (std::f64::consts::FRAC_PI_2 / least_met).sqrt());

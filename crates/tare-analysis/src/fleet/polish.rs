@@ -1,4 +1,5 @@
-//! Median polish of pairs: a value of each pair taken apart into what is common, what each end adds, and what is left.
+//! Median polish of pairs: a value of each pair taken apart into a common part, an effect of each end, and a
+//! rest.
 
 use crate::statistics::signed_ranks::{median, sorted};
 

@@ -1,9 +1,10 @@
 //! Slow nodes: those whose baseline is slower than that of their kind, with the share of false ones held at 5 %.
 //!
-//! A node is one hypothesis, whatever the number of cases: a node that is slow in all of them would otherwise make room
-//! for false ones beside it. The p of a node is that of its cases together (Simes), nodes are chosen by Benjamini and
-//! Hochberg's procedure, and within a chosen node the cases at the share that is left of the level (Benjamini and
-//! Bogomolov 2014). The typical case of a node is a test of its own: a little in each adds up.
+//! A node is one hypothesis, whatever the number of cases: a node that is slow in all of them would otherwise
+//! make room for false ones to go with it. The p of a node is that of its cases together (Simes), nodes are
+//! chosen by Benjamini and Hochberg's procedure, and within a chosen node the cases at the share that is left
+//! of the level (Benjamini and Bogomolov 2014). The typical case of a node is a separate test: a little in
+//! each adds up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -252,8 +253,8 @@ fn choose(nodes: &mut [NodeStanding]) {
     }
 }
 
-/// Judges what was chosen by fresh sessions alone, beside those of nodes that were not chosen and were measured again with
-/// them: what all of these moved by is the day's, and no node's.
+/// Judges the chosen nodes by fresh sessions alone, compared with those of nodes that were not chosen and
+/// were measured again with them: a movement of all of these is the day's, and no node's.
 fn confirm(
     nodes: &mut [NodeStanding],
     figures: &[NodeFigure],
@@ -334,7 +335,7 @@ impl<'a> Drift<'a> {
         let distance =
             distances.first().map(|_| middle(&distances))? - if is_typical { scale.centre } else { 0.0 };
         let margins: Vec<f64> = chosen.filter_map(|(case, _)| self.margins.get(*case).copied()).collect();
-        // What the others moved by is known from few: that widens what is ordinary.
+        // The movement of the others is known from few: that widens the ordinary range.
         let nodes = self.moved.values().map(|(_, nodes)| *nodes).max().unwrap_or(1).max(1) as f64;
         let wider = Scale { deviation: scale.deviation * (1.0 + 1.0 / nodes).sqrt(), ..*scale };
         let is_slow = distance >= margins.first().map_or(0.0, |_| middle(&margins));

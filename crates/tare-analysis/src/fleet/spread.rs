@@ -6,8 +6,8 @@ use super::scale::{Scale, within_groups};
 use super::{NodeFigure, grouped};
 use crate::statistics::signed_ranks::{median, sorted};
 
-/// The spread of a case's figures, level by level, as standard deviations of ln by medians. What a level adds is what is
-/// left of its values' spread without that of the levels below.
+/// The spread of a case's figures, level by level, as standard deviations of ln by medians. The spread that a
+/// level adds is that of its values without that of the levels below.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Spread {
     pub case: String,
@@ -28,7 +28,7 @@ pub struct Spread {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Advice {
-    /// Nodes differ more than what is known of each.
+    /// Nodes differ by more than the errors of their values.
     MoreNodes,
     /// A session's state outweighs the node it ran on.
     MoreSessions,

@@ -1,4 +1,4 @@
-//! All sessions of a fleet put together: what each module here finds in them.
+//! All sessions of a fleet put together: the findings of each module here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +41,7 @@ pub struct Fleet {
     /// Sessions and nodes that were read.
     pub sessions: usize,
     pub nodes: usize,
-    /// By case and metric: what headline rows are.
+    /// Headline rows, by case and metric.
     pub cases: Vec<CaseOf>,
     pub costs: Vec<LayerCost>,
     pub ranking: Ranking,
@@ -253,7 +253,7 @@ pub fn kind(host: &Facts, by: &[String]) -> String {
 /// Rounds memory to the sum of modules: kernels keep some of it back, never the same.
 fn memory(bytes: u64) -> String {
     let gib = bytes as f64 / f64::from(1 << 30);
-    // Steps of an eighth of the next power of two: no module's size lies between.
+    // Steps of an eighth of the next power of two: no module's size is between.
     let mut step = 0.125;
     while step * 8.0 < gib {
         step *= 2.0;

@@ -10,7 +10,8 @@ use crate::findings::{ArticleBeside, Beside, Findings, Row, WithoutRow};
 use crate::target_pairs::Ratio;
 use crate::verdicts::rows::Options;
 
-/// Puts what articles say beside the rows that they speak of, and what the session shows of their conclusions below.
+/// Adds articles' figures to the rows that they speak of, and the session's answers to their conclusions to
+/// the findings.
 pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Published]) {
     if articles.is_empty() {
         return;
@@ -37,7 +38,7 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
 }
 
 fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Measured<'_>) -> Vec<Beside> {
-    // The article's environment that the session's baseline stands for, or else its own reference.
+    // The article's environment that the session's baseline corresponds to, or else its own reference.
     let mut environments = article.environments.iter();
     let shared = measured.baseline().and_then(|kind| environments.find(|e| e.kind == kind));
     let mut beside = Vec::new();

@@ -149,7 +149,7 @@ impl Expected {
 }
 
 impl CheckBeside {
-    /// Sets a ratio of values beside what is stated.
+    /// Compares a ratio of values with the stated one.
     fn judge(&mut self, ratio: Ratio, stated: &Stated) {
         let of = |ratio: f64| match self.of {
             Quantity::More => (ratio - 1.0) * 100.0,

@@ -9,14 +9,14 @@ use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
 use crate::target_pairs::{Ratio, Seat, TargetPairs};
 use crate::verdicts::rows::Options;
 
-/// A session whose environments stand for those of articles.
+/// A session whose environments correspond to those of articles.
 pub(super) struct Measured<'s> {
     session: &'s Session,
     targets: Vec<Standing<'s>>,
     pairs: TargetPairs<'s>,
 }
 
-/// An environment and what it stands for.
+/// An environment and the kind that it corresponds to.
 struct Standing<'a> {
     target: &'a Target,
     kind: Option<EnvironmentKind>,
@@ -161,7 +161,7 @@ fn facts_of<'s>(session: &'s Session, target: &Target) -> Option<&'s TargetFacts
     session.facts.iter().find(|facts| facts.target == target.name)
 }
 
-/// The presets that stand for what articles measured in.
+/// The presets that correspond to articles' environments.
 const PRESETS: [(&str, EnvironmentKind); 5] = [
     ("wsl1-like", EnvironmentKind::Wsl1),
     ("wsl2-like", EnvironmentKind::Wsl2),

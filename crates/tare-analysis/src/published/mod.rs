@@ -1,8 +1,8 @@
-//! Published figures: what an article measured, as it printed it, and what follows from it.
+//! Published figures: an article's measurements as it printed them, and the conclusions from them.
 //!
-//! They come from other machines and days. They stand beside a session's figures, and never in an interval with
-//! them. [`recompute`] draws an article's own conclusions again, `beside` finds the rows that an article speaks of,
-//! `claims` what a session shows of its conclusions.
+//! They come from other machines and days. They are shown next to a session's figures, and never in an
+//! interval with them. [`recompute`] draws an article's own conclusions again, `beside` finds the rows that
+//! an article speaks of, `claims` judges its conclusions by a session.
 
 mod beside;
 mod claims;
@@ -36,7 +36,7 @@ pub struct Published {
     pub tool: String,
     /// A remark that is needed to read its figures.
     pub note: Option<String>,
-    /// The forms of its tables, which are filled from a session beside it.
+    /// The forms of its tables, which are filled from a session.
     #[serde(default)]
     pub tables: Vec<TableForm>,
     /// Study and environments with which tare measures the same.
@@ -53,7 +53,7 @@ pub struct Published {
     pub claims: Vec<Claim>,
 }
 
-/// A session that measures what an article measured, in environments that stand in for the article's.
+/// A session that measures what an article measured, in environments that correspond to the article's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redo {
@@ -350,7 +350,7 @@ impl Expected {
     }
 }
 
-/// A figure of a conclusion, and what it is to be computed from.
+/// A figure of a conclusion, and its computation.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -358,14 +358,14 @@ pub struct Check {
     pub figure: String,
     pub of: Quantity,
     pub environment: String,
-    /// The other environment, for what is between two.
+    /// The other environment, for a quantity between two.
     pub against: Option<String>,
-    /// `Figure::name` of the other figure, for what is between two figures of one environment.
+    /// `Figure::name` of the other figure, for a quantity between two figures of one environment.
     pub over: Option<String>,
     /// The run of each environment that the article goes by; the mean of all runs where it names none.
     pub run: Option<Run>,
-    /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`, `over 9 ms`. What is computed is rounded to its
-    /// digits.
+    /// As the article states it: `0.89 %`, `9.2 ms`, `130 to 180 us`, `over 9 ms`. The computed one is
+    /// rounded to its digits.
     pub states: String,
 }
 

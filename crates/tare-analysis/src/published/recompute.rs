@@ -14,25 +14,25 @@ pub struct Recomputed<'a> {
     pub claims: Vec<(&'a Claim, Vec<Checked<'a>>)>,
 }
 
-/// A value over another, of the means of what was printed.
+/// A value over another, of the means of the printed numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairRatio<'a> {
     pub environment: &'a str,
     pub against: &'a str,
-    /// None where what it would be divided by is nothing.
+    /// None where the divisor is 0.
     pub ratio: Option<f64>,
 }
 
-/// A stated figure beside the one that follows.
+/// A stated figure, and the one that follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked<'a> {
     pub check: &'a Check,
-    /// From the means over runs, in the unit of what is stated. Of a range the value farthest outside or inside.
+    /// From the means over runs, in the stated unit. Of a range the value farthest outside or inside.
     pub computed: f64,
     /// Least and greatest over the choices of a run for each environment.
     pub low: f64,
     pub high: f64,
-    /// Digits after the point of what is stated.
+    /// Digits after the point of the stated figure.
     pub decimals: usize,
     /// Its unit, `%` for a share; empty for a ratio.
     pub unit: &'a str,
@@ -48,7 +48,7 @@ pub enum Conclusion {
     CutOff,
     /// Not the means, but the runs of this number (from 1) round to it.
     FollowsFromRun(usize),
-    /// It lies among what single runs give; the means round to another figure.
+    /// It is among the results of single runs; the means round to another figure.
     WithinRuns,
     /// No choice of the printed figures gives it.
     DoesNotFollow,
@@ -65,7 +65,7 @@ pub(super) struct Stated {
     scale: f64,
 }
 
-/// Computes again what can be.
+/// Computes an article's ratios and claims again, as far as its figures go.
 pub fn recompute(article: &Published) -> Recomputed<'_> {
     let ratios = article.figures.iter();
     let claims = article.claims.iter();

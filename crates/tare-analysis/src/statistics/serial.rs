@@ -10,8 +10,8 @@ const FEWEST: usize = 12;
 /// Lags that the test takes, the first with the most weight.
 const LAGS: usize = 3;
 
-/// Drawings of signs, and how many of them may be as alike as the signs that were: 10 % with these. What is missed promises
-/// too much, what is seen without being there costs some width: a level above 5 % is the better bargain.
+/// Drawings of signs, and how many of them may be as alike as the signs that were: 10 % with these. A missed
+/// likeness promises too much, a false one costs some width: a level above 5 % is the better bargain.
 const DRAWN: usize = 99;
 const MOST_AS_ALIKE: usize = 9;
 

@@ -1,4 +1,4 @@
-//! The spread of values, for readers that want a mean and a deviation beside the median.
+//! The spread of values, for readers that want a mean and a deviation besides the median.
 
 /// Mean, deviation and range of values. tare itself judges by none of these.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,6 @@
-//! Student's t: what is known of a mean whose spread is known from a few values only.
+//! Student's t: intervals of a mean whose spread is known from a few values only.
 
-/// Computes the chance that Student's t with these degrees of freedom lies within ±`t` (Abramowitz and Stegun
+/// Computes the chance that Student's t with these degrees of freedom is within ±`t` (Abramowitz and Stegun
 /// 26.7.3 and 26.7.4).
 pub(crate) fn within(t: f64, degrees: u32) -> f64 {
     if degrees == 0 || t.is_nan() {
@@ -19,7 +19,7 @@ pub(crate) fn within(t: f64, degrees: u32) -> f64 {
     if is_odd { (angle + sine * sum) * std::f64::consts::FRAC_2_PI } else { sine * sum }
 }
 
-/// Finds the distance from 0 within which Student's t with these degrees of freedom lies with this chance.
+/// Finds the distance from 0 within which Student's t with these degrees of freedom is with this chance.
 pub(crate) fn quantile(chance: f64, degrees: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while within(high, degrees) < chance && high < 1e9 {

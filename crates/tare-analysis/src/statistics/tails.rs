@@ -1,4 +1,4 @@
-//! Tails: how many operations a quantile needs.
+//! Tails: the number of operations that a quantile needs.
 
 use crate::statistics::level::ALPHA;
 

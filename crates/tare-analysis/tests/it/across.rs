@@ -1,4 +1,4 @@
-//! Sessions joined: known answers, and how often the intervals over sessions hold what they are of.
+//! Sessions joined: known answers, and how often the intervals over sessions hold the truth.
 
 use tare_analysis::Options;
 use tare_analysis::across::*;
@@ -25,7 +25,7 @@ fn three_sessions_give_the_interval_of_the_books() {
         near(joined.ratio, 0.2) && near(joined.low, -0.04841) && near(joined.high, 0.44841),
         "{joined:?}"
     );
-    // One more lies within 4.3027 * 0.1 * sqrt(1 + 1/3).
+    // One more is within 4.3027 * 0.1 * sqrt(1 + 1/3).
     assert!(near(joined.next_low, -0.29682) && near(joined.next_high, 0.69682), "{joined:?}");
     assert!((joined.between - 0.1).abs() < 1e-12);
     assert_eq!(joined.verdict, Verdict::Inconclusive);

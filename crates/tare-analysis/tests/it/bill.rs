@@ -1,4 +1,4 @@
-//! Bills: what the lines of a command come to, and what is left.
+//! Bills: the sum of a command's lines, and the rest.
 
 use tare_analysis::bill::{Bill, Charge, bills, charges};
 use tare_data::batch::Sample;

@@ -19,7 +19,8 @@ fn cost(low: f64, ratio: f64, high: f64) -> Cost {
 
 #[test]
 fn the_interval_of_a_change_is_made_of_both() {
-    // ln: 0.1 up from 0, each side with its own error; by hand: 0.1 -+ hypot of what lies towards each other.
+    // ln: 0.1 up from 0, each side with its own error; by hand: 0.1 -+ hypot of the errors that face each
+    // other.
     let old = cost(libm::exp(-0.03), 1.0, libm::exp(0.04));
     let new = cost(libm::exp(0.07), libm::exp(0.1), libm::exp(0.2));
     let factor = Factor::of(&old, &new).unwrap();
@@ -205,7 +206,7 @@ fn a_change_of_one_cell_among_many_is_claimed_only_where_it_stands_out() {
     };
     assert_eq!(word(2.2), Change::Regressed);
     assert_eq!(word(2.0), Change::Unchanged);
-    // By itself its interval lies beyond the margin; among forty it may be chance.
+    // Alone, its interval is beyond the margin; among forty it may be chance.
     assert_eq!(word(2.0 * 1.0225), Change::Inconclusive);
 }
 

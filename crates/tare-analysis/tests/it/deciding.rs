@@ -1,4 +1,4 @@
-//! The running session asks which environments are done, and gets what the findings would say.
+//! The running session asks which environments are done, and gets the verdicts that the findings would give.
 
 use tare_analysis::Options;
 use tare_analysis::Progress;
@@ -64,7 +64,7 @@ fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
         run(&mut session, 40, |_, target, round| {
             let each_ns = if target == "slow" { 2_000_000.0 } else { 1_000_000.0 } * jitter(target, round);
             let mut times = vec![each_ns as u64; 50];
-            // Scattered widely, and nothing beside the others.
+            // Scattered widely, and small compared with the others.
             times[0] = (10_000.0 * (1.0 + 60.0 * (jitter(target, round + 50) - 1.0))) as u64;
             Outcome::Times(times)
         });

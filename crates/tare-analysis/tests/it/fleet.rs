@@ -1,4 +1,4 @@
-//! A fleet put together from its sessions' rows: costs, spread, changes, what is left out, and conditions.
+//! A fleet put together from its sessions' rows: costs, spread, changes, omissions, and conditions.
 
 use tare_analysis::change::Change;
 use tare_analysis::findings::Verdict;

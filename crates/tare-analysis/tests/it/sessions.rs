@@ -1,4 +1,4 @@
-//! Sessions made up for tests: environments, cases and a rule that says what each trial measured.
+//! Sessions made up for tests: environments, cases and a rule for the outcome of each trial.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,8 @@ pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
     }
 }
 
-/// Runs `rounds` rounds of every case in every environment; `measure` says what (case, environment, round) gave.
+/// Runs `rounds` rounds of every case in every environment; `measure` gives the outcome for (case,
+/// environment, round).
 pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &str, u32) -> Outcome) {
     let Session { plan, trials, .. } = session;
     for round in 0..rounds {

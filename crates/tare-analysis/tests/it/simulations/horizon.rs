@@ -1,4 +1,4 @@
-//! A plan may state more rounds than there is time for: what is lost by it, and that nothing false comes of it.
+//! A plan may state more rounds than there is time for: that costs little, and adds no false findings.
 
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::{Judgement, judge};
@@ -51,7 +51,7 @@ fn a_horizon_that_is_not_reached_finds_nothing_that_is_not_there() {
 fn a_horizon_that_is_not_reached_costs_little_power() {
     const SESSIONS: u64 = 500;
     let mut nulls = Nulls::default();
-    // What 60 rounds find with 80 % power, at 2.8 % a round.
+    // The effect that 60 rounds find with 80 % power, at 2.8 % a round.
     let effect = smallest_effect(TIME as usize, 0.02 * 2f64.sqrt());
     let mut found = |times: u32, is_known: bool| {
         let is_found = |seed: &u64| {
@@ -121,7 +121,8 @@ fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
     const SESSIONS: u64 = 100;
     const LONG: u32 = 200;
     let mut nulls = Nulls::default();
-    // A trial varies by 2 %, a round by 2.8 %: what lies within 0.8 % of the edge cannot be decided in 200 rounds.
+    // A trial varies by 2 %, a round by 2.8 %: a cost within 0.8 % of the edge cannot be decided in 200
+    // rounds.
     for (cost, hopeless) in [(1.0, false), (1.004, false), (1.02, true), (1.023, true), (1.04, false)] {
         let truth = libm::log(cost);
         let (mut given_up, mut missed, mut rounds, mut wrong) = (0, 0, 0.0, 0);

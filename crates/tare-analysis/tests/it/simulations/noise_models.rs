@@ -17,7 +17,7 @@ pub enum NoiseModel {
     Bimodal,
     /// Each trial remembers the one before: autocorrelation 0.9.
     Drift,
-    /// Whoever runs second is 2 % slower.
+    /// The side that runs second is 2 % slower.
     Position,
     /// Each start of the environment, of five rounds, is faster or slower as a whole.
     Instance,

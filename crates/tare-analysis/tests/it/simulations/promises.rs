@@ -336,7 +336,7 @@ fn as_many_rounds_as_are_said_to_be_needed_decide() {
             session.plan.looks = vec![rounds];
             is_decided(of(cost, session, seed + 1_000).verdict)
         };
-        // What the width of the interval alone would ask for.
+        // The rounds that the width of the interval alone would ask for.
         let by_width =
             f64::from(cell.rounds) * (libm::log(cell.high / cell.low) / 2.0 / libm::log(1.02)).powi(2);
         said += 1.0;

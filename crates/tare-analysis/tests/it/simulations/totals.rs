@@ -124,7 +124,8 @@ fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
             "{name}: same {same:.3}, typically {typically:.3}, directions {directions:.3}, held {held:.3}"
         );
         assert!(held >= 0.935 && directions <= most_false(SESSIONS), "{name}: {held} {directions}");
-        // By the typical cost alone, what stalls would be the same in most sessions. One in seventy meets no stall.
+        // By the typical cost alone, an environment that stalls would be the same in most sessions. One in
+        // seventy meets no stall.
         assert!(typically >= 0.6, "{name}: {typically}");
         assert!(
             if stalls { same <= 0.05 } else { same >= typically - 0.03 },

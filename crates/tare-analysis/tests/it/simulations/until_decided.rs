@@ -1,4 +1,4 @@
-//! Sessions without a horizon: whoever stops them when they please finds no more that is not there.
+//! Sessions without a horizon: stopping them at any moment adds no false findings.
 
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::{Judgement, judge};
