@@ -115,7 +115,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         directory: place.map(|path| path.to_str().unwrap().to_owned()),
         peer: probe.filter(|p| p.needs_peer()).map(|_| Peer::Loopback),
         seed: 7,
-        // What is emulated takes its time, all the more where other tests run.
+        // Emulation takes its time, all the more where other tests run.
         deadline_ms: if is_emulated() { 60_000 } else { 10_000 },
         slower: 0.0,
         nonce: 0,
@@ -150,7 +150,8 @@ fn runs_every_probe(name: &str, mut agent: Agent) {
         let directory = probe.needs_place().then_some(place.as_path());
         let (batches, interference) = match agent.trial(request(probe.name, directory)) {
             Ok(done) => done,
-            // Not every emulator has what every probe needs. A program that is counted ends with its own reason.
+            // Some emulators lack a call that a probe needs. A program that is counted ends with its own
+            // reason.
             Err(_) if probe.name == "demand.command" && is_emulated() => continue,
             Err(e) if e.kind == FailureKind::NotSupported && is_emulated() => continue,
             Err(e) => panic!("{}: {e}", probe.name),

@@ -1,4 +1,4 @@
-//! Datagrams that are dropped, held up, doubled and swapped on the way are counted, each as what it was.
+//! Datagrams that are dropped, held up, doubled and swapped on the way are counted, each under its fate.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
@@ -63,7 +63,7 @@ fn forward(front: &UdpSocket, back: &UdpSocket, fate: impl Fn(u64) -> Fate) {
             Fate::Held | Fate::Swapped => held = Some(answer.to_vec()),
             Fate::Unanswered => {}
             fate => {
-                // What was held comes first when it is late, and last when it changes places.
+                // A held datagram comes first when it is late, and last when it changes places.
                 let late = held.take();
                 if fate == Fate::Delivered
                     && let Some(late) = late

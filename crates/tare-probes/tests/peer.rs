@@ -22,7 +22,7 @@ use tare_probes::probe::Size;
 /// Far longer than anything here takes: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(60);
 
-/// A peer in a process of its own.
+/// A peer in a separate process.
 struct Peer {
     child: Child,
     address: SocketAddr,
@@ -124,7 +124,7 @@ fn ten_thousand_strangers_get_no_byte_and_cost_little() {
         }
     }
     assert!(peer.rss() < before + 10_000_000, "{} to {} bytes", before, peer.rss());
-    // And who knows the secret is served as before.
+    // And a client that knows the secret is served as before.
     assert_eq!(peer.open().unwrap().who().unwrap().0, env!("CARGO_PKG_VERSION"));
 }
 
@@ -259,7 +259,7 @@ fn a_data_flow_without_its_token_gets_no_byte() {
                     stranger.send_to(shown, ready.address).unwrap();
                     assert!(stranger.recv(&mut [0; 2000]).is_err());
                 }
-                // Whoever came with the token is the only one who is heard from then on.
+                // The client that came with the token is the only one that is heard from then on.
                 let near = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
                 near.set_read_timeout(Some(WAIT)).unwrap();
                 near.send_to(&ready.token, ready.address).unwrap();
@@ -330,7 +330,7 @@ fn every_network_probe_measures_at_a_peer() {
         ] {
             let batches = match measure(&peer, probe, parameters) {
                 Ok(batches) => batches,
-                // Not every emulator has what every probe needs.
+                // Some emulators lack a call that a probe needs.
                 Err(e) if e.kind == FailureKind::NotSupported && is_emulated() => continue,
                 Err(e) => panic!("{probe}: {e}"),
             };
@@ -391,7 +391,7 @@ fn is_emulated() -> bool {
     std::env::var_os("TARE_EMULATED").is_some()
 }
 
-/// Runs in a network namespace of its own, with loopback up; false where that is not permitted.
+/// Runs `work` in a fresh network namespace, with loopback up; false where that is not permitted.
 fn in_own_network(work: impl FnOnce() + Send) -> bool {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -436,7 +436,7 @@ fn capture() -> std::os::fd::OwnedFd {
         let protocol = i32::from((libc::ETH_P_ALL as u16).to_be());
         let raw = libc::socket(libc::AF_PACKET, libc::SOCK_DGRAM | libc::SOCK_NONBLOCK, protocol);
         assert!(raw >= 0);
-        // Room for all of a test: a full buffer would hide what comes last.
+        // Room for all of a test: a full buffer would hide the last packets.
         let room: i32 = 16 << 20;
         let length = size_of::<i32>() as libc::socklen_t;
         let room = (&raw const room).cast();

@@ -1,9 +1,9 @@
 //! Every timed system call of the release binary has the machine code that glibc programs have.
 //!
-//! On x86-64 `mov $number,%eax` right before `syscall`, or `xor %eax,%eax` for read, whose number is 0: gVisor's
-//! systrap makes a cheap jump of the first shape only, so that with any other figure tare would see another gVisor
-//! than the programs that it stands for. On arm64 `mov x8, #number` before `svc #0`, on RISC-V `li a7, number` before
-//! `ecall`. See `tare_probes::harness::syscall`.
+//! On x86-64 `mov $number,%eax` right before `syscall`, or `xor %eax,%eax` for read, whose number is 0:
+//! gVisor's systrap makes a cheap jump of the first shape only, so that with any other figure tare would see
+//! another gVisor than the programs that it represents. On arm64 `mov x8, #number` before `svc #0`, on RISC-V
+//! `li a7, number` before `ecall`. See `tare_probes::harness::syscall`.
 
 mod release;
 

@@ -155,7 +155,7 @@ fn a_netserver_is_tried_out_with_one_request() {
     let stock = Stock::start(&program, V4);
     let data = try_out(&stock.address.to_string()).unwrap();
     assert!(data.ip() == stock.address.ip() && data.port() != stock.address.port(), "{data}");
-    // What answers there is another program.
+    // Another program answers there.
     let other = TcpListener::bind((V4, 0)).unwrap();
     let address = other.local_addr().unwrap();
     let hangs_up = std::thread::spawn(move || drop(other.accept().unwrap()));

@@ -1,4 +1,5 @@
-//! A stand-in for netserver on loopback: the tests that tare requests, with whole messages and no limit on what they ask for.
+//! A stand-in for netserver on loopback: the tests that tare requests, with whole messages and no limit on
+//! their requests.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -39,7 +40,7 @@ impl StandIn {
     }
 }
 
-/// Reads a request, answers it, serves its data and reports what was counted.
+/// Reads a request, answers it, serves its data and reports its counts.
 fn serve_test(control: &mut TcpStream, losing: Losing) -> io::Result<()> {
     let request = OmniRequest::decode(&read_message(control, PATIENCE)?);
     let here = control.local_addr()?.ip();
