@@ -43,7 +43,7 @@ every_session_ran_on_its_node() {
     done
 }
 # How many times slower a system call is in the first environment of a record.
-slowdown() { tare report "$1" --json | jq '[.rows[] | select(.headline)][0].cells[0].comparison.estimate'; }
+slowdown() { tare report "$1" --json | jq '[.rows[] | select(.headline)][0].cells[0].comparison.slowdown'; }
 is_so() { jq --null-input --exit-status "$1" >/dev/null; }
 # Whoever looks into the fleet's folder, or at the cluster afterwards, finds no secret of a pair.
 no_secret_is_left() { [ -z "$(kubectl get secrets --all-namespaces --selector=tare-fleet --output=name)$(find "$fleets/$1" -name secret)" ]; }

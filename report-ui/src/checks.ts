@@ -41,7 +41,7 @@ function control({ report }: Page): Check | null {
       h("p", {}, say("{baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.", { baseline })),
       list([say("Probe"), say("Slowdown"), say("95 % interval"), say("Verdict")], cells.map(({ label, row, cell }) => {
         const found = cell.comparison;
-        return [label, found === null ? "" : ratio(found.estimate), found === null ? "" : interval(found.low, found.high, found.estimate), headline(cell, row)];
+        return [label, found === null ? "" : ratio(found.slowdown), found === null ? "" : interval(found.low, found.high, found.slowdown), headline(cell, row)];
       })),
     ],
   };
@@ -68,9 +68,9 @@ function smallestEffects({ report }: Page): Check {
   const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
   const known = cells.flatMap(({ cell }) => cell.comparison?.smallest?.differs ?? []);
   const size = (effect: number): string => percent(Math.abs(effect - 1));
-  const value = known.length > 0 ? range(size(Math.min(...known)), size(Math.max(...known))) : typical === null ? say("unknown") : size(typical);
+  const missed = known.length > 0 ? range(size(Math.min(...known)), size(Math.max(...known))) : typical === null ? say("unknown") : size(typical);
   return {
-    name: say("Smallest difference found"), value, about: say("{count} of {verdicts} verdicts decided", { count: decided, verdicts: compared }), doubtful: typical === null && compared > 0,
+    name: say("Could have been missed"), value: missed, about: say("{count} of {verdicts} verdicts decided", { count: decided, verdicts: compared }), doubtful: typical === null && compared > 0,
     behind: () => [
       h("p", {}, typical === null ? say("Too few rounds: no difference could have been shown.")
         : say("A typical cell could have shown a difference of {size}. A smaller one could have been missed; more rounds find smaller ones.", { size: size(typical) })),

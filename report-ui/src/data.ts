@@ -1,9 +1,15 @@
 // The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
 import { say } from "./language";
 
-export type Verdict =
-  | "slower" | "slower_unclear" | "slower_unconfirmed" | "slightly_slower" | "same"
-  | "slightly_faster" | "faster_unconfirmed" | "faster_unclear" | "faster" | "inconclusive" | "observed" | "missing";
+/** The name of a verdict, or of the reason why there is none; `verdicts` of the page has a line for each. */
+export type Verdict = string;
+
+/** What a verdict looks like, how it is called and what it means. */
+export interface VerdictWords {
+  name: Verdict; sign: string; word: string; meaning: string; light: string; dark: string;
+  /** Whether the question is settled by it, and the direction of the factor that a cell states. */
+  decided: boolean; factor: "slower" | "faster" | null;
+}
 
 export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
@@ -20,7 +26,7 @@ export interface Missing { kind: string; words: string; reason: string | null; l
 export interface Needed { kind: "rounds" | "starts" | "less_noise"; count: number | null }
 
 export interface Comparison {
-  estimate: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
+  slowdown: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
   /** Of mean costs; null of further metrics and where only typical values are known. */
   total: { ratio: Figure; low: Figure; high: Figure } | null;
   leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
@@ -31,6 +37,8 @@ export interface Comparison {
 
 export interface Cell {
   environment: string; verdict: Verdict;
+  /** The verdict as the table says it. */
+  words: string;
   comparison: Comparison | null; observed: Level | null; missing: Missing | null;
 }
 
@@ -115,7 +123,7 @@ export interface Tail {
 interface Spoken { language: string; words: Record<string, string> | null }
 
 export interface Page extends Spoken {
-  report: Report; record: string | null; again: string | null; interference: Interference;
+  report: Report; verdicts: VerdictWords[]; record: string | null; again: string | null; interference: Interference;
   /** Progress of a session that still runs; null once it has ended. */
   running: string | null;
   /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */

@@ -6,7 +6,7 @@ import { say } from "./language";
 import { figure, interval, overRounds, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
-import { headline, needed, reason, rounds as counted, shown, verdict, verdictInFull } from "./words";
+import { headline, meaningAt, needed, reason, rounds as counted, verdict, verdictInFull } from "./words";
 
 /** The address of a cell within the page. */
 const address = (row: Row, cell: Cell): string =>
@@ -43,8 +43,8 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const out: HTMLElement[] = [
     h("h2", { id: "detail-title" }, say("{row} in {environment}", { row: rowLabel(row), environment: cell.environment })),
     h("p", { class: "where" }, where(row)),
-    h("p", { class: `verdict v-${shown(cell)}` }, h("span", { class: "sign", "aria-hidden": "true" }, verdict(shown(cell)).sign),
-      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, verdict(shown(cell)).meaning)),
+    h("p", { class: `verdict v-${cell.verdict}` }, h("span", { class: "sign", "aria-hidden": "true" }, verdict(cell.verdict).sign),
+      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, meaningAt(cell.verdict, row.margin === null ? say("the margin") : percent(row.margin - 1)))),
   ];
   if (cell.missing !== null) out.push(h("p", { class: "reason" }, reason(cell)));
   out.push(figures(page, row, cell));
@@ -75,15 +75,15 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   if (c !== null) {
     const method = c.leading === "sign" ? say("signs") : "Hodges-Lehmann";
     lines.push([say("difference"), difference(c.difference, row)]);
-    lines.push([say("slowdown ({method})", { method }), `${ratio(c.estimate)} ${interval(c.low, c.high, c.estimate)}`]);
+    lines.push([say("slowdown ({method})", { method }), `${ratio(c.slowdown)} ${interval(c.low, c.high, c.slowdown)}`]);
     if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
-    if (c.leading !== "sign") lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.estimate)]);
+    if (c.leading !== "sign") lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.slowdown)]);
     lines.push([say("p (no difference)"), c.p === null ? "?" : c.p < 0.001 ? say("below 0.001") : c.p.toFixed(3)]);
     if (row.margin !== null) lines.push([say("margin"), `±${percent(row.margin - 1)}`]);
     lines.push([say("paired rounds"), c.decided_at === null ? String(c.rounds) : say("{rounds}, decided after {count}", { rounds: c.rounds, count: c.decided_at })]);
     if (c.needed !== null) lines.push([say("needed to decide"), needed(c)]);
     const again = row.control?.comparison ?? null;
-    if (again !== null) lines.push([say("{baseline} against itself", { baseline: page.report.baseline }), `${ratio(again.estimate)} ${interval(again.low, again.high, again.estimate)}`]);
+    if (again !== null) lines.push([say("{baseline} against itself", { baseline: page.report.baseline }), `${ratio(again.slowdown)} ${interval(again.low, again.high, again.slowdown)}`]);
     if (c.smallest?.differs != null) lines.push([say("smallest difference it could show"), percent(Math.abs(c.smallest.differs - 1))]);
     if (c.starts !== null) lines.push([say("starts of the environment"), String(c.starts.starts)]);
   }

@@ -14,6 +14,7 @@ import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
 import "./style.css";
 import { table } from "./table";
+import { judge } from "./words";
 
 const { page, complete } = load();
 if ("language" in page) speak(page.language, page.words);
@@ -33,6 +34,7 @@ function afterPaint(next: () => void): void {
 
 /** What is read first is painted first; a table of a full study takes longer than the eye waits. */
 function show(page: Page, place: HTMLElement): void {
+  judge(page.verdicts);
   place.classList.toggle("many", page.report.subjects.length > 4);
   // Cells open when the rounds have been unpacked.
   let opened = (_row: Row, _cell: Cell): void => {};

@@ -1,11 +1,10 @@
 // The table: a row a probe, a column an environment; sorted, filtered and walked by keyboard.
-import type { Cell, Page, Row } from "./data";
+import type { Cell, Page, Row, Verdict } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
 import { figure, overRounds, percent } from "./number";
-import type { Shown } from "./words";
-import { VERDICTS, bounds, familyName, headline, reason, shown, verdict as said } from "./words";
+import { bounds, familyName, headline, meaningAt, reason, verdict as said, verdicts as inOrder } from "./words";
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
@@ -133,14 +132,14 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
 }
 
 /** Verdicts that occur. */
-const present = (rows: Row[]): Shown[] =>
-  VERDICTS.filter((verdict) => rows.some((row) => row.cells.some((cell) => shown(cell) === verdict)));
+const present = (rows: Row[]): Verdict[] =>
+  inOrder().filter((verdict) => rows.some((row) => row.cells.some((cell) => cell.verdict === verdict)));
 
 function isShown(row: Row, state: State): boolean {
   return (state.everyMetric || row.headline)
     && (state.family === "" || row.family === state.family)
     && (state.place === "" || row.place === state.place)
-    && (state.verdict === "" || row.cells.some((cell) => shown(cell) === state.verdict))
+    && (state.verdict === "" || row.cells.some((cell) => cell.verdict === state.verdict))
     && (state.search === "" || `${rowLabel(row)} ${where(row)}`.toLowerCase().includes(state.search));
 }
 
@@ -148,7 +147,7 @@ function sorted(rows: Row[], { sort, descending }: State): Row[] {
   if (sort === null) return rows;
   const sign = descending ? -1 : 1;
   if (sort < 0) return [...rows].sort((a, b) => sign * rowLabel(a).localeCompare(rowLabel(b)));
-  const of = (row: Row): number | null => row.cells[sort]?.comparison?.estimate ?? null;
+  const of = (row: Row): number | null => row.cells[sort]?.comparison?.slowdown ?? null;
   return [...rows].sort((a, b) => {
     const [x, y] = [of(a), of(b)];
     // What has no ratio stays below, whichever way the rest is sorted.
@@ -197,21 +196,21 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const second = [own, about].filter((part) => part !== "").join(comparison === null ? "; " : " ");
   const element = h("button", {
     type: "button", tabindex: -1,
-    class: `cell v-${shown(cell)}`,
+    class: `cell v-${cell.verdict}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
-    h("span", { class: "sign", "aria-hidden": "true" }, said(shown(cell)).sign),
+    h("span", { class: "sign", "aria-hidden": "true" }, said(cell.verdict).sign),
     h("span", { class: "what" }, headline(cell, row)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
     ]));
-  if (comparison?.estimate != null && comparison.estimate > 0) {
-    const depth = Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(DEEPEST_RATIO), 1);
+  if (comparison?.slowdown != null && comparison.slowdown > 0) {
+    const depth = Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
     // Where one environment has all the width, a bar shows its ratio; see the style of `.alone`.
-    element.style.setProperty("--bar", Math.min(Math.abs(Math.log(comparison.estimate)) / Math.log(LONGEST_BAR), 1).toFixed(3));
+    element.style.setProperty("--bar", Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(LONGEST_BAR), 1).toFixed(3));
   }
   return element;
 }
@@ -219,12 +218,11 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
 function legend(rows: Row[]): HTMLElement {
   const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
   const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
-  const margin = margins.length === 0 ? "" : ` (${range(least, most)})`;
+  const margin = margins.length === 0 ? say("the margin") : range(least, most);
   return h("ul", { class: "legend" }, present(rows).map((verdict) => {
-    const { sign, word, meaning } = said(verdict);
-    return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaning}${verdict === "same" ? margin : ""}`);
+    const { sign, word } = said(verdict);
+    return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaningAt(verdict, margin)}`);
   }),
-    rows.some((row) => row.cells.some(({ verdict }) => verdict.endsWith("_unconfirmed"))) ? h("li", {}, say("† may be chance among this many cells")) : null,
     h("li", {}, say("below the verdict: the environment's own value [95 % interval of the factor]")), h("li", {}, say("! has a warning")),
     h("li", {}, say("a cell opens to its rounds and facts")));
 }

@@ -14,7 +14,7 @@ use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::normal::Z_975;
 use crate::statistics::signed_ranks::Interval;
 use crate::statistics::student;
-use crate::verdicts::verdict::{Margin, names_direction, unconfirmed, verdict};
+use crate::verdicts::verdict::{Margin, verdict};
 
 /// Fewest sessions that are joined: of two, the spread between sessions is hardly known.
 pub const FEWEST_SESSIONS: usize = 3;
@@ -181,8 +181,8 @@ fn confirm(rows: &mut [JoinedRow]) {
             .collect();
         let p: Vec<f64> = family.iter().map(|slowdown| slowdown.p).collect();
         for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-            if !kept && names_direction(slowdown.verdict) {
-                slowdown.verdict = unconfirmed(slowdown.verdict);
+            if !kept && slowdown.verdict.side().is_some() {
+                slowdown.verdict = slowdown.verdict.unconfirmed();
             }
         }
     }

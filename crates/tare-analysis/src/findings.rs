@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use tare_data::failure::Failure;
+use serde::Serialize;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Metric;
 use tare_data::session::Ending;
 use tare_data::unit::Unit;
@@ -11,6 +11,12 @@ use tare_data::warning::Warning;
 
 use crate::article_table::Table;
 use crate::quantity::Quantity;
+
+pub mod answer;
+pub mod verdict;
+
+pub use answer::Answer;
+pub use verdict::{Shown, Side, Verdict};
 
 /// What a session found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -156,13 +162,13 @@ pub struct CheckBeside {
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
-    pub answer: Answer,
+    pub answer: ClaimOutcome,
 }
 
-/// What a session says to a conclusion.
+/// A session's answer to a conclusion of an article.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ClaimOutcome {
     Holds,
     /// The same direction, by another amount.
     SameDirection,
@@ -195,7 +201,42 @@ pub enum Cell {
     Missing(Missing),
 }
 
+impl Comparison {
+    /// Returns the answer of verdict, interval and margin.
+    pub fn answer(&self) -> Answer {
+        Answer::from_verdict(self.verdict, self.high, self.margin)
+    }
+}
+
+impl Missing {
+    /// Returns why nothing is compared: no value, or one that must not be.
+    pub fn shown(&self) -> Shown {
+        match self {
+            Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Shown::NotComparable,
+            Missing::Failed(_) | Missing::NotReached => Shown::NotMeasured,
+            Missing::NoBaseline(_) | Missing::NotComparable { .. } => Shown::NotComparable,
+        }
+    }
+}
+
 impl Cell {
+    /// Returns the verdict, or why there is none.
+    pub fn shown(&self) -> Shown {
+        match self {
+            Cell::Compared(comparison) => Shown::Verdict(comparison.verdict),
+            Cell::Observed(_) => Shown::Observed,
+            Cell::Missing(missing) => missing.shown(),
+        }
+    }
+
+    /// Returns the answer; none where nothing is compared.
+    pub fn answer(&self) -> Answer {
+        match self {
+            Cell::Compared(comparison) => comparison.answer(),
+            Cell::Observed(_) | Cell::Missing(_) => Answer::None,
+        }
+    }
+
     /// The comparison; none where there is none.
     pub fn compared(&self) -> Option<&Comparison> {
         match self {
@@ -256,7 +297,9 @@ pub struct Comparison {
     pub leading: Leading,
     /// Sequential p of "no effect", from the test that belongs to the leading interval.
     pub p: f64,
-    /// What may be said at the margin, among all cells: see [`Verdict`].
+    /// The largest ratio that counted as the same when it was judged.
+    pub margin: f64,
+    /// The decision at the margin, among all cells.
     pub verdict: Verdict,
     /// The rounds after which the verdict first stood as it stands now; none while undecided.
     pub decided_at: Option<u32>,
@@ -299,30 +342,6 @@ pub struct SharedStarts {
 pub enum Leading {
     HodgesLehmann,
     Sign,
-}
-
-/// What a comparison says at its margin.
-///
-/// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
-/// nothing is decided below eight starts where rounds share them. What the data show beyond that is *unconfirmed*.
-/// Cells of the control are not corrected: they are counted against chance as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    Slower,
-    Faster,
-    /// The interval excludes 1 and lies within the margin.
-    SlightlySlower,
-    SlightlyFaster,
-    /// Shown to lie within the margin, and the mean cost within 2.5 times the margin.
-    Same,
-    /// Direction known, size not: the interval excludes 1 but reaches into the margin.
-    SlowerUnclear,
-    FasterUnclear,
-    /// Seen in these rounds or starts. May be chance among many cells, or of these starts: see `Comparison::needed`.
-    SlowerUnconfirmed,
-    FasterUnconfirmed,
-    Inconclusive,
 }
 
 /// What it would take to decide a cell, as a total and not on top of what it has.

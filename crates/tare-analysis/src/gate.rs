@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use tare_data::names::matches;
 
-use crate::findings::{Cell, Comparison, Findings, Row, Verdict};
+use crate::findings::{Answer, Cell, Findings, Row, Side};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::holm;
 
@@ -130,9 +130,9 @@ fn parse_ratio(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not a ratio of at least 1, e.g. 1.5"))
 }
 
-/// The answer of a condition in one cell.
+/// The ruling of a condition on one cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum Ruling {
     /// The condition holds: the gate is tripped.
     Trips,
     /// It is shown not to hold.
@@ -145,22 +145,22 @@ pub enum Answer {
 
 impl Condition {
     /// Answers for a cell of one record. `is_beyond`: the cell is shown to lie beyond the condition's ratio.
-    fn answer(&self, cell: &Cell, is_beyond: bool) -> Answer {
+    fn answer(&self, cell: &Cell, is_beyond: bool) -> Ruling {
         let Cell::Compared(comparison) = cell else {
-            return if self.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
+            return if self.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
         match (self.kind, self.beyond) {
-            (Kind::Missing, _) => Answer::Passes,
-            (Kind::Slower, None) => is_slower(comparison),
-            (Kind::Slower, Some(ratio)) if comparison.high <= ratio => Answer::Passes,
-            (Kind::Slower, Some(_)) if is_beyond => Answer::Trips,
-            (Kind::Slower, Some(_)) => Answer::Undecided,
-            (Kind::Undecided, _) => match is_slower(comparison) {
-                Answer::Undecided => Answer::Trips,
-                Answer::Trips | Answer::Passes | Answer::Missing => Answer::Passes,
+            (Kind::Missing, _) => Ruling::Passes,
+            (Kind::Slower, None) => rule_on_slower(comparison.answer()),
+            (Kind::Slower, Some(ratio)) if comparison.high <= ratio => Ruling::Passes,
+            (Kind::Slower, Some(_)) if is_beyond => Ruling::Trips,
+            (Kind::Slower, Some(_)) => Ruling::Undecided,
+            (Kind::Undecided, _) => match rule_on_slower(comparison.answer()) {
+                Ruling::Undecided => Ruling::Trips,
+                Ruling::Trips | Ruling::Passes | Ruling::Missing => Ruling::Passes,
             },
             // A condition on two records has no answer in one.
-            (Kind::Regressed, _) => Answer::Missing,
+            (Kind::Regressed, _) => Ruling::Missing,
         }
     }
 
@@ -170,7 +170,7 @@ impl Condition {
         let comparison = cell.compared()?;
         // A verdict has passed the correction, has the starts it needs, and is above the error of the
         // control.
-        let may_trip = matches!(comparison.verdict, Verdict::Slower | Verdict::SlightlySlower);
+        let may_trip = comparison.verdict.is_settled() && comparison.verdict.side() == Some(Side::Slower);
         let tested = comparison.beyond.iter().find(|beyond| beyond.ratio == ratio);
         let p = tested.filter(|_| may_trip && comparison.ratio > ratio).map(|beyond| beyond.p);
         Some(p.unwrap_or(1.0))
@@ -183,20 +183,13 @@ pub fn ratios(conditions: &[Condition]) -> Vec<f64> {
     conditions.iter().filter_map(|condition| condition.beyond).collect()
 }
 
-/// Tells whether a comparison shows a cost beyond the margin.
-fn is_slower(comparison: &Comparison) -> Answer {
-    match comparison.verdict {
-        Verdict::Slower => Answer::Trips,
-        Verdict::Same
-        | Verdict::SlightlySlower
-        | Verdict::SlightlyFaster
-        | Verdict::Faster
-        | Verdict::FasterUnclear => Answer::Passes,
-        Verdict::FasterUnconfirmed if comparison.high < 1.0 => Answer::Passes,
-        Verdict::SlowerUnclear
-        | Verdict::SlowerUnconfirmed
-        | Verdict::FasterUnconfirmed
-        | Verdict::Inconclusive => Answer::Undecided,
+/// Rules on "slower than the margin": only an answer that is decided passes.
+pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
+    match answer {
+        Answer::Slower => Ruling::Trips,
+        Answer::Faster | Answer::Same => Ruling::Passes,
+        Answer::AtMost | Answer::NotSure => Ruling::Undecided,
+        Answer::None => Ruling::Missing,
     }
 }
 
@@ -207,7 +200,7 @@ pub struct Judged {
     pub row: usize,
     pub target: usize,
     /// Tripped if any condition is; else undecided if any is, else missing if any is.
-    pub answer: Answer,
+    pub answer: Ruling,
     /// The first condition that gave the answer, as it was written.
     pub condition: String,
 }
@@ -224,16 +217,16 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Counts the cells that have this answer.
-    pub fn count(&self, answer: Answer) -> usize {
+    /// Counts the cells that have this ruling.
+    pub fn count(&self, answer: Ruling) -> usize {
         self.cells.iter().filter(|cell| cell.answer == answer).count()
     }
 
     /// Checks if the gate fails: a condition holds, could not be decided, or had nothing to compare.
     pub fn is_shut(&self) -> bool {
-        self.count(Answer::Trips) > 0
-            || (!self.allows_undecided && self.count(Answer::Undecided) > 0)
-            || (!self.cells.is_empty() && self.count(Answer::Missing) == self.cells.len())
+        self.count(Ruling::Trips) > 0
+            || (!self.allows_undecided && self.count(Ruling::Undecided) > 0)
+            || (!self.cells.is_empty() && self.count(Ruling::Missing) == self.cells.len())
     }
 
     /// Finds the answer for a cell; none where no condition chose it.
@@ -269,7 +262,7 @@ pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Con
     let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.condition.p(chosen.cell)).collect();
     let mut kept = holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
     let is_beyond = p.iter().map(|p| p.is_some() && kept.next().unwrap_or(false));
-    let answers: Vec<(Answer, &Chosen)> = is_beyond
+    let answers: Vec<(Ruling, &Chosen)> = is_beyond
         .zip(&all)
         .map(|(is_beyond, chosen)| (chosen.condition.answer(chosen.cell, is_beyond), chosen))
         .collect();
@@ -291,15 +284,15 @@ fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
 pub(crate) fn strongest<'a>(
     row: usize,
     target: usize,
-    answers: impl Iterator<Item = (Answer, &'a Condition)>,
+    answers: impl Iterator<Item = (Ruling, &'a Condition)>,
 ) -> Option<Judged> {
-    let weight = |answer: Answer| match answer {
-        Answer::Trips => 3,
-        Answer::Undecided => 2,
-        Answer::Missing => 1,
-        Answer::Passes => 0,
+    let weight = |answer: Ruling| match answer {
+        Ruling::Trips => 3,
+        Ruling::Undecided => 2,
+        Ruling::Missing => 1,
+        Ruling::Passes => 0,
     };
-    let mut first: Option<(Answer, &Condition)> = None;
+    let mut first: Option<(Ruling, &Condition)> = None;
     for (answer, condition) in answers {
         if first.is_none_or(|(known, _)| weight(answer) > weight(known)) {
             first = Some((answer, condition));

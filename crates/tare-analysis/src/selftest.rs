@@ -4,7 +4,7 @@
 use serde::Serialize;
 use tare_data::session::{Session, Target};
 
-use crate::findings::{Comparison, Findings, Verdict};
+use crate::findings::{Comparison, Findings, Side, Verdict};
 use crate::statistics::binomial::share_interval;
 
 /// Findings of a session on one share by which an environment worked longer; at a share of 0 any difference
@@ -63,7 +63,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
     let proportion = |holds: &dyn Fn(&Comparison) -> bool| {
         Proportion::of(cells.iter().filter(|(_, comparison)| holds(comparison)).count(), cells.len())
     };
-    let says_slower = |comparison: &Comparison| is_slower(comparison.verdict);
+    let says_slower = |comparison: &Comparison| comparison.verdict.side() == Some(Side::Slower);
     let found = cells.iter().filter(|(_, comparison)| says_slower(comparison));
     let mut seconds: Vec<f64> =
         found.map(|(case, comparison)| seconds(session, findings, case, at, comparison)).collect();
@@ -73,20 +73,12 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
         share,
         cells: cells.len(),
         slower: proportion(&says_slower),
-        faster: proportion(&|comparison| is_faster(comparison.verdict)),
+        faster: proportion(&|comparison| comparison.verdict.side() == Some(Side::Faster)),
         covered: proportion(&|comparison| (comparison.low..=comparison.high).contains(&truth)),
         seconds: seconds.get(seconds.len() / 2).copied(),
         same: cells.iter().filter(|(_, comparison)| comparison.verdict == Verdict::Same).count(),
         environment,
     }
-}
-
-fn is_slower(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Slower | Verdict::SlightlySlower | Verdict::SlowerUnclear)
-}
-
-fn is_faster(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Faster | Verdict::SlightlyFaster | Verdict::FasterUnclear)
 }
 
 /// Adds up the trials of the environment and the baseline until the verdict was decided, or to the end if it

@@ -1,7 +1,7 @@
 //! What the conditions of `--fail-if` found, in words.
 
 use tare_analysis::findings::Findings;
-use tare_analysis::gate::{Answer, Judged, Outcome};
+use tare_analysis::gate::{Judged, Outcome, Ruling};
 
 use crate::language::{Language, say};
 use crate::text::clean;
@@ -13,8 +13,8 @@ const MOST_LISTED: usize = 20;
 /// One line: whether a condition is met, in how many cells, and how many could not be decided or compared.
 pub fn sentence(outcome: &Outcome, language: Language) -> String {
     let all = language.counted(outcome.cells.len(), "cell", "cells");
-    let missing = outcome.count(Answer::Missing);
-    let head = match outcome.count(Answer::Trips) {
+    let missing = outcome.count(Ruling::Missing);
+    let head = match outcome.count(Ruling::Trips) {
         0 if missing > 0 && missing == outcome.cells.len() => {
             return say!(language, "condition not checked: none of {all} could be compared", all = all);
         }
@@ -25,7 +25,7 @@ pub fn sentence(outcome: &Outcome, language: Language) -> String {
         0 => String::new(),
         some => say!(language, "{some} could not be compared, ", some = some),
     };
-    let undecided = match outcome.count(Answer::Undecided) {
+    let undecided = match outcome.count(Ruling::Undecided) {
         0 => language.word("all others are decided").to_owned(),
         some if outcome.allows_undecided => {
             say!(language, "{some} could not be decided, and --allow-undecided lets that pass", some = some)
@@ -52,7 +52,7 @@ pub(crate) fn listed(
     language: Language,
     line: impl Fn(&Judged) -> Option<String>,
 ) -> Vec<String> {
-    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Answer::Trips);
+    let cells = || outcome.cells.iter().filter(|cell| cell.answer == Ruling::Trips);
     let mut lines: Vec<String> = cells().take(MOST_LISTED).filter_map(line).collect();
     let more = cells().count().saturating_sub(MOST_LISTED);
     lines.extend((more > 0).then(|| say!(language, "and {more} more", more = more)));
@@ -66,12 +66,12 @@ mod tests {
     #[test]
     fn what_cannot_be_decided_is_never_passed_over() {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
-        let said = |answers: &[Answer], language| {
+        let said = |answers: &[Ruling], language| {
             let cells = answers.iter().map(|a| cell(*a)).collect();
             sentence(&Outcome { cells, ..Outcome::default() }, language)
         };
-        let of = |answers: &[Answer]| said(answers, Language::English);
-        use Answer::*;
+        let of = |answers: &[Ruling]| said(answers, Language::English);
+        use Ruling::*;
         assert_eq!(of(&[Passes, Passes]), "condition not met in any of 2 cells; all others are decided");
         assert_eq!(
             of(&[Passes, Undecided, Undecided, Missing]),

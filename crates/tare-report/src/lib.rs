@@ -30,6 +30,7 @@ mod specimen;
 mod summary;
 pub mod terminal;
 pub mod text;
+mod verdict_words;
 pub mod view;
 pub mod warnings;
 mod words;

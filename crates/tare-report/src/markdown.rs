@@ -1,6 +1,6 @@
 //! The findings as Markdown, for pull requests and issues on the usual forges.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Missing, Row};
+use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Missing, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
@@ -8,8 +8,7 @@ use crate::language::Language;
 use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
 use crate::text::clean;
-use crate::words::{self, Standing};
-use crate::{published, summary, view};
+use crate::{published, summary, view, words};
 
 /// An export reads the same wherever it was made.
 const ENGLISH: Language = Language::English;
@@ -86,7 +85,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 
 fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes: &mut Notes) -> String {
     let verdict = words::verdict(comparison, ENGLISH);
-    let is_difference = matches!(Standing::of_comparison(comparison), Standing::Slower | Standing::Faster);
+    let is_difference = matches!(comparison.answer(), Answer::Slower | Answer::Faster);
     let head = if is_difference { format!("**{verdict}**") } else { verdict };
     let value = Figure::plain(comparison.level.median, unit).text();
     let interval = literal(&words::interval(comparison, ENGLISH));

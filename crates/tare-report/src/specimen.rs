@@ -87,6 +87,7 @@ pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         sign_high: high * 1.002,
         leading: Leading::HodgesLehmann,
         p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
+        margin: 1.02,
         verdict,
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),
         needed: (verdict == Verdict::Inconclusive).then_some(Needed::Rounds(212)),
@@ -250,4 +251,20 @@ pub fn findings(targets: usize) -> Findings {
         ending: Ending::Complete,
         articles: Vec::new(),
     }
+}
+
+/// A cell for everything that a cell can show.
+pub fn one_cell_of_each() -> Vec<(Shown, Cell)> {
+    let cell = |shown| match shown {
+        Shown::Verdict(verdict) => {
+            let starts = SharedStarts { starts: 3, between: None, design_effect: None };
+            let starts = Some(starts)
+                .filter(|_| [Verdict::SlowerInFewStarts, Verdict::FasterInFewStarts].contains(&verdict));
+            Cell::Compared(Box::new(Comparison { verdict, starts, ..comparison(100.0, 1.25, 1) }))
+        }
+        Shown::Observed => Cell::Observed(level(100.0, 1)),
+        Shown::NotComparable => Cell::Missing(Missing::NoBaseline(level(100.0, 1))),
+        Shown::NotMeasured => Cell::Missing(Missing::NotReached),
+    };
+    Shown::all().map(|shown| (shown, cell(shown))).collect()
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use tare_analysis::findings::{Cell, Family, Findings, Row};
+use tare_analysis::findings::{Cell, Family, Findings, Row, Shown, Verdict};
 
 use crate::language::{Language, say};
 use crate::number::{ratio, ratio_range};
 use crate::text::clean;
-use crate::words::{self, MAY_BE_CHANCE, Standing};
+use crate::verdict_words::{MAY_BE_CHANCE, verdict_words};
+use crate::words;
 
 /// Every environment with its line.
 pub fn sentences(findings: &Findings, language: Language) -> Vec<(String, String)> {
@@ -18,20 +19,21 @@ pub fn sentences(findings: &Findings, language: Language) -> Vec<(String, String
 /// `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive: 2.`
 fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     let headlines = findings.rows.iter().filter(|row| row.headline);
-    let mut standings: BTreeMap<Standing, Vec<(&Row, &Cell)>> = BTreeMap::new();
+    let mut by_verdict: BTreeMap<Shown, Vec<(&Row, &Cell)>> = BTreeMap::new();
     let mut in_family: BTreeMap<Family, usize> = BTreeMap::new();
     for (row, cell) in headlines.filter_map(|row| Some((row, row.cells.get(subject)?))) {
-        if let Some(standing) = Standing::of(cell) {
-            standings.entry(standing).or_default().push((row, cell));
+        let shown = cell.shown();
+        if shown != Shown::Observed {
+            by_verdict.entry(shown).or_default().push((row, cell));
             *in_family.entry(Family::of(&row.probe)).or_default() += 1;
         }
     }
     let all: usize = in_family.values().sum();
-    let differs = standings.keys().any(|standing| *standing < Standing::Same);
-    let clauses: Vec<String> = standings
+    let differs = by_verdict.keys().any(|shown| *shown < Shown::Verdict(Verdict::Same));
+    let clauses: Vec<String> = by_verdict
         .iter()
-        .map(|(standing, cells)| match standing {
-            Standing::Same if !differs => {
+        .map(|(shown, cells)| match shown {
+            Shown::Verdict(Verdict::Same) if !differs => {
                 let (baseline, count) = (clean(&findings.baseline), cells.len());
                 say!(
                     language,
@@ -41,8 +43,10 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
                     all = all
                 )
             }
-            Standing::Inconclusive => say!(language, "inconclusive: {count}", count = cells.len()),
-            standing => clause(*standing, cells, &in_family, language),
+            Shown::Verdict(Verdict::Inconclusive) => {
+                say!(language, "inconclusive: {count}", count = cells.len())
+            }
+            shown => clause(*shown, cells, &in_family, language),
         })
         .collect();
     if clauses.is_empty() {
@@ -55,9 +59,9 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     language.sentences(&clauses.iter().enumerate().map(sentence).collect::<Vec<_>>())
 }
 
-/// A standing with the families that it is of: with their sizes, or with how many of a family's rows.
+/// What cells show, with the families that it is of: with their sizes, or with how many of a family's rows.
 fn clause(
-    standing: Standing,
+    shown: Shown,
     cells: &[(&Row, &Cell)],
     in_family: &BTreeMap<Family, usize>,
     language: Language,
@@ -66,12 +70,13 @@ fn clause(
     for (row, cell) in cells {
         families.entry(Family::of(&row.probe)).or_default().push((row, cell));
     }
-    let word = language.word(standing.word());
-    let head = match standing.may_be_chance() {
+    let line = verdict_words(shown);
+    let word = language.word(line.word);
+    let head = match line.may_be_chance() {
         true => say!(language, "{word} (may be chance{mark})", word = word, mark = MAY_BE_CHANCE),
         false => word.to_owned(),
     };
-    if standing.has_factor() {
+    if line.factor.is_some() {
         let mut sizes: Vec<(f64, String)> =
             families.iter().map(|(family, cells)| size(*family, cells, language)).collect();
         sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -133,11 +138,12 @@ fn capitalised(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::findings::{Missing, Total, Verdict};
+    use tare_analysis::findings::{Missing, Total};
     use tare_data::failure::{Failure, FailureKind};
     use tare_data::warning::Warning;
 
     use super::*;
+    use crate::verdict_words::VerdictWords;
     use crate::{specimen, warnings};
 
     /// The line of the second environment, whose cells are at these ratios or have no comparison.
@@ -194,7 +200,7 @@ mod tests {
         let text = line(|findings| {
             (0..7).for_each(|row| set(findings, row, 1.0));
             let Cell::Compared(cell) = &mut findings.rows[2].cells[1] else { panic!("it is compared") };
-            cell.verdict = Verdict::Inconclusive;
+            cell.verdict = Verdict::TypicallySame;
             cell.total = Some(Total { ratio: 1.3, low: 1.1, high: 1.6 });
             cell.warnings = vec![Warning::Stalls { one_in: 10, factor: 4.0 }];
             assert_eq!(words::verdict(cell, Language::English), "typically the same");
@@ -239,22 +245,11 @@ mod tests {
 
     #[test]
     fn every_word_of_a_cell_is_in_the_line() {
-        for verdict in [
-            Verdict::Slower,
-            Verdict::Faster,
-            Verdict::Same,
-            Verdict::SlightlySlower,
-            Verdict::SlightlyFaster,
-            Verdict::SlowerUnclear,
-            Verdict::FasterUnclear,
-            Verdict::SlowerUnconfirmed,
-            Verdict::FasterUnconfirmed,
-            Verdict::Inconclusive,
-        ] {
+        for verdict in Verdict::ALL {
             let mut findings = specimen::findings(1);
             let Cell::Compared(cell) = &mut findings.rows[0].cells[0] else { panic!("it is compared") };
-            cell.verdict = verdict;
-            let word = Standing::of_comparison(cell).word();
+            cell.verdict = *verdict;
+            let word = VerdictWords::of(*verdict).word;
             let text = sentences(&findings, Language::English).remove(0).1.to_lowercase();
             assert!(text.contains(word), "{word}: {text}");
         }

@@ -1,8 +1,7 @@
 //! What the views have in common: the header, legend, checks and warnings around a table.
 
-use tare_analysis::findings::{Findings, PlantedCost, Row};
+use tare_analysis::findings::{Findings, PlantedCost, Row, Side, Verdict};
 use tare_analysis::verdicts::rows::MARGIN;
-use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quoted;
 use tare_data::warning::Warning;
@@ -10,8 +9,9 @@ use tare_data::warning::Warning;
 use crate::language::{Language, message, say};
 use crate::number::percent;
 use crate::text::{GLUE, clean};
+use crate::verdict_words::VerdictWords;
 use crate::warnings as warned;
-use crate::words::{self, MAY_BE_CHANCE, Standing};
+use crate::words;
 
 /// More rounds than this are not suggested: `--rounds` takes no more.
 const MOST_ROUNDS_OFFERED: u32 = 1000;
@@ -151,47 +151,28 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
     if cells.is_empty() {
         return Vec::new();
     }
-    let occurs = |standing: &Standing| cells.iter().any(|cell| Standing::of_comparison(cell) == *standing);
     let margin = margins(&session.plan.cases, language);
-    use Standing::*;
-    let meanings: [(&[Standing], String); 7] = [
-        (
-            &[Slower, MaybeSlower, Faster, MaybeFaster],
-            say!(language, "by more than {margin}", margin = margin),
-        ),
-        (
-            &[SlightlySlower, SlightlyFaster],
-            say!(language, "a real difference within ±{margin}", margin = margin),
-        ),
-        (&[TypicallySame], language.word("but the mean cost may not be").into()),
-        (&[Same], say!(language, "within ±{margin}", margin = margin)),
-        (
-            &[SlowerUnclear, FasterUnclear],
-            say!(language, "more rounds would show whether by more than {margin}", margin = margin),
-        ),
-        (
-            &[SlowerInFewStarts, FasterInFewStarts],
-            language.word("other starts may differ: more starts are needed").into(),
-        ),
-        (&[Inconclusive], language.word("more rounds are needed").into()),
-    ];
-    let mut parts = Vec::new();
-    for (standings, meaning) in meanings {
-        let mut present: Vec<&str> =
-            standings.iter().filter(|s| occurs(s)).map(|s| language.word(s.word())).collect();
-        present.dedup();
-        if !present.is_empty() {
-            parts.push(format!("{}{GLUE}= {meaning}", present.join(language.word(", "))));
+    let present: Vec<VerdictWords> = Verdict::ALL
+        .iter()
+        .filter(|verdict| cells.iter().any(|cell| cell.verdict == **verdict))
+        .map(|verdict| VerdictWords::of(*verdict))
+        .collect();
+    let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
+    for VerdictWords { word, mark, meaning, .. } in &present {
+        let word = format!("{}{mark}", language.word(word));
+        match meanings.iter_mut().find(|(known, _)| known == meaning) {
+            Some((_, words)) => words.push(word),
+            None => meanings.push((meaning, vec![word])),
         }
     }
-    if cells.iter().any(|cell| Standing::of_comparison(cell).may_be_chance()) {
-        parts.push(say!(
-            language,
-            "{mark} = may be chance, given how many cells there are",
-            mark = MAY_BE_CHANCE
-        ));
-    }
-    let speedup = occurs(&Faster) || occurs(&MaybeFaster) || occurs(&FasterInFewStarts);
+    let mut parts: Vec<String> = meanings
+        .into_iter()
+        .map(|(meaning, words)| {
+            let meaning = language.fill(meaning, &[("margin", &margin)]);
+            format!("{}{GLUE}= {meaning}", words.join(language.word(", ")))
+        })
+        .collect();
+    let speedup = present.iter().any(|line| line.factor == Some(Side::Faster));
     parts.push(
         language
             .word(match speedup {
@@ -283,8 +264,9 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
 /// How many rounds would decide the cells that lack rounds.
 fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
-    let undecided = cells().filter_map(words::comparison).filter(|c| !is_decided(c.verdict)).count();
-    let needed = cells().filter_map(words::comparison).filter_map(words::rounds_needed);
+    let undecided = cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided()).count();
+    let open = cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided());
+    let needed = open.filter_map(words::rounds_needed);
     let needed: Vec<u32> = needed.filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).collect();
     let rounds = *needed.iter().max()?;
     let which = match needed.len() {

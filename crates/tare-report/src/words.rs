@@ -2,171 +2,60 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Row, Total, Verdict};
-use tare_analysis::verdicts::judge::FEWEST_STARTS;
+use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Row, Shown, Side, Total, Verdict};
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
 use tare_data::session::demand::Work;
-use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
 use crate::number::{NO_INTERVAL, compact_interval, percent, ratio, ratio_interval};
 use crate::text::clean;
+use crate::verdict_words::{VerdictWords, verdict_words};
 
-/// Marks a difference that does not survive the correction for many cells.
-pub const MAY_BE_CHANCE: char = '†';
-
-/// How an environment does in one row: what a cell and the summary say of it, in the order of the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Standing {
-    Slower,
-    SlowerUnclear,
-    SlowerInFewStarts,
-    MaybeSlower,
-    SlightlySlower,
-    Faster,
-    FasterUnclear,
-    FasterInFewStarts,
-    MaybeFaster,
-    SlightlyFaster,
-    TypicallySame,
-    Same,
-    Inconclusive,
-    NotComparable,
-    NotMeasured,
-}
-
-impl Standing {
-    /// None for a value that is shown and never judged.
-    pub fn of(cell: &Cell) -> Option<Standing> {
-        match cell {
-            Cell::Compared(comparison) => Some(Standing::of_comparison(comparison)),
-            Cell::Observed(_) => None,
-            Cell::Missing(missing) => Some(Standing::of_missing(missing)),
-        }
-    }
-
-    /// Of a comparison.
-    pub(crate) fn of_comparison(comparison: &Comparison) -> Standing {
-        let of_mean =
-            |warning: &Warning| matches!(warning, Warning::Stalls { .. } | Warning::MeanCost { .. });
-        let is_typical = comparison.warnings.iter().any(of_mean);
-        let few_starts = comparison.starts.is_some_and(|shared| (shared.starts as usize) < FEWEST_STARTS);
-        match Standing::of_verdict(comparison.verdict, few_starts) {
-            Standing::SlowerUnclear
-            | Standing::MaybeSlower
-            | Standing::FasterUnclear
-            | Standing::MaybeFaster
-            | Standing::Inconclusive
-                if is_typical =>
-            {
-                Standing::TypicallySame
-            }
-            standing => standing,
-        }
-    }
-
-    /// Of a verdict, where the starts behind it are few or not.
-    pub(crate) fn of_verdict(verdict: Verdict, few_starts: bool) -> Standing {
-        match verdict {
-            Verdict::Slower => Standing::Slower,
-            Verdict::Faster => Standing::Faster,
-            Verdict::SlightlySlower => Standing::SlightlySlower,
-            Verdict::SlightlyFaster => Standing::SlightlyFaster,
-            Verdict::Same => Standing::Same,
-            Verdict::SlowerUnclear => Standing::SlowerUnclear,
-            Verdict::FasterUnclear => Standing::FasterUnclear,
-            Verdict::SlowerUnconfirmed if few_starts => Standing::SlowerInFewStarts,
-            Verdict::FasterUnconfirmed if few_starts => Standing::FasterInFewStarts,
-            Verdict::SlowerUnconfirmed => Standing::MaybeSlower,
-            Verdict::FasterUnconfirmed => Standing::MaybeFaster,
-            Verdict::Inconclusive => Standing::Inconclusive,
-        }
-    }
-
-    fn of_missing(missing: &Missing) -> Standing {
-        match missing {
-            Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Standing::NotComparable,
-            Missing::Failed(_) | Missing::NotReached => Standing::NotMeasured,
-            Missing::NoBaseline(_) | Missing::NotComparable { .. } => Standing::NotComparable,
-        }
-    }
-
-    /// The word of a cell.
-    pub fn word(self) -> &'static str {
-        match self {
-            Standing::Slower | Standing::MaybeSlower => message!("slower"),
-            Standing::SlowerUnclear => message!("slower (size unclear)"),
-            Standing::SlowerInFewStarts => message!("slower in few starts"),
-            Standing::SlightlySlower => message!("slightly slower"),
-            Standing::Faster | Standing::MaybeFaster => message!("faster"),
-            Standing::FasterUnclear => message!("faster (size unclear)"),
-            Standing::FasterInFewStarts => message!("faster in few starts"),
-            Standing::SlightlyFaster => message!("slightly faster"),
-            Standing::TypicallySame => message!("typically the same"),
-            Standing::Same => message!("same"),
-            Standing::Inconclusive => message!("inconclusive"),
-            Standing::NotComparable => message!("not comparable"),
-            Standing::NotMeasured => message!("not measured"),
-        }
-    }
-
-    /// Whether the difference may be chance, given how many cells there are.
-    pub(crate) fn may_be_chance(self) -> bool {
-        matches!(self, Standing::MaybeSlower | Standing::MaybeFaster)
-    }
-
-    /// Whether it states by which factor the environment differs.
-    pub(crate) fn has_factor(self) -> bool {
-        use Standing::*;
-        matches!(self, Slower | SlowerInFewStarts | MaybeSlower | Faster | FasterInFewStarts | MaybeFaster)
-    }
-
-    fn is_faster(self) -> bool {
-        matches!(self, Standing::Faster | Standing::FasterInFewStarts | Standing::MaybeFaster)
-    }
-}
-
-/// By what factor an environment is slower or, where its verdict is that, faster.
+/// Returns the factor by which an environment is slower or, where its verdict is that, faster.
 pub fn factor(comparison: &Comparison) -> f64 {
-    match Standing::of_comparison(comparison).is_faster() {
-        true => 1.0 / comparison.ratio,
-        false => comparison.ratio,
-    }
+    if is_speedup(comparison) { 1.0 / comparison.ratio } else { comparison.ratio }
 }
 
-/// What a cell says: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
+/// Checks if the factor of a verdict is that of a faster environment.
+fn is_speedup(comparison: &Comparison) -> bool {
+    VerdictWords::of(comparison.verdict).factor == Some(Side::Faster)
+}
+
+/// Says the verdict of a cell: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
 pub fn verdict(comparison: &Comparison, language: Language) -> String {
-    let standing = Standing::of_comparison(comparison);
-    let (word, size) = (language.word(standing.word()), language.times(&ratio(factor(comparison))));
+    let line = VerdictWords::of(comparison.verdict);
+    let (word, size) = (language.word(line.word), language.times(&ratio(factor(comparison))));
     let starts = || {
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
     };
-    match standing {
-        Standing::Slower | Standing::Faster => say!(language, "{size} {word}", size = size, word = word),
-        Standing::MaybeSlower | Standing::MaybeFaster => {
-            say!(language, "{size} {word}", size = size, word = word) + &MAY_BE_CHANCE.to_string()
-        }
-        Standing::SlowerInFewStarts => {
+    match comparison.verdict {
+        Verdict::SlowerInFewStarts => {
             say!(language, "{size} slower in {starts}", size = size, starts = starts())
         }
-        Standing::FasterInFewStarts => {
+        Verdict::FasterInFewStarts => {
             say!(language, "{size} faster in {starts}", size = size, starts = starts())
         }
-        Standing::SlightlySlower | Standing::SlightlyFaster => {
+        Verdict::SlightlySlower | Verdict::SlightlyFaster => {
             format!("{word} ({})", percent((comparison.ratio - 1.0).abs()))
         }
-        _ => word.into(),
+        Verdict::Slower | Verdict::SlowerUnconfirmed | Verdict::Faster | Verdict::FasterUnconfirmed => {
+            say!(language, "{size} {word}", size = size, word = word) + line.mark
+        }
+        Verdict::SlowerUnclear
+        | Verdict::FasterUnclear
+        | Verdict::TypicallySame
+        | Verdict::Same
+        | Verdict::Inconclusive => word.to_owned(),
     }
 }
 
 /// The ratio of mean costs, where that of typical costs is not within its interval: `1.30x [1.12, 1.62]`.
 pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
     let Total { ratio: mean, low, high } = comparison.total?;
-    let differs = !(low..=high).contains(&comparison.ratio)
-        || Standing::of_comparison(comparison) == Standing::TypicallySame;
+    let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
     differs.then(|| format!("{} {}", language.times(&ratio(mean)), interval_of(low, high, mean, language)))
 }
 
@@ -192,7 +81,7 @@ pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
 }
 
 fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
-    match Standing::of_comparison(comparison).is_faster() {
+    match is_speedup(comparison) {
         true => (1.0 / comparison.high, 1.0 / comparison.low, factor(comparison)),
         false => (comparison.low, comparison.high, comparison.ratio),
     }
@@ -218,8 +107,16 @@ pub fn cell(cell: &Cell, language: Language) -> String {
         Cell::Compared(comparison) => {
             format!("{} {}", verdict(comparison, language), interval(comparison, language))
         }
-        Cell::Observed(_) => language.word("observed, never compared").into(),
+        Cell::Observed(_) => language.word(verdict_words(Shown::Observed).word).into(),
         Cell::Missing(found) => missing(found, language),
+    }
+}
+
+/// Says a cell without its interval and reasons: `3.4x slower`, `not measured`.
+pub fn cell_word(cell: &Cell, language: Language) -> String {
+    match cell {
+        Cell::Compared(comparison) => verdict(comparison, language),
+        Cell::Observed(_) | Cell::Missing(_) => language.word(verdict_words(cell.shown()).word).into(),
     }
 }
 
@@ -234,7 +131,7 @@ pub(crate) fn missing(missing: &Missing, language: Language) -> String {
 
 /// What a cell without a comparison says.
 pub fn missing_word(missing: &Missing) -> &'static str {
-    Standing::of_missing(missing).word()
+    verdict_words(missing.shown()).word
 }
 
 /// Why there is no comparison.

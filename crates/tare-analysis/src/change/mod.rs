@@ -15,7 +15,7 @@ use tare_data::session::{Plan, Role, Session};
 
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
-use crate::gate::{Answer, Condition, Kind, Outcome, TargetNames, strongest};
+use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, strongest};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::statistics::normal::{Z_975, upper_tail};
@@ -315,26 +315,26 @@ pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
 impl ChangedCell {
     /// Answers a condition for a cell of two records. `is_beyond`: the change is shown to be beyond its
     /// ratio.
-    fn answer(&self, condition: &Condition, is_beyond: bool) -> Answer {
+    fn answer(&self, condition: &Condition, is_beyond: bool) -> Ruling {
         let ChangedCell::Compared { change, factor, .. } = self else {
-            return if condition.kind == Kind::Missing { Answer::Trips } else { Answer::Missing };
+            return if condition.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
         match (condition.kind, condition.beyond) {
-            (Kind::Missing, _) => Answer::Passes,
-            (Kind::Undecided, _) if *change == Change::Inconclusive => Answer::Trips,
-            (Kind::Undecided, _) => Answer::Passes,
+            (Kind::Missing, _) => Ruling::Passes,
+            (Kind::Undecided, _) if *change == Change::Inconclusive => Ruling::Trips,
+            (Kind::Undecided, _) => Ruling::Passes,
             (Kind::Regressed, Some(ratio)) if factor.is_some_and(|factor| factor.high <= ratio) => {
-                Answer::Passes
+                Ruling::Passes
             }
-            (Kind::Regressed, Some(_)) if is_beyond => Answer::Trips,
-            (Kind::Regressed, Some(_)) => Answer::Undecided,
+            (Kind::Regressed, Some(_)) if is_beyond => Ruling::Trips,
+            (Kind::Regressed, Some(_)) => Ruling::Undecided,
             (Kind::Regressed, None) => match change {
-                Change::Regressed => Answer::Trips,
-                Change::Improved | Change::Unchanged => Answer::Passes,
-                Change::Inconclusive => Answer::Undecided,
+                Change::Regressed => Ruling::Trips,
+                Change::Improved | Change::Unchanged => Ruling::Passes,
+                Change::Inconclusive => Ruling::Undecided,
             },
             // It is about one record only; two say nothing of it.
-            (Kind::Slower, _) => Answer::Missing,
+            (Kind::Slower, _) => Ruling::Missing,
         }
     }
 
@@ -383,7 +383,7 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
         let is_beyond = p.is_some() && kept.next().unwrap_or(false);
         (chosen.cell.answer(chosen.condition, is_beyond), chosen)
     });
-    let answers: Vec<(Answer, &Chosen)> = answers.collect();
+    let answers: Vec<(Ruling, &Chosen)> = answers.collect();
     let of_cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
     let cells = of_cells.filter_map(|of_cell| {
         let (_, first) = of_cell.first()?;

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::scale::Scale;
 use super::{NodeRatio, grouped};
-use crate::findings::Verdict;
+use crate::findings::{Answer, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
 use crate::statistics::student;
-use crate::verdicts::verdict::{Margin, names_direction, unconfirmed, verdict};
+use crate::verdicts::verdict::{Margin, verdict};
 
 /// Fewest nodes that have an interval: the extremes of five hold the centre in 93.75 %.
 pub const FEWEST_NODES: usize = 6;
@@ -58,7 +58,16 @@ pub struct FleetCost {
     pub next_low: f64,
     pub next_high: f64,
     pub p: f64,
+    /// The largest ratio that counts as the same.
+    pub margin: f64,
     pub verdict: Verdict,
+}
+
+impl FleetCost {
+    /// Returns the answer of verdict, interval and margin.
+    pub fn answer(&self) -> Answer {
+        Answer::from_verdict(self.verdict, self.high, self.margin)
+    }
 }
 
 /// Computes the costs of layers, case by case and environment by environment.
@@ -124,6 +133,7 @@ fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
         next_low: libm::exp(next.low),
         next_high: libm::exp(next.high),
         p: p_value(&values, null),
+        margin: libm::exp(margin),
         verdict: verdict(range, Margin::plain(margin)),
     }
 }
@@ -158,8 +168,8 @@ fn confirm(costs: &mut [LayerCost]) {
     let mut family: Vec<&mut FleetCost> = costs.iter_mut().filter_map(|cost| cost.fleet.as_mut()).collect();
     let p: Vec<f64> = family.iter().map(|cost| cost.p).collect();
     for (cost, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-        if !kept && names_direction(cost.verdict) {
-            cost.verdict = unconfirmed(cost.verdict);
+        if !kept && cost.verdict.side().is_some() {
+            cost.verdict = cost.verdict.unconfirmed();
         }
     }
 }

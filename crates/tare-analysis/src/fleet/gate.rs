@@ -4,12 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::change::FleetChange;
-use super::cost::{FleetCost, LayerCost};
+use super::cost::LayerCost;
 use super::slow::Standing;
 use super::summary::Fleet;
 use crate::change::Change;
-use crate::findings::Verdict;
-use crate::gate::{Answer, Condition, Kind, TargetNames};
+use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_slower};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::holm;
 use crate::statistics::signed_ranks::{Nulls, median, p_value, sorted};
@@ -67,14 +66,14 @@ pub struct FleetAnswer {
     /// As it was written.
     pub condition: String,
     /// Missing where there was nothing to check: no kind has nodes enough, no layer a cost.
-    pub answer: Answer,
+    pub answer: Ruling,
     /// Nodes, or cells as `environment: case`.
     pub of: Vec<String>,
 }
 
 /// Tells whether the gate fails: a condition holds, or one had nothing to check.
 pub fn is_shut(answers: &[FleetAnswer]) -> bool {
-    answers.iter().any(|of| matches!(of.answer, Answer::Trips | Answer::Missing))
+    answers.iter().any(|of| matches!(of.answer, Ruling::Trips | Ruling::Missing))
 }
 
 /// Puts conditions to a fleet. `planned` counts its sessions and pairs, and `missing` those that are missing.
@@ -89,7 +88,7 @@ pub fn judge(
             FleetCondition::Outlier => outlier(fleet),
             FleetCondition::Missing { beyond } => {
                 let share = missing as f64 / planned.max(1) as f64;
-                let answer = if share > *beyond { Answer::Trips } else { Answer::Passes };
+                let answer = if share > *beyond { Ruling::Trips } else { Ruling::Passes };
                 (answer, vec![format!("{missing} of {planned}")])
             }
             FleetCondition::Layer(condition) if condition.kind == Kind::Regressed => {
@@ -102,15 +101,15 @@ pub fn judge(
     conditions.iter().map(answer).collect()
 }
 
-fn outlier(fleet: &Fleet) -> (Answer, Vec<String>) {
+fn outlier(fleet: &Fleet) -> (Ruling, Vec<String>) {
     let nodes = &fleet.ranking.nodes;
     let is_slow = |standing: Standing| matches!(standing, Standing::Slow | Standing::MaybeSlow);
     let slow: Vec<String> =
         nodes.iter().filter(|node| is_slow(node.standing)).map(|node| node.node.clone()).collect();
     match (slow.is_empty(), nodes.iter().all(|node| node.standing == Standing::NotJudged)) {
-        (false, _) => (Answer::Trips, slow),
-        (true, true) => (Answer::Missing, slow),
-        (true, false) => (Answer::Passes, slow),
+        (false, _) => (Ruling::Trips, slow),
+        (true, true) => (Ruling::Missing, slow),
+        (true, false) => (Ruling::Passes, slow),
     }
 }
 
@@ -120,33 +119,33 @@ struct Chosen<'a> {
     name: String,
     of_nodes: Vec<f64>,
     high: Option<f64>,
-    plain: Answer,
+    plain: Ruling,
     condition: &'a Condition,
 }
 
-fn slower(fleet: &Fleet, condition: &Condition) -> (Answer, Vec<String>) {
+fn slower(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
     let chosen = |cost: &&LayerCost| chooses(fleet, condition, &cost.target, &cost.case, &cost.metric);
     let cells = fleet.costs.iter().filter(chosen).map(|cost| Chosen {
         name: format!("{}: {}", cost.target, cost.case),
         of_nodes: cost.nodes.iter().map(|node| node.ratio).collect(),
         high: cost.fleet.as_ref().map(|fleet| fleet.high),
-        plain: cost.fleet.as_ref().map_or(Answer::Missing, is_slower),
+        plain: cost.fleet.as_ref().map_or(Ruling::Missing, |cost| rule_on_slower(cost.answer())),
         condition,
     });
     together(cells.collect())
 }
 
-fn regressed(fleet: &Fleet, condition: &Condition) -> (Answer, Vec<String>) {
+fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
     let of_layers = |cell: &&FleetChange| {
         cell.target
             .as_deref()
             .is_some_and(|target| chooses(fleet, condition, target, &cell.case, &cell.metric))
     };
     let plain = |cell: &FleetChange| match cell.change.map(|changed| changed.change) {
-        None => Answer::Missing,
-        Some(Change::Regressed) => Answer::Trips,
-        Some(Change::Improved | Change::Unchanged) => Answer::Passes,
-        Some(Change::Inconclusive) => Answer::Undecided,
+        None => Ruling::Missing,
+        Some(Change::Regressed) => Ruling::Trips,
+        Some(Change::Improved | Change::Unchanged) => Ruling::Passes,
+        Some(Change::Inconclusive) => Ruling::Undecided,
     };
     let cells = fleet.changes.iter().flatten().filter(of_layers).map(|cell| Chosen {
         name: format!("{}: {}", cell.target.as_deref().unwrap_or_default(), cell.case),
@@ -164,28 +163,19 @@ fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metri
     condition.selector.chooses(&names, case, probe)
 }
 
-fn is_slower(cost: &FleetCost) -> Answer {
-    match cost.verdict {
-        Verdict::Slower => Answer::Trips,
-        Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed | Verdict::Inconclusive => Answer::Undecided,
-        Verdict::FasterUnconfirmed if cost.high >= 1.0 => Answer::Undecided,
-        _ => Answer::Passes,
-    }
-}
-
 /// Answers for all cells that were chosen, with the cells that gave the answer. A ratio is tested over nodes,
 /// and Holm's procedure keeps the chance that any trips by accident at 5 %.
-fn together(cells: Vec<Chosen<'_>>) -> (Answer, Vec<String>) {
+fn together(cells: Vec<Chosen<'_>>) -> (Ruling, Vec<String>) {
     let mut nulls = Nulls::default();
     let p: Vec<f64> = cells.iter().map(|cell| cell.p(&mut nulls)).collect();
-    let answers: Vec<(Answer, String)> = cells
+    let answers: Vec<(Ruling, String)> = cells
         .into_iter()
         .zip(holm(&p, ALPHA))
         .map(|(cell, is_beyond)| (cell.answer(is_beyond), cell.name))
         .collect();
-    let of = |wanted: Answer| answers.iter().any(|(answer, _)| *answer == wanted);
-    let answer = [Answer::Trips, Answer::Undecided, Answer::Passes].into_iter().find(|answer| of(*answer));
-    let answer = answer.unwrap_or(Answer::Missing);
+    let of = |wanted: Ruling| answers.iter().any(|(answer, _)| *answer == wanted);
+    let answer = [Ruling::Trips, Ruling::Undecided, Ruling::Passes].into_iter().find(|answer| of(*answer));
+    let answer = answer.unwrap_or(Ruling::Missing);
     (answer, answers.into_iter().filter(|(of, _)| *of == answer).map(|(_, name)| name).collect())
 }
 
@@ -197,12 +187,12 @@ impl Chosen<'_> {
         if median(&above) > 0.0 { p_value(&above, nulls.of(above.len())) } else { 1.0 }
     }
 
-    fn answer(&self, is_beyond: bool) -> Answer {
+    fn answer(&self, is_beyond: bool) -> Ruling {
         match (self.condition.beyond, self.high) {
             (None, _) | (_, None) => self.plain,
-            (Some(_), _) if is_beyond => Answer::Trips,
-            (Some(ratio), Some(high)) if high <= ratio => Answer::Passes,
-            (Some(_), Some(_)) => Answer::Undecided,
+            (Some(_), _) if is_beyond => Ruling::Trips,
+            (Some(ratio), Some(high)) if high <= ratio => Ruling::Passes,
+            (Some(_), Some(_)) => Ruling::Undecided,
         }
     }
 }

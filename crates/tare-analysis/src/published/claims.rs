@@ -3,7 +3,7 @@
 use super::measured::{Measured, Place};
 use super::recompute::{Stated, stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
-use crate::findings::{Answer, CheckBeside, ClaimBeside, Row};
+use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Row};
 use crate::statistics::signed_ranks::{median, sorted};
 use crate::target_pairs::Ratio;
 use tare_data::unit::Direction;
@@ -89,7 +89,7 @@ fn check_in(
             measured.within(place, over, target)
         }
     };
-    found.answer = Answer::Undecided;
+    found.answer = ClaimOutcome::Undecided;
     let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) else {
         return Some(found);
     };
@@ -110,7 +110,7 @@ fn expected_in(
     let states = expectation.is.name();
     let mut found = CheckBeside::new(states, Quantity::Ratio, place, measured.name(target));
     found.against_target = Some(measured.name(other));
-    found.answer = Answer::Undecided;
+    found.answer = ClaimOutcome::Undecided;
     let cost = match &expectation.against_place {
         None => measured.ratio(place, target, other),
         Some(elsewhere) => {
@@ -129,7 +129,7 @@ fn expected_in(
 }
 
 impl Expected {
-    fn answer(self, cost: Ratio) -> Answer {
+    fn answer(self, cost: Ratio) -> ClaimOutcome {
         let is_slower = cost.low > 1.0;
         let is_faster = cost.high < 1.0;
         let is_alike = cost.low >= 1.0 / ALIKE && cost.high <= ALIKE;
@@ -141,9 +141,9 @@ impl Expected {
             Expected::Different => (is_different, is_alike),
         };
         match (holds, fails) {
-            (true, _) => Answer::Holds,
-            (_, true) => Answer::Opposite,
-            _ => Answer::Undecided,
+            (true, _) => ClaimOutcome::Holds,
+            (_, true) => ClaimOutcome::Opposite,
+            _ => ClaimOutcome::Undecided,
         }
     }
 }
@@ -164,13 +164,13 @@ impl CheckBeside {
         let (low, high) = (one.min(other), one.max(other));
         (self.low, self.high) = (Some(low), Some(high));
         self.answer = if stated.holds(low, high) {
-            Answer::Holds
+            ClaimOutcome::Holds
         } else if low <= neutral && neutral <= high {
-            Answer::Undecided
+            ClaimOutcome::Undecided
         } else if stated.is_above(neutral) == (low > neutral) {
-            Answer::SameDirection
+            ClaimOutcome::SameDirection
         } else {
-            Answer::Opposite
+            ClaimOutcome::Opposite
         };
     }
 
@@ -188,7 +188,7 @@ impl CheckBeside {
             value: None,
             low: None,
             high: None,
-            answer: Answer::NotJudged,
+            answer: ClaimOutcome::NotJudged,
         }
     }
 }
@@ -219,13 +219,13 @@ mod tests {
     fn an_expectation_is_judged_by_the_whole_interval() {
         let answer =
             |is: Expected, low: f64, high: f64| is.answer(Ratio { ratio: (low * high).sqrt(), low, high });
-        assert_eq!(answer(Expected::Slower, 1.01, 1.2), Answer::Holds);
-        assert_eq!(answer(Expected::Slower, 0.7, 0.9), Answer::Opposite);
-        assert_eq!(answer(Expected::Faster, 0.7, 1.1), Answer::Undecided);
-        assert_eq!(answer(Expected::Same, 0.95, 1.05), Answer::Holds);
-        assert_eq!(answer(Expected::Same, 0.95, 1.5), Answer::Undecided);
-        assert_eq!(answer(Expected::Same, 2.0, 3.0), Answer::Opposite);
-        assert_eq!(answer(Expected::Different, 2.0, 3.0), Answer::Holds);
+        assert_eq!(answer(Expected::Slower, 1.01, 1.2), ClaimOutcome::Holds);
+        assert_eq!(answer(Expected::Slower, 0.7, 0.9), ClaimOutcome::Opposite);
+        assert_eq!(answer(Expected::Faster, 0.7, 1.1), ClaimOutcome::Undecided);
+        assert_eq!(answer(Expected::Same, 0.95, 1.05), ClaimOutcome::Holds);
+        assert_eq!(answer(Expected::Same, 0.95, 1.5), ClaimOutcome::Undecided);
+        assert_eq!(answer(Expected::Same, 2.0, 3.0), ClaimOutcome::Opposite);
+        assert_eq!(answer(Expected::Different, 2.0, 3.0), ClaimOutcome::Holds);
     }
 
     #[test]

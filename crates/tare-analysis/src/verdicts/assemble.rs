@@ -20,7 +20,7 @@ use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
 use crate::verdicts::planted::planted;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
-use crate::verdicts::verdict::{is_decided, smallest_effect};
+use crate::verdicts::verdict::smallest_effect;
 
 /// Bytes of a reason in a warning.
 const LONGEST_SHOWN: usize = 200;
@@ -278,26 +278,30 @@ fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certifi
     let control: Vec<&Comparison> = headlines().filter_map(|row| row.control.as_ref()?.compared()).collect();
     let subjects: Vec<&Comparison> =
         headlines().flat_map(|row| row.cells.iter().filter_map(Cell::compared)).collect();
-    let control_coloured = control.iter().filter(|c| differs(c.verdict)).count();
+    let control_coloured = control.iter().filter(|c| differs(c)).count();
     Certificate {
         control_cells: control.len(),
         control_coloured,
         banner: is_more_than_chance(control.len(), control_coloured),
         smallest_effect,
-        decided: subjects.iter().filter(|c| is_decided(c.verdict)).count(),
+        decided: subjects.iter().filter(|c| c.answer().is_decided()).count(),
         compared: subjects.len(),
         repeated,
         planted: None,
     }
 }
 
-/// Whether a verdict of the control is a false difference that matters: not one that is known to be within the margin.
-fn differs(verdict: Verdict) -> bool {
-    match verdict {
+/// Checks if a comparison of the control is a false difference that matters: not one that is known to be within the
+/// margin, in typical and in mean costs.
+fn differs(control: &Comparison) -> bool {
+    match control.verdict {
         Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear => true,
+        Verdict::TypicallySame => control.low > 1.0 || control.high < 1.0,
         Verdict::SlightlySlower
         | Verdict::SlightlyFaster
         | Verdict::Same
+        | Verdict::SlowerInFewStarts
+        | Verdict::FasterInFewStarts
         | Verdict::SlowerUnconfirmed
         | Verdict::FasterUnconfirmed
         | Verdict::Inconclusive => false,

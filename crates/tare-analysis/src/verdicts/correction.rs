@@ -10,7 +10,7 @@ use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::judge::Judgement;
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
-use crate::verdicts::verdict::{names_direction, unconfirmed, units_that_can};
+use crate::verdicts::verdict::units_that_can;
 
 /// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.
 pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
@@ -35,12 +35,26 @@ pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
 }
 
 fn settle(comparison: &mut Comparison, judged: &Judgement, kept: bool, safe_p: f64) {
-    if !kept && names_direction(judged.verdict) {
-        comparison.verdict = unconfirmed(judged.verdict);
+    if !kept && judged.verdict.side().is_some() {
+        comparison.verdict = judged.verdict.unconfirmed();
     }
-    if matches!(comparison.verdict, Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed) {
-        comparison.decided_at = None;
-        comparison.needed = Some(needed_to_confirm(judged, safe_p));
+    match comparison.verdict {
+        Verdict::SlowerUnconfirmed
+        | Verdict::FasterUnconfirmed
+        | Verdict::SlowerInFewStarts
+        | Verdict::FasterInFewStarts => {
+            comparison.decided_at = None;
+            comparison.needed = Some(needed_to_confirm(judged, safe_p));
+        }
+        Verdict::Slower
+        | Verdict::SlowerUnclear
+        | Verdict::SlightlySlower
+        | Verdict::Faster
+        | Verdict::FasterUnclear
+        | Verdict::SlightlyFaster
+        | Verdict::TypicallySame
+        | Verdict::Same
+        | Verdict::Inconclusive => {}
     }
 }
 

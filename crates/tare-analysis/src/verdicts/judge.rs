@@ -13,7 +13,7 @@ use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, med
 use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
-use crate::verdicts::verdict::{Margin, Scatter, is_decided, needed, unconfirmed, verdict};
+use crate::verdicts::verdict::{Margin, Scatter, needed, verdict};
 
 /// Fewest starts, or blocks of rounds that are alike, that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
 /// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
@@ -122,7 +122,9 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
         deviation: deviation(&values),
         margin,
     };
-    Some(Judgement { needed: needed_to_decide(&judged, &units, schedule), ..judged })
+    let is_typically_same = !judged.verdict.is_within_margin() && mean_cost(pairs, &judged).is_some();
+    let verdict = if is_typically_same { Verdict::TypicallySame } else { judged.verdict };
+    Some(Judgement { verdict, needed: needed_to_decide(&judged, &units, schedule), ..judged })
 }
 
 /// A verdict on the typical cost that the mean cost allows: what is within the margin typically is the same only where the
@@ -164,11 +166,6 @@ fn total_edge(margin: Margin) -> f64 {
     TOTAL_MARGINS * margin.within()
 }
 
-/// Whether a verdict says that a cost lies within the margin.
-fn is_within(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster)
-}
-
 /// The ratio of mean costs as a reader sees it.
 pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
     Total {
@@ -178,14 +175,12 @@ pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
     }
 }
 
-/// Why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
-pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
-    if !is_within(judgement.typical) {
-        return None;
-    }
+/// Says why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
+pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning> {
+    let total = judgement.total.filter(|_| judgement.typical.is_within_margin())?;
     stalls(pairs, judgement, total).or_else(|| {
         let Total { ratio, low, high } = ratio_in_total(total);
-        let is_open = !is_within(judgement.verdict) && pairs.pairs.len() >= FEWEST_FOR_SAME;
+        let is_open = !judgement.verdict.is_within_margin() && pairs.pairs.len() >= FEWEST_FOR_SAME;
         is_open.then_some(Warning::MeanCost { ratio, low, high })
     })
 }
@@ -232,12 +227,15 @@ fn in_these_starts(
     let by_round = units.by_round();
     let looks = stopping::follow(schedule, reached, 0, nulls, |rounds| by_round.before(rounds));
     let all = looks.last().map_or(Verdict::Inconclusive, |look| verdict(look.ranks, margin));
-    let agree = match all {
-        Verdict::Slower => values.iter().all(|d| *d >= margin.beyond()),
-        Verdict::Faster => values.iter().all(|d| *d <= -margin.beyond()),
-        _ => false,
-    };
-    if agree { unconfirmed(all) } else { Verdict::Inconclusive }
+    let are_slower = values.iter().all(|d| *d >= margin.beyond());
+    let are_faster = values.iter().all(|d| *d <= -margin.beyond());
+    if all == Verdict::Slower && are_slower {
+        Verdict::SlowerInFewStarts
+    } else if all == Verdict::Faster && are_faster {
+        Verdict::FasterInFewStarts
+    } else {
+        Verdict::Inconclusive
+    }
 }
 
 /// What the shape of the differences says of how to read them.
@@ -284,17 +282,17 @@ fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdi
         Verdict::SlightlySlower | Verdict::SlightlyFaster => Verdict::Same,
         other => other,
     };
-    let same = |look: &&Look| is_decided(last) && word(verdict_at(look)) == word(last);
+    let same = |look: &&Look| last.is_settled() && word(verdict_at(look)) == word(last);
     looks.iter().rev().take_while(same).last().map(|look| look.rounds)
 }
 
 /// What it would take to decide a cell that is not decided.
 fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> Option<Needed> {
-    if is_decided(judged.verdict) {
+    if judged.verdict.is_settled() {
         return None;
     }
     let margin = judged.margin;
-    if is_within(judged.typical) {
+    if judged.typical.is_within_margin() {
         return Some(judged.needed(needed_in_total(judged, units)));
     }
     if judged.units >= judged.fewest_units() {

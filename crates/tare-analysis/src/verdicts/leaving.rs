@@ -2,11 +2,10 @@
 
 use tare_data::session::Plan;
 
-use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
 use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
-use crate::verdicts::verdict::{Margin, Scatter, is_decided};
+use crate::verdicts::verdict::{Margin, Scatter};
 
 /// ln 1.5: no state of a machine that comes and goes makes more.
 const FAR: f64 = 0.405_465_108_108_164_4;
@@ -29,15 +28,13 @@ pub(crate) fn safe_p(plan: &Plan) -> f64 {
 /// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever
 /// the other cells show. `safe_p` is that of the plan; none for the control, which is not corrected.
 pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
-    match judged.verdict {
-        // Within the margin it is the same, whether or not a slight difference is confirmed.
-        Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => true,
-        verdict => {
-            let Interval { low, high } = judged.interval;
-            let has_lasted = judged.reached >= FEWEST_TO_NAME || low >= FAR || high <= -FAR;
-            is_decided(verdict) && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
-        }
+    // Within the margin it is the same, whether or not a slight difference is confirmed.
+    if judged.verdict.is_within_margin() {
+        return true;
     }
+    let Interval { low, high } = judged.interval;
+    let has_lasted = judged.reached >= FEWEST_TO_NAME || low >= FAR || high <= -FAR;
+    judged.verdict.is_settled() && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
 }
 
 /// Whether a cell that is not decided will most likely not be by the time it has run this many rounds in all, so that
@@ -47,7 +44,7 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
 /// seems, and as if no control were off: a few rounds of a control that seem to be may be chance. To give a cell up makes no false verdict: it is judged by the looks that it took.
 pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
     let too_early = judged.reached < FEWEST_TO_GIVE_UP || judged.units < FEWEST_STARTS;
-    if too_early || is_decided(judged.verdict) {
+    if too_early || judged.verdict.is_settled() {
         return false;
     }
     let a_unit = f64::from(judged.reached) / judged.units as f64;

@@ -2,7 +2,7 @@
 
 use tare_data::session::{Plan, Role};
 
-use crate::findings::{PlantedCost, Verdict};
+use crate::findings::{PlantedCost, Side};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
@@ -24,7 +24,7 @@ pub(crate) fn planted(rows: &[JudgedRow], plan: &Plan, options: &Options) -> Opt
     });
     let p: Vec<f64> = subjects.map(|judged| judged.p).chain([judgement.p]).collect();
     let kept = if options.strict { holm(&p, ALPHA) } else { benjamini_hochberg(&p, FALSE_SHARE) };
-    let found = kept.last() == Some(&true) && is_slower(judgement.verdict);
+    let found = kept.last() == Some(&true) && judgement.verdict.side() == Some(Side::Slower);
     let in_case = row.targets.iter().enumerate().filter(|(target, _)| is_subject(*target));
     let rounds = in_case.filter_map(|(_, judged)| Some(judged.as_ref()?.cell.compared()?.rounds));
     let most = rounds.max().unwrap_or(0);
@@ -37,8 +37,4 @@ pub(crate) fn planted(rows: &[JudgedRow], plan: &Plan, options: &Options) -> Opt
         high: comparison.high,
         found,
     })
-}
-
-fn is_slower(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Slower | Verdict::SlightlySlower | Verdict::SlowerUnclear)
 }

@@ -334,15 +334,14 @@ impl<'a> Judge<'a> {
         };
         let beyond =
             if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
-        let total = judgement.total;
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
-            total: total.map(ratio_in_total),
+            total: judgement.total.map(ratio_in_total),
             smallest: smallest(&judgement, margin),
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
-        comparison.warnings.extend(total.and_then(|total| mean_cost(&pairs, &judgement, total)));
+        comparison.warnings.extend(mean_cost(&pairs, &judgement));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
@@ -415,6 +414,7 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
         sign_high: libm::exp(judgement.signs.high),
         leading: judgement.leading,
         p: judgement.p,
+        margin: libm::exp(judgement.margin.planned),
         verdict: judgement.verdict,
         decided_at: judgement.decided_at,
         needed: judgement.needed,

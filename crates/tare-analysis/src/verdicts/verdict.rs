@@ -67,17 +67,6 @@ pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     }
 }
 
-/// A verdict that the correction for many cells, or the number of starts, does not bear out: a direction stays what
-/// was seen, a slight one is within the margin all the same.
-pub(crate) fn unconfirmed(verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Slower | Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed => Verdict::SlowerUnconfirmed,
-        Verdict::Faster | Verdict::FasterUnclear | Verdict::FasterUnconfirmed => Verdict::FasterUnconfirmed,
-        Verdict::SlightlySlower | Verdict::SlightlyFaster | Verdict::Same => Verdict::Same,
-        Verdict::Inconclusive => Verdict::Inconclusive,
-    }
-}
-
 /// How the units of a cell lie: how many, their centre and their spread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
@@ -152,37 +141,6 @@ pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, starts_a_unit: Op
         (None, _) => Needed::LessNoise,
         (Some(units), Some(starts)) => Needed::Starts((units * starts) as u32),
         (Some(units), None) => Needed::Rounds((units as f64 * rounds_a_unit).ceil() as u32),
-    }
-}
-
-/// Whether more rounds are needless: never because something has become significant, only because size is known.
-pub fn is_decided(verdict: Verdict) -> bool {
-    match verdict {
-        Verdict::Slower
-        | Verdict::Faster
-        | Verdict::SlightlySlower
-        | Verdict::SlightlyFaster
-        | Verdict::Same => true,
-        Verdict::SlowerUnclear
-        | Verdict::FasterUnclear
-        | Verdict::SlowerUnconfirmed
-        | Verdict::FasterUnconfirmed
-        | Verdict::Inconclusive => false,
-    }
-}
-
-/// Whether it claims that there is a difference: not where the difference is unconfirmed.
-pub fn names_direction(verdict: Verdict) -> bool {
-    match verdict {
-        Verdict::Slower
-        | Verdict::Faster
-        | Verdict::SlightlySlower
-        | Verdict::SlightlyFaster
-        | Verdict::SlowerUnclear
-        | Verdict::FasterUnclear => true,
-        Verdict::Same | Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed | Verdict::Inconclusive => {
-            false
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use tare_analysis::Options;
 use tare_analysis::change::*;
 use tare_analysis::findings::Verdict;
-use tare_analysis::gate::{Answer, Condition};
+use tare_analysis::gate::{Condition, Ruling};
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge as judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
@@ -69,7 +69,7 @@ fn compared(old: &Session, new: &Session) -> Changes {
     changes(Side { session: old, findings: &then }, Side { session: new, findings: &now })
 }
 
-fn answers(changes: &Changes, condition: &str) -> Vec<Answer> {
+fn answers(changes: &Changes, condition: &str) -> Vec<Ruling> {
     let outcome = judge(changes, &[Condition::of_two(condition).unwrap()]);
     outcome.cells.iter().map(|cell| cell.answer).collect()
 }
@@ -83,13 +83,13 @@ fn a_layer_that_has_become_slower_trips_the_gate() {
     assert_eq!(change, Change::Regressed);
     let factor = factor.unwrap();
     assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.17, "{factor:?}");
-    assert_eq!(answers(&changes, "regressed"), [Answer::Trips, Answer::Passes]);
-    assert_eq!(answers(&changes, "regressed>1.1"), [Answer::Trips, Answer::Passes]);
-    assert_eq!(answers(&changes, "regressed>1.3"), [Answer::Passes, Answer::Passes]);
-    assert_eq!(answers(&changes, "regressed:gvisor:sys.*>1.2"), [Answer::Undecided]);
+    assert_eq!(answers(&changes, "regressed"), [Ruling::Trips, Ruling::Passes]);
+    assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
+    assert_eq!(answers(&changes, "regressed>1.3"), [Ruling::Passes, Ruling::Passes]);
+    assert_eq!(answers(&changes, "regressed:gvisor:sys.*>1.2"), [Ruling::Undecided]);
     let back = compared(&costing(2.4), &costing(2.0));
-    assert_eq!(answers(&back, "regressed"), [Answer::Passes, Answer::Passes]);
-    assert_eq!(answers(&back, "undecided"), [Answer::Passes, Answer::Passes]);
+    assert_eq!(answers(&back, "regressed"), [Ruling::Passes, Ruling::Passes]);
+    assert_eq!(answers(&back, "undecided"), [Ruling::Passes, Ruling::Passes]);
 }
 
 #[test]
@@ -115,8 +115,8 @@ fn what_does_not_mean_the_same_is_not_compared() {
     new.trials.retain(|trial| trial.case != old.plan.cases[0].id);
     let changes = compared(&old, &new);
     assert_eq!((changes.rows.len(), changes.rows[1].case.as_str()), (2, "sys.getppid"));
-    assert_eq!(answers(&changes, "regressed:gvisor:sys.*"), [Answer::Missing]);
-    assert_eq!(answers(&changes, "missing"), [Answer::Passes, Answer::Trips]);
+    assert_eq!(answers(&changes, "regressed:gvisor:sys.*"), [Ruling::Missing]);
+    assert_eq!(answers(&changes, "missing"), [Ruling::Passes, Ruling::Trips]);
 }
 
 #[test]

@@ -5,7 +5,6 @@ use tare_analysis::Progress;
 use tare_analysis::control_differs;
 use tare_analysis::decide;
 use tare_analysis::findings;
-use tare_analysis::verdicts::verdict::is_decided;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::{Role, Target};
@@ -46,7 +45,8 @@ fn what_is_decided_is_what_the_findings_say() {
         let findings = findings(&session, &options);
         for row in &findings.rows {
             let decided = decide(Progress::of(&session), &row.case, rounds, &options);
-            let said: Vec<bool> = row.cells.iter().map(|cell| is_decided(comparison(cell).verdict)).collect();
+            let said: Vec<bool> =
+                row.cells.iter().map(|cell| comparison(cell).verdict.is_settled()).collect();
             assert_eq!(decided[2..], said, "{} after {rounds}", row.case);
             assert_eq!(decided[0], decided[1..].iter().all(|done| *done), "the baseline waits for all");
             assert_eq!(said, [true, false, false, true], "{} after {rounds}", row.case);

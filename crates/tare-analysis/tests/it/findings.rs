@@ -1,6 +1,6 @@
 //! Findings on sessions whose truth is known.
 
-use tare_analysis::findings::{Cell, Comparison, Family, Leading, Needed, Row, Verdict};
+use tare_analysis::findings::{Answer, Cell, Comparison, Family, Leading, Needed, Row, Verdict};
 use tare_analysis::{Options, Progress, decide, findings};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
@@ -51,7 +51,8 @@ fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
     let findings = findings(&session, &Options::default());
     let docker = comparison(&findings.rows[0].cells[0]);
     assert!((0.98..1.02).contains(&docker.low) && docker.high < 1.02, "{docker:?}");
-    assert_eq!(docker.verdict, Verdict::Inconclusive);
+    assert_eq!(docker.verdict, Verdict::TypicallySame);
+    assert_eq!(docker.answer(), Answer::Same);
     let Some(Warning::MeanCost { ratio, low, .. }) = docker.warnings.first() else {
         panic!("{:?}", docker.warnings)
     };
@@ -271,7 +272,7 @@ fn a_target_started_once_is_never_decided() {
         let cell = shown(&session);
         assert_eq!(
             (cell.verdict, cell.needed),
-            (Verdict::SlowerUnconfirmed, Some(Needed::Starts(8))),
+            (Verdict::SlowerInFewStarts, Some(Needed::Starts(8))),
             "{side}"
         );
         assert_eq!((cell.low, cell.high, cell.decided_at), (0.0, f64::INFINITY, None));

@@ -7,7 +7,7 @@ use tare_analysis::fleet::gate::{FleetCondition, is_shut, judge};
 use tare_analysis::fleet::slow::Standing;
 use tare_analysis::fleet::spread::Advice;
 use tare_analysis::fleet::summary::{Fleet, OfNode, OfPair, Rows};
-use tare_analysis::gate::Answer;
+use tare_analysis::gate::Ruling;
 use tare_data::facts::Facts;
 use tare_data::session::{Ending, Role};
 use tare_data::unit::{Direction, Unit};
@@ -144,7 +144,7 @@ fn two_fleets_are_paired_by_node() {
     assert!((layer.change.unwrap().factor - 1.2).abs() < 0.01);
     assert_eq!(of(None).change.unwrap().change, Change::Unchanged);
     let answers = |text: &str| judge(&fleet, &[text.parse().unwrap()], 20, 2).remove(0).answer;
-    assert_eq!((answers("regressed"), answers("regressed>1.3")), (Answer::Trips, Answer::Passes));
+    assert_eq!((answers("regressed"), answers("regressed>1.3")), (Ruling::Trips, Ruling::Passes));
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn conditions_are_met_or_not_and_never_passed_over() {
         assert_eq!(condition.to_string(), text);
         judge(&fleet, &[condition], 24, 2).remove(0)
     };
-    assert_eq!((of("outlier").answer, of("outlier").of), (Answer::Trips, vec!["n00".to_owned()]));
-    assert_eq!((of("missing").answer, of("missing>10%").answer), (Answer::Trips, Answer::Passes));
+    assert_eq!((of("outlier").answer, of("outlier").of), (Ruling::Trips, vec!["n00".to_owned()]));
+    assert_eq!((of("missing").answer, of("missing>10%").answer), (Ruling::Trips, Ruling::Passes));
     assert_eq!(of("slower").of, ["gvisor: sys.getppid"]);
     for (text, answer) in
-        [("slower>2.5", Answer::Trips), ("slower>5", Answer::Passes), ("slower:runc", Answer::Missing)]
+        [("slower>2.5", Ruling::Trips), ("slower>5", Ruling::Passes), ("slower:runc", Ruling::Missing)]
     {
         assert_eq!(of(text).answer, answer, "{text}");
     }

@@ -1,7 +1,7 @@
 //! Gates on findings of known verdicts.
 
 use tare_analysis::findings::*;
-use tare_analysis::gate::{Answer, Condition, Kind, Outcome, TargetNames, judge};
+use tare_analysis::gate::{Condition, Kind, Outcome, Ruling, TargetNames, judge};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Ending;
@@ -26,6 +26,7 @@ fn compared_with(verdict: Verdict, p: f64, low: f64, high: f64) -> Cell {
         sign_high: high,
         leading: Leading::HodgesLehmann,
         p: 0.01,
+        margin: 1.02,
         verdict,
         decided_at: None,
         needed: None,
@@ -111,10 +112,10 @@ fn outcome(conditions: &[&str]) -> Outcome {
     judge(&findings(), &TARGETS, &conditions)
 }
 
-/// Counts the cells that tripped, passed, were undecided and missing, and tells whether the gate is shut.
+/// Counts the cells that tripped, passed, were undecided and missing, and tells whether the conditions fail.
 fn counts(conditions: &[&str]) -> ([usize; 4], bool) {
     let outcome = outcome(conditions);
-    let all = [Answer::Trips, Answer::Passes, Answer::Undecided, Answer::Missing];
+    let all = [Ruling::Trips, Ruling::Passes, Ruling::Undecided, Ruling::Missing];
     (all.map(|answer| outcome.count(answer)), outcome.is_shut())
 }
 
@@ -147,7 +148,7 @@ fn what_cannot_be_told_and_what_is_missing_are_conditions_of_their_own() {
     assert_eq!(counts(&["slower:oci:crun", "undecided"]).0, [1, 2, 0, 1]);
     let both = outcome(&["slower>30", "missing"]);
     assert_eq!(both.of(1, 0).unwrap().condition, "missing");
-    assert_eq!(both.of(0, 1).unwrap().answer, Answer::Passes);
+    assert_eq!(both.of(0, 1).unwrap().answer, Ruling::Passes);
     assert_eq!(both.of(2, 0), None, "only headlines are judged");
 }
 
@@ -166,7 +167,7 @@ fn a_gate_before_which_nothing_could_be_compared_is_shut() {
 }
 
 /// Answers a condition for a session of these cells of `gvisor`.
-fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Answer> {
+fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Ruling> {
     let rows = cells.into_iter().map(|cell| row("sys.getppid", vec![cell])).collect();
     let findings = Findings { rows, ..findings() };
     let outcome = judge(&findings, &TARGETS[..1], &[condition.parse().unwrap()]);
@@ -176,34 +177,38 @@ fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Answer> {
 #[test]
 fn a_verdict_that_may_be_chance_trips_nothing() {
     let answer = |verdict, low, high| answers("slower", vec![compared(verdict, low, high)])[0];
-    assert_eq!(answer(Verdict::Slower, 1.1, 1.2), Answer::Trips);
-    assert_eq!(answer(Verdict::SlowerUnconfirmed, 9.9, 10.1), Answer::Undecided);
-    assert_eq!(answer(Verdict::SlowerUnclear, 1.01, 1.2), Answer::Undecided);
-    assert_eq!(answer(Verdict::SlightlySlower, 1.01, 1.015), Answer::Passes);
-    assert_eq!(answer(Verdict::FasterUnclear, 0.9, 0.99), Answer::Passes);
-    assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9, 0.99), Answer::Passes);
-    assert_eq!(answer(Verdict::FasterUnconfirmed, 0.0, f64::INFINITY), Answer::Undecided, "too few starts");
+    assert_eq!(answer(Verdict::Slower, 1.1, 1.2), Ruling::Trips);
+    assert_eq!(answer(Verdict::SlowerUnconfirmed, 9.9, 10.1), Ruling::Undecided);
+    assert_eq!(answer(Verdict::SlowerUnclear, 1.01, 1.2), Ruling::Undecided);
+    assert_eq!(answer(Verdict::SlightlySlower, 1.01, 1.015), Ruling::Passes);
+    assert_eq!(answer(Verdict::Faster, 0.8, 0.9), Ruling::Passes);
+    assert_eq!(answer(Verdict::TypicallySame, 0.99, 1.015), Ruling::Passes);
+    // A bound does not decide, however good it looks.
+    assert_eq!(answer(Verdict::FasterUnclear, 0.9, 0.99), Ruling::Undecided);
+    assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9, 0.99), Ruling::Undecided);
+    assert_eq!(answer(Verdict::Inconclusive, 0.97, 1.03), Ruling::Undecided);
+    assert_eq!(answer(Verdict::FasterInFewStarts, 0.0, f64::INFINITY), Ruling::Undecided);
     let beyond = |verdict, low, high| answers("slower>1.05", vec![compared(verdict, low, high)])[0];
-    assert_eq!(beyond(Verdict::Slower, 1.1, 1.2), Answer::Trips);
-    assert_eq!(beyond(Verdict::SlowerUnconfirmed, 1.1, 1.2), Answer::Undecided);
-    assert_eq!(beyond(Verdict::Inconclusive, 0.0, f64::INFINITY), Answer::Undecided);
+    assert_eq!(beyond(Verdict::Slower, 1.1, 1.2), Ruling::Trips);
+    assert_eq!(beyond(Verdict::SlowerUnconfirmed, 1.1, 1.2), Ruling::Undecided);
+    assert_eq!(beyond(Verdict::Inconclusive, 0.0, f64::INFINITY), Ruling::Undecided);
 }
 
 #[test]
 fn a_ratio_is_corrected_for_all_cells_of_the_gate() {
     // A p of 2 % against the ratio: enough for one cell, too much for one of five.
     let near = || compared_with(Verdict::Slower, 0.02, 1.1, 1.2);
-    assert_eq!(answers("slower>1.05", vec![near()]), [Answer::Trips]);
+    assert_eq!(answers("slower>1.05", vec![near()]), [Ruling::Trips]);
     let far = || compared_with(Verdict::Slower, 1e-6, 3.0, 4.0);
     let same = || compared(Verdict::Same, 0.99, 1.01);
     let five = answers("slower>1.05", vec![near(), far(), same(), same(), same()]);
-    assert_eq!(five[..2], [Answer::Undecided, Answer::Trips]);
-    assert_eq!(five[2..], [Answer::Passes; 3]);
+    assert_eq!(five[..2], [Ruling::Undecided, Ruling::Trips]);
+    assert_eq!(five[2..], [Ruling::Passes; 3]);
 }
 
 #[test]
 fn a_ratio_that_was_not_tested_trips_nothing() {
-    assert_eq!(answers("slower>1.06", vec![compared(Verdict::Slower, 1.1, 1.2)]), [Answer::Undecided]);
+    assert_eq!(answers("slower>1.06", vec![compared(Verdict::Slower, 1.1, 1.2)]), [Ruling::Undecided]);
     let conditions = ["slower>1.06", "slower", "undecided"].map(|text| text.parse().unwrap());
     assert_eq!(tare_analysis::gate::ratios(&conditions), [1.06]);
 }

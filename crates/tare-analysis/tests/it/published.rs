@@ -2,7 +2,7 @@
 
 use tare_analysis::Options;
 use tare_analysis::findings;
-use tare_analysis::findings::{Answer, Cell, Missing, OwnValue};
+use tare_analysis::findings::{Cell, ClaimOutcome, Missing, OwnValue};
 use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute};
 use tare_data::metric::Reading;
 use tare_data::session::Session;
@@ -139,14 +139,17 @@ fn conclusions_are_judged_by_the_session() {
     );
     let [article] = findings.articles.as_slice() else { panic!("{:?}", findings.articles) };
     let claim = |start: &str| article.claims.iter().find(|claim| claim.text.starts_with(start)).unwrap();
-    let answers = |start: &str| -> Vec<(&str, Answer)> {
+    let answers = |start: &str| -> Vec<(&str, ClaimOutcome)> {
         claim(start).checks.iter().map(|check| (check.states.as_str(), check.answer)).collect()
     };
-    assert_eq!(answers("So is the mean"), [("0.5", Answer::Holds)]);
-    assert_eq!(answers("Shortest, mean"), [("about 2", Answer::Holds), ("about 2", Answer::Holds)]);
-    assert_eq!(answers("To measure round trips"), [("faster", Answer::Holds)]);
+    assert_eq!(answers("So is the mean"), [("0.5", ClaimOutcome::Holds)]);
+    assert_eq!(
+        answers("Shortest, mean"),
+        [("about 2", ClaimOutcome::Holds), ("about 2", ClaimOutcome::Holds)]
+    );
+    assert_eq!(answers("To measure round trips"), [("faster", ClaimOutcome::Holds)]);
     assert!(claim("To measure round trips").recommends);
-    assert_eq!(answers("WSL2 can add"), [("0.1 to 0.3 ms", Answer::NotJudged)]);
+    assert_eq!(answers("WSL2 can add"), [("0.1 to 0.3 ms", ClaimOutcome::NotJudged)]);
     let added = claim("WSL2 can add").checks[0].value.unwrap();
     assert!((added - 10_600.0).abs() < 300.0, "{added}");
     assert!(answers("WSL1 answers").is_empty() && claim("WSL1 answers").needs.is_some());
@@ -179,7 +182,7 @@ fn two_cases_of_one_environment_are_compared_where_an_article_compares_them() {
     let mut claims = findings.articles[0].claims.iter();
     let claim = claims.find(|claim| claim.text.starts_with("With memory that is written")).unwrap();
     let [check] = claim.checks.as_slice() else { panic!("{:?}", claim.checks) };
-    assert_eq!((check.target.as_str(), check.answer), ("wsl1-like", Answer::Holds), "{check:?}");
+    assert_eq!((check.target.as_str(), check.answer), ("wsl1-like", ClaimOutcome::Holds), "{check:?}");
     assert!((check.value.unwrap() - 5.5).abs() < 0.1, "{check:?}");
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use tare_analysis::findings::Verdict;
 use tare_analysis::statistics::binomial::share_interval;
 use tare_data::generator::Generator;
 
@@ -146,13 +147,27 @@ impl Cells {
         let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
         rows.fold(Cells::default(), |cells, row| {
             let cell = &row["cells"][0];
-            let verdict = cell["verdict"].as_str().unwrap_or("missing");
-            let is_directed = verdict.contains("slower") || verdict.contains("faster");
-            cells.with(Cells {
-                directed: is_directed.into(),
-                of_chance: verdict.ends_with("_unconfirmed").into(),
-                all: (!matches!(verdict, "missing" | "observed")).into(),
-            })
+            // What was not compared has no verdict.
+            let Ok(verdict) = serde_json::from_value::<Verdict>(cell["verdict"].clone()) else {
+                return cells;
+            };
+            let of_chance = match verdict {
+                Verdict::SlowerUnconfirmed
+                | Verdict::FasterUnconfirmed
+                | Verdict::SlowerInFewStarts
+                | Verdict::FasterInFewStarts => true,
+                Verdict::Slower
+                | Verdict::SlowerUnclear
+                | Verdict::SlightlySlower
+                | Verdict::Faster
+                | Verdict::FasterUnclear
+                | Verdict::SlightlyFaster
+                | Verdict::TypicallySame
+                | Verdict::Same
+                | Verdict::Inconclusive => false,
+            };
+            let directed = of_chance || verdict.side().is_some();
+            cells.with(Cells { directed: directed.into(), of_chance: of_chance.into(), all: 1 })
         })
     }
 }
@@ -236,7 +251,7 @@ mod tests {
     #[test]
     fn cells_with_a_direction_are_counted() {
         let row = |headline: bool, verdict: &str| json!({ "headline": headline, "cells": [{ "verdict": verdict }] });
-        let verdicts = ["slower", "faster_unconfirmed", "same", "missing"];
+        let verdicts = ["slower", "faster_unconfirmed", "same", "not_measured"];
         let rows: Vec<Value> =
             verdicts.map(|verdict| row(true, verdict)).into_iter().chain([row(false, "slower")]).collect();
         let cells = Cells::of(&json!({ "rows": rows }));

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::Value;
+use tare_analysis::findings::{self, Verdict};
 use tare_analysis::statistics::binomial::share_interval;
 use tare_data::batch::{Batch, Phase};
 use tare_data::generator::Generator;
@@ -230,10 +231,12 @@ fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Resul
 /// Reads the verdict on the first headline row.
 fn verdict(document: &Value) -> Option<Answer> {
     let row = document["rows"].as_array()?.iter().find(|row| row["headline"] == true)?;
-    Some(match row["cells"].get(0)?["verdict"].as_str()? {
-        "slower" | "slightly_slower" | "slower_unclear" => Answer::Slower,
-        "faster" | "slightly_faster" | "faster_unclear" => Answer::Faster,
-        _ => Answer::Nothing,
+    let verdict: Verdict = serde_json::from_value(row["cells"].get(0)?["verdict"].clone()).ok()?;
+    // A direction whose size is open decides nothing.
+    Some(match verdict.side().filter(|_| verdict.is_settled()) {
+        Some(findings::Side::Slower) => Answer::Slower,
+        Some(findings::Side::Faster) => Answer::Faster,
+        None => Answer::Nothing,
     })
 }
 
@@ -253,12 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unconfirmed_verdict_finds_nothing() {
+    fn a_verdict_that_is_not_settled_finds_nothing() {
         let said = |verdict: &str| {
             let row = serde_json::json!({ "headline": true, "cells": [{ "verdict": verdict }] });
             super::verdict(&serde_json::json!({ "rows": [row] })).unwrap()
         };
         assert_eq!(said("slower_unconfirmed"), Answer::Nothing);
+        assert_eq!(said("slower_unclear"), Answer::Nothing);
         assert_eq!(said("slightly_slower"), Answer::Slower);
     }
 }

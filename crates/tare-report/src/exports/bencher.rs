@@ -18,7 +18,7 @@ pub static EXPORT: Export = Export {
 /// Longest name of a benchmark that Bencher takes.
 const LONGEST_NAME: usize = 1024;
 
-/// Benchmark `environment/case`, with the measure of its unit and, beside the baseline, the measure `cost-ratio`.
+/// Benchmark `environment/case`, with the measure of its unit and, beside the baseline, the measure `slowdown`.
 fn render(source: &Source) -> Vec<u8> {
     let mut benchmarks: Map<String, Value> = Map::new();
     for row in source.findings.rows.iter().filter(|row| row.headline) {
@@ -29,7 +29,7 @@ fn render(source: &Source) -> Vec<u8> {
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::comparison(cell) {
                 let ratio = metric(comparison.ratio, bounds(comparison));
-                add(&mut benchmarks, target, &row.case, "cost-ratio", ratio);
+                add(&mut benchmarks, target, &row.case, "slowdown", ratio);
             }
         }
     }
@@ -79,11 +79,11 @@ mod tests {
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let read: Value = serde_json::from_slice(&bytes).unwrap();
         let gvisor = &read["gvisor/sys.getppid"];
-        assert_eq!(gvisor["cost-ratio"]["value"], 24.13);
-        assert!(gvisor["cost-ratio"]["lower_value"].as_f64().unwrap() < 24.13);
+        assert_eq!(gvisor["slowdown"]["value"], 24.13);
+        assert!(gvisor["slowdown"]["lower_value"].as_f64().unwrap() < 24.13);
         assert!(gvisor["latency"]["upper_value"].is_number());
         assert_eq!(read["native/sys.getppid"]["latency"]["value"], 173.4);
-        assert_eq!(read["native/sys.getppid"].get("cost-ratio"), None);
+        assert_eq!(read["native/sys.getppid"].get("slowdown"), None);
         assert_eq!(read.get("gvisor/file.sync@own"), None, "what is missing is not a figure");
     }
 }

@@ -1,7 +1,6 @@
 //! The findings as CSV: one line for each cell, for spreadsheets and data frames.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
-use tare_analysis::verdicts::verdict::names_direction;
+use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Level, Missing, Row, Shown};
 use tare_data::session::Session;
 
 use super::export::{Export, Source, Writing};
@@ -15,7 +14,7 @@ pub(crate) static EXPORT: Export = Export {
     render: |Source { session, findings, .. }| render(session, findings).into_bytes(),
 };
 
-const HEAD: [&str; 25] = [
+const HEAD: [&str; 26] = [
     "study",
     "started",
     "case",
@@ -27,19 +26,20 @@ const HEAD: [&str; 25] = [
     "unit",
     "headline",
     "environment",
+    "answer",
     "verdict",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "mean_ratio",
-    "mean_ratio_low",
-    "mean_ratio_high",
+    "slowdown",
+    "slowdown_low",
+    "slowdown_high",
+    "mean_slowdown",
+    "mean_slowdown_low",
+    "mean_slowdown_high",
     "p",
-    "coloured",
     "rounds",
     "median",
     "median_low",
     "median_high",
+    "missing",
     "reason",
 ];
 
@@ -50,7 +50,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
         let subjects = findings.subjects.iter().zip(row.cells.iter().map(cell_fields));
-        let line = |(target, own): (&String, [String; 14])| {
+        let line = |(target, own): (&String, [String; 15])| {
             shared(session, row).into_iter().chain([text(target)]).chain(own).collect::<Vec<_>>()
         };
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
@@ -82,32 +82,35 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
     ]
 }
 
-fn baseline(level: Option<&Level>) -> [String; 14] {
-    let verdict = if level.is_some() { "baseline" } else { "missing" };
-    fields(verdict, [None; 7], None, level.map(|l| l.rounds), level, "")
+fn baseline(level: Option<&Level>) -> [String; 15] {
+    let verdict = if level.is_some() { "baseline" } else { Shown::NotMeasured.name() };
+    fields(
+        [Answer::None.name(), verdict],
+        [None; 7],
+        level.map(|l| l.rounds),
+        level,
+        [String::new(), String::new()],
+    )
 }
 
-fn cell_fields(cell: &Cell) -> [String; 14] {
-    match cell {
-        Cell::Compared(c) => fields(
-            &words::machine_name(&c.verdict),
-            ratios(c),
-            Some(names_direction(c.verdict)),
-            Some(c.rounds),
-            Some(&c.level),
-            "",
-        ),
-        Cell::Observed(level) => fields("observed", [None; 7], None, Some(level.rounds), Some(level), ""),
+fn cell_fields(cell: &Cell) -> [String; 15] {
+    let level = cell.level();
+    let (ratios, rounds) = match cell.compared() {
+        Some(comparison) => (ratios(comparison), Some(comparison.rounds)),
+        None => ([None; 7], level.map(|level| level.rounds)),
+    };
+    let missing = match cell {
+        Cell::Compared(_) | Cell::Observed(_) => [String::new(), String::new()],
         Cell::Missing(missing) => {
-            let level = super::export::level_of(cell);
             let reason = match missing {
                 Missing::Failed(failure) => &failure.reason,
                 Missing::NotComparable { reason, .. } => reason.as_str(),
                 Missing::NotReached | Missing::NoBaseline(_) => "",
             };
-            fields(&words::missing_name(missing), [None; 7], None, level.map(|l| l.rounds), level, reason)
+            [words::missing_name(missing), text(reason)]
         }
-    }
+    };
+    fields([cell.answer().name(), cell.shown().name()], ratios, rounds, level, missing)
 }
 
 /// The typical ratio and that of mean costs with their intervals, and p.
@@ -119,15 +122,15 @@ fn ratios(comparison: &Comparison) -> [Option<f64>; 7] {
 }
 
 fn fields(
-    verdict: &str,
+    [answer, verdict]: [&str; 2],
     ratios: [Option<f64>; 7],
-    coloured: Option<bool>,
     rounds: Option<u32>,
     level: Option<&Level>,
-    reason: &str,
-) -> [String; 14] {
+    [missing, reason]: [String; 2],
+) -> [String; 15] {
     let [ratio, low, high, mean, mean_low, mean_high, p] = ratios.map(number);
     [
+        answer.to_owned(),
         verdict.to_owned(),
         ratio,
         low,
@@ -136,12 +139,12 @@ fn fields(
         mean_low,
         mean_high,
         p,
-        coloured.map(|c| c.to_string()).unwrap_or_default(),
         rounds.map(|r| r.to_string()).unwrap_or_default(),
         number(level.map(|l| l.median)),
         number(level.map(|l| l.low)),
         number(level.map(|l| l.high)),
-        text(reason),
+        missing,
+        reason,
     ]
 }
 
@@ -181,10 +184,10 @@ mod tests {
         let of = |name: &str| HEAD.iter().position(|head| *head == name).unwrap();
         let gvisor = lines.iter().find(|l| &l[of("environment")] == "gvisor").unwrap();
         assert_eq!(&gvisor[of("verdict")], "slower");
-        assert_eq!(&gvisor[of("ratio")], "24.13");
+        assert_eq!(&gvisor[of("slowdown")], "24.13");
         assert_eq!(&gvisor[of("unit")], "nanoseconds");
         let missing = lines.iter().find(|l| &l[of("verdict")] == "not_comparable").unwrap();
-        assert_eq!(&missing[of("ratio")], "");
+        assert_eq!(&missing[of("slowdown")], "");
         assert_eq!(&missing[of("reason")], "emulated processor (TCG): no KVM that works here");
     }
 

@@ -1,8 +1,7 @@
 //! Workflow commands of GitHub Actions: what a job's page shows at its top.
 
-use tare_analysis::findings::{Cell, Verdict};
-use tare_analysis::gate::Answer;
-use tare_analysis::verdicts::verdict::is_decided;
+use tare_analysis::findings::{Answer, Cell};
+use tare_analysis::gate::Ruling;
 
 use super::export::{Export, Headline, Source, Writing};
 use crate::language::Language;
@@ -39,7 +38,7 @@ fn render(source: &Source) -> Vec<u8> {
 }
 
 fn is_met(source: &Source, cell: &Headline) -> bool {
-    source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1)).is_some_and(|j| j.answer == Answer::Trips)
+    source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1)).is_some_and(|j| j.answer == Ruling::Trips)
 }
 
 fn title(cell: &Headline) -> String {
@@ -66,7 +65,7 @@ fn warnings(source: &Source) -> Level {
         .map(about)
         .collect();
     let compared = || source.headlines().filter_map(|cell| words::comparison(cell.cell));
-    let open = compared().filter(|comparison| !is_decided(comparison.verdict)).count();
+    let open = compared().filter(|comparison| !comparison.answer().is_decided()).count();
     if open > 0 {
         all.push(about(format!(
             "{open} of {} could not be decided",
@@ -74,7 +73,7 @@ fn warnings(source: &Source) -> Level {
         )));
     }
     let slower = source.headlines().filter(|cell| {
-        words::comparison(cell.cell).is_some_and(|c| c.verdict == Verdict::Slower) && !is_met(source, cell)
+        words::comparison(cell.cell).is_some_and(|c| c.answer() == Answer::Slower) && !is_met(source, cell)
     });
     all.extend(slower.map(|cell| (title(&cell), finding(source, &cell))));
     Level("warning", all)

@@ -4,6 +4,7 @@ use serde::Serialize;
 use tare_data::unit::Direction;
 
 use super::export::{Export, Source, Writing, bounds};
+use crate::language::Language;
 use crate::number::{ratio_interval, scales};
 use crate::text::clean;
 use crate::text::json::line;
@@ -60,15 +61,11 @@ fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl
     source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
         let comparison = words::comparison(cell)?;
         Some(Bench {
-            name: format!("{}: cost of {}", clean(target), clean(&row.case)),
+            name: format!("{}: slowdown of {}", clean(target), clean(&row.case)),
             unit: format!("x {}", clean(&source.findings.baseline)),
             value: comparison.ratio,
             range: bounds(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
-            extra: Some(format!(
-                "{}: {}",
-                clean(&row.label),
-                words::Standing::of_comparison(comparison).word()
-            )),
+            extra: Some(format!("{}: {}", clean(&row.label), words::verdict(comparison, Language::English))),
         })
     })
 }
@@ -92,11 +89,12 @@ mod tests {
         let named = |all: &[Value], name: &str| all.iter().any(|bench| bench["name"] == name);
         let (smaller, bigger) = (read(Direction::Lower), read(Direction::Higher));
         assert!(
-            named(&smaller, "gvisor: cost of proc.spawn") && !named(&bigger, "gvisor: cost of proc.spawn")
+            named(&smaller, "gvisor: slowdown of proc.spawn")
+                && !named(&bigger, "gvisor: slowdown of proc.spawn")
         );
         assert!(named(&bigger, "gvisor: proc.spawn") && !named(&smaller, "gvisor: proc.spawn"));
         assert!(named(&smaller, "native: sys.getppid"));
-        let cost = smaller.iter().find(|bench| bench["name"] == "gvisor: cost of sys.getppid").unwrap();
+        let cost = smaller.iter().find(|bench| bench["name"] == "gvisor: slowdown of sys.getppid").unwrap();
         assert_eq!((&cost["value"], &cost["unit"]), (&24.13.into(), &"x native".into()));
         assert_eq!(cost["range"], "[23.9, 24.4]");
     }

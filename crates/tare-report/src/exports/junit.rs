@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tare_analysis::findings::Cell;
-use tare_analysis::gate::Answer;
+use tare_analysis::gate::Ruling;
 
 use super::export::{Export, Headline, Source, Writing};
 use crate::language::Language;
@@ -63,7 +63,7 @@ fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -
 
 fn result(source: &Source, cell: &Headline) -> Result {
     let judged = source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1));
-    match judged.filter(|judged| judged.answer == Answer::Trips) {
+    match judged.filter(|judged| judged.answer == Ruling::Trips) {
         Some(judged) => Result::Failed(format!("{}: {}", judged.condition, finding(source, cell))),
         None if words::comparison(cell.cell).is_none() => Result::Skipped(finding(source, cell)),
         None => Result::Passed,
@@ -74,7 +74,8 @@ fn result(source: &Source, cell: &Headline) -> Result {
 fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
         Cell::Observed(level) => {
-            format!("{}, observed, never compared", Figure::plain(level.median, cell.row.metric.unit).text())
+            let value = Figure::plain(level.median, cell.row.metric.unit).text();
+            format!("{value}, {}", words::cell(cell.cell, Language::English))
         }
         Cell::Compared(_) => {
             format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tare_analysis::findings::{Comparison, Row, Verdict};
+use tare_analysis::findings::{Answer, Comparison, Row, Shown};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
@@ -12,20 +12,10 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "openmetrics",
-    summary: "OpenMetrics text: values in base units, slowdowns with their bounds, verdicts",
+    summary: "OpenMetrics text: values in base units, slowdowns with their bounds, answers and verdicts",
     writing: Writing::Whole,
     render,
 };
-
-/// Every verdict: each is a state of a state set.
-const VERDICTS: [Verdict; 6] = [
-    Verdict::Slower,
-    Verdict::Faster,
-    Verdict::Same,
-    Verdict::SlowerUnclear,
-    Verdict::FasterUnclear,
-    Verdict::Inconclusive,
-];
 
 /// A family: its name, and what it is.
 struct Family {
@@ -75,8 +65,23 @@ fn render(source: &Source) -> Vec<u8> {
         }
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
             if let Some(comparison) = words::comparison(cell) {
-                compared(&mut all, row, target, comparison);
+                slowdown(&mut all, row, target, comparison);
             }
+            let answers = Answer::ALL.map(Answer::name);
+            states(
+                &mut all,
+                ("tare_answer", "Whether it is slower."),
+                labels(row, target),
+                (&answers, cell.answer().name()),
+            );
+            let verdicts: Vec<&str> = Shown::all().map(Shown::name).collect();
+            let verdict = cell.shown().name();
+            states(
+                &mut all,
+                ("tare_verdict", "What the statistics decided."),
+                labels(row, target),
+                (&verdicts, verdict),
+            );
         }
     }
     all.text().into_bytes()
@@ -107,23 +112,31 @@ fn session(all: &mut Exposition, source: &Source) {
     all.add(banner, "", &[], f64::from(u8::from(source.findings.certificate.banner)));
 }
 
-fn compared(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparison) {
+fn slowdown(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparison) {
     let labels = labels(row, target);
     let gauge = |name, help| Family { name, unit: "ratio", help, kind: "gauge" };
-    let cost =
-        gauge("tare_cost_ratio", "Slowdown of the environment against the baseline; above 1 it is slower.");
+    let cost = gauge(
+        "tare_slowdown_ratio",
+        "Slowdown of the environment against the baseline; above 1 it is slower.",
+    );
     all.add(cost, "", &labels, comparison.ratio);
-    let low = gauge("tare_cost_low_ratio", "Lower end of the slowdown's 95 % confidence interval.");
+    let low = gauge("tare_slowdown_low_ratio", "Lower end of the slowdown's 95 % confidence interval.");
     all.add(low, "", &labels, comparison.low);
-    let high = gauge("tare_cost_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
+    let high = gauge("tare_slowdown_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
     all.add(high, "", &labels, comparison.high);
-    for verdict in VERDICTS {
-        let states =
-            Family { name: "tare_verdict", unit: "", help: "What the interval says.", kind: "stateset" };
-        let mut labels = labels.clone();
-        let verdict_name = words::machine_name(&verdict);
-        labels.push(("tare_verdict", &verdict_name));
-        all.add(states, "", &labels, f64::from(u8::from(verdict == comparison.verdict)));
+}
+
+/// Adds a state set: all its states, of which one is true.
+fn states<'a>(
+    all: &mut Exposition,
+    (name, help): (&'static str, &'static str),
+    labels: Vec<(&'static str, &'a str)>,
+    (names, current): (&[&'a str], &str),
+) {
+    for state in names {
+        let family = Family { name, unit: "", help, kind: "stateset" };
+        let labels: Vec<_> = labels.iter().copied().chain([(name, *state)]).collect();
+        all.add(family, "", &labels, f64::from(u8::from(*state == current)));
     }
 }
 
@@ -176,14 +189,34 @@ mod tests {
     use crate::specimen;
 
     #[test]
+    fn exactly_one_state_is_true_whatever_a_cell_shows() {
+        for (shown, cell) in specimen::one_cell_of_each() {
+            let mut findings = specimen::findings(1);
+            findings.rows.truncate(1);
+            findings.rows[0].cells[0] = cell;
+            let session = specimen::session(1);
+            let source = Source { session: &session, findings: &findings, gate: None };
+            let text = String::from_utf8(render(&source)).unwrap();
+            for set in ["tare_verdict{", "tare_answer{"] {
+                let states = text.lines().filter(|line| line.starts_with(set));
+                let current: Vec<&str> = states.filter(|line| line.ends_with(" 1")).collect();
+                assert_eq!(current.len(), 1, "{shown:?}: {text}");
+            }
+            let state = format!("tare_verdict=\"{}\"}} 1\n", shown.name());
+            assert!(text.contains(&state), "{state}: {text}");
+        }
+    }
+
+    #[test]
     fn figures_are_in_base_units_and_one_state_is_true() {
         let (session, findings) = (specimen::session(2), specimen::findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(bytes).unwrap();
         let labels = "environment=\"gvisor\",case=\"sys.getppid\",probe=\"sys.getppid\",metric=\"time\",headline=\"true\"";
-        assert!(text.contains(&format!("tare_cost_ratio{{{labels}}} 24.13\n")), "{text}");
+        assert!(text.contains(&format!("tare_slowdown_ratio{{{labels}}} 24.13\n")), "{text}");
         assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"slower\"}} 1\n")));
         assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"same\"}} 0\n")));
+        assert!(text.contains(&format!("tare_answer{{{labels},tare_answer=\"slower\"}} 1\n")));
         let native = labels.replace("gvisor", "native");
         assert!(text.contains(&format!("tare_time_seconds{{{native}}} 0.0000001734")), "{text}");
         assert!(text.ends_with("\n# EOF\n"));

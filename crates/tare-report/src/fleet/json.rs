@@ -41,7 +41,7 @@ pub fn render(view: &FleetView) -> String {
     let missing = view.missing.iter().map(|cell| Missing { what: &cell.what, why: &cell.why });
     let conditions = view.answers.iter().map(|answer| Condition {
         condition: &answer.condition,
-        met: answer.answer == tare_analysis::gate::Answer::Trips,
+        met: answer.answer == tare_analysis::gate::Ruling::Trips,
         of: &answer.of,
     });
     let document = Document {

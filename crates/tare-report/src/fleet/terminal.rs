@@ -3,7 +3,7 @@
 use tare_analysis::fleet::cost::{FEWEST_NODES, LayerCost};
 use tare_analysis::fleet::pairs::PairsOfCase;
 use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
-use tare_analysis::gate::Answer;
+use tare_analysis::gate::Ruling;
 
 use super::{FleetView, words};
 use crate::number::{counted, percent, ratio, ratio_interval};
@@ -37,10 +37,10 @@ pub fn render(view: &FleetView, width: usize) -> String {
 pub fn answers(view: &FleetView) -> Vec<String> {
     let line = |of: &tare_analysis::fleet::gate::FleetAnswer| {
         let what = match of.answer {
-            Answer::Trips => "condition met",
-            Answer::Passes => "condition not met",
-            Answer::Undecided => "condition not decided",
-            Answer::Missing => "condition not checked: nothing that it chooses could be judged",
+            Ruling::Trips => "condition met",
+            Ruling::Passes => "condition not met",
+            Ruling::Undecided => "condition not decided",
+            Ruling::Missing => "condition not checked: nothing that it chooses could be judged",
         };
         let shown: Vec<String> = of.of.iter().take(MOST_LISTED).map(|of| clean(of)).collect();
         let more = of.of.len().saturating_sub(shown.len());

@@ -10,7 +10,7 @@ use tare_data::unit::{Direction, Unit};
 
 use crate::number::{Figure, percent, ratio};
 use crate::text::clean;
-use crate::words::{MAY_BE_CHANCE, Standing as OfVerdict};
+use crate::verdict_words::VerdictWords;
 
 /// Cases of a node that are named; the others are counted.
 const MOST_CASES: usize = 4;
@@ -23,9 +23,8 @@ pub(super) fn label(fleet: &Fleet, case: &str, metric: &str) -> String {
 }
 
 pub(super) fn verdict(verdict: Verdict) -> String {
-    let standing = OfVerdict::of_verdict(verdict, false);
-    let mark = if standing.may_be_chance() { MAY_BE_CHANCE.to_string() } else { String::new() };
-    standing.word().to_owned() + &mark
+    let VerdictWords { word, mark, .. } = VerdictWords::of(verdict);
+    format!("{word}{mark}")
 }
 
 /// A cost as the value that its metric shows: of a rate it is the inverse.

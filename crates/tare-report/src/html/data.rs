@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tare_analysis::findings::Findings;
+use tare_analysis::findings::{Answer, Findings, Shown, Side};
 use tare_analysis::statistics::modes::groups;
 use tare_analysis::unixbench::{Entry, TESTS, TargetScores, scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
@@ -14,6 +14,7 @@ use super::imported::BesideRows;
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
+use crate::verdict_words::{VerdictWords, verdict_words};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
 const MOST_TRIALS: usize = 1_250;
@@ -46,6 +47,8 @@ pub struct Page<'a> {
     /// What stands in place of English words; null in English.
     words: Option<Words>,
     report: Document<'a>,
+    /// All that cells show, in the order of bars and lists.
+    verdicts: Vec<PageVerdict>,
     record: Option<&'a str>,
     again: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
@@ -92,6 +95,7 @@ impl<'a> Page<'a> {
             beside: options.beside.map(|found| BesideRows::of(found, &report)),
             rounds,
             report,
+            verdicts: Shown::all().map(|shown| PageVerdict::of(shown, options.language)).collect(),
             record: options.record,
             again: options.again,
             running: options.running,
@@ -101,6 +105,46 @@ impl<'a> Page<'a> {
             modes,
             scores: test_scores(session),
             bills: page_bills(session, findings, options.language),
+        }
+    }
+}
+
+/// A line of the table of verdicts, as the page says it.
+#[derive(Debug, Serialize)]
+struct PageVerdict {
+    name: &'static str,
+    sign: &'static str,
+    word: String,
+    /// Has `{margin}` where the margin belongs.
+    meaning: &'static str,
+    light: &'static str,
+    dark: &'static str,
+    decided: bool,
+    /// `slower` or `faster` where a cell states a factor.
+    factor: Option<&'static str>,
+}
+
+impl PageVerdict {
+    fn of(shown: Shown, language: Language) -> Self {
+        let VerdictWords { sign, word, mark, meaning, factor, colour } = verdict_words(shown);
+        let [light, dark] = colour.page;
+        let answer = match shown {
+            // The bound of what is not decided changes nothing of that.
+            Shown::Verdict(verdict) => Answer::from_verdict(verdict, f64::INFINITY, 1.0),
+            Shown::Observed | Shown::NotComparable | Shown::NotMeasured => Answer::None,
+        };
+        PageVerdict {
+            name: shown.name(),
+            sign,
+            word: format!("{}{mark}", language.word(word)),
+            meaning: language.word(meaning),
+            light,
+            dark,
+            decided: answer.is_decided(),
+            factor: factor.map(|side| match side {
+                Side::Slower => "slower",
+                Side::Faster => "faster",
+            }),
         }
     }
 }

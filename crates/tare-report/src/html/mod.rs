@@ -131,7 +131,7 @@ mod tests {
         assert!(alone.contains("<title>native alone · tare</title>"));
         assert!(page.contains("default-src 'none'; script-src 'sha256-"));
         let data = data_of(&page);
-        assert_eq!(data["report"]["rows"][0]["cells"][1]["comparison"]["estimate"], 24.13);
+        assert_eq!(data["report"]["rows"][0]["cells"][1]["comparison"]["slowdown"], 24.13);
         let rounds = &data["rounds"][0];
         assert_eq!(rounds.as_array().unwrap().len(), 4, "the baseline and three environments");
         assert!(rounds[1].as_array().unwrap().iter().all(|part| part.as_i64().unwrap().abs() <= 1000));

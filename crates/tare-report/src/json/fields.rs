@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, Total, WithoutRow,
+    Answer, CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, Total, WithoutRow,
 };
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
@@ -208,9 +208,12 @@ pub struct Level<'a> {
 pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
-    /// `slower`, `slower_unclear`, `slower_unconfirmed`, `slightly_slower`, the same four for `faster`, `same`,
-    /// `inconclusive`, `observed` or `missing`.
-    pub verdict: String,
+    /// `none` where there is no comparison.
+    pub answer: Answer,
+    /// Name of the verdict, or of the reason why there is none: `observed`, `not_comparable`, `not_measured`.
+    pub verdict: &'static str,
+    /// The verdict as the table says it.
+    pub words: String,
     pub comparison: Option<Comparison<'a>>,
     /// A value that is shown and never compared, such as a maximum.
     pub observed: Option<Level<'a>>,
@@ -221,8 +224,8 @@ pub struct Cell<'a> {
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
     /// The slowdown: above 1 the environment is slower, whichever way the metric is better.
-    pub estimate: f64,
-    /// 95 % interval of the estimate, by the method that `leading` names; 0 and null with too few rounds for one.
+    pub slowdown: f64,
+    /// 95 % interval of the slowdown, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
     pub high: f64,
     /// The ratio of mean costs, in which every stall counts; null where only typical values are known, as of quantiles.

@@ -157,34 +157,25 @@ fn level(level: &findings::Level) -> Level<'_> {
 }
 
 fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) -> Cell<'a> {
+    let empty = Cell {
+        target,
+        answer: cell.answer(),
+        verdict: cell.shown().name(),
+        words: words::cell_word(cell, language),
+        comparison: None,
+        observed: None,
+        missing: None,
+    };
     match cell {
-        findings::Cell::Compared(found) => Cell {
-            target,
-            verdict: words::machine_name(&found.verdict),
-            comparison: Some(comparison(found, language)),
-            observed: None,
-            missing: None,
-        },
-        findings::Cell::Observed(found) => Cell {
-            target,
-            verdict: "observed".into(),
-            comparison: None,
-            observed: Some(level(found)),
-            missing: None,
-        },
-        findings::Cell::Missing(found) => Cell {
-            target,
-            verdict: "missing".into(),
-            comparison: None,
-            observed: None,
-            missing: Some(missing(found, language)),
-        },
+        findings::Cell::Compared(found) => Cell { comparison: Some(comparison(found, language)), ..empty },
+        findings::Cell::Observed(found) => Cell { observed: Some(level(found)), ..empty },
+        findings::Cell::Missing(found) => Cell { missing: Some(missing(found, language)), ..empty },
     }
 }
 
 fn comparison(found: &findings::Comparison, language: Language) -> Comparison<'_> {
     Comparison {
-        estimate: found.ratio,
+        slowdown: found.ratio,
         low: found.low,
         high: found.high,
         total: found.total,

@@ -128,7 +128,7 @@ fn a_cell_has_estimate_interval_verdict_and_raw_values() {
     let cell = &document["rows"][0]["cells"][1];
     assert_eq!(cell["environment"], "gvisor");
     assert_eq!(cell["verdict"], "slower");
-    assert_eq!(cell["comparison"]["estimate"], 24.13);
+    assert_eq!(cell["comparison"]["slowdown"], 24.13);
     assert!(cell["comparison"]["low"].as_f64().unwrap() < 24.13);
     assert_eq!(cell["comparison"]["level"]["values"].as_array().unwrap().len(), 18);
     assert_eq!(document["plan"]["seed"], "7f3a91c2");

@@ -68,7 +68,13 @@ impl Language {
 
     /// A message with values in place of `{names}`.
     pub(crate) fn filled(self, message: &'static str, values: &[(&str, &dyn Display)]) -> String {
-        catalogue::filled(self.word(message), |name| {
+        self.fill(message, values)
+    }
+
+    /// Returns a message that was found in a table, with values in place of `{names}`.
+    pub(crate) fn fill(self, message: &str, values: &[(&str, &dyn Display)]) -> String {
+        let known = self.catalogue().and_then(|catalogue| catalogue.get(message)).unwrap_or(message);
+        catalogue::filled(known, |name| {
             values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
         })
     }

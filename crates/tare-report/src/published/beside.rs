@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::findings::{
-    Answer, ArticleBeside, Beside, Cell, CheckBeside, ClaimBeside, Findings, OwnValue, Row, WithoutRow,
+    ArticleBeside, Beside, Cell, CheckBeside, ClaimBeside, ClaimOutcome, Findings, OwnValue, Row, WithoutRow,
 };
 use tare_analysis::published::Quantity;
 
@@ -227,15 +227,15 @@ fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
 /// `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
 pub(crate) fn answer(check: &CheckBeside) -> String {
     let word = match check.answer {
-        Answer::Holds => "holds here",
-        Answer::SameDirection => "the same direction here, by another amount",
-        Answer::Opposite => "the other way round here",
-        Answer::Undecided if check.value.is_none() => "not compared here",
-        Answer::Undecided => "not decided here",
-        Answer::NotJudged => "not judged, since the machine is another; here",
+        ClaimOutcome::Holds => "holds here",
+        ClaimOutcome::SameDirection => "the same direction here, by another amount",
+        ClaimOutcome::Opposite => "the other way round here",
+        ClaimOutcome::Undecided if check.value.is_none() => "not compared here",
+        ClaimOutcome::Undecided => "not decided here",
+        ClaimOutcome::NotJudged => "not judged, since the machine is another; here",
     };
     let value = check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value)));
-    let value = if check.answer == Answer::NotJudged { value } else { value.replacen(' ', ": ", 1) };
+    let value = if check.answer == ClaimOutcome::NotJudged { value } else { value.replacen(' ', ": ", 1) };
     let against =
         check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean(name)));
     let against = if check.over.is_some() { String::new() } else { against };

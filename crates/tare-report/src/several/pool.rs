@@ -7,7 +7,7 @@ use tare_data::session::Session;
 use crate::number::{percent, ratio, ratio_interval};
 use crate::several::diff::{Record, record_of};
 use crate::text::{clean, columns, wrap};
-use crate::words::{MAY_BE_CHANCE, Standing};
+use crate::verdict_words::{MAY_BE_CHANCE, VerdictWords};
 
 /// Name of the JSON document's format, and its version: raised when a field is changed or removed.
 const SCHEMA: &str = "tare-pool";
@@ -56,15 +56,14 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
 }
 
 fn word(slowdown: &Slowdown) -> String {
-    let standing = Standing::of_verdict(slowdown.verdict, false);
-    let mark = if standing.may_be_chance() { MAY_BE_CHANCE.to_string() } else { String::new() };
-    format!("{}{mark}", standing.word())
+    let VerdictWords { word, mark, .. } = VerdictWords::of(slowdown.verdict);
+    format!("{word}{mark}")
 }
 
 /// What the columns mean.
 fn note(pool: &Pool) -> String {
     let may_be_chance = |cell: &JoinedCell| match cell {
-        JoinedCell::Joined(slowdown) => Standing::of_verdict(slowdown.verdict, false).may_be_chance(),
+        JoinedCell::Joined(slowdown) => VerdictWords::of(slowdown.verdict).may_be_chance(),
         JoinedCell::NotJoined { .. } => false,
     };
     match pool.rows().flat_map(|row| &row.cells).any(may_be_chance) {

@@ -197,21 +197,23 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
         verdict = words::verdict(comparison, language),
         interval = words::interval(comparison, language),
     );
-    match comparison.verdict {
-        Verdict::Inconclusive if !has_interval(comparison) => say!(
+    if comparison.verdict == Verdict::Same {
+        return say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict);
+    }
+    if comparison.verdict != Verdict::Inconclusive {
+        return verdict;
+    }
+    match has_interval(comparison) {
+        false => say!(
             language,
             "{verdict}. Whether it differs at all is not decided, and so is what follows",
             verdict = verdict
         ),
-        Verdict::Inconclusive => {
-            say!(
-                language,
-                "{verdict}. Whether there is a difference to explain is not decided.",
-                verdict = verdict
-            )
-        }
-        Verdict::Same => say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict),
-        _ => verdict,
+        true => say!(
+            language,
+            "{verdict}. Whether there is a difference to explain is not decided.",
+            verdict = verdict
+        ),
     }
 }
 
@@ -219,10 +221,9 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
 /// for an interval, nobody knows, and the headline says so.
 pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
     let compared = comparison(findings, &command.case, &bill.target);
-    compared.is_none_or(|comparison| match comparison.verdict {
-        Verdict::Same => false,
-        Verdict::Inconclusive => !has_interval(comparison),
-        _ => true,
+    compared.is_none_or(|comparison| match comparison.verdict == Verdict::Inconclusive {
+        true => !has_interval(comparison),
+        false => comparison.verdict != Verdict::Same,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The cells of the terminal's table: a row's label, the baseline's value, an environment's comparison.
 
-use anstyle::{AnsiColor, Style};
-use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row};
+use anstyle::Style;
+use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row, Shown};
 use tare_data::unit::Unit;
 
 use super::grid::{GridCell, Part, Span, span};
@@ -10,8 +10,9 @@ use crate::notes::{CellWarnings, Notes};
 use crate::number::{Figure, percent};
 use crate::sparkline::distribution;
 use crate::text::{GLUE, clean, columns};
+use crate::verdict_words::{VerdictWords, verdict_words};
 use crate::view::where_it_runs;
-use crate::words::{self, Standing};
+use crate::words;
 
 /// Marks that stand beside an interval; more have a line of their own.
 const MARKS_BESIDE: usize = 2;
@@ -23,18 +24,9 @@ pub fn quiet() -> Style {
     Style::new().dimmed()
 }
 
-/// Colours that stay apart for most colour-blind readers; the words say the same without them.
+/// Returns the style of a comparison's verdict.
 pub fn verdict_style(comparison: &Comparison) -> Style {
-    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-    match Standing::of_comparison(comparison) {
-        Standing::Slower => colour(AnsiColor::Red).bold(),
-        Standing::Faster => colour(AnsiColor::Cyan).bold(),
-        Standing::SlowerUnclear | Standing::FasterUnclear | Standing::TypicallySame => {
-            colour(AnsiColor::Yellow)
-        }
-        Standing::Inconclusive => quiet(),
-        _ => Style::new(),
-    }
+    VerdictWords::of(comparison.verdict).colour.terminal
 }
 
 /// The label of a row, and where its work happens; a further metric of a case stands under its headline.
@@ -106,7 +98,7 @@ impl CellMaker<'_> {
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
         let mut cell = vec![one(span(value_of(level, unit).text(), Style::new()))];
         if self.wide {
-            cell.push(Part::Words(span(self.language.word("observed, never compared"), quiet())));
+            cell.push(Part::Words(span(self.language.word(verdict_words(Shown::Observed).word), quiet())));
             cell.push(one(span(rounds(level), quiet())));
         }
         cell

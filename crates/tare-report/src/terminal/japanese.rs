@@ -1,13 +1,13 @@
 //! The terminal in Japanese: what it looks like, and that wide characters stay within their columns.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::Findings;
+use tare_analysis::findings::{Findings, Shown};
 
 use super::ladder;
 use super::tests::is_word;
 use super::*;
 use crate::specimen;
-use crate::words::Standing;
+use crate::verdict_words::{VerdictWords, verdict_words};
 
 fn options(width: usize) -> TerminalOptions<'static> {
     TerminalOptions {
@@ -109,24 +109,11 @@ fn no_line_is_wider_than_asked() {
 }
 
 #[test]
-fn every_standing_has_a_word_of_its_own() {
-    use Standing::*;
-    let all = [
-        Slower,
-        SlowerUnclear,
-        SlowerInFewStarts,
-        SlightlySlower,
-        Faster,
-        FasterUnclear,
-        FasterInFewStarts,
-        SlightlyFaster,
-        TypicallySame,
-        Same,
-        Inconclusive,
-        NotComparable,
-        NotMeasured,
-    ];
-    let words: std::collections::BTreeSet<_> =
-        all.map(|standing| Language::Japanese.word(standing.word())).into_iter().collect();
-    assert_eq!(words.len(), all.len());
+fn whatever_a_cell_shows_has_a_word_of_its_own() {
+    let word = |shown| {
+        let VerdictWords { word, mark, .. } = verdict_words(shown);
+        format!("{}{mark}", Language::Japanese.word(word))
+    };
+    let words: std::collections::BTreeSet<_> = Shown::all().map(word).collect();
+    assert_eq!(words.len(), Shown::all().count(), "{words:?}");
 }

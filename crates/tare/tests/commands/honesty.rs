@@ -46,7 +46,7 @@ fn podmans_own_root_syncs_nothing_and_its_share_does() {
     }
     let document = session(&program, "podman?own=root", "file.sync", "own,share");
     caught(&document, "file.sync@own", "podman-root", "mounted volatile: fdatasync does nothing");
-    assert!(cell(&document, "file.sync@share", "podman-root")["comparison"]["estimate"].is_number());
+    assert!(cell(&document, "file.sync@share", "podman-root")["comparison"]["slowdown"].is_number());
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn gvisors_word_on_memory_does_not_count() {
     let missing = &row["cells"][0]["missing"];
     assert_eq!(missing["kind"], "not_comparable", "{row}");
     assert!(missing["reason"].as_str().unwrap().contains("meminfo"), "{missing}");
-    assert!(cell(&document, "proc.fork_hold", "gvisor")["comparison"]["estimate"].is_number());
+    assert!(cell(&document, "proc.fork_hold", "gvisor")["comparison"]["slowdown"].is_number());
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn every_file_system_is_made_used_and_taken_away() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let document = said.json();
     for place in places.split(',') {
-        let compared = &cell(&document, &format!("@{place}"), "container")["comparison"]["estimate"];
+        let compared = &cell(&document, &format!("@{place}"), "container")["comparison"]["slowdown"];
         assert!(compared.is_number(), "{place}: {document}");
         for target in ["native", "container"] {
             let facts = facts(&document, target, place);

@@ -44,7 +44,7 @@ fn json_is_one_document_with_estimates_intervals_and_facts() {
         program.run(&["run", "--json", "--rounds", "6", "--only", "sys.*", "--in", "native,container"]);
     let document = said.json();
     let cell = &document["rows"][0]["cells"][0]["comparison"];
-    for key in ["estimate", "low", "high", "p"] {
+    for key in ["slowdown", "low", "high", "p"] {
         assert!(cell[key].is_number(), "{key} in {cell}");
     }
     assert_eq!(cell["level"]["values"].as_array().map(Vec::len), Some(6));

@@ -59,7 +59,7 @@ fn parquet_and_csv_are_read_by_duckdb_and_pyarrow() {
     close(&of("container")[2], &row["cells"][0]["comparison"]["level"]["median"]);
     let cell = read["cells"].as_array().unwrap().iter().find(|cell| cell[0] == "container").unwrap();
     assert_eq!(cell[1], "slower");
-    close(&cell[2], &row["cells"][0]["comparison"]["estimate"]);
+    close(&cell[2], &row["cells"][0]["comparison"]["slowdown"]);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn openmetrics_is_read_by_the_parser_of_prometheus() {
         samples.iter().find(wanted).unwrap_or_else(|| panic!("no {family} of {target}"))[2].clone()
     };
     let row = system_call(&document);
-    close(&sample("tare_cost_ratio", "container"), &row["cells"][0]["comparison"]["estimate"]);
+    close(&sample("tare_slowdown_ratio", "container"), &row["cells"][0]["comparison"]["slowdown"]);
     let seconds = row["baseline"]["median"].as_f64().unwrap() * 1e-9;
     close(&sample("tare_time_seconds", "native"), &seconds.into());
     assert_eq!(
@@ -216,11 +216,11 @@ fn json_documents_keep_to_their_schemas() {
             keeps_to(&checker, schema, &path);
             let read: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
             let found = system_call(&document);
-            let estimate = &found["cells"][0]["comparison"]["estimate"];
+            let estimate = &found["cells"][0]["comparison"]["slowdown"];
             match format {
-                "bencher" => close(&read["container/sys.getppid"]["cost-ratio"]["value"], estimate),
+                "bencher" => close(&read["container/sys.getppid"]["slowdown"]["value"], estimate),
                 "github-benchmark-smaller" => {
-                    let cost = |b: &&Value| b["name"] == "container: cost of sys.getppid";
+                    let cost = |b: &&Value| b["name"] == "container: slowdown of sys.getppid";
                     close(&read.as_array().unwrap().iter().find(cost).unwrap()["value"], estimate);
                 }
                 "github-benchmark-bigger" => {

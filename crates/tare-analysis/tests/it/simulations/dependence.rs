@@ -5,7 +5,7 @@ use tare_analysis::verdicts::judge::{Judgement, judge};
 use tare_analysis::verdicts::leaving::may_leave;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
-use tare_analysis::verdicts::verdict::{Margin, is_decided, names_direction};
+use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 
 use crate::sessions::MARGIN;
@@ -97,8 +97,8 @@ fn count(lasting: Lasting, trial: f64) -> Counts {
         let d = differences(lasting, trial, ROUNDS, seed);
         let judged = raced(&d, &mut nulls);
         counts.held += share(judged.interval.holds(0.0));
-        counts.directions += share(names_direction(judged.verdict));
-        counts.decided += share(is_decided(judged.verdict));
+        counts.directions += share(judged.verdict.side().is_some());
+        counts.decided += share(judged.verdict.is_settled());
         counts.in_blocks += share(judged.block > 1);
         counts.rounds += f64::from(judged.reached) / SESSIONS as f64;
         counts.held_as_if_independent += share(as_if_independent(&d, &mut nulls));
@@ -143,6 +143,6 @@ fn a_plain_cost_is_decided_whatever_lasts() {
         let d = differences(Lasting::Sticky(0.9), 0.02, ROUNDS, seed);
         let far: Vec<f64> = d.iter().map(|d| d + 1.0).collect();
         let judged = raced(&far, &mut nulls);
-        assert!(is_decided(judged.verdict) && judged.reached == 12, "{judged:?}");
+        assert!(judged.verdict.is_settled() && judged.reached == 12, "{judged:?}");
     }
 }

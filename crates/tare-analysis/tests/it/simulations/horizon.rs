@@ -5,7 +5,7 @@ use tare_analysis::verdicts::judge::{Judgement, judge};
 use tare_analysis::verdicts::leaving::is_beyond_reach;
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
-use tare_analysis::verdicts::verdict::{Margin, is_decided, smallest_effect};
+use tare_analysis::verdicts::verdict::{Margin, smallest_effect};
 use tare_analysis::{Options, Progress, beyond_reach, findings};
 use tare_data::session::Ending;
 
@@ -23,7 +23,7 @@ fn run(all: &Pairs, most: u32, is_known: bool, nulls: &mut Nulls) -> Judgement {
     for look in planned_looks(most).into_iter().filter(|look| *look < TIME) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
         let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
-        if is_decided(judgement.verdict) {
+        if judgement.verdict.is_settled() {
             return judgement;
         }
     }
@@ -94,7 +94,7 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
             } else {
                 stayed += 1;
                 let is_narrower = then.low == 0.0 || now.high / now.low < then.high / then.low;
-                assert!(is_narrower || is_decided(then.verdict), "{then:?} {now:?}");
+                assert!(is_narrower || then.verdict.is_settled(), "{then:?} {now:?}");
             }
         }
     }
@@ -109,7 +109,7 @@ fn run_until_hopeless(all: &Pairs, time: u32, nulls: &mut Nulls) -> (Judgement, 
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
         let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
         let is_lost = is_beyond_reach(&judgement, time);
-        if is_decided(judgement.verdict) || is_lost {
+        if judgement.verdict.is_settled() || is_lost {
             return (judgement, is_lost);
         }
     }
@@ -134,7 +134,7 @@ fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
             wrong += u64::from(!judgement.interval.holds(truth));
             if is_lost {
                 let whole = judge(&pairs, &Schedule::new(&[LONG], LONG), Margin::plain(MARGIN), &mut nulls);
-                missed += u64::from(is_decided(whole.unwrap().verdict));
+                missed += u64::from(whole.unwrap().verdict.is_settled());
             }
         }
         println!("{cost}: {given_up} given up ({missed} wrongly), after {rounds:.0} rounds, {wrong} miss");

@@ -6,7 +6,7 @@ use tare_analysis::verdicts::judge::{Judgement, judge};
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
-use tare_analysis::verdicts::verdict::{is_decided, names_direction, smallest_effect};
+use tare_analysis::verdicts::verdict::smallest_effect;
 
 use crate::sessions::MARGIN;
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
@@ -33,7 +33,7 @@ fn run(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     for look in planned_looks(ROUNDS) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
         let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
-        let is_decided = is_decided(judgement.verdict);
+        let is_decided = judgement.verdict.is_settled();
         last = Some(judgement);
         if is_decided {
             break;
@@ -120,7 +120,7 @@ fn differences_that_are_there_are_found() {
 fn a_fixed_order_would_turn_position_into_a_finding() {
     let mut nulls = Nulls::default();
     let found =
-        (0..200).filter(|seed| names_direction(run(&fixed_order(ROUNDS, *seed), &mut nulls).verdict)).count();
+        (0..200).filter(|seed| run(&fixed_order(ROUNDS, *seed), &mut nulls).verdict.side().is_some()).count();
     assert!(found >= 170, "{found} of 200");
 }
 

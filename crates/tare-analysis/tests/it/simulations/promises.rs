@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 
 use tare_analysis::findings::{Comparison, Findings, Level, Needed, Row, Verdict};
-use tare_analysis::gate::{Answer, Condition, TargetNames, judge, ratios};
+use tare_analysis::gate::{Condition, Ruling, TargetNames, judge, ratios};
 use tare_analysis::statistics::signed_ranks::{Interval, Null, interval, sorted};
 use tare_analysis::verdicts::stopping::planned_looks;
-use tare_analysis::verdicts::verdict::{is_decided, names_direction};
 use tare_analysis::{Options, Progress, decide, findings};
 use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
@@ -138,9 +137,9 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
         let found = findings(&session, &Options::default());
         let cell = first(&found);
         let holds = |cell: &Comparison| (cell.low..=cell.high).contains(&truth);
-        counts.directions += share(names_direction(cell.verdict));
+        counts.directions += share(cell.verdict.side().is_some());
         counts.held += share(holds(cell));
-        counts.decided += share(is_decided(cell.verdict));
+        counts.decided += share(cell.verdict.is_settled());
         counts.rounds += f64::from(cell.rounds) / SESSIONS as f64;
         counts.held_by_round += share(as_if_independent(&found).holds(libm::log(truth)));
     }
@@ -178,11 +177,11 @@ fn below_eight_starts_nothing_is_decided() {
         let side = |name: &str, _| if name == "vm" { target } else { baseline };
         let found = findings(&raced(plain(1, 90), 1, side), &Options::default());
         let cell = first(&found);
-        assert_eq!((cell.verdict, cell.rounds), (Verdict::SlowerUnconfirmed, 90), "{cell:?}");
+        assert_eq!((cell.verdict, cell.rounds), (Verdict::SlowerInFewStarts, 90), "{cell:?}");
         assert_eq!(cell.needed, Some(Needed::Starts(8)));
         let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
         let names = [TargetNames { name: "vm", specification: "vm" }];
-        assert_eq!(judge(&found, &names, &conditions).count(Answer::Trips), 0);
+        assert_eq!(judge(&found, &names, &conditions).count(Ruling::Trips), 0);
     }
     let few = count(90, steady(1.0), started(1.0, 13, 0.1));
     assert_eq!((few.directions, few.decided), (0.0, 0.0));
@@ -211,9 +210,9 @@ fn an_environment_that_rests_keeps_its_promises() {
             session.plan.every = [("vm".to_owned(), every)].into();
             let found = findings(&raced(session, seed, |_, _| steady(1.0)), &Options::default());
             let cell = comparison(&found.rows[0].cells[1]);
-            directions += f64::from(u8::from(names_direction(cell.verdict))) / SESSIONS as f64;
+            directions += f64::from(u8::from(cell.verdict.side().is_some())) / SESSIONS as f64;
             held += f64::from(u8::from(cell.low <= 1.0 && 1.0 <= cell.high)) / SESSIONS as f64;
-            decided += f64::from(u8::from(is_decided(cell.verdict))) / SESSIONS as f64;
+            decided += f64::from(u8::from(cell.verdict.is_settled())) / SESSIONS as f64;
         }
         println!("one round of {every}: {directions:.3} directions, {held:.3} held, {decided:.3} decided");
         assert!(directions <= most_false(SESSIONS), "{every}: {directions}");
@@ -252,7 +251,7 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
             let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
             let names = [TargetNames { name: "vm", specification: "vm" }];
             let outcome = judge(&found, &names, &conditions);
-            assert_eq!(outcome.of(7, 0).map(|judged| judged.answer), Some(Answer::Trips));
+            assert_eq!(outcome.of(7, 0).map(|judged| judged.answer), Some(Ruling::Trips));
         }
     }
 }
@@ -290,7 +289,7 @@ fn a_gate_at_a_ratio_keeps_its_level_over_all_its_cells() {
         };
         let found = findings(&raced(plain(40, 60), seed, side), &options);
         let outcome = judge(&found, &names, &conditions);
-        let tripped = |row: usize| outcome.of(row, 0).is_some_and(|judged| judged.answer == Answer::Trips);
+        let tripped = |row: usize| outcome.of(row, 0).is_some_and(|judged| judged.answer == Ruling::Trips);
         trips += u32::from((1..40).any(tripped));
         found_far += u32::from(tripped(0));
         let beyond = |row: usize| comparison(&found.rows[row].cells[0]).low > 1.5;
@@ -334,7 +333,7 @@ fn as_many_rounds_as_are_said_to_be_needed_decide() {
         let one_look = |rounds: u32| {
             let mut session = plain(1, rounds);
             session.plan.looks = vec![rounds];
-            is_decided(of(cost, session, seed + 1_000).verdict)
+            of(cost, session, seed + 1_000).verdict.is_settled()
         };
         // The rounds that the width of the interval alone would ask for.
         let by_width =
@@ -362,7 +361,7 @@ fn the_smallest_effect_of_a_cell_is_found_four_times_in_five() {
         // Rounds that are alike by chance leave too few blocks.
         let Some(smallest) = run(1.0, seed).smallest else { continue };
         all += 1.0;
-        differs += f64::from(u8::from(names_direction(run(smallest.differs, seed + SESSIONS).verdict)));
+        differs += f64::from(u8::from(run(smallest.differs, seed + SESSIONS).verdict.side().is_some()));
         slower += f64::from(u8::from(run(smallest.slower, seed + SESSIONS).verdict == Verdict::Slower));
     }
     let (differs, slower) = (differs / all, slower / all);
@@ -386,10 +385,10 @@ fn two_kinds_of_start_hide_no_cost() {
             }
             let cell = first(&findings(&session, &Options::default())).clone();
             if cost > 1.0 {
-                found += u32::from(names_direction(cell.verdict));
+                found += u32::from(cell.verdict.side().is_some());
                 by_signs += u32::from(cell.sign_low > 1.0);
             } else {
-                false_directions += u32::from(names_direction(cell.verdict));
+                false_directions += u32::from(cell.verdict.side().is_some());
             }
         }
     }

@@ -7,7 +7,7 @@ use tare_analysis::verdicts::judge::{Judgement, judge};
 use tare_analysis::verdicts::leaving::may_leave;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
-use tare_analysis::verdicts::verdict::{Margin, is_decided, names_direction};
+use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 
 use crate::sessions::MARGIN;
@@ -114,10 +114,10 @@ fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
         for seed in 0..SESSIONS {
             let judged = raced(&costs(noise, 90, seed), &mut nulls);
             let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
-            same += share(is_decided(judged.verdict) && !names_direction(judged.verdict));
-            typically += share(is_decided(judged.typical));
+            same += share(judged.verdict.is_settled() && !judged.verdict.side().is_some());
+            typically += share(judged.typical.is_settled());
             let is_faster = judged.interval.high < 0.0;
-            directions += share(names_direction(judged.verdict) && (!stalls || is_faster));
+            directions += share(judged.verdict.side().is_some() && (!stalls || is_faster));
             held += share(judged.interval.holds(centre));
         }
         println!(

@@ -4,7 +4,7 @@ use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::{Judgement, judge};
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
-use tare_analysis::verdicts::verdict::{Margin, is_decided};
+use tare_analysis::verdicts::verdict::Margin;
 
 use crate::sessions::{MARGIN, session, timed};
 use crate::simulations::noise_models::{NoiseModel, simulate};
@@ -65,7 +65,7 @@ fn what_is_there_is_found_in_not_many_more_rounds() {
     let mut median = |schedule: &Schedule, effect: f64| {
         let rounds = |seed: u64| {
             let looks = at_looks(&simulate(NoiseModel::Gaussian, ROUNDS, effect, seed), schedule, &mut nulls);
-            looks.iter().find(|judged| is_decided(judged.verdict)).map_or(ROUNDS, |judged| judged.reached)
+            looks.iter().find(|judged| judged.verdict.is_settled()).map_or(ROUNDS, |judged| judged.reached)
         };
         let mut rounds: Vec<u32> = (0..SESSIONS).map(rounds).collect();
         rounds.sort_unstable();

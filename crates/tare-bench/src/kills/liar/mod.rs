@@ -173,14 +173,29 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
     let findings = tare_analysis::findings(&recording.session, &tare_analysis::Options::default());
     for cell in findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells) {
         if let Cell::Compared(comparison) = cell {
-            use Verdict::{Faster, FasterUnclear, FasterUnconfirmed, Same, SlightlyFaster};
-            if matches!(
-                comparison.verdict,
-                Faster | FasterUnclear | FasterUnconfirmed | SlightlyFaster | Same
-            ) {
+            if says_no_slower(comparison.verdict) {
                 count.wrong.push(format!("{lie}: believed: {:?}", comparison.verdict));
             }
         }
     }
     Ok(())
+}
+
+/// Checks if a verdict says that the environment is no slower.
+fn says_no_slower(verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Faster
+        | Verdict::FasterUnclear
+        | Verdict::FasterInFewStarts
+        | Verdict::FasterUnconfirmed
+        | Verdict::SlightlyFaster
+        | Verdict::TypicallySame
+        | Verdict::Same => true,
+        Verdict::Slower
+        | Verdict::SlowerUnclear
+        | Verdict::SlowerInFewStarts
+        | Verdict::SlowerUnconfirmed
+        | Verdict::SlightlySlower
+        | Verdict::Inconclusive => false,
+    }
 }

@@ -1,0 +1,149 @@
+//! Verdicts: what the statistics decided of a comparison, and why they decided no more.
+
+use serde::{Deserialize, Serialize};
+
+/// Declares the verdicts with the names that programs read, so that none is missing from either list.
+macro_rules! verdicts {
+    ($($(#[$about:meta])* $verdict:ident = $name:literal,)*) => {
+        /// The decision on a comparison at its margin.
+        ///
+        /// Of a subject's cells, a verdict names a direction only where the correction for many cells keeps it, and
+        /// nothing is decided below eight starts where rounds share them. Cells of the control are not corrected: they
+        /// are counted against chance as a whole.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Verdict {
+            $($(#[$about])* #[serde(rename = $name)] $verdict,)*
+        }
+
+        impl Verdict {
+            /// Every verdict, the slowest first.
+            pub const ALL: &[Verdict] = &[$(Verdict::$verdict,)*];
+
+            /// Returns the name that programs read.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Verdict::$verdict => $name,)*
+                }
+            }
+        }
+    };
+}
+
+verdicts! {
+    /// The interval lies beyond the margin.
+    Slower = "slower",
+    /// Direction known, size not: the interval excludes 1 but reaches into the margin.
+    SlowerUnclear = "slower_unclear",
+    /// Beyond the margin in each of the few starts that there were; another start may differ.
+    SlowerInFewStarts = "slower_in_few_starts",
+    /// Seen in these rounds; may be chance, as one of many cells.
+    SlowerUnconfirmed = "slower_unconfirmed",
+    /// The interval excludes 1 and lies within the margin.
+    SlightlySlower = "slightly_slower",
+    Faster = "faster",
+    FasterUnclear = "faster_unclear",
+    FasterInFewStarts = "faster_in_few_starts",
+    FasterUnconfirmed = "faster_unconfirmed",
+    SlightlyFaster = "slightly_faster",
+    /// The typical cost lies within the margin, and the mean cost is not known to: a warning says how far it may be off.
+    TypicallySame = "typically_same",
+    /// Shown to lie within the margin, and the mean cost within 2.5 times the margin.
+    Same = "same",
+    Inconclusive = "inconclusive",
+}
+
+/// A direction that is borne out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Slower,
+    Faster,
+}
+
+impl Verdict {
+    /// Checks if more rounds are needless: never because something has become significant, only because size is known,
+    /// of typical and of mean costs.
+    pub fn is_settled(self) -> bool {
+        match self {
+            Verdict::Slower
+            | Verdict::Faster
+            | Verdict::SlightlySlower
+            | Verdict::SlightlyFaster
+            | Verdict::Same => true,
+            Verdict::SlowerUnclear
+            | Verdict::SlowerInFewStarts
+            | Verdict::SlowerUnconfirmed
+            | Verdict::FasterUnclear
+            | Verdict::FasterInFewStarts
+            | Verdict::FasterUnconfirmed
+            | Verdict::TypicallySame
+            | Verdict::Inconclusive => false,
+        }
+    }
+
+    /// Returns the direction that it claims, by whatever size; none where the difference is not confirmed.
+    pub fn side(self) -> Option<Side> {
+        match self {
+            Verdict::Slower | Verdict::SlightlySlower | Verdict::SlowerUnclear => Some(Side::Slower),
+            Verdict::Faster | Verdict::SlightlyFaster | Verdict::FasterUnclear => Some(Side::Faster),
+            Verdict::SlowerInFewStarts
+            | Verdict::SlowerUnconfirmed
+            | Verdict::FasterInFewStarts
+            | Verdict::FasterUnconfirmed
+            | Verdict::TypicallySame
+            | Verdict::Same
+            | Verdict::Inconclusive => None,
+        }
+    }
+
+    /// Checks if it says that typical and mean costs lie within the margin.
+    pub fn is_within_margin(self) -> bool {
+        self.is_settled() && !matches!(self, Verdict::Slower | Verdict::Faster)
+    }
+
+    /// Returns the verdict that is left where the correction for many cells does not bear a direction out: a slight
+    /// difference is within the margin all the same.
+    pub fn unconfirmed(self) -> Verdict {
+        match self {
+            Verdict::Slower | Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed => {
+                Verdict::SlowerUnconfirmed
+            }
+            Verdict::Faster | Verdict::FasterUnclear | Verdict::FasterUnconfirmed => {
+                Verdict::FasterUnconfirmed
+            }
+            Verdict::SlightlySlower | Verdict::SlightlyFaster | Verdict::Same => Verdict::Same,
+            Verdict::SlowerInFewStarts
+            | Verdict::FasterInFewStarts
+            | Verdict::TypicallySame
+            | Verdict::Inconclusive => self,
+        }
+    }
+}
+
+/// All that a cell can show: a verdict, or in its place the reason why nothing is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shown {
+    Verdict(Verdict),
+    /// A value that is never compared, such as a maximum.
+    Observed,
+    /// There is a value, and comparing it would mislead.
+    NotComparable,
+    NotMeasured,
+}
+
+impl Shown {
+    /// Returns everything that a cell can show, verdicts first.
+    pub fn all() -> impl Iterator<Item = Shown> {
+        let verdicts = Verdict::ALL.iter().copied().map(Shown::Verdict);
+        verdicts.chain([Shown::Observed, Shown::NotComparable, Shown::NotMeasured])
+    }
+
+    /// Returns the name that programs read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Shown::Verdict(verdict) => verdict.name(),
+            Shown::Observed => "observed",
+            Shown::NotComparable => "not_comparable",
+            Shown::NotMeasured => "not_measured",
+        }
+    }
+}
