@@ -65,7 +65,7 @@ fn move_to(path: &Path) -> Result<(), String> {
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|e| failed(&e))
 }
 
-/// Removes both namespaces, and the pair with them; a missing one is no error.
+/// Removes both namespaces, and the pair with them; a missing one is ignored.
 fn remove() {
     for namespace in [NEAR, FAR] {
         let _ = ip(&["netns", "delete", namespace]);

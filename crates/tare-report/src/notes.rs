@@ -41,7 +41,7 @@ impl Notes {
         superscript(number)
     }
 
-    /// Marks and texts, and how many more there were.
+    /// Lists marks and texts, and how many more there were.
     pub fn shown(&self) -> (Vec<(String, &str)>, usize) {
         let shown = self.texts.iter().take(MOST_NOTES).enumerate();
         let shown = shown.map(|(i, text)| (superscript(i + 1), text.as_str())).collect();

@@ -81,7 +81,7 @@ fn round_to_three(value: f64) -> f64 {
     (value * factor).round() / factor
 }
 
-/// Decimals that leave three significant digits.
+/// Counts the decimals that leave three significant digits.
 pub fn decimals(value: f64) -> usize {
     match round_to_three(value.abs()) {
         v if v >= 100.0 || v == 0.0 || !v.is_finite() => 0,
@@ -172,7 +172,7 @@ fn half_width(half: f64, value: f64) -> String {
     format!("±{}", fixed(shown, if shown == 0.0 { 0 } else { places }))
 }
 
-/// Decimals of a ratio: three significant digits from 1 on, never finer than a hundredth near 1.
+/// Counts the decimals of a ratio: three significant digits from 1 on, never finer than a hundredth near 1.
 pub(crate) fn ratio_decimals(ratio: f64) -> usize {
     match round_to_three(ratio.abs()) {
         v if v >= 100.0 || !v.is_finite() => 0,

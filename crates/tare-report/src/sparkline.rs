@@ -4,7 +4,7 @@ const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█']
 /// Character for a step in which no round fell.
 const NOTHING: char = '·';
 
-/// Counts of the finite values in `bins` equal steps from their least to their greatest, as bars.
+/// Draws how many of the finite values lie in each of `bins` equal steps from their least to their greatest, as bars.
 ///
 /// Empty without a finite value; one full bar where all values are equal.
 pub fn distribution(values: &[f64], bins: usize) -> String {

@@ -202,7 +202,7 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
         Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
         Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
         Warning::MeanCost { .. } => {
-            message!("what takes long now and then is in the mean; a longer --budget narrows it")
+            message!("the mean includes rounds that now and then take long; a longer --budget narrows it")
         }
         Warning::Modal { .. } => {
             message!("look at the rounds one by one; pinning may separate the groups")

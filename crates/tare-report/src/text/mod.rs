@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthChar;
 
 /// Longest text that is shown of a name, label or reason; a record can hold megabytes.
 pub(crate) const LONGEST_TEXT: usize = 240;
-/// Joins a word and its mark until lines are broken; then it is a space.
+/// A joint of a word and its mark until lines are broken; then it is a space.
 pub(crate) const GLUE: char = '\u{a0}';
 /// Replacement for a character that could move the cursor, turn the reading direction or hide.
 const REPLACEMENT: char = '\u{fffd}';

@@ -17,7 +17,7 @@ const STRANGER: u32 = 61_002;
 const SHARED: u32 = 0o1777;
 const PRIVATE: u32 = 0o600;
 
-/// World-writable folder, with a program that everyone can run, and with a file of the user's next to it.
+/// World-writable folder, with a program that everyone can run, and with a file of the user next to it.
 struct Street {
     folder: TempDir,
     user: u32,
