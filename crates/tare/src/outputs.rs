@@ -33,7 +33,7 @@ pub fn check(view: &View) -> Result<(), LabError> {
         && io::stdout().is_terminal()
     {
         let name = binary.export.name;
-        return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary, and not for a terminal"))
+        return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary and cannot go to a terminal"))
             .hint(format!("name a file: --export {name}=FILE")));
     }
     let exported = printed().count();
@@ -184,7 +184,7 @@ pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
         None => Ok(()),
         Some(link) => Err(LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display()))
             .because(format!("{} is a link", link.display()))
-            .hint("remove the link: what it leads to may not be yours to replace")),
+            .hint("remove the link: its target may not be yours to replace")),
     }
 }
 

@@ -177,9 +177,7 @@ fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
     match named.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
         Some((option, _)) => Err(LabError::usage(format!("{option} is about a command, and there is none"))
-            .hint(
-                "tare run -- COMMAND measures a command of your own; of a study, --rounds N runs N rounds",
-            )),
+            .hint("tare run -- COMMAND measures your own command; --rounds N runs N rounds of a study")),
     }
 }
 
@@ -214,7 +212,7 @@ impl Written {
                 if needs_shell(&text) {
                     return Err(LabError::usage(format!("'{text}' needs a shell"))
                         .because("without one it is a program and its arguments")
-                        .hint("add --shell default; the shell's own start then counts"));
+                        .hint("add --shell default, which adds the shell's start to the time"));
                 }
                 split(&text)
             }
@@ -235,7 +233,7 @@ fn through_shell(text: &str) -> Vec<String> {
 
 fn split(text: &str) -> Result<Vec<String>, LabError> {
     shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-        LabError::usage(format!("'{text}' cannot be split into words: a quote is open, or it is empty"))
+        LabError::usage(format!("'{text}' cannot be split into words: it is empty, or a quote is not closed"))
     })
 }
 
@@ -304,7 +302,7 @@ fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
         return Err(LabError::usage(format!(
             "--parameter-scan has nothing from {from} to {to} in steps of {step}"
         ))
-        .hint("MIN is at most MAX, and STEP is above 0"));
+        .hint("MIN must be at most MAX, and STEP above 0"));
     }
     // A step that does not fit exactly in binary still reaches the last number.
     let steps = ((most - least) / by + 1e-9).floor() as usize;
@@ -321,7 +319,7 @@ impl<'a> Names<'a> {
             return Ok(Names(names));
         }
         Err(LabError::usage(format!("{} names for {commands} commands", names.len()))
-            .hint("give --command-name once for each command, in their order"))
+            .hint("give --command-name once per command, in order"))
     }
 
     fn of_command(&self, index: usize) -> Option<&'a str> {

@@ -17,7 +17,7 @@ pub fn state() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.or_else(|| home().map(|home| home.join(platform::STATE))).map(|path| path.join("tare")).ok_or_else(|| {
         LabError::new(ErrorKind::Storage, "there is no folder for journals")
-            .because("neither XDG_STATE_HOME nor HOME names one: HOME must be a folder that is there, by its whole path")
+            .because("neither XDG_STATE_HOME nor HOME names one: HOME must be the absolute path of an existing folder")
             .hint("set XDG_STATE_HOME to a folder that you may write")
     })
 }
@@ -82,7 +82,7 @@ pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
         return Ok(pattern.to_owned());
     };
     let unknown = |what: &str| {
-        LabError::usage(format!("'{what}' in the record's name {text} stands for nothing"))
+        LabError::usage(format!("'{what}' in the record's name {text} has no meaning"))
             .hint("%h is the host name, %t the time, %r random digits, and %% a percent sign")
     };
     let mut named = String::new();

@@ -278,7 +278,7 @@ impl Container {
             return Ok(());
         }
         match self.engine.starts {
-            Starts::InDaemon => Err(refused().because("its daemon cannot throw away what is written there")),
+            Starts::InDaemon => Err(refused().because("its daemon cannot discard changes there")),
             Starts::InCommand if path.contains([':', ',']) => {
                 Err(refused().because("of the signs in its path"))
             }

@@ -208,7 +208,9 @@ fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, L
     let Some(Work { folder, shared: true }) = &workspace.inside().work else { return Ok(None) };
     let refused = || LabError::usage(format!("commands cannot write in {}", folder.display()));
     if workspace.session_folder().starts_with(folder) {
-        return Err(refused().because("the scratch folder lies in it").hint("choose another with --scratch"));
+        return Err(refused()
+            .because("the scratch folder is inside it")
+            .hint("choose another with --scratch"));
     }
     let inside = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
     Ok(Some((folder.clone(), inside.to_owned())))

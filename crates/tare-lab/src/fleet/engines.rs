@@ -150,7 +150,7 @@ impl Engine {
         }
         if !name.ends_with(".toml") {
             let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-            let otherwise = format!("shipped are {}; a file of your own ends in .toml", names.join(", "));
+            let otherwise = format!("shipped are {}; your own file must end in .toml", names.join(", "));
             return Err(unlike(
                 LabError::usage(format!("there is no engine '{name}'")),
                 &name,
@@ -297,8 +297,10 @@ impl Engine {
         match (job.nodes.len(), &self.templates.pair) {
             (1, _) => Ok((&self.templates.submit, &self.templates.script)),
             (_, Some(pair)) => Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script))),
-            (_, None) => Err(LabError::usage(format!("the engine {} starts no pairs of nodes", self.name))
-                .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own")),
+            (_, None) => {
+                Err(LabError::usage(format!("the engine {} cannot start pairs of nodes", self.name))
+                    .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own"))
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Folder {
                 return Err(LabError::new(ErrorKind::Storage, format!("{} is not trusted", path.display()))
                     .because(because)
                     .hint(
-                        "jobs run what the folder holds: it must be yours alone to write (chown, chmod go-w)",
+                        "jobs run programs from the folder: only you may be able to write to it (chown, chmod go-w)",
                     ));
             }
         }

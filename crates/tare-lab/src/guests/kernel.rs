@@ -365,7 +365,7 @@ fn first(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<PathBuf> {
 }
 
 fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
-    let missing = || failed("looking for what unpacks it", format!("{name} is not installed"));
+    let missing = || failed("looking for a program to unpack it", format!("{name} is not installed"));
     programs.find(name).map(Command::new).ok_or_else(missing)
 }
 

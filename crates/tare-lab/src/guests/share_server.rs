@@ -34,7 +34,7 @@ pub const VIRTIOFS_MODULES: [&str; 2] = ["fuse", "virtiofs"];
 choice! {
     /// Caching of the host's folders in a guest.
     pub enum Cache: "cache",
-        "what the guest keeps of shares: none: it asks the host every time; loose, mmap (9P only): it trusts its copy"
+        "caching of shares in the guest: none: it asks the host every time; loose, mmap (9P only): it trusts its copy"
     {
         None = "none",
         Loose = "loose",

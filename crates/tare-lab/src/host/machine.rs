@@ -27,7 +27,7 @@ pub fn noise() -> Facts {
     facts.note(
         "noise.verdict",
         match (busy, spread > QUIET_SPREAD) {
-            (true, _) => "busy: end what else runs here, or expect wide intervals",
+            (true, _) => "busy: stop other work on this machine, or expect wide intervals",
             (false, true) => "uneven: neighbours or frequency changes; expect wider intervals",
             (false, false) => "quiet",
         },

@@ -83,7 +83,7 @@ impl Impairment {
             reorder: portion(&REORDER)?,
         };
         if netem.reorder > 0 && delay_ns == 0 {
-            return Err(refused(&REORDER, "a delay as well: nothing overtakes what does not wait"));
+            return Err(refused(&REORDER, "a delay as well: packets can only overtake delayed ones"));
         }
         let written =
             [DELAY, LOSS, DUPLICATE, REORDER].map(|option| (option.key, option.of(specification).to_owned()));

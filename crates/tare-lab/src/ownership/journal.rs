@@ -195,7 +195,7 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A link (ELOOP), or nothing that is read.
         Err(_) => {
-            return Ok(Some(Found::Doubtful { path, because: "it cannot be opened as a file of its own" }));
+            return Ok(Some(Found::Doubtful { path, because: "it is not a regular file" }));
         }
         Ok(file) => file,
     };

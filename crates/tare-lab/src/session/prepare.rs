@@ -371,7 +371,7 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
         .because(format!("{}: {failure}", selected.case))
         .hint(match &selected.case.place {
             Some(_) => "name another place with --place: own always is one",
-            None => "tare check shows what this machine allows",
+            None => "tare check shows the limits of this machine",
         }))
 }
 

@@ -123,7 +123,7 @@ impl FileSystem {
                 Failure::new(FailureKind::NotSupported, format!("this kernel has no {}", self.name))
             }
             Some(Errno::NOENT | Errno::NXIO | Errno::NOTTY) => {
-                Failure::new(FailureKind::NotSupported, format!("{what} cannot be had here: {e}"))
+                Failure::new(FailureKind::NotSupported, format!("{what} is not available here: {e}"))
             }
             _ => broken(format!("{what}: {e}")),
         }
@@ -146,7 +146,7 @@ fn memory_options(room_bytes: u64) -> Result<String, Failure> {
     if let Some(free_bytes) = available_bytes().map(|free| free / 2).filter(|free| *free < bytes) {
         let (needed, free) = (megabytes(bytes), megabytes(free_bytes));
         return Err(broken(format!(
-            "files in memory need {needed}, and half of what is available is {free}"
+            "files in memory need {needed}, and half of the available memory is {free}"
         )));
     }
     Ok(format!("size={bytes},mode=0755"))
@@ -202,7 +202,7 @@ mod tests {
         let failure = FILE_SYSTEMS[0].image(site).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Broken);
         assert!(failure.reason.contains("are free (--scratch"), "{}", failure.reason);
-        assert!(memory_options(1 << 60).unwrap_err().reason.contains("half of what is available"));
+        assert!(memory_options(1 << 60).unwrap_err().reason.contains("half of the available memory"));
         assert_eq!(memory_options(0).unwrap(), "size=67108864,mode=0755");
     }
 

@@ -183,7 +183,7 @@ mod tests {
         assert!(hint("brtfs").starts_with("did you mean 'btrfs'? there are own, work, share, "));
         assert!(
             hint("zfs").starts_with("did you mean 'xfs'? there are own, "),
-            "named all: what was meant is none"
+            "all are named: no place was meant"
         );
         assert!(hint("zzz").contains("./zzz"));
         for text in ["/no/such/folder", "/etc/passwd", "/"] {

@@ -64,7 +64,7 @@ pub struct Study {
     pub name: String,
     /// Title in one line.
     pub title: String,
-    /// Prose: what it shows, what it does not, what distorts it.
+    /// Prose: purpose, limits and distortions.
     pub about: String,
     /// Time for a session, e.g. `150s`, `8m`.
     #[serde(deserialize_with = "values::read_time")]
@@ -203,7 +203,7 @@ impl Study {
             return Ok(study);
         }
         let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
-        let otherwise = format!("shipped are {}; a file of your own ends in .toml", names.join(", "));
+        let otherwise = format!("shipped are {}; your own file must end in .toml", names.join(", "));
         Err(unlike(LabError::usage(format!("there is no study '{name}'")), name, names, otherwise))
     }
 
@@ -326,10 +326,10 @@ fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
     if [0, selected.len()].contains(&starts.count()) {
         return Ok(());
     }
-    let what = format!("{} stands in a study beside other cases", startup::PROBE.name);
+    let what = format!("{} is in a study with other cases", startup::PROBE.name);
     Err(LabError::usage(what)
-        .because("each of its trials enters the environment afresh")
-        .hint("measure it in a study of its own: tare run startup"))
+        .because("each of its trials starts a new environment")
+        .hint("measure it alone: tare run startup"))
 }
 
 /// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.

@@ -33,7 +33,7 @@ pub fn named(name: &str) -> Result<Published, LabError> {
         return parse(&text, name);
     }
     let error = LabError::usage(format!("no published figures are called '{name}'"));
-    let otherwise = "tare list published names them all; a file of your own ends in .toml";
+    let otherwise = "tare list published names them all; your own file must end in .toml";
     Err(unlike(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))
 }
 

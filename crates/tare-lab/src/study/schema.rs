@@ -30,9 +30,9 @@ pub fn schema() -> Value {
         "anyOf": [{ "required": ["case"] }, { "required": ["probe"] }],
         "additionalProperties": false,
         "properties": {
-            "name": text("stands in the record and above the table"),
+            "name": text("shown in the record and above the table"),
             "title": text("one line"),
-            "about": text("what it shows, what it does not, what distorts it"),
+            "about": text("prose: purpose, limits and distortions"),
             "budget": time("time for a session"),
             "reference_budget": time("time for a session in the reference size"),
             "margin": margin(),
@@ -86,7 +86,7 @@ fn command() -> Value {
         "additionalProperties": false,
         "properties": {
             "command": { "type": "array", "minItems": 1, "items": { "type": "string" } },
-            "title": text("what a report calls it"),
+            "title": text("name in reports"),
             "folder": { "type": "string", "pattern": "^/", "description": "an existing folder in which it runs" },
             "setup": words(),
             "warmup": { "type": "integer", "minimum": 0, "maximum": 1000 },

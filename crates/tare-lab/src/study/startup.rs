@@ -22,7 +22,7 @@ const AT_ONCE_BOUNDS: RangeInclusive<u64> = 1..=200;
 pub static PROBE: Probe = Probe {
     name: "env.start",
     title: "start of environment",
-    summary: "An environment entered afresh, alone or many times at once: time to its first sample, and what it takes when idle.",
+    summary: "A new start of an environment, alone or many at once: time to its first sample, and resources used when idle.",
     timed: "by the host's clock, from before anything is prepared until the first sample has arrived; of several at once, until that of the last",
     not_timed: "leaving the environment before; measuring its memory and disk afterwards",
     distorted_by: "page cache of images and binaries, which is warm after the first start; what a daemon keeps ready",

@@ -124,7 +124,7 @@ fn a_command_is_a_case_of_its_own_name() {
 fn starts_stand_alone_in_a_study() {
     assert!(study("[[case]]\nprobe='env.start'").unwrap().selected(None, None).is_ok());
     let mixed = study("[[case]]\nprobe='env.start'\n[[case]]\nprobe='null'").unwrap();
-    assert!(mixed.selected(None, None).err().unwrap().to_string().contains("beside other cases"));
+    assert!(mixed.selected(None, None).err().unwrap().to_string().contains("with other cases"));
 }
 
 #[test]

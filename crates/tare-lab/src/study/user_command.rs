@@ -180,7 +180,7 @@ impl UserCommand {
             if name.is_empty() || !plain {
                 return Err(cannot()
                     .because("it is not a path below the study's folder")
-                    .hint("put it beside the study's file"));
+                    .hint("put it next to the study's file"));
             }
             read(command, folder, name, 0, &mut files)
                 .map_err(|e| cannot().because(e).hint("paths are relative to the study's file"))?;

@@ -139,7 +139,7 @@ fn print_bills(obtained: &Obtained, prices: Option<&Session>, as_json: bool) -> 
     let explained = bill::bills(session, prices.unwrap_or(session));
     if explained.is_empty() {
         let what = format!("{} has no command whose demand was counted", obtained.record.display());
-        return Err(LabError::usage(what).hint("tare explain -- COMMAND makes such a record").into());
+        return Err(LabError::usage(what).hint("tare explain -- COMMAND writes such a record").into());
     }
     let findings = tare_analysis::findings(session, &Options::default());
     let shape = (ui::width(), ui::colour());

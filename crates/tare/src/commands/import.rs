@@ -46,7 +46,7 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
         each if each.len() == files => Ok(named),
         each => {
             let what = format!("--environment names {} environments for {files} files", each.len());
-            Err(LabError::usage(what).hint("name one for all files, or one for each in their order"))
+            Err(LabError::usage(what).hint("give one name for all files, or one per file in order"))
         }
     }
 }
@@ -58,7 +58,7 @@ fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> 
     }
     let refused = || LabError::new(ErrorKind::Record, format!("cannot import {}", file.display()));
     let bytes =
-        read(file).map_err(|error| refused().because(error).hint("look at the file and its permissions"))?;
+        read(file).map_err(|error| refused().because(error).hint("check the file and its permissions"))?;
     let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     importers::import(&bytes, &name, environment).map_err(|refusal| {
         refused().because(refusal).hint("save the tool's whole output, unchanged; nothing was written")

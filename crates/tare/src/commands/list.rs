@@ -25,7 +25,7 @@ pub fn run(args: List) -> Result<Exit, CommandError> {
     ui::print(text(rows))?;
     if let Listed::Published = args.what {
         ui::print(
-            "\ntare run --like NAME measures again what one measured, tare show NAME has what it printed.\n",
+            "\n'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.\n",
         )?;
     }
     Ok(Exit::Done)

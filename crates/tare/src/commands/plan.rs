@@ -32,8 +32,8 @@ pub fn run(args: &Plan) -> Result<Exit, CommandError> {
     let options = tare_analysis::Options { margin: args.margin.map(libm::log1p), ..Default::default() };
     let forecasts = forecast(&session, libm::log1p(args.effect), &options);
     if forecasts.is_empty() {
-        let nothing = LabError::new(ErrorKind::Usage, "there is nothing to plan with")
-            .because("no environment has six rounds beside the baseline's")
+        let nothing = LabError::new(ErrorKind::Usage, "there is not enough data to plan")
+            .because("no environment has six rounds together with the baseline")
             .hint("name a study, or a record of a longer session");
         return Err(nothing.into());
     }

@@ -31,7 +31,7 @@ pub fn run(args: Report) -> Result<Exit, CommandError> {
         }
     };
     if let Some(line) = recording.torn_line {
-        anstream::eprintln!("note: the record breaks off in line {line}; what was recorded before is shown");
+        anstream::eprintln!("note: the record breaks off in line {line}; showing everything before it");
     }
     let Some(other) = &args.beside else {
         return session::show(recording.session, &args.view, record, None, &args.only);
@@ -50,7 +50,7 @@ fn several(args: &Report) -> Result<Exit, CommandError> {
         outputs::check_files(&view, Some(record))?;
         if let Some(twice) = outputs::exported(&view).into_iter().find(|file| !places.insert(file.clone())) {
             return Err(LabError::usage(format!("{twice} would be written twice"))
-                .hint("records of one name go into different folders: export them one by one")
+                .hint("records have the same name: export them one by one, to different folders")
                 .into());
         }
         each.push((record, view));

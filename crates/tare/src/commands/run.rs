@@ -74,7 +74,7 @@ pub fn run(mut args: Run) -> Result<Exit, CommandError> {
 /// Fills in the article's settings where the user gave none.
 fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
     let Some(redo) = articles::named(article)?.redo else {
-        return Err(LabError::usage(format!("{article} does not say how it is measured again"))
+        return Err(LabError::usage(format!("{article} does not say how to repeat its measurements"))
             .hint("name a study, and environments with --in"));
     };
     args.study.get_or_insert(redo.study);

@@ -23,7 +23,7 @@ pub fn run(args: &SelfTest) -> Result<Exit, CommandError> {
             "{} is not the record of a self-test",
             obtained.record.display()
         ))
-        .because("no environment in it is slower on purpose")
+        .because("no environment in it has an injected cost")
         .hint("tare selftest makes one")
         .into());
     }

@@ -35,7 +35,7 @@ pub fn run(args: Serve) -> Result<Exit, CommandError> {
     let server = Server::bind(terms).map_err(|failure| {
         LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
             .because(failure.reason)
-            .hint("name an address of this machine and a port that is free: --listen ADDRESS:PORT")
+            .hint("give an address of this machine and a free port: --listen ADDRESS:PORT")
     })?;
     let stopped = signals::watch()?;
     let address = reached_at(server.address());
@@ -112,6 +112,6 @@ fn kept_secret(path: &Path) -> Result<Secret, LabError> {
     Secret::parse(&text).ok_or_else(|| {
         storage("cannot use")
             .because("it is not 64 hex digits")
-            .hint("remove the file: tare serve makes a new one")
+            .hint("remove the file: tare serve creates a new one")
     })
 }

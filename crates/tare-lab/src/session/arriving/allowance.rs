@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(batches, 15, "16 MiB in all");
         let (batches, _) =
             taken(&mut Allowance::of(&timed, &Left { bytes: 3 << 20, ..Left::all() }), &batch(own, 1 << 20));
-        assert_eq!(batches, 2, "what the environment has left");
+        assert_eq!(batches, 2, "the rest of the environment's allowance");
         assert!(Allowance::of(&five, &Left::all()).take(&batch("other", 1)).is_err());
         for series in [CALIBRATION, HELD] {
             assert!(Allowance::of(&five, &Left::all()).take(&batch(series, 1)).is_ok());

@@ -50,7 +50,7 @@ mod tests {
         let taken = memory.look(&held(100.0), || Some(1_000_000)).unwrap();
         assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
         memory.look(&held(0.0), || Some(5));
-        assert_eq!(memory.look(&held(100.0), || Some(6)), None, "what shrank is not a value");
+        assert_eq!(memory.look(&held(100.0), || Some(6)), None, "memory that shrank is not a value");
         memory.look(&held(0.0), || Some(5));
         assert_eq!(memory.look(&held(f64::NAN), || Some(1)), None);
     }

@@ -174,7 +174,7 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     };
     match read_address(address)? {
         (_, Some(way)) => Ok((role.to_owned(), Some(way))),
-        (name, None) => Err(LabError::usage(format!("'{name}' has no role beside its name")).hint(HINT)),
+        (name, None) => Err(LabError::usage(format!("'{name}' cannot have a role")).hint(HINT)),
     }
 }
 

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(
             rounds_a_start(&first(&[0.001, 3.0, 90.0]), 0.5, Some(100.0), 1),
             [1, 1, 180],
-            "what cannot have them takes none from those that can"
+            "environments that cannot have starts take none from the others"
         );
     }
 

@@ -40,7 +40,7 @@ pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Resul
     let what = format!("{} is not of a session that began here", record.display());
     let would: String = would_run(&session.plan).iter().map(|line| format!("\n{line}")).collect();
     Err(LabError::new(ErrorKind::Usage, what)
-        .because(format!("continuing it would do what its plan says:{would}"))
+        .because(format!("continuing it would run its plan:{would}"))
         .hint("if you trust all of that, add --trust"))
 }
 

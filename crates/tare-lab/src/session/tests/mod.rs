@@ -201,12 +201,12 @@ fn a_budget_is_used_until_every_cell_is_decided_or_the_time_is_up() {
         let used = arena.now_ns as f64 / 1e9 / budget_s;
         assert!((0.95..1.05).contains(&used), "{start_ms} ms a start: {used} of {budget_s} s");
         let session = read(&record).unwrap().session;
-        assert!(rounds_of(&session, "layer0") < session.plan.rounds, "the horizon lies beyond");
+        assert!(rounds_of(&session, "layer0") < session.plan.rounds, "the horizon is later");
     }
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
     session(&mut arena, folder.path(), None, Some(60.0));
-    assert!(arena.now_ns < 10_000_000_000, "what is decided takes no more time");
+    assert!(arena.now_ns < 10_000_000_000, "decided cells take no more time");
 }
 
 #[test]

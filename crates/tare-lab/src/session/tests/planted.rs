@@ -51,7 +51,7 @@ fn a_planted_cost_takes_every_place_in_the_order() {
     let positions: BTreeSet<u32> = of_planted.clone().map(|trial| trial.position).collect();
     assert_eq!(positions, [0, 1, 2, 3].into());
     let starts: BTreeSet<u32> = of_planted.map(|trial| trial.start).collect();
-    assert!(starts.len() > 10, "it is entered afresh like the others");
+    assert!(starts.len() > 10, "it is started again like the others");
 }
 
 #[test]

@@ -27,7 +27,7 @@ const BESIDE_S: u64 = 600;
 /// Makes a plan, and finds the engine that it names.
 pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), LabError> {
     let Some(on) = &args.on else {
-        return Err(LabError::usage(format!("there is no folder of a fleet at '{study}'"))
+        return Err(LabError::usage(format!("there is no fleet at '{study}'"))
             .hint("for a new fleet, name the engine: --on slurm, --on kubernetes or --on ssh"));
     };
     let engine = Engine::named(on)?;
@@ -36,7 +36,7 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
         return Err(LabError::usage(format!(
             "{study} carries files along, which a fleet's plan does not hold"
         ))
-        .hint("put them where every node has them, and name their paths"));
+        .hint("put them on every node, and give their paths"));
     }
     let names = match args.nodes.as_slice() {
         [] => engine.nodes(&paths::programs()?)?,
@@ -48,9 +48,9 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
     let alone = !whole.commands.is_empty()
         || whole.cases.iter().any(|case| case.peers.is_empty() || case.peers.iter().any(|peer| peer != NODE));
     if between_nodes && !engine.has_pairs() {
-        return Err(LabError::usage(format!("the engine {} starts no pairs of nodes", engine.name()))
+        return Err(LabError::usage(format!("the engine {} cannot start pairs of nodes", engine.name()))
             .because("the study has cases whose peer is another node")
-            .hint("use --on slurm, or add [pair] to an engine of your own"));
+            .hint("use --on slurm, or add [pair] to your own engine"));
     }
     let sessions = if alone { args.sessions } else { 0 };
     let budget_s = args.budget.map(|budget| budget.as_secs_f64());
@@ -88,7 +88,7 @@ fn frozen(study: &str) -> Result<FleetStudy, LabError> {
     }
     if study.contains(',') {
         return Err(LabError::usage(format!("a fleet has one study, and {study} are several"))
-            .hint("several shipped ones can be joined; put cases of your own into one file"));
+            .hint("shipped studies can be joined; put your own cases into one file"));
     }
     let toml = fs::read_to_string(study)
         .map_err(|e| LabError::usage(format!("cannot read the study {study}")).because(e))?;

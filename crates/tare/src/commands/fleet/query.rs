@@ -33,7 +33,7 @@ pub fn run(args: &FleetQuery) -> Result<Exit, CommandError> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             ui::print(line(&words) + "\n")?;
             Err(LabError::new(ErrorKind::Environment, "duckdb is not installed")
-                .hint("type the line above where it is; duckdb.org has it as one file")
+                .hint("run the line above where it is installed; duckdb.org offers a single binary")
                 .into())
         }
         Err(error) => Err(LabError::new(ErrorKind::Environment, "cannot start duckdb").because(error).into()),
@@ -63,9 +63,7 @@ fn prepare(folder: &Path) -> Result<(), LabError> {
 fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
     // Names of files come from nodes that are checked by their letters; the folder's own may hold anything.
     let Some(path) = folder.to_str() else {
-        return Err(
-            LabError::usage("the folder's name is not UTF-8").hint("rename it: SQL has no other texts")
-        );
+        return Err(LabError::usage("the folder's name is not UTF-8").hint("rename it: SQL only has UTF-8"));
     };
     // The names of folders are for others: the files have every column.
     let files = |pattern: &str| {

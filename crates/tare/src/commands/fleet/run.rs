@@ -70,17 +70,17 @@ impl FleetRun {
 fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
-        return Err(LabError::usage(format!("{} is a fleet with an engine of its own", args.what))
+        return Err(LabError::usage(format!("{} is a fleet that already has an engine", args.what))
             .hint("leave out --on, or name a study and a new folder with --into")
             .into());
     }
     if args.plan.on.is_some() {
         return Err(LabError::usage("the new fleet has no folder")
-            .hint("name one that all nodes see: --into FOLDER")
+            .hint("name one that all nodes share: --into FOLDER")
             .into());
     }
     if !args.plan.by.is_empty() && !args.confirm {
-        return Err(LabError::usage(format!("{} has facts for kinds of nodes by its plan", args.what))
+        return Err(LabError::usage(format!("{} has a plan that already sets --by", args.what))
             .hint("give --by to tare fleet report, or together with --confirm")
             .into());
     }

@@ -80,7 +80,7 @@ fn words(what: &What) -> String {
         What::Whole(_) => "measured".to_owned(),
         What::Running => "submitted, or running".to_owned(),
         What::BrokenOff { why, .. } => {
-            format!("broke off: {}", why.as_deref().unwrap_or("nobody writes to it any more"))
+            format!("broke off: {}", why.as_deref().unwrap_or("no process is writing to it"))
         }
         What::Missing { why } => format!("missing: {}", why.as_deref().unwrap_or("not begun")),
     }

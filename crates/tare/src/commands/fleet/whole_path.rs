@@ -13,7 +13,7 @@ pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
     match path.to_str().filter(|text| text.chars().all(plain)) {
         Some(_) => Ok(path),
         None => Err(LabError::usage(format!("{} cannot be the folder of a fleet", path.display()))
-            .because("its path stands in scripts of other programs")
-            .hint("choose one of letters, digits and . _ - + @ , = % alone")),
+            .because("its path is used in scripts of other programs")
+            .hint("choose one with only letters, digits and . _ - + @ , = %")),
     }
 }

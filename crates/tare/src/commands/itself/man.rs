@@ -13,7 +13,7 @@ pub fn run(args: Man) -> Result<Exit, CommandError> {
     clap_mangen::generate_to(command, &args.folder).map_err(|e| {
         LabError::new(ErrorKind::Storage, format!("cannot write pages into {}", args.folder.display()))
             .because(e)
-            .hint("name a folder that is there and that you may write")
+            .hint("name an existing folder that you can write to")
     })?;
     Ok(Exit::Done)
 }
