@@ -1,4 +1,4 @@
-//! What the conditions of `--fail-if` found, in words.
+//! Answers to the conditions of `--fail-if`, in words.
 
 use tare_analysis::findings::Findings;
 use tare_analysis::gate::{Judged, Outcome, Ruling};
@@ -10,7 +10,8 @@ use crate::words;
 /// Cells beyond this many are counted, not listed.
 const MOST_LISTED: usize = 20;
 
-/// One line: whether a condition is met, in how many cells, and how many could not be decided or compared.
+/// States in one line whether a condition is met, in how many cells, and how many could not be decided or
+/// compared.
 pub fn sentence(outcome: &Outcome, language: Language) -> String {
     let all = language.counted(outcome.cells.len(), "cell", "cells");
     let missing = outcome.count(Ruling::Missing);
@@ -35,7 +36,7 @@ pub fn sentence(outcome: &Outcome, language: Language) -> String {
     say!(language, "{head}; {missing}{undecided}", head = head, missing = missing, undecided = undecided)
 }
 
-/// A line for each cell that meets a condition: where, what, how much, which condition.
+/// Lists each cell that meets a condition: place, size and condition.
 pub fn met(findings: &Findings, outcome: &Outcome, language: Language) -> Vec<String> {
     listed(outcome, language, |judged| {
         let row = findings.rows.get(judged.row)?;
@@ -46,7 +47,7 @@ pub fn met(findings: &Findings, outcome: &Outcome, language: Language) -> Vec<St
     })
 }
 
-/// The lines of the cells that meet a condition, as many as are listed, and how many more there are.
+/// Lists the first cells that meet a condition, and counts the rest.
 pub(crate) fn listed(
     outcome: &Outcome,
     language: Language,

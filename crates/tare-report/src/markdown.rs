@@ -13,7 +13,7 @@ use crate::{published, summary, view, words};
 /// An export reads the same wherever it was made.
 const ENGLISH: Language = Language::English;
 
-/// A table of the headline metrics with what is needed to judge it; the same words as on a terminal.
+/// Renders a table of the headline metrics, with notes and checks; the words are those of the terminal.
 pub fn render(session: &Session, findings: &Findings) -> String {
     let rows = view::rows(findings, false);
     let mut notes = Notes::default();
@@ -103,7 +103,7 @@ fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
     }
 }
 
-/// What articles state about these rows, as a table of its own: other machines, other days.
+/// Renders the values of articles for these rows as a separate table: other machines, other days.
 fn published_table(findings: &Findings) -> String {
     let rows = published::beside_rows(findings);
     let beyond = published::beyond(findings);
@@ -127,7 +127,7 @@ fn published_table(findings: &Findings) -> String {
     }
 }
 
-/// What articles conclude and this session shows of it, and what they printed that it does not measure.
+/// Lists articles' conclusions with this session's answers, and printed values that it does not measure.
 fn claims(articles: &[published::Beyond]) -> String {
     let mut lines = Vec::new();
     for article in articles {
@@ -151,7 +151,7 @@ fn claims(articles: &[published::Beyond]) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
-/// Warnings and notes, then legend and checks in small letters.
+/// Adds warnings and notes, then legend and checks in small letters.
 fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
     let mut lines: Vec<String> =
         view::warnings(findings, ENGLISH).iter().map(|c| format!("- {}", literal(c))).collect();
@@ -170,7 +170,8 @@ fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &N
     lines.join("\n")
 }
 
-/// Text in which no character means anything to Markdown, to HTML or to a forge (mentions, references, links).
+/// Escapes every character that means something to Markdown, to HTML or to a forge (mentions, references,
+/// links).
 pub(crate) fn literal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

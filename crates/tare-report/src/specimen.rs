@@ -1,4 +1,4 @@
-//! Sessions and findings made by hand, for tests and for looking at what a view looks like.
+//! Handmade sessions and findings, for tests and for looking at views.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ const WORK: &[Work] = &[
     ("net.rr", "TCP round trip", None, Some("loopback"), 20_613.0),
 ];
 
-/// The slowdown of a specimen's environment at each work; `None` has no comparison.
+/// Slowdowns of a specimen's environment, one per row; `None` has no comparison.
 type Costs = [Option<f64>; 7];
 
 const TARGETS: &[(&str, Costs)] = &[
@@ -59,14 +59,14 @@ fn metric(name: &str) -> Metric {
     }
 }
 
-/// A level around a median, with noise of a hundredth that is the same in every run.
+/// Builds a level around a median, with noise of a hundredth that is the same in every run.
 pub fn level(median: f64, seed: u64) -> Level {
     let mut generator = Generator::new(seed);
     let values = (0..ROUNDS).map(|_| median * (1.0 + 0.02 * (generator.unit() - 0.5))).collect();
     Level { median, low: median * 0.994, high: median * 1.006, rounds: ROUNDS, values }
 }
 
-/// A comparison at a ratio, with the verdict that follows from a half interval of one in a hundred.
+/// Builds a comparison at a ratio, with the verdict for a half interval of one in a hundred.
 pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
     let (low, high) = (ratio * 0.99, ratio * 1.012);
     let verdict = match (low, high) {
@@ -135,7 +135,7 @@ fn row(index: usize, targets: usize) -> Row {
     }
 }
 
-/// The longest time of a row: shown, never compared.
+/// Builds the longest time of a row: shown, never compared.
 fn longest(row: &Row) -> Row {
     Row {
         metric: metric("max"),
@@ -157,7 +157,7 @@ fn case(index: usize) -> Case {
     }
 }
 
-/// A session of `environments` subjects (at most six).
+/// Builds a session with this many subjects (at most six).
 pub fn session(targets: usize) -> Session {
     let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
     let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
@@ -221,7 +221,7 @@ fn modal() -> Warning {
     Warning::Modal { groups: vec![group(0.6, 11.2), group(0.4, 14.1)] }
 }
 
-/// Findings that go with [`session`].
+/// Builds the findings of [`session`].
 pub fn findings(targets: usize) -> Findings {
     let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, targets)).collect();
     if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
@@ -253,7 +253,7 @@ pub fn findings(targets: usize) -> Findings {
     }
 }
 
-/// A cell for everything that a cell can show.
+/// Builds a cell of each kind that can be shown.
 pub fn one_cell_of_each() -> Vec<(Shown, Cell)> {
     let cell = |shown| match shown {
         Shown::Verdict(verdict) => {

@@ -1,4 +1,4 @@
-//! What an environment costs in a line, from the verdicts of its cells alone: it can contradict none of them.
+//! An environment's cost in a line, from the verdicts of its cells alone: it can contradict none of them.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,14 @@ use crate::text::clean;
 use crate::verdict_words::{MAY_BE_CHANCE, verdict_words};
 use crate::words;
 
-/// Every environment with its line.
+/// Summarises every environment in a line.
 pub fn sentences(findings: &Findings, language: Language) -> Vec<(String, String)> {
     let subjects = findings.subjects.iter().enumerate();
     subjects.map(|(at, name)| (clean(name), sentence(findings, at, language))).collect()
 }
 
-/// `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive: 2.`
+/// Summarises an environment: `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive:
+/// 2.`
 fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     let headlines = findings.rows.iter().filter(|row| row.headline);
     let mut by_verdict: BTreeMap<Shown, Vec<(&Row, &Cell)>> = BTreeMap::new();
@@ -59,7 +60,7 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     language.sentences(&clauses.iter().enumerate().map(sentence).collect::<Vec<_>>())
 }
 
-/// What cells show, with the families that it is of: with their sizes, or with how many of a family's rows.
+/// Lists the families with cells of one kind: with their sizes, or with the number of their rows.
 fn clause(
     shown: Shown,
     cells: &[(&Row, &Cell)],
@@ -93,7 +94,8 @@ fn clause(
     format!("{head}: {}", language.joined(&parts.collect::<Vec<_>>()))
 }
 
-/// The largest factor of a family's rows, and all of them in words: `processes 8.7 to 12.3x (most: fork)`.
+/// Finds the largest factor of a family's rows, and describes all of them: `processes 8.7 to 12.3x (most:
+/// fork)`.
 fn size(family: Family, cells: &[(&Row, &Cell)], language: Language) -> (f64, String) {
     let mut factors: Vec<(f64, &str)> = cells
         .iter()
@@ -114,7 +116,7 @@ fn size(family: Family, cells: &[(&Row, &Cell)], language: Language) -> (f64, St
     }
 }
 
-/// `9.8 to 12.3x`, or `9.8x` where both ends read the same.
+/// Formats a range as `9.8 to 12.3x`, or as `9.8x` if both ends read the same.
 fn range(least: f64, most: f64, language: Language) -> String {
     match ratio_range(least, most) {
         (Some(low), high) => say!(language, "{low} to {high}", low = low, high = language.times(&high)),
@@ -122,7 +124,8 @@ fn range(least: f64, most: f64, language: Language) -> String {
     }
 }
 
-/// What a family is called; what belongs to none, like the harness's empty loop and a user's commands, by its own names.
+/// Returns the name of a family; rows without one, such as the harness's empty loop and user commands, have
+/// their own names.
 fn name(family: Family, cells: &[(&Row, &Cell)], language: Language) -> String {
     let labels = || cells.iter().map(|(row, _)| words::title(row, language)).collect::<Vec<_>>();
     if family == Family::Other {
@@ -146,7 +149,7 @@ mod tests {
     use crate::verdict_words::VerdictWords;
     use crate::{specimen, warnings};
 
-    /// The line of the second environment, whose cells are at these ratios or have no comparison.
+    /// Summarises the second environment, whose cells have these ratios or no comparison.
     fn line(change: impl Fn(&mut Findings)) -> String {
         let mut findings = specimen::findings(2);
         change(&mut findings);

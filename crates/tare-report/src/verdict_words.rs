@@ -1,25 +1,25 @@
-//! The one table of all that a cell can show: signs, words, meanings and colours. Terminal, page, exports and the
-//! documents say what stands here.
+//! The one table of everything that a cell can show: signs, words, meanings and colours. Terminal, page, exports and
+//! documents use it.
 
 use anstyle::{AnsiColor, Style};
 use tare_analysis::findings::{Shown, Side, Verdict};
 
 use crate::language::message;
 
-/// Marks a difference that does not survive the correction for many cells.
+/// Mark of a difference that does not survive the correction for many cells.
 pub const MAY_BE_CHANCE: &str = "†";
 
 /// A line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct VerdictWords {
-    /// A sign of one character that tells it apart without colour.
+    /// Sign of one character that distinguishes it without colour.
     pub sign: &'static str,
     pub word: &'static str,
     /// Follows the word in a cell; empty for most.
     pub mark: &'static str,
-    /// Its explanation in a legend, where `{margin}` stands for the margin.
+    /// Explanation in a legend, with `{margin}` in the place of the margin.
     pub meaning: &'static str,
-    /// The direction of the factor that stands before the word; none where a cell states no factor.
+    /// Direction of the factor before the word; `None` if a cell states no factor.
     pub factor: Option<Side>,
     pub colour: Colour,
 }
@@ -60,7 +60,7 @@ const BY_CHANCE: &str = message!("may be chance, given how many cells there are"
 const SLIGHT: &str = message!("a real difference within ±{margin}");
 const REASON: &str = message!("for the reason given");
 
-/// Returns the line of what a cell shows.
+/// Finds the line for the content of a cell.
 pub const fn verdict_words(shown: Shown) -> VerdictWords {
     const fn line(
         sign: &'static str,
@@ -135,7 +135,7 @@ impl VerdictWords {
         verdict_words(Shown::Verdict(verdict))
     }
 
-    /// Checks if the difference may be chance, as one of many cells.
+    /// Tells whether the difference may be chance, as one of many cells.
     pub const fn may_be_chance(&self) -> bool {
         !self.mark.is_empty()
     }
@@ -157,7 +157,7 @@ mod tests {
     use crate::terminal::TerminalOptions;
     use crate::{specimen, words};
 
-    /// A session of one row and one environment whose cell shows this.
+    /// Builds a session of one row and one environment with this cell.
     fn with_cell(cell: Cell) -> (Session, Findings) {
         let (session, mut findings) = (specimen::session(1), specimen::findings(1));
         findings.rows.truncate(1);
@@ -215,7 +215,7 @@ mod tests {
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)).unwrap()
     }
 
-    /// First cells of a table's rows, each split at its commas.
+    /// Splits the first cells of a table's rows at their commas.
     fn first_column(text: &str, heading: &str) -> BTreeSet<String> {
         let rows = text.split(heading).nth(1).expect("the table is there").lines().skip(1);
         let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));

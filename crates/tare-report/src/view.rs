@@ -1,4 +1,4 @@
-//! What the views have in common: the header, legend, checks and warnings around a table.
+//! Shared parts of the views: the header, legend, checks and warnings around a table.
 
 use tare_analysis::findings::{Findings, PlantedCost, Row, Side, Verdict};
 use tare_analysis::verdicts::rows::MARGIN;
@@ -20,12 +20,12 @@ const LEAST_EFFECT: f64 = 0.001;
 /// The place that every environment has: its facts say on which file system the session measured.
 const OWN_PLACE: &str = "own";
 
-/// The rows that a view shows: the headline of every case, or every metric.
+/// Selects the rows of a view: the headline of every case, or every metric.
 pub fn rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
     findings.rows.iter().filter(|row| every_metric || row.headline).collect()
 }
 
-/// Where a row's work happens, beside its label: `file.seq · own`, `net.rr · to host`.
+/// Formats the place of a row's work next to its label: `file.seq · own`, `net.rr · to host`.
 pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
     let mut parts = vec![clean(&row.probe)];
     parts.extend(row.place.as_deref().map(clean));
@@ -33,7 +33,7 @@ pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
     parts.join(" · ")
 }
 
-/// Two lines: what was compared, and on which machine, for how long.
+/// Builds the two lines of the heading: the compared environments, then machine and duration.
 pub fn heading(
     session: &Session,
     findings: &Findings,
@@ -64,19 +64,19 @@ pub fn heading(
     ]
 }
 
-/// `margin 0.5 %`, where that is not the usual one.
+/// Formats `margin 0.5 %` if it is not the usual one.
 fn unusual_margin(cases: &[PlannedCase], language: Language) -> Option<String> {
     let is_usual = |case: &PlannedCase| (case.margin - MARGIN).abs() < 1e-9;
     (!cases.iter().all(is_usual))
         .then(|| say!(language, "margin {margin}", margin = margins(cases, language)))
 }
 
-/// The machine of a session, in a line.
+/// Describes the machine of a session in a line.
 pub(crate) fn measured_on(session: &Session) -> String {
     machine(session, Language::English).join(", ")
 }
 
-/// Processor, kernel and file system, as far as the record knows them.
+/// Lists processor, kernel and file system, as far as the record knows them.
 fn machine(session: &Session, language: Language) -> Vec<String> {
     let host = &session.header.host;
     let baseline = session.baseline().map(|target| target.name.as_str());
@@ -100,7 +100,8 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     .collect()
 }
 
-/// `AMD EPYC 9R14` of `AMD EPYC 9R14 96-Core Processor`, `Intel Xeon` of `Intel(R) Xeon(R) Processor @ 2.50GHz`.
+/// Shortens `AMD EPYC 9R14 96-Core Processor` to `AMD EPYC 9R14`, and `Intel(R) Xeon(R) Processor @ 2.50GHz`
+/// to `Intel Xeon`.
 fn cpu_name(model: &str) -> String {
     let model = clean(model).replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
     let own = model.split(" @ ").next().unwrap_or_default();
@@ -109,13 +110,13 @@ fn cpu_name(model: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// From the beginning of the session to the end of its last trial.
+/// Measures the time from the beginning of the session to the end of its last trial.
 pub(crate) fn measured_s(session: &Session) -> Option<f64> {
     let end_ns = session.trials.iter().map(|t| t.started_ns.saturating_add(t.host_elapsed_ns)).max()?;
     Some(end_ns as f64 / 1e9)
 }
 
-/// `18 rounds`, or `12 to 18 rounds` where some cases were decided early.
+/// Formats `18 rounds`, or `12 to 18 rounds` if some cases were decided early.
 fn rounds(findings: &Findings, language: Language) -> String {
     let counts = || {
         let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref());
@@ -130,7 +131,7 @@ fn rounds(findings: &Findings, language: Language) -> String {
     }
 }
 
-/// The banner of a session whose baseline differs from itself.
+/// Warns about a session whose baseline differs from itself.
 pub fn banner(findings: &Findings, language: Language) -> Option<String> {
     let certificate = &findings.certificate;
     certificate.banner.then(|| {
@@ -145,7 +146,7 @@ pub fn banner(findings: &Findings, language: Language) -> Option<String> {
     })
 }
 
-/// What the words and signs of a table mean: only those that occur in it.
+/// Explains the words and signs of a table that occur in it.
 pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
     let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison).collect();
     if cells.is_empty() {
@@ -186,7 +187,7 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
     parts
 }
 
-/// `2 %`, or `1 % to 5 %` where cases have margins of their own.
+/// Formats `2 %`, or `1 % to 5 %` if cases have different margins.
 fn margins(cases: &[PlannedCase], language: Language) -> String {
     let shares = || cases.iter().map(|case| libm::expm1(case.margin)).filter(|share| share.is_finite());
     let least = shares().fold(f64::INFINITY, f64::min);
@@ -199,7 +200,7 @@ fn margins(cases: &[PlannedCase], language: Language) -> String {
     }
 }
 
-/// Whether to believe the session: its control, what it could have missed, what was repeated.
+/// Lists the checks of the session: its control, the differences it could have missed, repeated rounds.
 pub fn checks(findings: &Findings, language: Language) -> Vec<String> {
     let certificate = &findings.certificate;
     let baseline = clean(&findings.baseline);
@@ -225,7 +226,7 @@ pub fn checks(findings: &Findings, language: Language) -> Vec<String> {
     checks
 }
 
-/// Whether a cost that was put in was found.
+/// Tells whether the planted cost was found.
 fn planted_cost(planted: &PlantedCost, language: Language) -> String {
     let share = percent(planted.share);
     match planted.found {
@@ -238,7 +239,7 @@ fn planted_cost(planted: &PlantedCost, language: Language) -> String {
     }
 }
 
-/// Which differences the session could have missed.
+/// Finds the differences that the session could have missed.
 fn smallest_differences(findings: &Findings, language: Language) -> Option<String> {
     let cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
     let effects = cells.filter_map(words::smallest_difference);
@@ -261,7 +262,7 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
     (!findings.subjects.is_empty()).then(unknown)
 }
 
-/// How many rounds would decide the cells that lack rounds.
+/// Estimates the rounds that would decide the cells that lack rounds.
 fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
     let undecided = cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided()).count();
@@ -286,11 +287,11 @@ fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     ))
 }
 
-/// Warnings about an environment or the whole session, each with its advice.
+/// Lists the warnings about an environment or the whole session, each with its advice.
 pub fn warnings(findings: &Findings, language: Language) -> Vec<String> {
     // The same words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
-    // How much failed stands in the first lines.
+    // The first lines already have the number of failed trials.
     let below = |(_, warning): &&(_, Warning)| !matches!(warning, Warning::SessionFailed { .. });
     for (target, warning) in findings.warnings.iter().filter(below) {
         let text = clean(&warned::words(warning, language));
@@ -308,7 +309,7 @@ pub fn warnings(findings: &Findings, language: Language) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-/// How many trials of the session failed and why, for its first lines.
+/// Counts the failed trials, with their reasons, for the first lines of a report.
 pub fn failed(findings: &Findings, language: Language) -> Option<String> {
     let is_it = |(_, warning): &&(_, Warning)| matches!(warning, Warning::SessionFailed { .. });
     let (_, warning) = findings.warnings.iter().find(is_it)?;
@@ -316,7 +317,7 @@ pub fn failed(findings: &Findings, language: Language) -> Option<String> {
     Some(say!(language, "{text}; {advice}.", text = text, advice = advice))
 }
 
-/// How the session ended, when it did not end by itself, with the command that continues it.
+/// Describes an early end of the session, with the command that continues it.
 pub fn ending(findings: &Findings, record: Option<&str>, language: Language) -> Option<String> {
     let ended = language.word(words::ending(findings.ending)?);
     let resume = match (findings.ending, record) {

@@ -13,7 +13,7 @@ use crate::number::{NO_INTERVAL, compact_interval, percent, ratio, ratio_interva
 use crate::text::clean;
 use crate::verdict_words::{VerdictWords, verdict_words};
 
-/// Returns the factor by which an environment is slower or, where its verdict is that, faster.
+/// Computes the factor by which an environment is slower or, if that is its verdict, faster.
 pub fn factor(comparison: &Comparison) -> f64 {
     if is_speedup(comparison) { 1.0 / comparison.ratio } else { comparison.ratio }
 }
@@ -52,20 +52,20 @@ pub fn verdict(comparison: &Comparison, language: Language) -> String {
     }
 }
 
-/// The ratio of mean costs, where that of typical costs is not within its interval: `1.30x [1.12, 1.62]`.
+/// Formats the ratio of mean costs if its interval does not contain the typical ratio: `1.30x [1.12, 1.62]`.
 pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
     let Total { ratio: mean, low, high } = comparison.total?;
     let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
     differs.then(|| format!("{} {}", language.times(&ratio(mean)), interval_of(low, high, mean, language)))
 }
 
-/// The interval of the factor that the verdict states, or of the slowdown where it states none.
+/// Formats the interval of the factor in the verdict, or of the slowdown if it states none.
 pub fn interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, factor) = bounds(comparison);
     interval_of(low, high, factor, language)
 }
 
-/// An interval is written the same in every language, and only its lack in words.
+/// Formats an interval, which is the same in every language; only its lack is put into words.
 fn interval_of(low: f64, high: f64, factor: f64, language: Language) -> String {
     has_interval(ratio_interval(low, high, factor), language)
 }
@@ -74,7 +74,7 @@ fn has_interval(text: String, language: Language) -> String {
     if text == NO_INTERVAL { language.word("no interval").to_owned() } else { text }
 }
 
-/// The same in few columns.
+/// Formats that interval in few columns.
 pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, _) = bounds(comparison);
     has_interval(compact_interval(low, high), language)
@@ -87,7 +87,7 @@ fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
     }
 }
 
-/// Rounds that would decide a comparison, where rounds are what it lacks.
+/// Finds the number of rounds that would decide a comparison that lacks rounds.
 pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
     match comparison.needed? {
         Needed::Rounds(rounds) => Some(rounds),
@@ -95,13 +95,13 @@ pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
     }
 }
 
-/// The smallest difference from the baseline that a comparison could have found, as a share.
+/// Computes the smallest difference from the baseline that a comparison could have found, as a share.
 pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
     let smallest = comparison(comparison_cell)?.smallest?;
     Some((smallest.differs - 1.0).abs()).filter(|share| share.is_finite())
 }
 
-/// What a cell says, in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
+/// Describes a cell in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
 pub fn cell(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Compared(comparison) => {
@@ -120,7 +120,7 @@ pub fn cell_word(cell: &Cell, language: Language) -> String {
     }
 }
 
-/// What a cell without a comparison says, with the reason.
+/// Describes a cell without a comparison, with the reason.
 pub(crate) fn missing(missing: &Missing, language: Language) -> String {
     let word = language.word(missing_word(missing));
     match reason(missing, language) {
@@ -129,12 +129,12 @@ pub(crate) fn missing(missing: &Missing, language: Language) -> String {
     }
 }
 
-/// What a cell without a comparison says.
+/// Returns the word of a cell without a comparison.
 pub fn missing_word(missing: &Missing) -> &'static str {
     verdict_words(missing.shown()).word
 }
 
-/// Why there is no comparison.
+/// Explains why there is no comparison.
 pub fn reason(missing: &Missing, language: Language) -> String {
     match missing {
         Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => {
@@ -150,12 +150,12 @@ pub fn reason(missing: &Missing, language: Language) -> String {
     }
 }
 
-/// What kind of failure it was: the words that `tare-data` has for it, which stand in records.
+/// Returns the words for a kind of failure: those of `tare-data`, which are in records.
 pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
     kind.words()
 }
 
-/// What kind of missing value it is, in a word or two.
+/// Returns the kind of a missing value, in a word or two.
 pub fn missing_kind(missing: &Missing) -> &'static str {
     match missing {
         Missing::Failed(failure) => failure.kind.words(),
@@ -165,13 +165,13 @@ pub fn missing_kind(missing: &Missing) -> &'static str {
     }
 }
 
-/// What a row is called. A command of one's own keeps its words.
+/// Translates the title of a row. A user command keeps its words.
 pub fn title(row: &Row, language: Language) -> String {
     let label = clean(&row.label);
     if row.probe.starts_with(USER) { label } else { language.title(&label) }
 }
 
-/// The name of a variant in files that programs read: the one that serde gives it.
+/// Finds the name of a variant in files for programs, which is the one that serde gives it.
 pub fn machine_name(variant: &impl Serialize) -> String {
     match serde_json::to_value(variant) {
         Ok(Value::String(name)) => name,
@@ -180,7 +180,7 @@ pub fn machine_name(variant: &impl Serialize) -> String {
     }
 }
 
-/// The name of the kind of a missing value in files that programs read.
+/// Finds the name of the kind of a missing value in files for programs.
 pub fn missing_name(missing: &Missing) -> String {
     match missing {
         Missing::Failed(failure) => machine_name(&failure.kind),
@@ -188,7 +188,7 @@ pub fn missing_name(missing: &Missing) -> String {
     }
 }
 
-/// A family of probes.
+/// Returns the word for a family of probes.
 pub fn family(family: Family) -> &'static str {
     match family {
         Family::Cpu => message!("CPU"),
@@ -204,7 +204,7 @@ pub fn family(family: Family) -> &'static str {
     }
 }
 
-/// How a session ended, when it did not end by itself.
+/// Describes an early end of a session.
 pub fn ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
@@ -218,7 +218,6 @@ pub fn ending(ending: Ending) -> Option<&'static str> {
     }
 }
 
-/// The comparison in a cell, if there is one.
 pub fn comparison(cell: &Cell) -> Option<&Comparison> {
     match cell {
         Cell::Compared(comparison) => Some(comparison),
@@ -226,7 +225,7 @@ pub fn comparison(cell: &Cell) -> Option<&Comparison> {
     }
 }
 
-/// What a kind of work is called.
+/// Returns the word for a kind of work.
 pub fn work(work: Work, language: Language) -> &'static str {
     language.word(match work {
         Work::Computing => message!("computing"),

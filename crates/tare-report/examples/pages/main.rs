@@ -20,7 +20,7 @@ use tare_report::html::{Options, render, render_imported};
 use tare_report::imported;
 use tare_report::language::Language;
 
-/// What a page could trip over.
+/// A text with everything that a page could trip over.
 const HOSTILE: &str =
     "</script><img src=x onerror=\"window.hacked=1\">'\"`&amp;${window.hacked=1}\u{202e}\u{0}";
 
@@ -61,7 +61,7 @@ fn main() {
     }
 }
 
-/// The page of a session, with figures of other tools where some are given.
+/// Renders the page of a session, with values of other tools if they are given.
 fn page(shown: (Session, Findings), imports: Option<&[Imported]>) -> String {
     said(Language::English, shown, imports)
 }
@@ -82,7 +82,7 @@ fn said(
     render(&session, &findings, &options)
 }
 
-/// Every text of a record filled with markup, quotes and what else a page could trip over.
+/// Fills every text of a record with markup, quotes and anything else that a page could trip over.
 fn hostile() -> (Session, Findings) {
     let text = HOSTILE;
     let (mut session, mut findings) = rich::page(3);
@@ -117,7 +117,7 @@ fn target_names(text: &str) -> impl Iterator<Item = String> {
     (0..).map(move |i| format!("{i}{text}"))
 }
 
-/// A session that broke off before it measured anything.
+/// Builds a session that broke off before it measured anything.
 fn empty() -> (Session, Findings) {
     let (mut session, mut findings) = (specimen::session(2), specimen::findings(2));
     session.ending = Ending::BrokenOff;

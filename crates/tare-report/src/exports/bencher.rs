@@ -18,7 +18,8 @@ pub static EXPORT: Export = Export {
 /// Longest name of a benchmark that Bencher takes.
 const LONGEST_NAME: usize = 1024;
 
-/// Benchmark `environment/case`, with the measure of its unit and, beside the baseline, the measure `slowdown`.
+/// Writes a benchmark `environment/case` with the measure of its unit and, for subjects, the measure
+/// `slowdown`.
 fn render(source: &Source) -> Vec<u8> {
     let mut benchmarks: Map<String, Value> = Map::new();
     for row in source.findings.rows.iter().filter(|row| row.headline) {
@@ -43,7 +44,7 @@ fn add(benchmarks: &mut Map<String, Value>, target: &str, case: &str, measure: &
     measures[measure] = metric;
 }
 
-/// A value with its bounds, where they are numbers.
+/// Builds a value with its bounds; a number that is not finite is left out.
 fn metric(value: f64, bounds: Option<(f64, f64)>) -> Option<Value> {
     let mut metric = value.is_finite().then(|| json!({ "value": value }))?;
     if let Some((low, high)) = bounds.filter(|(low, high)| low.is_finite() && high.is_finite()) {
@@ -53,7 +54,7 @@ fn metric(value: f64, bounds: Option<(f64, f64)>) -> Option<Value> {
     Some(metric)
 }
 
-/// The slug of a measure; Bencher has the first two already, in these units.
+/// Returns the slug of a measure; Bencher predefines the first two, in these units.
 fn measure(unit: Unit) -> &'static str {
     match unit {
         Unit::Nanoseconds => "latency",

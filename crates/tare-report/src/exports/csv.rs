@@ -43,7 +43,8 @@ const HEAD: [&str; 26] = [
     "reason",
 ];
 
-/// A head and a line a cell, the baseline's own cells first in each row; figures in the metric's own unit.
+/// Writes a heading and a line per cell, the baseline's cell first in each row; values are in the metric's
+/// own unit.
 ///
 /// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
 pub fn render(session: &Session, findings: &Findings) -> String {
@@ -58,7 +59,7 @@ pub fn render(session: &Session, findings: &Findings) -> String {
     written(&HEAD, lines)
 }
 
-/// A head and its lines.
+/// Writes a heading and its lines.
 pub(crate) fn written(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(head).expect("a vector takes every byte");
@@ -113,7 +114,7 @@ fn cell_fields(cell: &Cell) -> [String; 15] {
     fields([cell.answer().name(), cell.shown().name()], ratios, rounds, level, missing)
 }
 
-/// The typical ratio and that of mean costs with their intervals, and p.
+/// Lists the typical ratio and that of mean costs with their intervals, and p.
 fn ratios(comparison: &Comparison) -> [Option<f64>; 7] {
     let Comparison { ratio, low, high, p, total, .. } = *comparison;
     let [mean, mean_low, mean_high] =
@@ -148,12 +149,12 @@ fn fields(
     ]
 }
 
-/// A figure in full; empty where it is none.
+/// Formats a number in full; empty if there is none.
 pub(crate) fn number(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
 }
 
-/// A text that a spreadsheet keeps as text.
+/// Formats a text that a spreadsheet keeps as text.
 pub(crate) fn text(text: &str) -> String {
     let text = clean(text);
     // Spreadsheets skip spaces, and some take the full-width forms for the plain ones.

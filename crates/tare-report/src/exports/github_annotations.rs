@@ -1,4 +1,4 @@
-//! Workflow commands of GitHub Actions: what a job's page shows at its top.
+//! Workflow commands of GitHub Actions, shown at the top of a job's page.
 
 use tare_analysis::findings::{Answer, Cell};
 use tare_analysis::gate::Ruling;
@@ -16,7 +16,7 @@ pub static EXPORT: Export = Export {
     render,
 };
 
-/// GitHub shows this many annotations of a level for one step, and drops the others silently.
+/// Limit on the annotations of a level that GitHub shows for one step; it drops further ones silently.
 const MOST_SHOWN: usize = 10;
 
 /// A level, with its annotations: title and message.
@@ -55,7 +55,7 @@ fn errors(source: &Source) -> Level {
     Level("error", all)
 }
 
-/// What casts doubt first, then what is slower.
+/// Lists reasons for doubt first, then slower cells.
 fn warnings(source: &Source) -> Level {
     let findings = source.findings;
     let about = |text: String| ("tare".to_owned(), text);
@@ -97,12 +97,12 @@ fn finding(source: &Source, cell: &Headline) -> String {
     }
 }
 
-/// The message of a command: what would end the line is escaped.
+/// Escapes the message of a command, so that it cannot end the line.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property of a command: what would end the property as well.
+/// Escapes a property of a command, so that it cannot end the property either.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,4 +1,4 @@
-//! The JSON of github-action-benchmark's custom tools, which take values for which smaller is better and those for which bigger is apart.
+//! The JSON of github-action-benchmark's custom tools: one file of values for which smaller is better, one for bigger.
 
 use serde::Serialize;
 use tare_data::unit::Direction;
@@ -24,7 +24,7 @@ pub static BIGGER: Export = Export {
     render: |source| render(source, Direction::Higher),
 };
 
-/// One entry of the action's input.
+/// An entry of the action's input.
 #[derive(Serialize)]
 struct Bench {
     name: String,
@@ -56,7 +56,8 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
     line(&benches).into_bytes()
 }
 
-/// Every environment's slowdown: another machine or day does not change it as far as it changes both sides alike.
+/// Lists every environment's slowdown: another machine or day changes it only if one side changes more than
+/// the other.
 fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
     source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
         let comparison = words::comparison(cell)?;

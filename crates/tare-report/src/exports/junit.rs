@@ -20,12 +20,13 @@ pub static EXPORT: Export = Export {
 
 enum Result {
     Passed,
-    /// Why, in one line.
+    /// The reason, in one line.
     Failed(String),
     Skipped(String),
 }
 
-/// A suite for each environment. Without --fail-if nothing fails: a slowdown is a finding, not a fault.
+/// Writes a suite for each environment. Without --fail-if nothing fails: a slowdown is a finding, not a
+/// fault.
 fn render(source: &Source) -> Vec<u8> {
     let cells: Vec<(Headline, Result)> =
         source.headlines().map(|cell| (cell, result(source, &cell))).collect();
@@ -50,7 +51,7 @@ fn render(source: &Source) -> Vec<u8> {
     xml.into_bytes()
 }
 
-/// The counts of cells, failed ones and errors as attributes, and the number of skipped ones.
+/// Counts cells, failed ones and errors for the attributes, and the skipped ones.
 fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -> (String, usize) {
     let (mut tests, mut failures, mut skipped) = (0, 0, 0);
     for (_, result) in cells {
@@ -70,7 +71,7 @@ fn result(source: &Source, cell: &Headline) -> Result {
     }
 }
 
-/// What was found, in one line.
+/// Describes a finding in one line.
 fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
         Cell::Observed(level) => {
@@ -101,7 +102,7 @@ fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result
     xml.push_str("    </testcase>\n");
 }
 
-/// Text as it may stand in an attribute or an element.
+/// Escapes a text for an attribute or an element.
 fn attribute(text: &str) -> String {
     let mut out = String::new();
     for c in clean(text).chars() {

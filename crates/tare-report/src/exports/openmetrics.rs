@@ -17,7 +17,7 @@ pub static EXPORT: Export = Export {
     render,
 };
 
-/// A family: its name, and what it is.
+/// A family: its name and its help.
 struct Family {
     name: &'static str,
     unit: &'static str,
@@ -87,7 +87,7 @@ fn render(source: &Source) -> Vec<u8> {
     all.text().into_bytes()
 }
 
-/// What was run, and how far it can be trusted.
+/// Adds the session, and the measures of its reliability.
 fn session(all: &mut Exposition, source: &Source) {
     let header = &source.session.header;
     let about = Family {
@@ -156,7 +156,7 @@ fn listed(labels: &[(&str, &str)]) -> String {
     labels.iter().map(label).collect::<Vec<_>>().join(",")
 }
 
-/// Name, unit and help of a unit's family, and the factor to its base unit.
+/// Returns name, unit and help of a unit's family, and the factor to its base unit.
 fn family(unit: Unit) -> ((&'static str, &'static str, &'static str), f64) {
     let rate = "Median over rounds; higher is better.";
     let amount = "Median over rounds.";

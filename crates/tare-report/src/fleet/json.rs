@@ -36,7 +36,7 @@ struct Condition<'a> {
     of: &'a [String],
 }
 
-/// Everything that was found.
+/// Writes all findings.
 pub fn render(view: &FleetView) -> String {
     let missing = view.missing.iter().map(|cell| Missing { what: &cell.what, why: &cell.why });
     let conditions = view.answers.iter().map(|answer| Condition {

@@ -18,7 +18,7 @@ const NOTE: &str = "slowdown = over nodes, each one value, with its 95 % confide
 deviation, by medians; a further node = where its slowdown lies, with a chance of 95 %. slow? = chosen among all nodes and \
 cases so that at most 5 % of those chosen are ordinary; fresh sessions have to bear it out.";
 
-/// The whole report.
+/// Renders the whole report.
 pub fn render(view: &FleetView, width: usize) -> String {
     let mut out = Lines { out: String::new(), width };
     head(view, &mut out);
@@ -33,7 +33,7 @@ pub fn render(view: &FleetView, width: usize) -> String {
     out.out
 }
 
-/// What conditions found, a line each.
+/// Lists the answers to conditions, a line each.
 pub fn answers(view: &FleetView) -> Vec<String> {
     let line = |of: &tare_analysis::fleet::gate::FleetAnswer| {
         let what = match of.answer {
@@ -62,7 +62,7 @@ impl Lines {
         self.out.push('\n');
     }
 
-    /// A paragraph; lines after the first stand below what follows `first`.
+    /// Adds a paragraph; lines after the first are indented by the width of `first`.
     fn text(&mut self, first: &str, text: &str) {
         for line in paragraph(first, text, self.width) {
             self.line(&line);
@@ -76,7 +76,7 @@ impl Lines {
         }
     }
 
-    /// Rows below each other. The last column is broken where a line has no room for it.
+    /// Adds rows as columns. The last column is wrapped if a line has no room for it.
     fn table<const N: usize>(&mut self, rows: &[[String; N]]) {
         let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
         let widths: [usize; N] = std::array::from_fn(width);
@@ -286,7 +286,7 @@ fn pairs(view: &FleetView, out: &mut Lines) {
     }
 }
 
-/// Nodes and links that are slow, or the slowest where they are not judged, each with what it adds.
+/// Lists slow nodes and links, or the slowest if they are not judged, each with its added cost.
 fn listed_pairs(of: &PairsOfCase) -> (Vec<String>, Vec<String>) {
     let most = if of.judged { usize::MAX } else { MOST_RANKED };
     let nodes = of.nodes.iter().filter(|node| node.is_slow || !of.judged).take(most);

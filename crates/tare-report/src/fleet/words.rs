@@ -1,4 +1,4 @@
-//! What the table and the page both call things.
+//! Words of a fleet's table and page.
 
 use tare_analysis::change::Change;
 use tare_analysis::findings::Verdict;
@@ -27,7 +27,7 @@ pub(super) fn verdict(verdict: Verdict) -> String {
     format!("{word}{mark}")
 }
 
-/// A cost as the value that its metric shows: of a rate it is the inverse.
+/// Converts a cost into the value of its metric: a rate is its inverse.
 pub(super) fn value(of: Option<&CaseOf>, cost: f64) -> String {
     let (unit, better) = of.map_or((Unit::Count, Direction::Lower), |of| (of.unit, of.better));
     let value = if better == Direction::Lower { cost } else { 1.0 / cost };
@@ -62,7 +62,7 @@ pub(super) fn change(change: Change) -> &'static str {
     }
 }
 
-/// `typically 12 % slower: system call 1.30x, pipe 1.20x`.
+/// Formats `typically 12 % slower: system call 1.30x, pipe 1.20x`.
 pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
     let typically = match node.typical - 1.0 {
         share if share >= 0.0 => format!("typically {} slower", percent(share)),
@@ -88,7 +88,7 @@ pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
     if names.is_empty() { typically } else { format!("{typically}: {}", names.join(", ")) }
 }
 
-/// Environments in the order in which their costs come.
+/// Lists environments in the order of their costs.
 pub(super) fn targets(costs: &[LayerCost]) -> Vec<&str> {
     let mut targets: Vec<&str> = costs.iter().map(|cost| cost.target.as_str()).collect();
     targets.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a page holds beside the JSON document: the trials in time, the interference with them, the tails and the modes.
+//! Data of a page besides the JSON document: the trials in time, the interference with them, the tails and the modes.
 
 use std::collections::HashMap;
 
@@ -18,33 +18,34 @@ use crate::verdict_words::{VerdictWords, verdict_words};
 
 /// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
 const MOST_TRIALS: usize = 1_250;
-/// Rounds beyond this many are left out where they belong to further metrics: at four to five letters each, what is
-/// here takes a fifth of the page's bound. The JSON document has them all.
+/// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
+/// take a fifth of the page's limit. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
 /// Letters that a trial takes.
 const LETTERS_OF_A_TRIAL: usize = 20;
 /// Rounds are written as parts of this apart from their environment's median: half the letters of the figure itself.
 const PARTS: f64 = 100_000.0;
 
-/// What a page shows beside the findings.
+/// Options of a page, in addition to the findings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// Path of the record.
     pub record: Option<&'a str>,
     /// The command that measures the same again.
     pub again: Option<&'a str>,
-    /// Progress of a session that still runs: the page shows it and reloads itself. None once the session has ended.
+    /// Progress of a running session: the page shows it and reloads itself. `None` once the session has
+    /// ended.
     pub running: Option<&'a str>,
-    /// Results of other tools beside the session's own; none where nobody asked for them.
+    /// Results of other tools next to the session's own, if they were given.
     pub beside: Option<&'a [Beside]>,
     pub language: Language,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Page<'a> {
-    /// Of the page, as HTML names it.
+    /// Language of the page, by its HTML name.
     language: &'static str,
-    /// What stands in place of English words; null in English.
+    /// Translations of English words; null in English.
     words: Option<Words>,
     report: Document<'a>,
     /// All that cells show, in the order of bars and lists.
@@ -54,22 +55,22 @@ pub struct Page<'a> {
     /// Progress of a session that still runs; null once it has ended.
     running: Option<&'a str>,
     interference: TotalInterference,
-    /// The rounds of every row: of the baseline, then of each cell; they stand here instead of in the report.
-    /// Empty for rows whose rounds are left out.
+    /// Rounds of every row, which are left out of the report: of the baseline, then of each cell. Empty for
+    /// rows whose rounds are left out.
     rounds: Vec<Vec<Rounds>>,
     timeline: Timeline,
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
-    /// Scores of UnixBench's tests; empty where the session does not measure them all.
+    /// Scores of UnixBench's tests; empty if the session does not measure them all.
     scores: Vec<TestScores>,
-    /// Where the time of commands goes; empty where none was explained.
+    /// Bills of commands; empty if no command was explained.
     bills: Vec<PageBill>,
-    /// Results of other tools; null where nobody asked for them.
+    /// Results of other tools; null if none were given.
     beside: Option<BesideRows<'a>>,
 }
 
-/// Rounds of a level in hundred-thousandths apart from its median; null for what is not a number.
+/// Rounds of a level, in hundred-thousandths away from its median; null for values that are not finite.
 type Rounds = Vec<Option<i64>>;
 
 impl<'a> Page<'a> {
@@ -85,7 +86,7 @@ impl<'a> Page<'a> {
         let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
-        // Of further metrics the document has what they could have shown, and their mean costs.
+        // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
         comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
@@ -115,12 +116,12 @@ struct PageVerdict {
     name: &'static str,
     sign: &'static str,
     word: String,
-    /// Has `{margin}` where the margin belongs.
+    /// Meaning, with `{margin}` in the place of the margin.
     meaning: &'static str,
     light: &'static str,
     dark: &'static str,
     decided: bool,
-    /// `slower` or `faster` where a cell states a factor.
+    /// `slower` or `faster` if a cell states a factor.
     factor: Option<&'static str>,
 }
 
@@ -161,7 +162,7 @@ struct TestScores {
 struct TargetScore {
     #[serde(rename = "environment")]
     target: String,
-    /// Null where it has none.
+    /// Null if the environment has no score.
     score: Option<f64>,
 }
 
@@ -183,10 +184,10 @@ fn test_scores(session: &Session) -> Vec<TestScores> {
     TESTS.iter().enumerate().map(|(at, test)| TestScores { test: test.name, targets: of(at) }).collect()
 }
 
-/// How much of the machine others took, over all trials.
+/// Share of the machine that others took, over all trials.
 #[derive(Debug, Default, Serialize)]
 struct TotalInterference {
-    /// Processor time taken by the hypervisor; null where no kernel tells.
+    /// Processor time taken by the hypervisor; null if no kernel reports it.
     stolen_ms: Option<u64>,
     /// Time of the trials that know of it.
     elapsed_ms: u64,
@@ -216,7 +217,7 @@ impl TotalInterference {
     }
 }
 
-/// Processor time that the hypervisor took during a trial.
+/// Finds the processor time that the hypervisor took during a trial.
 fn stolen(trial: &Trial) -> Option<u64> {
     trial.outside.steal_ns.or(trial.inside.steal_ns)
 }
@@ -272,12 +273,13 @@ fn take_rounds(level: Option<&mut Level>) -> Rounds {
     let Some(level) = level else { return Vec::new() };
     let values = std::mem::take(&mut level.values);
     let apart = |value: &f64| (value / level.median - 1.0) * PARTS;
-    // Beyond what a JSON number holds exactly no value of a session lies.
+    // A JSON number holds every value of a session exactly up to here.
     let part = |apart: f64| (apart.abs() < 9e15).then(|| apart.round() as i64);
     values.iter().map(|value| part(apart(value))).collect()
 }
 
-/// Trials in the order in which they ran, a column a field; a trial whose case or environment is unknown is left out.
+/// Trials in the order in which they ran, a column per field. A trial whose case or environment is unknown is
+/// left out.
 #[derive(Debug, Default, Serialize)]
 struct Timeline {
     /// Trials of the session, of which every n-th is here.
@@ -289,12 +291,13 @@ struct Timeline {
     #[serde(rename = "environment")]
     target: Vec<usize>,
     round: Vec<u32>,
-    /// Since the start of the trial before, which may lie after it only in a damaged record.
+    /// Time since the start of the previous trial; negative only in a damaged record.
     after_ms: Vec<i64>,
     elapsed_ms: Vec<u64>,
     /// 0: counts; 1: disturbed and run again; 2: failed.
     outcome: Vec<u8>,
-    /// Processor time taken by the hypervisor while it ran, in microseconds; null where no kernel tells.
+    /// Processor time taken by the hypervisor during the trial, in microseconds; null if no kernel reports
+    /// it.
     steal_us: Vec<Option<u64>>,
     /// Time of the fixed arithmetic just before it, inside the environment, in tenths of a microsecond.
     canary_100ns: Vec<Option<u64>>,

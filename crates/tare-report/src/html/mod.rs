@@ -1,4 +1,4 @@
-//! The findings as one page that holds its code and its data, and asks nothing of any network.
+//! The findings as one page that has its code and data inside, and loads nothing from a network.
 //!
 //! The page itself is built from `report-ui/` and committed; here it is given its data. A record is untrusted:
 //! its strings are data in a JSON block, escaped so that they cannot end it, and the page's code only ever
@@ -26,14 +26,14 @@ use crate::language::{Language, say};
 use crate::text::clean;
 use crate::text::json::{formatted, write_escaped};
 
-/// Where the data goes in the template.
+/// Placeholder for the data in the template.
 const DATA_PLACE: &str = "__TARE_DATA__";
-/// Where the title goes in the template.
+/// Placeholder for the title in the template.
 const TITLE_PLACE: &str = "__TARE_TITLE__";
 
-/// How the template names its language.
+/// Language attribute in the template.
 const IN_ENGLISH: &str = "<html lang=\"en\">";
-/// Ends every title.
+/// Suffix of every title.
 const BRAND: &str = " · tare";
 
 /// Precedes the title of a page that its session writes again: has a browser read the file again every ten seconds.
@@ -49,7 +49,7 @@ pub fn render(session: &Session, findings: &Findings, options: &Options) -> Stri
     )
 }
 
-/// What was compared, for the browser's tab and for links to the report.
+/// Builds the title for the browser's tab and for links to the report: the compared environments.
 fn title(findings: &Findings, language: Language) -> String {
     let baseline = clean(&findings.baseline);
     let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
@@ -63,7 +63,7 @@ fn title(findings: &Findings, language: Language) -> String {
     }
 }
 
-/// The page of results that other tools wrote, without any session; `header` is that of their record.
+/// Renders the page of results that other tools wrote, without any session; `header` is that of their record.
 pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
     fill(
         "Results of other tools · tare",

@@ -13,7 +13,7 @@ use tare_data::failure::FailureKind;
 use tare_data::session::{Ending, RepeatedRound, Target, TargetFacts};
 use tare_data::unit::{Direction, Unit};
 
-/// A session and what it found.
+/// A session and its findings.
 #[derive(Debug, Serialize)]
 pub struct Document<'a> {
     pub schema: &'static str,
@@ -21,16 +21,16 @@ pub struct Document<'a> {
     pub session: About<'a>,
     pub plan: Plan<'a>,
     pub baseline: &'a str,
-    /// Names of the subject environments; cells of every row stand in this order.
+    /// Subject environments, in the order of the cells of every row.
     pub subjects: &'a [String],
     pub certificate: Certificate,
-    /// Reasons to doubt an environment (or, without one, the session).
+    /// Reasons to doubt an environment, or the session if none is given.
     pub warnings: Vec<TargetWarning<'a>>,
-    /// One sentence a subject environment.
+    /// Sentences, one per subject environment.
     pub sentences: Vec<Sentence>,
-    /// One row a case and metric.
+    /// Rows, one per case and metric.
     pub rows: Vec<Row<'a>>,
-    /// Articles beside the session: their conclusions, judged by it, and what they printed that no row measures.
+    /// Articles: their conclusions, judged by this session, and printed values that no row measures.
     pub articles: Vec<Article<'a>>,
     pub facts: AllFacts<'a>,
     pub failures: Vec<FailedTrial<'a>>,
@@ -38,7 +38,7 @@ pub struct Document<'a> {
     pub repeated: &'a [RepeatedRound],
 }
 
-/// Who measured, with what, when.
+/// Program, machine and time of the measurement.
 #[derive(Debug, Serialize)]
 pub struct About<'a> {
     /// Version of tare.
@@ -56,13 +56,13 @@ pub struct About<'a> {
     pub trials: usize,
 }
 
-/// What the session set out to do.
+/// Plan of the session.
 #[derive(Debug, Serialize)]
 pub struct Plan<'a> {
     pub study: &'a str,
     /// In hex, because a JSON number does not hold 64 bits.
     pub seed: String,
-    /// Most rounds that a case gets.
+    /// Largest number of rounds of a case.
     pub rounds: u32,
     /// Rounds after which the stopping rule looks.
     pub looks: &'a [u32],
@@ -71,7 +71,7 @@ pub struct Plan<'a> {
     pub targets: &'a [Target],
 }
 
-/// What the session knows about its own reliability.
+/// Reliability of the session.
 #[derive(Debug, Serialize)]
 pub struct Certificate {
     pub control_cells: usize,
@@ -84,8 +84,8 @@ pub struct Certificate {
     pub decided: usize,
     pub compared: usize,
     pub repeated: u32,
-    /// The cost that the session put into a hidden copy of its baseline, and whether it found it; null where there was
-    /// none, or it was not measured for as long as the others of its case.
+    /// Cost that the session put into a hidden copy of its baseline, and the answer whether it was found;
+    /// null if there was none, or it was not measured for as long as the others of its case.
     pub planted: Option<PlantedCost>,
 }
 
@@ -112,17 +112,17 @@ pub struct Sentence {
     pub sentence: String,
 }
 
-/// An article beside the session.
+/// An article shown with the session.
 #[derive(Debug, Serialize)]
 pub struct Article<'a> {
     pub source: &'a str,
     pub title: &'a str,
-    /// What it printed that no row of this session measures.
+    /// Printed values that no row of this session measures.
     pub without_row: Vec<WithWords<'a, WithoutRow>>,
     pub claims: Vec<Claim<'a>>,
 }
 
-/// A conclusion of an article, and what this session shows of it.
+/// A conclusion of an article, and this session's answers.
 #[derive(Debug, Serialize)]
 pub struct Claim<'a> {
     pub text: &'a str,
@@ -131,7 +131,7 @@ pub struct Claim<'a> {
     pub needs: Option<&'a str>,
 }
 
-/// Something with what the reports say of it.
+/// A value with its words in the reports.
 #[derive(Debug, Serialize)]
 pub struct WithWords<'a, T> {
     #[serde(flatten)]
@@ -139,7 +139,7 @@ pub struct WithWords<'a, T> {
     pub words: String,
 }
 
-/// One metric of one case in every environment.
+/// A metric of a case in every environment.
 #[derive(Debug, Serialize)]
 pub struct Row<'a> {
     pub case: &'a str,
@@ -162,12 +162,12 @@ pub struct Row<'a> {
     pub cells: Vec<Cell<'a>>,
     /// The baseline against itself; null in a session without a control.
     pub control: Option<Cell<'a>>,
-    /// What articles say of this row; measured on other machines, and part of no interval.
+    /// Values that articles printed for this row; measured on other machines, and part of no interval.
     pub published: &'a [Beside],
 }
 
 impl<'a> Row<'a> {
-    /// The levels of the baseline and of every cell, in their order; none where a cell has no value.
+    /// Lists the levels of the baseline and of every cell, in their order; `None` for a cell without a value.
     pub(crate) fn levels(&mut self) -> impl Iterator<Item = Option<&mut Level<'a>>> {
         let cells = self.cells.iter_mut().map(|cell| match (&mut cell.comparison, &mut cell.observed) {
             (Some(comparison), _) => Some(&mut comparison.level),
@@ -177,7 +177,7 @@ impl<'a> Row<'a> {
         std::iter::once(self.baseline.as_mut()).chain(cells)
     }
 
-    /// The level of the baseline against itself.
+    /// Finds the level of the control, which is the baseline against itself.
     pub(crate) fn control_level(&mut self) -> Option<&mut Level<'a>> {
         self.control.as_mut()?.comparison.as_mut().map(|comparison| &mut comparison.level)
     }
@@ -186,7 +186,7 @@ impl<'a> Row<'a> {
 #[derive(Debug, Serialize)]
 pub struct Metric<'a> {
     pub name: &'a str,
-    /// Of every value of the row but ratios.
+    /// Unit of every value of the row but ratios.
     pub unit: Unit,
     pub better: Direction,
 }
@@ -208,9 +208,9 @@ pub struct Level<'a> {
 pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
-    /// `none` where there is no comparison.
+    /// `none` without a comparison.
     pub answer: Answer,
-    /// Name of the verdict, or of the reason why there is none: `observed`, `not_comparable`, `not_measured`.
+    /// Name of the verdict, or of the reason for having none: `observed`, `not_comparable`, `not_measured`.
     pub verdict: &'static str,
     /// The verdict as the table says it.
     pub words: String,
@@ -228,7 +228,8 @@ pub struct Comparison<'a> {
     /// 95 % interval of the slowdown, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
     pub high: f64,
-    /// The ratio of mean costs, in which every stall counts; null where only typical values are known, as of quantiles.
+    /// Ratio of mean costs, in which every stall counts; null if only typical values are known, as of
+    /// quantiles.
     pub total: Option<Total>,
     /// The interval by signs, for comparison.
     pub sign_low: f64,
@@ -238,15 +239,15 @@ pub struct Comparison<'a> {
     pub p: f64,
     /// Paired rounds.
     pub rounds: u32,
-    /// Rounds after which the verdict stood as it stands; null while undecided.
+    /// Rounds after which the verdict no longer changed; null while undecided.
     pub decided_at: Option<u32>,
-    /// What it would take to decide, in total; null where the verdict is decided.
+    /// Total that would decide the cell; null if the verdict is decided.
     pub needed: Option<Needed>,
     /// Smallest slowdowns that this cell could have shown; null with too few rounds or starts.
     pub smallest: Option<Smallest>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// Rounds that share a start of the environment; null where none do.
+    /// Rounds that share a start of the environment; null if none do.
     pub starts: Option<SharedStarts>,
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
@@ -254,7 +255,7 @@ pub struct Comparison<'a> {
 
 #[derive(Debug, Serialize)]
 pub struct Needed {
-    /// `rounds`, `starts`, or `less_noise` where ten times as many rounds would not be enough.
+    /// `rounds`, `starts`, or `less_noise` if ten times as many rounds would not be enough.
     pub kind: &'static str,
     pub count: Option<u32>,
 }
@@ -264,17 +265,17 @@ pub struct Needed {
 pub struct Missing<'a> {
     /// Name of its kind, e.g. `not_permitted`.
     pub kind: String,
-    /// The same in words.
+    /// Reason in words.
     pub words: &'static str,
     pub reason: Option<Cow<'a, str>>,
-    /// The environment's own value, where one was measured that must not be compared.
+    /// Value of the environment, if one was measured that must not be compared.
     pub level: Option<Level<'a>>,
 }
 
-/// What is known of the machine and the environments.
+/// Facts about the machine and the environments.
 #[derive(Debug, Serialize)]
 pub struct AllFacts<'a> {
-    /// Of the machine that ran the session.
+    /// Facts about the machine that ran the session.
     pub host: &'a Facts,
     #[serde(rename = "environments")]
     pub targets: &'a [TargetFacts],

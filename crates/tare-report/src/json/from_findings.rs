@@ -12,7 +12,7 @@ use crate::language::Language;
 use crate::{notes, published, summary, view, warnings, words};
 
 impl<'a> Document<'a> {
-    /// The document is in English; a page has what a person reads of it in their language.
+    /// Builds the document. It is in English, but a page has the texts for people in their language.
     pub fn of(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
@@ -241,7 +241,7 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
     failed.collect()
 }
 
-/// A text that another crate or a record has in English.
+/// Translates a text of another crate or a record.
 fn in_words(english: &str, language: Language) -> Cow<'_, str> {
     match language {
         Language::English => Cow::Borrowed(english),

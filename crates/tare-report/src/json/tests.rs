@@ -15,7 +15,7 @@ fn document(targets: usize) -> Value {
     serde_json::from_str(&render(&specimen::session(targets), &specimen::findings(targets))).unwrap()
 }
 
-/// What is wrong with a document by the published schema.
+/// Validates a document by the published schema, and returns the first complaint.
 fn complaint(document: &Value) -> Option<String> {
     let mut schema: Value =
         serde_json::from_str(include_str!("../../../../docs/reference/report.schema.json"))

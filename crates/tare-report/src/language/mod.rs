@@ -1,7 +1,7 @@
-//! The language of what a person reads: English, which stands in the code, or what a catalogue has instead of it.
+//! The language of texts for people: English, as in the code, or a catalogue's translation.
 //!
-//! A message is known by its English text. What a catalogue lacks stays English, message by message. Formats for programs
-//! are English always: what writes them passes [`Language::English`].
+//! A message is identified by its English text. One that a catalogue lacks stays English. Formats for programs are always
+//! in English: their writers pass [`Language::English`].
 
 mod catalogue;
 mod locale;
@@ -34,7 +34,7 @@ macro_rules! say {
 }
 pub(crate) use say;
 
-/// A message that is said elsewhere than where it stands.
+/// Marks a message that is translated elsewhere.
 macro_rules! message {
     ($message:literal) => {
         $message
@@ -53,7 +53,7 @@ impl Language {
         }
     }
 
-    /// The tag of the language, as a page names it.
+    /// Returns the tag of the language in HTML.
     pub fn tag(self) -> &'static str {
         match self {
             Language::English => "en",
@@ -61,12 +61,12 @@ impl Language {
         }
     }
 
-    /// A message without values.
+    /// Translates a message without values.
     pub fn word(self, message: &'static str) -> &'static str {
         self.catalogue().and_then(|catalogue| catalogue.get(message)).unwrap_or(message)
     }
 
-    /// A message with values in place of `{names}`.
+    /// Translates a message, with values in place of `{names}`.
     pub(crate) fn filled(self, message: &'static str, values: &[(&str, &dyn Display)]) -> String {
         self.fill(message, values)
     }
@@ -79,13 +79,13 @@ impl Language {
         })
     }
 
-    /// A text that another crate, or a record, has in English: a reason, an error.
+    /// Translates an English text of another crate or of a record: a reason, an error.
     pub fn text(self, english: &str) -> String {
         let known = self.catalogue().and_then(|catalogue| catalogue::instead(&catalogue.texts, english));
         known.unwrap_or_else(|| english.to_owned())
     }
 
-    /// What a row or a step of a ladder is called. A place or a peer behind it stays as it is.
+    /// Translates the title of a row or a step of a ladder. A place or a peer after it stays as it is.
     pub fn title(self, english: &str) -> String {
         let ends = [" @", " >"].iter().filter_map(|sign| english.find(sign)).min();
         let (title, behind) = english.split_at(ends.unwrap_or(english.len()));
@@ -93,14 +93,14 @@ impl Language {
         known.map_or_else(|| english.to_owned(), |known| known + behind)
     }
 
-    /// Words of the page, by their English text; none in English.
+    /// Collects the words of the page, by their English text; `None` in English.
     pub(crate) fn page(self) -> Option<Words> {
         let catalogue = self.catalogue()?;
         let all = catalogue.shared.iter().chain(&catalogue.page);
         Some(all.map(|(english, other)| (english.as_str(), other.as_str())).collect())
     }
 
-    /// `1 round`, `2 rounds`: a count with its noun, which the catalogue has as `{count} rounds`.
+    /// Formats a count with its noun, `1 round` or `2 rounds`; the catalogue has `{count} rounds`.
     pub fn counted(self, count: usize, one: &str, many: &str) -> String {
         match self.catalogue().and_then(|catalogue| catalogue.get(&format!("{{count}} {many}"))) {
             None => crate::number::counted(count, one, many),
@@ -108,7 +108,7 @@ impl Language {
         }
     }
 
-    /// `a`, `a and b`, `a, b and c`.
+    /// Joins items as `a`, `a and b` or `a, b and c`.
     pub fn listed(self, items: &[String]) -> String {
         match items {
             [] => String::new(),
@@ -119,17 +119,17 @@ impl Language {
         }
     }
 
-    /// `a, b, c`
+    /// Joins items as `a, b, c`.
     pub(crate) fn joined(self, items: &[String]) -> String {
         items.join(self.word(", "))
     }
 
-    /// Sentences behind each other.
+    /// Joins sentences.
     pub(crate) fn sentences(self, sentences: &[String]) -> String {
         sentences.join(self.word(" "))
     }
 
-    /// `38 s`, `2 min 38 s`, `3 h 2 min`; one that is not a number is unknown.
+    /// Formats a time as `38 s`, `2 min 38 s` or `3 h 2 min`; one that is not finite is unknown.
     pub fn duration(self, seconds: f64) -> String {
         let english = crate::number::duration(seconds);
         if self == Language::English {
@@ -147,7 +147,7 @@ impl Language {
         english.split(' ').map(word).collect()
     }
 
-    /// `24.1x`, in Japanese `24.1倍`.
+    /// Formats a ratio as `24.1x`, in Japanese `24.1倍`.
     pub(crate) fn times(self, ratio: &str) -> String {
         say!(self, "{factor}x", factor = ratio.strip_suffix('x').unwrap_or(ratio))
     }

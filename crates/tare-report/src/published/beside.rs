@@ -1,4 +1,4 @@
-//! Articles beside a session: its own values and ratios beside theirs, and what it shows of their conclusions.
+//! Articles and a session: its own values and ratios next to theirs, and its answers to their conclusions.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
 use crate::text::{clean, columns, listed};
 use crate::words;
 
-/// Blank columns before what belongs to the line above.
+/// Indentation of lines that belong to the line above.
 const INDENT: &str = "\u{a0}\u{a0}";
 
-/// A row of a session beside what an article says of it, as texts.
+/// A row of a session with an article's values for it, as texts.
 pub(crate) struct BesideRow {
-    /// What the session's row is headed with.
+    /// Heading of the session's row.
     pub label: String,
     pub source: String,
     pub printed: String,
     pub ratio: String,
     /// The session's own values, and their ratio with its interval.
     pub session: String,
-    /// Whether the interval holds the article's ratio.
+    /// Answer whether the interval contains the article's ratio.
     pub holds: String,
 }
 
-/// Every row that an article speaks of, in the order of the rows.
+/// Lists the rows that an article has values for, in the order of the rows.
 pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
     let rows = findings.rows.iter();
     rows.flat_map(|row| row.published.iter().map(|beside| beside_row(findings, row, beside))).collect()
@@ -64,13 +64,13 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
     }
 }
 
-/// What the row is headed with, and its metric where it is not the case's first.
+/// Labels a row, with its metric if it is not the case's first.
 fn labelled(row: &Row) -> String {
     let metric = if row.headline { String::new() } else { format!(", {}", clean(&row.metric.name)) };
     format!("{}{metric}", clean(&row.label))
 }
 
-/// The session's own values and their ratio, or why there are none.
+/// Formats the session's own values and their ratio, or the reason why there are none.
 fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
     let Some(target) = &beside.target else { return "no environment stands for it".into() };
     let mut values = vec![own(findings, row, target, &beside.session_value, beside)];
@@ -90,7 +90,7 @@ fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
     }
 }
 
-/// `wsl1-like 4.2 ms ±0.1`, or why it has none.
+/// Formats `wsl1-like 4.2 ms ±0.1`, or the reason for having no value.
 fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, beside: &Beside) -> String {
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);
@@ -114,7 +114,7 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
     }
 }
 
-/// What articles say of the rows, as lines for a terminal; none where no article is beside the session.
+/// Lists the values of articles for the rows, as lines for a terminal; empty without an article.
 pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     let rows = beside_rows(findings);
     let beyond = beyond(findings);
@@ -174,12 +174,12 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     tables
 }
 
-/// What an article says besides what stands beside rows, as texts.
+/// Parts of an article that belong to no row, as texts.
 pub(crate) struct Beyond {
     pub source: String,
-    /// A conclusion, and what is stated with the session's answer.
+    /// Conclusions, each with its statements and the session's answers.
     pub claims: Vec<(String, Vec<(String, String)>)>,
-    /// Name, what was printed, and why it has no row.
+    /// Name, printed values, and the reason for having no row.
     pub without_row: Vec<[String; 3]>,
 }
 
@@ -193,7 +193,7 @@ impl Beyond {
     }
 }
 
-/// Articles that conclude something or have figures without a row.
+/// Collects the articles with conclusions, or with values that belong to no row.
 pub(crate) fn beyond(findings: &Findings) -> Vec<Beyond> {
     let articles = findings.articles.iter().filter(|a| !a.claims.is_empty() || !a.without_row.is_empty());
     articles.map(texts).collect()
@@ -224,7 +224,7 @@ fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
     (text, checks)
 }
 
-/// `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
+/// Formats `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
 pub(crate) fn answer(check: &CheckBeside) -> String {
     let word = match check.answer {
         ClaimOutcome::Holds => "holds here",
@@ -264,7 +264,7 @@ fn checked_value(check: &CheckBeside, value: f64) -> String {
     }
 }
 
-/// A number with three significant digits.
+/// Formats a number with three significant digits.
 fn three(value: f64) -> String {
     fixed(value, decimals(value))
 }
@@ -278,7 +278,7 @@ fn without_row(figure: &WithoutRow) -> [String; 3] {
     [clean(&figure.name), clean(&printed), why_without(figure)]
 }
 
-/// Why no row of the session stands beside it.
+/// Explains why no row of the session corresponds to a value.
 pub(crate) fn why_without(figure: &WithoutRow) -> String {
     match (&figure.because, &figure.probe) {
         (Some(because), _) => clean(because),
@@ -287,7 +287,7 @@ pub(crate) fn why_without(figure: &WithoutRow) -> String {
     }
 }
 
-/// `linux 1347.26, 1347.01; wsl2 1257.37, 1268.70`.
+/// Formats `linux 1347.26, 1347.01; wsl2 1257.37, 1268.70`.
 fn printed(values: &BTreeMap<String, Vec<String>>) -> String {
     let of = |(environment, values): (&String, &Vec<String>)| format!("{environment} {}", values.join(", "));
     values.iter().map(of).collect::<Vec<_>>().join("; ")
@@ -305,7 +305,7 @@ mod tests {
     fn beside_article() -> Findings {
         let mut session = specimen::session(3);
         let mut findings = specimen::findings(3);
-        // The third environment goes by a preset's name, and the article's figure for processes is put beside fork + wait.
+        // The third environment has a preset's name, and the article's value for processes is compared with fork + wait.
         let subject =
             session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();
         subject.name = "wsl1-like".into();

@@ -13,7 +13,7 @@ use crate::verdict_words::{MAY_BE_CHANCE, VerdictWords};
 const SCHEMA: &str = "tare-pool";
 const VERSION: u32 = 1;
 
-/// Records, with their sessions and files, and what they say together.
+/// Records with their sessions and files, and their joint findings.
 #[derive(Clone, Copy)]
 pub struct Pool<'a> {
     pub records: &'a [(Session, String)],
@@ -30,7 +30,7 @@ const NOTE: &str = "slowdown = the mean over sessions with its 95 % confidence i
 between sessions = the standard deviation that their own intervals do not explain; a further session = where its \
 slowdown lies, with a chance of 95 %.";
 
-/// Label, slowdown, spread, a further session, verdict.
+/// Formats label, slowdown, spread, a further session and verdict.
 fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
     let label = if row.headline {
         clean(&row.label)
@@ -60,7 +60,7 @@ fn word(slowdown: &Slowdown) -> String {
     format!("{word}{mark}")
 }
 
-/// What the columns mean.
+/// Explains the columns.
 fn note(pool: &Pool) -> String {
     let may_be_chance = |cell: &JoinedCell| match cell {
         JoinedCell::Joined(slowdown) => VerdictWords::of(slowdown.verdict).may_be_chance(),
@@ -77,7 +77,7 @@ impl Pool<'_> {
         self.joined.rows.iter().filter(|row| self.wide || row.headline)
     }
 
-    /// What each record is.
+    /// Describes each record.
     fn heads(&self) -> Vec<String> {
         let head = |(session, file): &(Session, String)| {
             let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
@@ -87,7 +87,7 @@ impl Pool<'_> {
     }
 }
 
-/// A table for each environment.
+/// Renders a table for each environment.
 pub fn terminal(pool: &Pool) -> String {
     let mut out = pool.heads().join("\n") + "\n";
     for (at, target) in pool.joined.targets.iter().enumerate() {
@@ -101,7 +101,7 @@ pub fn terminal(pool: &Pool) -> String {
             for (text, width) in row.iter().zip(widths) {
                 line.push_str(&format!("{text}{}  ", " ".repeat(width - columns(text))));
             }
-            // A reason has lines of its own: it may be long.
+            // A reason gets separate lines: it may be long.
             let (verdict, reason) =
                 row[4].split_once(": ").map_or((row[4].as_str(), None), |(v, r)| (v, Some(r)));
             out.push_str(format!("{line}{verdict}").trim_end());
@@ -116,7 +116,7 @@ pub fn terminal(pool: &Pool) -> String {
     out
 }
 
-/// The same as one table.
+/// Renders all environments as one table.
 pub fn markdown(pool: &Pool) -> String {
     let literal = crate::markdown::literal;
     let heads: Vec<String> = pool.heads().iter().map(|head| format!("- {}", literal(head))).collect();
@@ -141,7 +141,7 @@ struct Document<'a> {
     joined: &'a Joined,
 }
 
-/// One JSON document on one line: every metric.
+/// Writes one JSON document on one line: every metric.
 pub fn json(pool: &Pool) -> String {
     let records = pool.records.iter().map(|(session, file)| record_of((session, file))).collect();
     let document = Document { schema: SCHEMA, version: VERSION, records, joined: pool.joined };
@@ -157,7 +157,8 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// Three sessions: gvisor's system calls cost 24x, 25x and 26x, and the definition of the third case changed once.
+    /// Renders three sessions: gvisor's system calls cost 24x, 25x and 26x, and the definition of the third
+    /// case changed once.
     fn shown(show: fn(&Pool) -> String) -> String {
         let sides: Vec<_> = [24.0, 25.0, 26.0]
             .into_iter()

@@ -1,4 +1,4 @@
-//! The bill of a command: a table for each environment that says where its difference goes.
+//! The bill of a command: a table for each environment that breaks its difference down.
 
 use anstyle::Style;
 use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, charges};
@@ -15,16 +15,16 @@ use crate::number::{Figure, ratio};
 use crate::text::{GLUE, clean, paragraph, wrap};
 use crate::{view, words};
 
-/// What the table of prices shows.
+/// Legend of the table of prices.
 const PRICES_LEGEND: &str = message!(
     "A price is the median over rounds (the least … the most of single starts). A further folder, a further KiB and a \
      pause are differences of two measured times, and are 0 where noise hides them. Computing is compared with the \
      baseline's."
 );
-/// Columns with the price of a unit: what a narrow terminal does without.
+/// Columns with the price of a unit, which a narrow terminal leaves out.
 const UNIT_COLUMNS: std::ops::Range<usize> = 1..4;
 
-/// The bills as text; `prices` is the session that they are made by, where that is another one.
+/// Renders the bills as text; `prices` is the session with the prices, if it is another one.
 pub fn render(
     session: &Session,
     findings: &Findings,
@@ -51,7 +51,7 @@ pub fn render(
     out.join("\n") + "\n"
 }
 
-/// The bills of one command.
+/// Renders the bills of one command.
 fn of_command(
     findings: &Findings,
     command: &Explained,
@@ -104,7 +104,7 @@ fn of_command(
     out
 }
 
-/// What each environment charges for a unit of each kind of work, as a table.
+/// Renders a table of each environment's price for a unit of each kind of work.
 pub fn prices(
     session: &Session,
     findings: &Findings,
@@ -130,7 +130,7 @@ pub fn prices(
     }
     let mut widths: Vec<usize> = (0..=charged.len()).map(|at| widest(&lines, at, natural_width)).collect();
     if total(&widths) > width {
-        // A price and its range stand below each other.
+        // A price and its range go on two lines.
         widths = (0..=charged.len()).map(|at| widest(&lines, at, least_width)).collect();
     }
     out.extend(laid_out(&lines, &widths, coloured));
@@ -140,7 +140,7 @@ pub fn prices(
     out.join("\n") + "\n"
 }
 
-/// Warnings of the session, and the banner over one whose control is off.
+/// Lists the warnings of the session, after the banner of a session whose control is off.
 fn doubts(findings: &Findings, width: usize, language: Language) -> Vec<String> {
     let all = view::warnings(findings, language).into_iter().chain(view::banner(findings, language));
     all.flat_map(|doubt| paragraph("! ", &doubt, width)).collect()
@@ -155,7 +155,7 @@ fn laid_out(lines: &[Vec<GridCell>], widths: &[usize], coloured: bool) -> Vec<St
     text.map(|line| line.trim_end().to_owned()).collect()
 }
 
-/// What a unit of work costs, or how many times as long computing takes.
+/// Formats the price of a unit of work, or the slowdown of computing.
 fn charge_text(work: Work, value: f64) -> String {
     match work {
         Work::Computing => ratio(value),
@@ -163,13 +163,13 @@ fn charge_text(work: Work, value: f64) -> String {
     }
 }
 
-/// The least and the most of single starts; nothing where they print alike.
+/// Formats the range over single starts; empty if both ends print alike.
 fn range(work: Work, charge: &Charge) -> String {
     let [least, most] = [charge.least, charge.most].map(|value| charge_text(work, value));
     if least == most { String::new() } else { format!("({least} … {most})") }
 }
 
-/// What is to be explained, as the verdict has it.
+/// Formats the difference to be explained, with its verdict.
 pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> String {
     let (label, target) = (clean(&command.label), clean(&bill.target));
     let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
@@ -217,8 +217,8 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
     }
 }
 
-/// Whether there is something to explain: the command was not timed on both sides, or differs there. Of too few rounds
-/// for an interval, nobody knows, and the headline says so.
+/// Tells whether there is a difference to explain: the command was not timed on both sides, or it differs.
+/// With too few rounds for an interval nobody knows, and the headline says so.
 pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
     let compared = comparison(findings, &command.case, &bill.target);
     compared.is_none_or(|comparison| match comparison.verdict == Verdict::Inconclusive {
@@ -287,7 +287,8 @@ fn table(
     fitted(lines, width, coloured)
 }
 
-/// The lines of a bill no wider than the terminal: names fold, then shares lose their range, then units their prices.
+/// Fits the lines of a bill to the terminal: names fold, then shares lose their range, then units their
+/// prices.
 fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<String> {
     let natural = |lines: &[Vec<GridCell>]| -> Vec<usize> {
         (0..lines[0].len()).map(|at| widest(lines, at, natural_width)).collect()
@@ -301,7 +302,7 @@ fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<St
         widths = natural(&lines);
     }
     let least = folded(&lines);
-    // Names fold first, then what stands behind a share.
+    // Names fold first, then the range after a share.
     for at in [0, lines[0].len() - 1] {
         let over = total(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(least[at]);
@@ -333,7 +334,7 @@ fn cell(text: &str, style: Style) -> GridCell {
     vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))]
 }
 
-/// How often, and what a unit costs on both sides.
+/// Formats the number of requests, and the price of one on both sides.
 fn figures(line: &Line) -> [String; 3] {
     match line.work {
         Work::Computing => [amount_of(line.amount), ratio(1.0), ratio(line.here_ns)],
@@ -350,7 +351,7 @@ fn amount_of(ns: f64) -> String {
     format!("{sign}{}", Figure::plain(ns.abs(), Unit::Nanoseconds).text())
 }
 
-/// A number with commas between thousands.
+/// Formats a number with commas between thousands.
 fn whole(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
@@ -363,7 +364,7 @@ fn whole(number: f64) -> String {
     text
 }
 
-/// What the prices alone say, and for what they say nothing.
+/// Describes the forecast from the prices alone, and the work without a price.
 pub(crate) fn forecast(bill: &Bill, language: Language) -> String {
     let number = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
     let mut sentences = Vec::new();

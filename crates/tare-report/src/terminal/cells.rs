@@ -14,12 +14,12 @@ use crate::verdict_words::{VerdictWords, verdict_words};
 use crate::view::where_it_runs;
 use crate::words;
 
-/// Marks that stand beside an interval; more have a line of their own.
+/// Number of marks that fit next to an interval; more go on a separate line.
 const MARKS_BESIDE: usize = 2;
 /// Bars of a distribution in a cell.
 const BINS: usize = 8;
 
-/// The quiet style of what is read second.
+/// Returns the style of secondary text.
 pub fn quiet() -> Style {
     Style::new().dimmed()
 }
@@ -29,7 +29,8 @@ pub fn verdict_style(comparison: &Comparison) -> Style {
     VerdictWords::of(comparison.verdict).colour.terminal
 }
 
-/// The label of a row, and where its work happens; a further metric of a case stands under its headline.
+/// Builds the label of a row with the place of its work; a further metric of a case is indented under its
+/// headline.
 pub fn label(row: &Row, language: Language) -> GridCell {
     if !row.headline {
         return vec![Part::Words(span(format!("{GLUE}{GLUE}{}", clean(&row.metric.name)), Style::new()))];
@@ -42,7 +43,7 @@ pub fn label(row: &Row, language: Language) -> GridCell {
     ]
 }
 
-/// A level over its half interval, the digits of both in one column.
+/// Builds a level over its half interval, the digits of both in one column.
 pub fn level(level: &Level, unit: Unit, number_width: usize, wide: bool) -> GridCell {
     let value = value_of(level, unit);
     let half = value.half.clone().unwrap_or_default();
@@ -57,7 +58,7 @@ pub fn level(level: &Level, unit: Unit, number_width: usize, wide: bool) -> Grid
     cell
 }
 
-/// Columns that the number and the half interval of a level need.
+/// Measures the columns of a level's number and half interval.
 pub fn number_width(level: &Level, unit: Unit) -> usize {
     let value = value_of(level, unit);
     columns(&value.number).max(value.half.as_deref().map_or(0, columns))
@@ -71,12 +72,12 @@ fn one(span: Span) -> Part {
     Part::Spans(vec![span])
 }
 
-/// The distribution of a level's rounds, and how many they are.
+/// Draws the distribution of a level's rounds, with their number.
 fn rounds(level: &Level) -> String {
     format!("{} {}", distribution(&level.values, BINS), level.rounds).trim().to_owned()
 }
 
-/// What the cells of a table have in common while they are made.
+/// Shared state of the cells of a table while they are made.
 pub struct CellMaker<'a> {
     pub notes: &'a mut Notes,
     pub warnings: &'a CellWarnings<'a>,
@@ -85,7 +86,7 @@ pub struct CellMaker<'a> {
 }
 
 impl CellMaker<'_> {
-    /// An environment's cell.
+    /// Builds an environment's cell.
     pub fn cell(&mut self, cell: &Cell, unit: Unit) -> GridCell {
         match cell {
             Cell::Compared(comparison) => self.comparison(comparison, unit),
@@ -94,7 +95,7 @@ impl CellMaker<'_> {
         }
     }
 
-    /// A value that is shown and never judged.
+    /// Builds a cell for a value that is shown and never judged.
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
         let mut cell = vec![one(span(value_of(level, unit).text(), Style::new()))];
         if self.wide {
@@ -104,7 +105,7 @@ impl CellMaker<'_> {
         cell
     }
 
-    /// The verdict, and below it the environment's own value with the interval.
+    /// Builds the verdict, and below it the environment's value with the interval.
     fn comparison(&mut self, comparison: &Comparison, unit: Unit) -> GridCell {
         let value = value_of(&comparison.level, unit);
         let (value, interval) = match self.wide {
@@ -138,7 +139,7 @@ impl CellMaker<'_> {
         cell
     }
 
-    /// Why there is no comparison, and the value that stands alone, if there is one.
+    /// Builds the reason for having no comparison, and the value without one, if it was measured.
     pub fn missing(&mut self, missing: &Missing, unit: Unit) -> GridCell {
         let mut cell = vec![Part::Words(span(self.notes.missing(missing, self.language), quiet()))];
         match missing {
@@ -154,7 +155,7 @@ impl CellMaker<'_> {
     }
 }
 
-/// The words of a verdict, broken only before a remark in brackets.
+/// Binds the words of a verdict with no-break spaces, except before a remark in brackets.
 fn unbroken(words: &str) -> String {
     words.replace(' ', &GLUE.to_string()).replace(&format!("{GLUE}("), " (")
 }

@@ -1,4 +1,4 @@
-//! The terminal in Japanese: what it looks like, and that wide characters stay within their columns.
+//! Snapshots of the terminal in Japanese, and tests that wide characters stay within their columns.
 
 use insta::assert_snapshot;
 use tare_analysis::findings::{Findings, Shown};
@@ -25,7 +25,7 @@ fn shown(targets: usize, options: &TerminalOptions) -> String {
     render(&specimen::session(targets), &specimen::findings(targets), options)
 }
 
-/// A command of one's own, with its processor times.
+/// Builds the findings of a user command, with its processor times.
 fn own_command() -> Findings {
     let mut findings = specimen::findings(3);
     findings.rows.truncate(3);
@@ -65,7 +65,7 @@ fn a_ladder() {
     assert_snapshot!(climbed(80));
 }
 
-/// Columns that stay blank in every line of a table, two or more beside each other.
+/// Counts the columns that are blank in every line of a table, where two or more are adjacent.
 fn gaps(lines: &[&str]) -> usize {
     let mut used = Vec::new();
     for line in lines {
