@@ -18,14 +18,14 @@ pub mod verdict;
 pub use answer::Answer;
 pub use verdict::{Shown, Side, Verdict};
 
-/// What a session found.
+/// Findings of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
     /// Name of the baseline environment.
     pub baseline: String,
-    /// Names of the subject environments, in the order of the plan; cells of a row stand in this order.
+    /// Subject environments, in the order of the plan; cells of a row are in this order.
     pub subjects: Vec<String>,
-    /// One row a case and metric, in the order of the plan; the headline metric of a case comes first.
+    /// A row for each case and metric, in the order of the plan; the headline metric of a case comes first.
     pub rows: Vec<Row>,
     pub certificate: Certificate,
     /// Warnings of an environment as a whole (environment name) or of the session (None).
@@ -35,7 +35,7 @@ pub struct Findings {
     pub articles: Vec<ArticleBeside>,
 }
 
-/// One metric of one case, in every environment.
+/// A metric of a case, in every environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// `PlannedCase::id`.
@@ -52,11 +52,11 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The baseline against itself; none when the session has no control environment.
     pub control: Option<Cell>,
-    /// What articles say of this row, measured on other machines; empty unless they were put beside it.
+    /// Articles' statements on this row, measured on other machines; empty unless they were added.
     pub published: Vec<Beside>,
 }
 
-/// What an article says of a row. It was measured on another machine, on another day.
+/// An article's statement on a row. It was measured on another machine, on another day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     /// `Published::id`.
@@ -67,13 +67,13 @@ pub struct Beside {
     pub reference: Option<String>,
     /// The mean of what it printed for `environment`, in `unit`; none where it gives the ratio alone.
     pub value: Option<f64>,
-    /// The same for `reference`.
+    /// The mean printed for `reference`, likewise.
     pub reference_value: Option<f64>,
     /// As it printed them: a value a run.
     pub printed: Vec<String>,
     pub reference_printed: Vec<String>,
     pub unit: Option<String>,
-    /// What the row's values are multiplied by to be in `unit`, where the article counts in another.
+    /// Factor from the row's values to `unit`, where the article counts in another.
     pub factor: Option<f64>,
     /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
     pub ratio: Option<f64>,
@@ -90,7 +90,7 @@ pub struct Beside {
     pub session_ratio: Option<f64>,
     pub session_ratio_low: Option<f64>,
     pub session_ratio_high: Option<f64>,
-    /// Whether the session's interval holds the article's ratio.
+    /// True where the session's interval holds the article's ratio.
     pub contained: Option<bool>,
 }
 
@@ -109,7 +109,7 @@ pub struct ArticleBeside {
     /// `Published::id`.
     pub source: String,
     pub title: String,
-    /// What it printed that no row of this session measures.
+    /// Figures and ratios that no row of this session measures.
     pub without_row: Vec<WithoutRow>,
     pub claims: Vec<ClaimBeside>,
     /// Its tables, filled from this session.
@@ -134,11 +134,11 @@ pub struct WithoutRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimBeside {
     pub text: String,
-    /// Whether it is what the article recommends to choose.
+    /// True for the choice that the article recommends.
     pub recommends: bool,
     /// Empty where no row of this session shows anything of it.
     pub checks: Vec<CheckBeside>,
-    /// What a session would need to judge it; none where another session could.
+    /// The requirement for a session to judge it; none where another session could.
     pub needs: Option<String>,
 }
 
@@ -170,7 +170,7 @@ pub struct CheckBeside {
 #[serde(rename_all = "snake_case")]
 pub enum ClaimOutcome {
     Holds,
-    /// The same direction, by another amount.
+    /// In the stated direction, by another amount.
     SameDirection,
     Opposite,
     /// The interval reaches to both sides, or there is none.
@@ -237,7 +237,7 @@ impl Cell {
         }
     }
 
-    /// The comparison; none where there is none.
+    /// Gives the comparison; none where there is none.
     pub fn compared(&self) -> Option<&Comparison> {
         match self {
             Cell::Compared(comparison) => Some(comparison),
@@ -245,7 +245,7 @@ impl Cell {
         }
     }
 
-    /// The environment's own value, whether or not it is compared; none where there is none.
+    /// Gives the environment's own value, whether or not it is compared; none where there is none.
     pub fn level(&self) -> Option<&Level> {
         match self {
             Cell::Compared(comparison) => Some(&comparison.level),
@@ -303,15 +303,16 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// The rounds after which the verdict first stood as it stands now; none while undecided.
     pub decided_at: Option<u32>,
-    /// What it would take to decide; none where it is decided.
+    /// The rounds or starts that would decide it; none where it is decided.
     pub needed: Option<Needed>,
-    /// What this cell could have found with 80 % power; none where there are too few rounds or starts to say.
+    /// Ratios that this cell could have found with 80 % power; none where there are too few rounds or starts
+    /// to say.
     pub smallest: Option<Smallest>,
     /// Sequential p of each ratio of `Options::ratios`, in their order.
     pub beyond: Vec<Beyond>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
-    /// How rounds hang together where several share a start of the environment or of the baseline; none where none do.
+    /// Dependence of rounds that share a start of the environment or of the baseline; none where none do.
     pub starts: Option<SharedStarts>,
     pub warnings: Vec<Warning>,
 }
@@ -328,11 +329,11 @@ pub struct Total {
 /// Rounds that share starts, of the environment or of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedStarts {
-    /// Of the side that was started less often.
+    /// Starts of the side that was started less often.
     pub starts: u32,
     /// Share of the variance that lies between starts (intraclass correlation); none with a single start.
     pub between: Option<f64>,
-    /// How many times as many rounds are needed as if each had a start of its own.
+    /// Rounds needed, over those needed if each had a start for itself.
     pub design_effect: Option<f64>,
 }
 
@@ -344,7 +345,7 @@ pub enum Leading {
     Sign,
 }
 
-/// What it would take to decide a cell, as a total and not on top of what it has.
+/// Rounds or starts that would decide a cell, as a total and not on top of those it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Needed {
@@ -364,7 +365,7 @@ pub struct Smallest {
     pub slower: f64,
 }
 
-/// How a cell stands to a ratio that a gate names.
+/// Result of testing a cell against a ratio that a gate names.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Beyond {
     pub ratio: f64,
@@ -372,7 +373,7 @@ pub struct Beyond {
     pub p: f64,
 }
 
-/// What the session says of its own power.
+/// The session's statement on its own power.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Certificate {
     /// Cells of the control environment, and how many of them differ by more than the margin or by an unclear size.
@@ -387,8 +388,8 @@ pub struct Certificate {
     pub compared: usize,
     /// Rounds that were disturbed and run again.
     pub repeated: u32,
-    /// What became of the cost that was planted; none where there was none, or it was not measured for as long as the
-    /// others of its case.
+    /// Result for the cost that was planted; none where there was none, or it was not measured for as long as
+    /// the others of its case.
     pub planted: Option<PlantedCost>,
 }
 
@@ -402,7 +403,7 @@ pub struct PlantedCost {
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
-    /// Whether its cell would have said slower, by whatever size, had it stood in the table.
+    /// True where its cell would have said slower, by whatever size, in the table.
     pub found: bool,
 }
 
@@ -424,7 +425,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// The family of a probe, by the first part of its name.
+    /// Finds the family of a probe, by the first part of its name.
     pub fn of(probe: &str) -> Family {
         match probe.split('.').next().unwrap_or("") {
             "cpu" => Family::Cpu,

@@ -25,11 +25,13 @@ use crate::verdicts::verdict::smallest_effect;
 /// Bytes of a reason in a warning.
 const LONGEST_SHOWN: usize = 200;
 
-/// Which environments need no more rounds of a case, in the order of `plan.targets`, after `rounds` rounds of it.
+/// Decides which environments need no more rounds of a case, in the order of `plan.targets`, after `rounds`
+/// rounds of it.
 ///
-/// All false between looks: the rule looks only when it was planned to. At a look, a subject or control environment is
-/// done when its headline's verdict is decided and would be so in [`findings`] whatever the other cells show, or when it
-/// misses something that more rounds will not bring. The baseline is done when every other environment is.
+/// All false between looks: the rule looks only when it was planned to. At a look, a subject or control
+/// environment is done when its headline's verdict is decided and would be so in [`findings`] whatever the
+/// other cells show, or when it misses something that more rounds will not bring. The baseline is done when
+/// every other environment is.
 pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> Vec<bool> {
     let targets = progress.plan.targets.len();
     let Some(look) = LookAt::case(progress, case, rounds, options) else {
@@ -42,9 +44,9 @@ pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options
     done.into_iter().map(|done| done.unwrap_or(others)).collect()
 }
 
-/// Which subjects of a case, in the order of `plan.targets`, are not decided after `rounds` rounds of it and will most
-/// likely not be when they have run as many in all as they can reach; none where the number has no end. All false between
-/// looks.
+/// Finds the subjects of a case, in the order of `plan.targets`, that are not decided after `rounds` rounds
+/// of it and will most likely not be when they have run as many in all as they can reach; none where the
+/// number has no end. All false between looks.
 pub fn beyond_reach(
     progress: Progress<'_>,
     case: &str,
@@ -74,12 +76,12 @@ struct LookAt<'a> {
     schedule: Schedule,
     safe_p: f64,
     rows: Vec<JudgedRow>,
-    /// Those of the rows that say when an environment leaves.
+    /// Rows that decide when an environment leaves.
     metrics: Vec<usize>,
 }
 
 impl<'a> LookAt<'a> {
-    /// None where no look is planned.
+    /// Judges a case at a look; none where no look is planned.
     fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
         let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
         let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
@@ -103,7 +105,7 @@ impl<'a> LookAt<'a> {
         })
     }
 
-    /// Whether it holds of every metric that counts; none where there is none.
+    /// Tells whether something holds of every metric that counts; none where there is none.
     fn all(&self, target: usize, holds: impl Fn((usize, &Judged)) -> bool) -> Option<bool> {
         let cells = self.metrics.iter().map(|metric| self.rows[*metric].targets[target].as_ref());
         let held = cells.map(|judged| judged.map(|judged| holds((target, judged))));
@@ -124,20 +126,22 @@ impl<'a> LookAt<'a> {
     }
 }
 
-/// The metrics of a case that say when an environment leaves it, in their order: those that the plan names, or the headline.
+/// Lists the metrics of a case that decide when an environment leaves it, in their order: those that the plan
+/// names, or the headline.
 fn deciding(case: &PlannedCase) -> Vec<usize> {
     let named = |at: &usize| case.decide.contains(&case.metrics[*at].name);
     let metrics: Vec<usize> = (0..case.metrics.len()).filter(named).collect();
     if metrics.is_empty() { (0..case.metrics.len().min(1)).collect() } else { metrics }
 }
 
-/// What a session found.
+/// Computes the findings of a session.
 pub fn findings(session: &Session, options: &Options) -> Findings {
     of_rows(session, options, |_, _| {})
 }
 
-/// What each environment adds to the one before it in the plan, the first to the baseline: the findings of a session whose
-/// environments are built up step by step. The family that verdicts are corrected for is that of all steps.
+/// Compares each environment with the one before it in the plan, the first with the baseline: the findings of
+/// a session whose environments are built up step by step. The family that verdicts are corrected for is that
+/// of all steps.
 pub fn steps(session: &Session, options: &Options) -> Findings {
     let targets = &session.plan.targets;
     let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
@@ -193,7 +197,7 @@ fn of_rows(
     }
 }
 
-/// The rows of all cases, in their order. Each processor judges the next case that none has begun.
+/// Judges the rows of all cases, in their order. Each processor judges the next case that none has begun.
 fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> {
     let cases = &judge.progress.plan.cases;
     let next = AtomicUsize::new(0);
@@ -257,8 +261,8 @@ fn into_row(judged: JudgedRow, plan: &Plan) -> Row {
     }
 }
 
-/// The smallest ratio that the session could have found to differ from 1 in the median headline cell, had every
-/// environment run as many rounds as the baseline did.
+/// Computes the smallest ratio that the session could have found to differ from 1 in the median headline
+/// cell, had every environment run as many rounds as the baseline did.
 fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
     let effect = |row: &JudgedRow, judged: &Judged| {
         let judgement = judged.judgement.as_ref()?;
@@ -308,7 +312,7 @@ fn differs(control: &Comparison) -> bool {
     }
 }
 
-/// Whether this many false differences or more come by chance in no more than one session in twenty.
+/// Tells whether this many false differences or more come by chance in no more than one session in twenty.
 fn is_more_than_chance(cells: usize, coloured: usize) -> bool {
     // One of one is one in twenty exactly, whichever way its logarithm was rounded.
     let rounding = 1e-9;
@@ -340,7 +344,8 @@ fn session_warnings(
     warnings
 }
 
-/// How many trials failed, and what most of them failed of. The one that ran when a session was stopped is not counted.
+/// Counts the trials that failed, and finds their most frequent reason. The one that ran when a session was
+/// stopped is not counted.
 fn failed_trials(session: &Session) -> Option<Warning> {
     let failures = session.trials.iter().filter_map(|trial| trial.failure.as_ref());
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
@@ -352,8 +357,8 @@ fn failed_trials(session: &Session) -> Option<Warning> {
     Some(Warning::SessionFailed { failed: reasons.values().sum(), of: session.trials.len(), mostly })
 }
 
-/// The case of an environment whose rounds share the fewest starts, said once for the environment; nothing where most rounds
-/// have a start of their own.
+/// Finds the case of an environment whose rounds share the fewest starts, to warn once for the environment;
+/// none where most rounds have a start for themselves.
 fn shared_starts<'a>(cells: impl Iterator<Item = &'a Comparison>) -> Option<Warning> {
     let shared = cells.filter_map(|c| Some((c.starts?.starts, c.rounds)));
     shared
@@ -363,7 +368,7 @@ fn shared_starts<'a>(cells: impl Iterator<Item = &'a Comparison>) -> Option<Warn
 }
 
 impl Judge<'_> {
-    /// Rounds of cases that count.
+    /// Counts the rounds of cases that count.
     fn rounds_kept(&self) -> u32 {
         let Some(baseline) = self.baseline else {
             return 0;

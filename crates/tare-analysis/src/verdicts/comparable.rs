@@ -16,12 +16,12 @@ const COARSEST_STEP_NS: u64 = 1_000_000;
 /// File systems whose bytes stay in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
-/// The step of an environment's clock, where it is too coarse to time single operations.
+/// Reads the step of an environment's clock, where it is too coarse to time single operations.
 pub(crate) fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
     facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
 }
 
-/// Whether the processor of an environment is emulated.
+/// Tells whether the processor of an environment is emulated.
 pub(crate) fn is_emulated(facts: Option<&TargetFacts>) -> bool {
     facts.is_some_and(|facts| {
         [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated").is_some_and(|by| by != "no"))
@@ -65,7 +65,7 @@ fn reads_memory_counters(metric: &Metric) -> bool {
     metric.unit == Unit::Bytes && metric.series != OUTSIDE
 }
 
-/// What an honesty check found; none where it passed or was not made.
+/// Reads the failure of an honesty check; none where it passed or was not made.
 fn dishonest(facts: &Facts, key: &str) -> Option<String> {
     facts.get(key).filter(|found| *found != "ok").map(str::to_owned)
 }
@@ -86,7 +86,7 @@ fn refuted_by_host(facts: &Facts, promise: Promise) -> Option<String> {
     }
 }
 
-/// Why trials of so few operations give no quantile worth comparing; none if they do.
+/// Explains why trials of so few operations give no quantile worth comparing; none if they do.
 pub(crate) fn too_few(metric: &Metric, operations: u64) -> Option<String> {
     let Reading::Quantile(q) = metric.reading else {
         return None;

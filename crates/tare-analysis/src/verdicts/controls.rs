@@ -1,4 +1,4 @@
-//! What the controls of a case show while its session runs.
+//! Differences that the controls of a case show while its session runs.
 
 use tare_data::session::Role;
 
@@ -9,7 +9,8 @@ use crate::verdicts::rows::{Judge, Options, Progress};
 use crate::verdicts::summary::{Series, series};
 use crate::verdicts::verdict::Margin;
 
-/// Whether any control of a case differs, after `rounds` rounds, from what it is a control of: the baseline, or a subject.
+/// Tells whether any control of a case differs, after `rounds` rounds, from the environment that it repeats:
+/// the baseline, or a subject.
 pub fn control_differs(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> bool {
     let plan = progress.plan;
     let Some(at) = plan.cases.iter().position(|planned| planned.id == case) else { return false };

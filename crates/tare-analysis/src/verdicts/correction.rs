@@ -58,7 +58,7 @@ fn settle(comparison: &mut Comparison, judged: &Judgement, kept: bool, safe_p: f
     }
 }
 
-/// What it would take to confirm a direction.
+/// Estimates the rounds or starts that would confirm a direction.
 fn needed_to_confirm(judged: &Judgement, safe_p: f64) -> Needed {
     if !judged.is_out_of_reach() {
         return judged.needed(judged.scatter().units_to_pass(safe_p));

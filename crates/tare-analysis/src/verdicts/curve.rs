@@ -10,7 +10,7 @@ use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::tails::least_operations;
 use crate::verdicts::summary::counted;
 
-/// Where a curve is read, from the first hundredth to the last hundred-thousandth.
+/// Points at which a curve is read, from the first hundredth to the last hundred-thousandth.
 const QUANTILES: [f64; 17] = [
     0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.99, 0.995, 0.9975, 0.999, 0.9995, 0.9999, 0.99995,
     0.99999,
@@ -33,7 +33,7 @@ pub struct TailCurve {
     pub longest_ns: u64,
 }
 
-/// The curves of a session, in the order of its plan. Histograms that cannot be opened are left out.
+/// Reads the curves of a session, in the order of its plan. Histograms that cannot be opened are left out.
 pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
     let case_places: BTreeMap<&str, usize> =
         session.plan.cases.iter().enumerate().map(|(i, case)| (case.id.as_str(), i)).collect();

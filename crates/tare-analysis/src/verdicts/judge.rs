@@ -1,4 +1,4 @@
-//! One cell judged by itself: from paired rounds to an estimate, an interval and a verdict.
+//! Judging a single cell: from paired rounds to an estimate, an interval and a verdict.
 //!
 //! The running session and the findings both pass through here, so that a session stops exactly when the report will
 //! say that it may.
@@ -31,7 +31,7 @@ const STALL_DEVIATIONS: f64 = 6.0;
 /// large values, which make a mean less sharply known than a centre.
 const TOTAL_MARGINS: f64 = 2.5;
 
-/// What is known of a cell by itself: no correction for the other cells is in it.
+/// A cell judged alone: no correction for the other cells is in it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judgement {
     /// ln of the cost ratio, and its interval.
@@ -55,7 +55,7 @@ pub struct Judgement {
     /// The ratio of the mean costs; none where they are not known.
     pub total: Option<RatioOfMeans>,
     pub starts: Option<SharedStarts>,
-    /// How many rounds or starts that follow each other were joined because they are alike; 1 where they are not.
+    /// Number of rounds or starts in a row that were joined because they are alike; 1 where they are not.
     pub block: usize,
     /// Rounds run, failures included; units compared (rounds, starts or blocks of them), and the units' spread as a robust standard
     /// deviation.
@@ -127,8 +127,8 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
     Some(Judgement { verdict, needed: needed_to_decide(&judged, &units, schedule), ..judged })
 }
 
-/// A verdict on the typical cost that the mean cost allows: what is within the margin typically is the same only where the
-/// mean cost is close as well, over rounds enough to have met what is rare.
+/// Lowers a verdict on the typical cost to one that the mean cost allows: a typical cost within the margin is
+/// the same only where the mean cost is close as well, over rounds enough to have met rare events.
 fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) -> Verdict {
     let without = match typical {
         Verdict::Same => Verdict::Inconclusive,
@@ -148,7 +148,8 @@ struct Totals<'a> {
 }
 
 impl Totals<'_> {
-    /// Whether the mean cost before a round is known to be no further off than this, or not known at all.
+    /// Tells whether the mean cost before a round is known to be no further off than this, or not known at
+    /// all.
     fn are_within(&self, edge: f64, rounds: u32) -> bool {
         let is_within = |interval: Interval| -edge <= interval.low && interval.high <= edge;
         if self.units.rounds_before(rounds) == self.units.rounds_before(u32::MAX) {
@@ -161,12 +162,12 @@ impl Totals<'_> {
     }
 }
 
-/// How far the mean cost of what is the same may be off.
+/// Computes how far the mean cost may be off where the verdict is "same".
 fn total_edge(margin: Margin) -> f64 {
     TOTAL_MARGINS * margin.within()
 }
 
-/// The ratio of mean costs as a reader sees it.
+/// Converts the ratio of mean costs from logarithms.
 pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
     Total {
         ratio: libm::exp(total.estimate),
@@ -185,7 +186,7 @@ pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning>
     })
 }
 
-/// Rounds that took much longer than the others, where the cost is not the same in total.
+/// Finds rounds that took much longer than the others, where the cost is not the same in total.
 fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<Warning> {
     let edge = total_edge(judgement.margin);
     if total.estimate <= edge {
@@ -199,8 +200,8 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
     (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
 }
 
-/// How many units that follow each other are as good as one, and whether they are all of one sign: then no likeness takes
-/// the direction away, and blocks are as long as a verdict lets them be.
+/// Chooses how many units in a row are joined as one, and tells whether all units are of one sign: then no
+/// likeness takes the direction away, and blocks are as long as a verdict lets them be.
 fn block(units: &Units) -> (usize, bool) {
     let values = units.in_order(u32::MAX);
     let is_one_sided = values.iter().all(|d| *d > 0.0) || values.iter().all(|d| *d < 0.0);
@@ -209,13 +210,14 @@ fn block(units: &Units) -> (usize, bool) {
     (length.min(longest).max(1), is_one_sided)
 }
 
-/// Units that a verdict needs, and an interval: a round with a start of its own is a unit like any other.
+/// Counts the units that a verdict needs, and an interval: a round with a start for itself is a unit like any
+/// other.
 fn fewest_of(units: &Units) -> usize {
     if units.are_shared() { FEWEST_STARTS } else { 0 }
 }
 
-/// What a few starts show: a direction where each of them, and their rounds taken together, lie beyond the margin. It
-/// holds for these starts; another may differ.
+/// Judges a few starts: a direction where each of them, and their rounds taken together, are beyond the
+/// margin. It holds for these starts; another may differ.
 fn in_these_starts(
     units: &Units,
     values: &[f64],
@@ -238,7 +240,7 @@ fn in_these_starts(
     }
 }
 
-/// What the shape of the differences says of how to read them.
+/// The shape of the differences, which chooses the interval.
 struct Shape {
     hodges_lehmann: f64,
     median: f64,
@@ -262,7 +264,7 @@ impl Shape {
     }
 }
 
-/// The groups of sorted values, some of which may have been left out when they were counted.
+/// Measures the groups of sorted values, some of which may have been left out when they were counted.
 fn sized(values: &[f64], sizes: &[usize]) -> Vec<Group> {
     let all: usize = sizes.iter().sum();
     let mut below = 0;
@@ -275,7 +277,7 @@ fn sized(values: &[f64], sizes: &[usize]) -> Vec<Group> {
     sizes.iter().map(group).collect()
 }
 
-/// The first look from which on the verdict was what it is at the end, where that is a decided one.
+/// Finds the first look from which on the verdict was the final one, where that is a decided one.
 fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdict) -> Option<u32> {
     // Slightly slower is the same with a narrower interval: it was decided when that was.
     let word = |verdict: Verdict| match verdict {
@@ -286,7 +288,7 @@ fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdi
     looks.iter().rev().take_while(same).last().map(|look| look.rounds)
 }
 
-/// What it would take to decide a cell that is not decided.
+/// Estimates the rounds or starts that would decide a cell that is not decided.
 fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> Option<Needed> {
     if judged.verdict.is_settled() {
         return None;
@@ -306,7 +308,7 @@ fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> O
     Some(Needed::Rounds(next.max(judged.reached.saturating_add(1))))
 }
 
-/// Units with which the mean cost of what is typically the same would be known to be close.
+/// Counts the units with which the mean cost of a cell that is typically the same would be known to be close.
 fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
     let rounds = units.rounds_before(u32::MAX).max(1);
     let for_rounds = (FEWEST_FOR_SAME * judged.units).div_ceil(rounds);
@@ -324,39 +326,39 @@ impl Judgement {
         Scatter { units: self.units, estimate: self.estimate, deviation: self.deviation }
     }
 
-    /// A number of units, as rounds or as starts.
+    /// Converts a number of units to rounds or to starts.
     pub(crate) fn needed(&self, units: Option<usize>) -> Needed {
         let rounds_a_unit = f64::from(self.reached) / self.units as f64;
         needed(units, rounds_a_unit, self.starts.map(|_| self.block))
     }
 
-    /// Units below which nothing is decided.
+    /// Gives the number of units below which nothing is decided.
     pub(crate) fn fewest_units(&self) -> usize {
         if self.starts.is_some() || self.block > 1 { FEWEST_STARTS } else { FEWEST_UNITS as usize }
     }
 
-    /// The units of the pairs that it judges.
+    /// Divides the pairs that it judges into units.
     pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
         Units::of(&pairs.pairs).joined(self.block)
     }
 
-    /// Whether its p is one that would be no smaller at any cost: then it lacks rounds or starts, not a difference.
+    /// Tells whether its p would be no smaller at any cost: then it lacks rounds or starts, not a difference.
     pub(crate) fn is_out_of_reach(&self) -> bool {
         self.p >= self.least_p && self.p <= self.least_p * (1.0 + 1e-9) || self.units < FEWEST_UNITS as usize
     }
 }
 
-/// The margin, raised for differences to what the session calls one where there is none.
+/// Raises the margin for differences to the size of a control's false one.
 pub(crate) fn floor(margin: Margin, control: &Judgement) -> Margin {
     if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
 }
 
-/// Whether a control shows a difference where there is none, or rounds so alike that it could not.
+/// Tells whether a control shows a difference where there is none, or rounds so alike that it could not.
 pub(crate) fn is_off(control: &Judgement) -> bool {
     !control.interval.holds(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
 }
 
-/// p of "the cost is exp(`at`)", by the same looks and the same test as the judgement's own.
+/// Computes the p of "the cost is exp(`at`)", by the looks and the test of the judgement.
 pub(crate) fn p_at(
     at: f64,
     judged: &Judgement,
@@ -370,8 +372,8 @@ pub(crate) fn p_at(
     looks.last().map_or(1.0, |look| if judged.leading == Leading::Sign { look.signs_p } else { look.ranks_p })
 }
 
-/// Spread as 1.4826 times the median distance from the median: the standard deviation of normal differences, and
-/// unmoved by the rare stall.
+/// Computes the spread as 1.4826 times the median distance from the median: the standard deviation of normal
+/// differences, and unmoved by the rare stall.
 fn deviation(values: &[f64]) -> f64 {
     let centre = signed_ranks::median(values);
     let distances: Vec<f64> = values.iter().map(|d| (d - centre).abs()).collect();

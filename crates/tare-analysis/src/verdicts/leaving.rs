@@ -19,14 +19,15 @@ const FEWEST_TO_GIVE_UP: u32 = 27;
 /// A cell is given up where its chance of a verdict is below this, however it really lies within a standard error.
 const LEAST_CHANCE: f64 = 0.8;
 
-/// The p with which a cell passes the correction whatever the other cells show: the procedure's share over the
-/// headline cells that the plan can compare.
+/// Computes the p with which a cell passes the correction whatever the other cells show: the procedure's
+/// share over the headline cells that the plan can compare.
 pub(crate) fn safe_p(plan: &Plan) -> f64 {
     FALSE_SHARE / plan.comparisons().max(1) as f64
 }
 
-/// Whether an environment may leave a case with this judgement: one that is decided and would stay a verdict whatever
-/// the other cells show. `safe_p` is that of the plan; none for the control, which is not corrected.
+/// Tells whether an environment may leave a case with this judgement: one that is decided and would stay a
+/// verdict whatever the other cells show. `safe_p` is that of the plan; none for the control, which is not
+/// corrected.
 pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     // Within the margin it is the same, whether or not a slight difference is confirmed.
     if judged.verdict.is_within_margin() {
@@ -37,11 +38,12 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     judged.verdict.is_settled() && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
 }
 
-/// Whether a cell that is not decided will most likely not be by the time it has run this many rounds in all, so that
-/// the time of its rounds is better spent on others.
+/// Tells whether a cell that is not decided will most likely not be by the time it has run this many rounds
+/// in all, so that the time of its rounds is better spent on others.
 ///
-/// It is judged generously, as if its true cost were a standard error further from the edge of the margin than it
-/// seems, and as if no control were off: a few rounds of a control that seem to be may be chance. To give a cell up makes no false verdict: it is judged by the looks that it took.
+/// It is judged generously, as if its true cost were a standard error further from the edge of the margin
+/// than it seems, and as if no control were off: a few rounds of a control that seem to be may be chance. To
+/// give a cell up makes no false verdict: it is judged by the looks that it took.
 pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
     let too_early = judged.reached < FEWEST_TO_GIVE_UP || judged.units < FEWEST_STARTS;
     if too_early || judged.verdict.is_settled() {

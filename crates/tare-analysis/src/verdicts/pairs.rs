@@ -14,7 +14,8 @@ pub struct Pair {
     pub start: u32,
     /// ln of the cost ratio: above 0 the environment is slower.
     pub d: f64,
-    /// What all that was timed cost, in the baseline and in the environment; none where only a typical value is known.
+    /// Cost of all timed work, in the baseline and in the environment; none where only a typical value is
+    /// known.
     pub costs: Option<[f64; 2]>,
 }
 
@@ -34,7 +35,7 @@ pub(crate) enum NoPairs {
     NotPositive,
 }
 
-/// Pairs an environment with the baseline, round by round.
+/// Matches an environment's rounds with the baseline's.
 pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
     // What is done in a time costs the time that it takes.
     let cost = |total: f64| match direction {
@@ -62,7 +63,7 @@ pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> 
     Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
 }
 
-/// The values of rounds in which both gave one; those of a series stand in order of rounds.
+/// Lists the values of rounds in which both gave one; those of a series are in order of rounds.
 pub(crate) fn common_rounds<'a>(
     baseline: &'a Series,
     target: &'a Series,
@@ -83,9 +84,9 @@ pub(crate) fn common_rounds<'a>(
 pub(crate) struct Units {
     /// Round, number of the unit, difference; in order of rounds.
     rounds: Vec<(u32, usize, f64)>,
-    /// What the rounds cost on both sides; empty where that is not known of them all.
+    /// Costs of the rounds on both sides; empty where they are not known of all of them.
     costs: Vec<[f64; 2]>,
-    /// How many units there are.
+    /// Number of units.
     count: usize,
 }
 
@@ -109,13 +110,13 @@ impl Units {
         Units { rounds, costs, count: starts.len() }
     }
 
-    /// Every round as if it had a start of its own: what it says holds for these starts only.
+    /// Makes every round a unit, as if it had a start for itself: the result holds for these starts only.
     pub fn by_round(&self) -> Units {
         let rounds = self.rounds.iter().enumerate().map(|(at, (round, _, d))| (*round, at, *d));
         Units { rounds: rounds.collect(), costs: self.costs.clone(), count: self.rounds.len() }
     }
 
-    /// Units joined to blocks of this many that follow each other; the last takes those that are left over.
+    /// Joins units to blocks of this many that follow each other; the last takes those that are left over.
     pub fn joined(self, length: usize) -> Units {
         let count = (self.count / length).max(1);
         let block = |unit: usize| (unit / length).min(count - 1);
@@ -123,17 +124,17 @@ impl Units {
         Units { rounds, count, ..self }
     }
 
-    /// Whether rounds share units.
+    /// Tells whether rounds share units.
     pub fn are_shared(&self) -> bool {
         self.count < self.rounds.len()
     }
 
-    /// The mean difference of each unit, over its rounds before this one, sorted.
+    /// Computes the mean difference of each unit, over its rounds before this one, sorted.
     pub fn before(&self, round: u32) -> Vec<f64> {
         sorted(&self.in_order(round))
     }
 
-    /// The same in the order of the units.
+    /// Computes the mean differences in the order of the units.
     pub fn in_order(&self, round: u32) -> Vec<f64> {
         let known = self.rounds[..self.rounds_before(round)].iter();
         if !self.are_shared() {
@@ -148,12 +149,13 @@ impl Units {
         there.map(|(sum, rounds)| sum / f64::from(*rounds)).collect()
     }
 
-    /// Rounds before this one.
+    /// Counts the rounds before this one.
     pub fn rounds_before(&self, round: u32) -> usize {
         self.rounds.partition_point(|(at, ..)| *at < round)
     }
 
-    /// What each unit cost on both sides, over its rounds before this one; empty where that is not known.
+    /// Adds up the costs of each unit on both sides, over its rounds before this one; empty where they are
+    /// not known.
     pub fn costs_before(&self, round: u32) -> Vec<[f64; 2]> {
         if self.costs.is_empty() {
             return Vec::new();
@@ -167,7 +169,7 @@ impl Units {
         sums
     }
 
-    /// The differences of each unit, unit by unit.
+    /// Lists the differences of each unit, unit by unit.
     pub fn groups(&self) -> Vec<Vec<f64>> {
         let mut groups = vec![Vec::new(); self.count];
         self.rounds.iter().for_each(|(_, unit, d)| groups[*unit].push(*d));

@@ -7,9 +7,10 @@ use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
 
-/// What became of the planted cost: judged as if it stood among the headline cells of subjects, which it leaves as they are.
+/// Judges the planted cost as if it were among the headline cells of subjects, which it leaves as they are.
 ///
-/// None where it was not found in fewer rounds than a subject had of its case: more rounds might have found it.
+/// None where it was not found in fewer rounds than a subject had of its case: more rounds might have found
+/// it.
 pub(crate) fn planted(rows: &[JudgedRow], plan: &Plan, options: &Options) -> Option<PlantedCost> {
     let at = plan.targets.iter().position(|target| target.role == Role::Planted)?;
     let share = plan.targets[at].slower().filter(|share| share.is_finite())?;

@@ -24,7 +24,7 @@ use crate::verdicts::verdict::Margin;
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
 
-/// What the reader of a record may choose.
+/// Choices of the reader of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Holm instead of Benjamini-Hochberg: the chance of any false direction, not the share of them, is at most 5 %.
@@ -88,9 +88,9 @@ pub(crate) struct Judge<'a> {
     control: Option<usize>,
     /// Rounds that were begun, of any case.
     pub begun: u32,
-    /// Whether the session's plan or its time has ended it.
+    /// True where the session's plan or its time has ended it.
     is_over: bool,
-    /// Whether it is judged as it stands, and not to decide which cells go on.
+    /// True where it is judged for a report, and not to decide which cells go on.
     is_report: bool,
 }
 
@@ -129,7 +129,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// A session that will have no more rounds.
+    /// Lays out a session that will have no more rounds.
     pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
         let is_over = session.ending == Ending::Complete;
         Judge { is_over, is_report: true, ..Judge::new(Progress::of(session), options, |_| true) }
@@ -166,7 +166,7 @@ impl<'a> Judge<'a> {
         Some((judge(pairs, &schedule, margin, nulls)?, schedule))
     }
 
-    /// Trials of two environments in the same round of the same case.
+    /// Pairs the trials of two environments in the same round of the same case.
     fn trials_by_round(&self, first: usize, second: usize) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
         let cases = self.trials.iter();
         cases.flat_map(move |targets| {
@@ -178,7 +178,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The trials of an environment that count, of one case.
+    /// Lists the trials of an environment that count, of one case.
     pub fn trials(&self, case: usize, target: usize) -> &[&'a Trial] {
         &self.trials[case][target]
     }
@@ -188,8 +188,8 @@ impl<'a> Judge<'a> {
         self.progress.facts.iter().find(|facts| facts.target == *name)
     }
 
-    /// The rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by environment, the canary ratios
-    /// that processor cells are warned of.
+    /// Judges the rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by
+    /// environment, the canary ratios that processor cells are warned of.
     pub fn rows(
         &self,
         case: usize,
@@ -212,7 +212,7 @@ impl<'a> Judge<'a> {
         rows
     }
 
-    /// What an environment gave in a case, by metric.
+    /// Reads an environment's values in a case, by metric.
     fn series(&self, case: usize, target: usize, metrics: &[Metric]) -> Vec<Series> {
         let mut all = series(self.trials(case, target), metrics);
         if !self.progress.plan.every.is_empty() {
@@ -270,7 +270,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// How a subject's own control stands to the subject, where it has one.
+    /// Judges a subject's own control against the subject, where it has one.
     fn own_control(
         &self,
         planned: &PlannedCase,
@@ -345,7 +345,7 @@ impl<'a> Judge<'a> {
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
     }
 
-    /// How a cell stands to the ratios that a gate names.
+    /// Tests a cell against the ratios that a gate names.
     fn beyond(
         &self,
         pairs: &Pairs,
@@ -357,7 +357,7 @@ impl<'a> Judge<'a> {
         self.options.ratios.iter().map(|ratio| Beyond { ratio: *ratio, p: p(*ratio) }).collect()
     }
 
-    /// Why an environment has no value at all.
+    /// Explains why an environment has no value at all.
     fn missing(&self, planned: &PlannedCase, series: &Series, target: usize) -> Missing {
         let name = &self.progress.plan.targets[target].name;
         match (planned.missing.get(name), &series.failure) {
@@ -370,7 +370,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Where each name stands first.
+/// Finds the first position of each name.
 fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
     let mut places = HashMap::new();
     for (place, name) in names.enumerate() {
@@ -379,7 +379,7 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
     places
 }
 
-/// What a cell could have found.
+/// Computes the smallest ratios that a cell could have found.
 fn smallest(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
     let effect = judgement.scatter().smallest_effect();
     (judgement.units >= FEWEST_UNITS as usize)
@@ -426,7 +426,7 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
     }
 }
 
-/// Median over paired rounds of environment minus baseline, in the metric's unit.
+/// Computes the median over paired rounds of environment minus baseline, in the metric's unit.
 fn difference(baseline: &Series, target: &Series) -> f64 {
     let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
     median(&sorted(&minus.collect::<Vec<_>>()))

@@ -18,11 +18,11 @@ use crate::verdicts::pairs::Units;
 const FLIPS: usize = 199;
 const MOST_AS_SKEWED: usize = 9;
 
-/// Most values that the test of skew takes, spread evenly over the sorted ones.
+/// Limit on the values that the test of skew takes, spread evenly over the sorted ones.
 const MOST_FLIPPED: usize = 200;
 
-/// Whether centre and median are so far apart that it matters which one is meant, and further than chance puts those
-/// of symmetric differences: by flipping the signs of the distances from the centre.
+/// Tells whether centre and median are so far apart that it matters which one is meant, and further than
+/// chance puts those of symmetric differences: by flipping the signs of the distances from the centre.
 ///
 /// Hodges-Lehmann aims at the pseudo-median and signs at the median; they are one for symmetric differences.
 pub(crate) fn is_skewed(values: &[f64], hodges_lehmann: f64, median: f64, margin: f64) -> bool {
@@ -50,7 +50,7 @@ fn thinned(values: &[f64]) -> Vec<f64> {
     (0..most).map(|at| values[at * values.len() / most]).collect()
 }
 
-/// How rounds hang together within starts; none when no start holds two rounds.
+/// Describes how rounds depend on starts; none when no start has two rounds.
 pub(crate) fn shared_starts(units: &Units) -> Option<SharedStarts> {
     if !units.are_shared() {
         return None;
@@ -66,8 +66,9 @@ pub(crate) fn shared_starts(units: &Units) -> Option<SharedStarts> {
     })
 }
 
-/// Share of the variance between groups, from one-way analysis of variance, 0 where it comes out below; none when
-/// there is a single group, no group of two, or no variance at all (Shrout and Fleiss 1979, case 1).
+/// Computes the share of the variance between groups, from one-way analysis of variance, 0 where it comes out
+/// below; none when there is a single group, no group of two, or no variance at all (Shrout and Fleiss 1979,
+/// case 1).
 fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
     let (count, all) = (groups.len() as f64, groups.iter().map(Vec::len).sum::<usize>() as f64);
     if count < 2.0 || all <= count {
@@ -86,7 +87,7 @@ fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
     share.is_finite().then(|| share.clamp(0.0, 1.0))
 }
 
-/// What went astray of the datagrams of these trials, if anything did.
+/// Counts the datagrams of these trials that went astray, if any did.
 pub(crate) fn astray(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
         let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
@@ -102,8 +103,8 @@ pub(crate) fn astray(trials: &[&Trial]) -> Option<Warning> {
     any.then_some(Warning::DatagramsAstray { lost, late, duplicated, reordered })
 }
 
-/// How many times as long the canary took in the environment as in the baseline, over trials of the same case and round;
-/// none when the two do not differ by more than the margin, or there are too few trials.
+/// Compares the canary's time in the environment with that in the baseline, over trials of the same case and
+/// round; none when the two do not differ by more than the margin, or there are too few trials.
 pub(crate) fn canary_outside<'a>(
     by_round: impl Iterator<Item = (&'a Trial, &'a Trial)>,
     margin: f64,
@@ -114,7 +115,8 @@ pub(crate) fn canary_outside<'a>(
     outside(&sorted(&d), margin).map(libm::exp)
 }
 
-/// The median, where it is further than the margin from zero and the signs show that this is not an accident.
+/// Finds the median, where it is further than the margin from zero and the signs show that this is not an
+/// accident.
 fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
     let interval = sign_test::interval(sorted, ALPHA);
     if interval == Interval::EVERYTHING || interval.holds(0.0) {
@@ -132,10 +134,11 @@ const LEAST_CLOCK_RUN_NS: u64 = 100_000_000;
 /// first frame of a trial that leaves it idle. A disagreement has to be larger over the trials that show it.
 const ARRIVAL_NS: f64 = 2e6;
 
-/// By how much the environment's clock runs faster than the host's, in parts per million; none when the two agree.
+/// Measures how much faster the environment's clock runs than the host's, in parts per million; none when the
+/// two agree.
 ///
-/// What the host times includes entering the environment, which the agent cannot see. Slopes between a short and a
-/// long trial are free of that constant; each trial is used in one slope only, so that signs may be counted
+/// The host's times include entering the environment, which the agent cannot see. Slopes between a short and
+/// a long trial are free of that constant; each trial is used in one slope only, so that signs may be counted
 /// (Theil 1950, the incomplete method).
 pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     let mut times: Vec<(u64, u64)> = target

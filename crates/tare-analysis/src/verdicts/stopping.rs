@@ -19,13 +19,15 @@ use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, med
 /// The first look of a session, in rounds: the fewest at which alpha's share leaves signed ranks some resolution.
 const FIRST_LOOK: u32 = 12;
 
-/// Most looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays unspent.
+/// Limit on the looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays
+/// unspent.
 const MOST_LOOKS: usize = 64;
 
 /// Fewest units whose signs can reject at 5 %: two in 2^6.
 pub(crate) const FEWEST_UNITS: u32 = 6;
 
-/// Rounds before a look of a session, the first being number 0: 12, 18, 27, 40, 60, 90, 135, 200, 300, ... without end.
+/// Gives the rounds before a look of a session, the first being number 0: 12, 18, 27, 40, 60, 90, 135, 200,
+/// 300, ... without end.
 pub const fn look(number: usize) -> u32 {
     let (mut look, mut at) = (FIRST_LOOK, 0);
     while at < number {
@@ -35,13 +37,13 @@ pub const fn look(number: usize) -> u32 {
     look
 }
 
-/// Units of one sign with which a cell can leave at one of the first looks: two in 2^n is what the correction for this many
-/// cells keeps at a tenth of alpha, which these looks have to spend.
+/// Counts the units of one sign with which a cell can leave at one of the first looks: the correction for
+/// this many cells keeps two in 2^n at a tenth of alpha, which these looks have to spend.
 pub fn units_to_leave(cells: usize) -> u32 {
     (1.0 - libm::log2(ALPHA / 10.0 / cells.max(1) as f64)).ceil() as u32
 }
 
-/// Half as many rounds again; where that is not a whole number, its first two digits.
+/// Computes half as many rounds again; where that is not a whole number, its first two digits.
 const fn look_after(look: u32) -> u32 {
     let next = (look / 2).saturating_add(look);
     let mut digits = 1;
@@ -51,7 +53,7 @@ const fn look_after(look: u32) -> u32 {
     next / digits * digits
 }
 
-/// Rounds after which a session of at most `most` rounds looks; the last is `most`.
+/// Lists the rounds after which a session of at most `most` rounds looks; the last is `most`.
 pub fn planned_looks(most: u32) -> Vec<u32> {
     let looks = std::iter::successors(Some(FIRST_LOOK), |look| Some(look_after(*look)));
     looks.take_while(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
@@ -62,13 +64,13 @@ pub fn planned_looks(most: u32) -> Vec<u32> {
 pub struct Schedule {
     looks: Vec<u32>,
     most: u32,
-    /// Whether there is no last look: a share of alpha is left for each.
+    /// True where there is no last look: a share of alpha is left for each.
     is_endless: bool,
-    /// Whether the last look taken spends all that is left.
+    /// True where the last look taken spends the whole rest.
     is_over: bool,
-    /// How many cells verdicts are corrected for.
+    /// Number of cells that verdicts are corrected for.
     cells: usize,
-    /// Whether the cell has no more rounds after the last look taken.
+    /// True where the cell has no more rounds after the last look taken.
     is_last: bool,
 }
 
@@ -87,50 +89,54 @@ impl Schedule {
         Schedule { is_endless: plan.until_decided, cells, ..Schedule::new(&plan.looks, plan.rounds) }
     }
 
-    /// The schedule of a cell that was measured until the session's time was up: its last look spends all that is left.
+    /// Schedules a cell that was measured until the session's time was up: its last look spends the whole
+    /// rest.
     ///
-    /// That is valid because the moment was not chosen by what the cell showed. It makes a plan of more rounds than
-    /// there is time for cost next to nothing. Not for a cell that left early, nor where a person ended the session.
+    /// That is valid because the moment was not chosen by the cell's figures. It makes a plan of more rounds
+    /// than there is time for cost next to nothing. Not for a cell that left early, nor where a person ended
+    /// the session.
     pub fn over(&self) -> Schedule {
         Schedule { is_over: !self.is_endless, ..self.ended() }
     }
 
-    /// The schedule of a cell that has no more rounds: its last look shows what it can, however many cells there are.
+    /// Schedules a cell that has no more rounds: its last look shows as much as it can, however many cells
+    /// there are.
     pub(crate) fn ended(&self) -> Schedule {
         Schedule { is_last: true, ..self.clone() }
     }
 
-    /// The schedule of a cell that verdicts are not corrected for, as controls are.
+    /// Schedules a cell that verdicts are not corrected for, as controls are.
     pub(crate) fn uncorrected(&self) -> Schedule {
         Schedule { cells: 1, ..self.clone() }
     }
 
-    /// Most rounds that a case gets.
+    /// Gives the upper limit of a case's rounds.
     pub fn most(&self) -> u32 {
         self.most
     }
 
-    /// Whether the rule looks after this number of rounds.
+    /// Tells whether the rule looks after this number of rounds.
     pub(crate) fn is_look(&self, rounds: u32) -> bool {
         self.looks.binary_search(&rounds).is_ok()
     }
 
-    /// Rounds that a cell has run with those in which its environment rested: up to the first look after its last one, or to
-    /// as many as the session has begun.
+    /// Counts the rounds that a cell has run with those in which its environment rested: up to the first look
+    /// after its last one, or to as many as the session has begun.
     pub(crate) fn with_rests(&self, reached: u32, begun: u32) -> u32 {
         let look = self.looks.iter().copied().find(|look| *look >= reached);
         look.map_or(begun, |look| look.min(begun)).max(reached)
     }
 
-    /// The next look after this number of rounds.
+    /// Finds the next look after this number of rounds.
     pub(crate) fn look_after(&self, rounds: u32) -> Option<u32> {
         self.looks.iter().copied().find(|look| *look > rounds)
     }
 
-    /// The looks taken when `reached` rounds have run, with what each may spend.
+    /// Lists the looks taken when `reached` rounds have run, each with the alpha that it may spend.
     ///
-    /// A session that ends between looks, because its time is up or its user stops it, takes one more there, and
-    /// spends on it what lies between. That is valid because the moment was not chosen by what the cell showed. Rounds beyond n_max find nothing left to spend and change no verdict.
+    /// A session that ends between looks, because its time is up or its user stops it, takes one more there,
+    /// and spends on it the alpha between them. That is valid because the moment was not chosen by the cell's
+    /// figures. Rounds beyond n_max find nothing left to spend and change no verdict.
     pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
@@ -150,12 +156,12 @@ impl Schedule {
     }
 }
 
-/// What is spent up to a look, as a share of what is at the horizon's.
+/// Computes the share of alpha spent up to a look, relative to that at the horizon.
 fn share_spent(rounds: u32) -> f64 {
     libm::log1p(f64::from(rounds) / f64::from(FIRST_LOOK))
 }
 
-/// What all looks up to one say together.
+/// The combined result of all looks up to one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Look {
     /// Rounds so far, and units of them: rounds, or starts that rounds share.
@@ -227,10 +233,11 @@ impl Look {
     }
 }
 
-/// An interval and its p, of the looks so far and of one more.
+/// Combines the interval and p of the looks so far with those of one more.
 ///
-/// All hold the truth at once unless one of them has missed it. Where they leave no room for the estimate, one of them
-/// seems to have; the last, which has seen the most, is then shown alone. It holds the truth as often.
+/// All hold the truth at once unless one of them has missed it. Where they leave no room for the estimate,
+/// one of them seems to have; the last, which has seen the most, is then shown alone. It holds the truth as
+/// often.
 fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: impl Fn() -> f64) -> (Interval, f64) {
     let both = so_far.0.intersection(look.0);
     // A look's own interval holds its estimate.

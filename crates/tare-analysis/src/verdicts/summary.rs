@@ -16,7 +16,7 @@ use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{median, sorted};
 
-/// Whether a reading is of single operations' times, so that the step of the clock bounds it.
+/// Tells whether a reading is of single operations' times, so that the step of the clock bounds it.
 pub(crate) fn reads_single_operations(reading: Reading) -> bool {
     match reading {
         Reading::Quantile(_)
@@ -51,7 +51,7 @@ impl Totals {
         }
     }
 
-    /// A reading; not a number where there is nothing to divide by, none where it is not of totals.
+    /// Reads a value; not a number where there is nothing to divide by, none where it is not of totals.
     fn read(self, reading: Reading) -> Option<f64> {
         match reading {
             Reading::TimePerOperation => Some(self.time_per_operation()),
@@ -82,18 +82,18 @@ impl Sum for Totals {
     }
 }
 
-/// Of this many batches and more the first is left out: it warms up what the others find warm.
+/// Number of batches from which on the first is left out: it warms up caches for the others.
 const FEWEST_TO_DROP_FIRST: usize = 3;
 
-/// What a trial's batches cost typically, and all of them together.
+/// The cost of a trial's batches, typically and all together.
 struct Cost {
     typical: f64,
     total: f64,
 }
 
-/// The median over the timed batches of a series and the totals of them all, after the first where there are three or
-/// more. Of one batch both are its own value; of two, the typical one is between them. Runs of a command all count: each
-/// is a process of its own, and whoever wants others before them says so.
+/// Computes the median over the timed batches of a series and the totals of them all, after the first where
+/// there are three or more. For one batch both are its own value; for two, the typical one is between them.
+/// Runs of a command all count: each is a new process, and users who want others before them say so.
 fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
     let mut all: Vec<Totals> = Vec::new();
     for batch in batches(trial, metric, Phase::Warm) {
@@ -117,7 +117,8 @@ pub struct TrialValue {
     pub operations: u64,
 }
 
-/// The values of these metrics in a trial; none where its samples do not give it, or none that is a number.
+/// Reads the values of these metrics in a trial; none where its samples do not give it, or none that is a
+/// number.
 pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
     let mut read: Vec<(&str, OperationTimes)> = Vec::new();
@@ -157,7 +158,7 @@ fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Itera
     trial.batches.of(&metric.series).filter(move |batch| batch.phase == phase)
 }
 
-/// What the first call took, or showed.
+/// Reads the time of the first call, or its gauge.
 fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
     let first = batches(trial, metric, Phase::Cold);
     match first.map(|batch| batch.sample.timed().map(Totals::of).sum()).sum() {
@@ -166,14 +167,15 @@ fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The warm times of a metric's series; empty when a histogram is damaged, so that no part of it passes for the whole.
+/// Collects the warm times of a metric's series; empty when a histogram is damaged, so that no part of it
+/// passes for the whole.
 fn times(trial: &Trial, metric: &Metric) -> OperationTimes {
     let warm = batches(trial, metric, Phase::Warm);
     let histograms = warm.filter_map(|batch| Some(batch.sample.histogram()?.decode()));
     histograms.collect::<Result<_, _>>().unwrap_or_default()
 }
 
-/// Median of the gauges among these batches.
+/// Computes the median of the gauges among these batches.
 fn gauge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Option<f64> {
     let values: Vec<f64> = batches
         .filter_map(|batch| match batch.sample {
@@ -194,7 +196,7 @@ pub struct RoundValue {
     pub total: Option<f64>,
 }
 
-/// One metric of one case in one environment, over the rounds that counted.
+/// A metric of a case in an environment, over the rounds that counted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     /// In order of rounds.
@@ -262,7 +264,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     all
 }
 
-/// Case, round and attempt of what was run again.
+/// Collects case, round and attempt of the attempts that were run again.
 pub(crate) fn disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u32, u32)> {
     repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect()
 }
@@ -290,7 +292,7 @@ pub fn counted<'a>(
     counted
 }
 
-/// The typical value of a series; none when it has none.
+/// Computes the typical value of a series; none when it has none.
 pub fn level(series: &Series) -> Option<Level> {
     let values = series.plain();
     let sorted = sorted(&values);

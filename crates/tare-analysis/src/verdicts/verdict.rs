@@ -11,39 +11,40 @@ const RANK_FACTOR: f64 = 1.35;
 /// Beyond this many times what a cell has, no session of the kind will decide it.
 const MOST_TIMES: usize = 10;
 
-/// What counts as the same and what as a difference, as logarithms of ratios.
+/// The border between the same and a difference, as logarithms of ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
-    /// What the study says, above 0.
+    /// The study's margin, above 0.
     pub planned: f64,
-    /// What the session calls a difference where there is none, at least 0.
+    /// The false difference that a control shows, at least 0.
     floor: f64,
 }
 
 impl Margin {
-    /// A margin beside a control that is not off.
+    /// Makes a margin for sessions whose control is not off.
     pub fn plain(margin: f64) -> Margin {
         Margin { planned: margin, floor: 0.0 }
     }
 
-    /// The margin beside a control that is off by so much.
+    /// Raises the margin for a control that is off by so much.
     pub(crate) fn raised(self, floor: f64) -> Margin {
         Margin { floor: self.floor.max(floor), ..self }
     }
 
-    /// Within this it is the same: what the control is off may hide as much of a cost as it may feign.
+    /// Gives the edge within which it is the same: an error of the control may hide as much of a cost as it
+    /// may feign.
     pub fn within(self) -> f64 {
         self.planned - self.floor
     }
 
-    /// Beyond this it is a difference.
+    /// Gives the edge beyond which it is a difference.
     pub fn beyond(self) -> f64 {
         self.planned.max(self.floor)
     }
 }
 
-/// The three regions at once: slower, faster, the same. Testing all three costs no further error, because the truth
-/// lies in one of them only (Goeman, Solari and Stijnen 2010).
+/// Decides among the three regions at once: slower, faster, the same. Testing all three costs no further
+/// error, because the truth is in one of them only (Goeman, Solari and Stijnen 2010).
 ///
 /// `interval` and `margin` are logarithms of the cost ratio.
 pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
@@ -67,7 +68,7 @@ pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
     }
 }
 
-/// How the units of a cell lie: how many, their centre and their spread.
+/// The distribution of a cell's units: their number, centre and spread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scatter {
     pub units: usize,
@@ -76,17 +77,18 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Of units whose mean is known with this standard error.
+    /// Describes units whose mean is known with this standard error.
     pub fn of_mean(units: usize, estimate: f64, error: f64) -> Scatter {
         Scatter { units, estimate, deviation: error * (units as f64 / RANK_FACTOR).sqrt() }
     }
 
-    /// Standard error of the estimate after a number of units.
+    /// Computes the standard error of the estimate after a number of units.
     pub fn error(&self, units: usize) -> f64 {
         self.deviation * (RANK_FACTOR / units as f64).sqrt()
     }
 
-    /// Chance that one look after a number of units decides at a margin, if the truth is the estimate.
+    /// Computes the chance that one look after a number of units decides at a margin, if the truth is the
+    /// estimate.
     pub fn power(&self, units: usize, margin: Margin) -> f64 {
         let error = self.error(units).max(f64::MIN_POSITIVE);
         let above = |edge: f64| upper_tail(Z_975 - (self.estimate.abs() - edge) / error);
@@ -96,18 +98,19 @@ impl Scatter {
         above(margin.beyond()) + same.max(0.0)
     }
 
-    /// Units with which one look decides with 80 % power; none where ten times these would not.
+    /// Finds the units with which one look decides with 80 % power; none where ten times these would not.
     pub fn units_to_decide(&self, margin: Margin) -> Option<usize> {
         self.least(|units| self.power(units, margin) >= 0.8)
     }
 
-    /// Units with which one look has 80 % power to exclude "no effect" at a level; none where ten times these would not.
+    /// Finds the units with which one look has 80 % power to exclude "no effect" at a level; none where ten
+    /// times these would not.
     pub fn units_to_pass(&self, level: f64) -> Option<usize> {
         let size = self.estimate.abs();
         self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.error(units))
     }
 
-    /// Units with which one look has 80 % power for a distance from an edge.
+    /// Computes the units with which one look has 80 % power for a distance from an edge.
     pub fn units_for(&self, distance: f64) -> f64 {
         RANK_FACTOR * ((Z_975 + Z_80) * self.deviation / distance).powi(2)
     }
@@ -124,18 +127,18 @@ impl Scatter {
         Some(enough)
     }
 
-    /// The smallest difference of logarithms that these units find with 80 % power at 5 %.
+    /// Computes the smallest difference of logarithms that these units find with 80 % power at 5 %.
     pub fn smallest_effect(&self) -> f64 {
         smallest_effect(self.units, self.deviation)
     }
 }
 
-/// Units from which all of one sign can exclude "no effect" at a level: two in 2^n.
+/// Computes the number of units from which all of one sign can exclude "no effect" at a level: two in 2^n.
 pub(crate) fn units_that_can(level: f64) -> usize {
     (1.0 - libm::log2(level)).ceil().max(1.0) as usize
 }
 
-/// What is needed. `starts_a_unit` where rounds share starts.
+/// Converts units to rounds or starts. `starts_a_unit` where rounds share starts.
 pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, starts_a_unit: Option<usize>) -> Needed {
     match (units, starts_a_unit) {
         (None, _) => Needed::LessNoise,
@@ -144,7 +147,7 @@ pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, starts_a_unit: Op
     }
 }
 
-/// The smallest difference of logarithms that n units of this spread find with 80 % power at 5 %.
+/// Computes the smallest difference of logarithms that n units of this spread find with 80 % power at 5 %.
 pub fn smallest_effect(units: usize, deviation: f64) -> f64 {
     (Z_975 + Z_80) * deviation * (RANK_FACTOR / units as f64).sqrt()
 }
