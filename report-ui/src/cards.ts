@@ -1,11 +1,11 @@
-// A card an environment: what it is, the summary's sentence, and how its verdicts are distributed.
+// A card per environment: its description, its sentence of the summary, and the distribution of its verdicts.
 import type { Page } from "./data";
 import { h } from "./dom";
 import { say } from "./language";
 import { mark } from "./plot/style";
 import { verdict as said, verdicts, whatItIs } from "./words";
 
-/** The cards; nothing where the baseline was measured alone. */
+/** Builds the cards; null if the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {
   const { report } = page;
   if (report.subjects.length === 0) return null;

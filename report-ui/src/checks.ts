@@ -1,4 +1,4 @@
-// A strip of checks, whether to believe the session; each opens what is behind it.
+// A strip of checks on the session's reliability; each opens its details.
 import type { Cell, Interference, Page, Row, Warning } from "./data";
 import { uniqueLabels } from "./data";
 import { h } from "./dom";
@@ -8,7 +8,7 @@ import { headline, needed, rounds } from "./words";
 
 interface Check { name: string; value: string; about: string; doubtful: boolean; behind: () => (HTMLElement | null)[] }
 
-/** Longer lists end here; the JSON document has them whole. */
+/** Limit on the lines of a list; the JSON document has all. */
 const MOST_LINES = 200;
 
 export function checks(page: Page): HTMLElement {
@@ -27,7 +27,7 @@ export function checks(page: Page): HTMLElement {
   return h("section", { class: "checks", "aria-label": say("Checks") }, h("div", { class: "strip" }, buttons), panels);
 }
 
-/** The baseline measured twice. */
+/** Builds the check of the control, the baseline measured twice. */
 function control({ report }: Page): Check | null {
   const { certificate: c, baseline } = report;
   if (c.control_cells === 0) {
@@ -47,7 +47,7 @@ function control({ report }: Page): Check | null {
   };
 }
 
-/** A cost of known size that the session put into a hidden copy of the baseline. */
+/** Builds the check of the planted cost, of known size, in a hidden copy of the baseline. */
 function planted({ report }: Page): Check | null {
   const { planted: cost } = report.certificate;
   if (cost === null) return null;
@@ -62,7 +62,7 @@ function planted({ report }: Page): Check | null {
   };
 }
 
-/** How small a difference the session could have missed. */
+/** Builds the check of the smallest difference: how small a one the session could have missed. */
 function smallestEffects({ report }: Page): Check {
   const { smallest_effect: typical, decided, compared } = report.certificate;
   const cells = report.subjects.flatMap((environment, i) => rowsOf(report.rows, (row) => row.cells[i]).map((found) => ({ ...found, environment })));
@@ -82,7 +82,7 @@ function smallestEffects({ report }: Page): Check {
   };
 }
 
-/** How much of the machine others took. */
+/** Builds the check of interference: the share of the machine that others took. */
 function interference({ report, interference: found }: Page): Check {
   const labels = new Map(report.rows.map((row) => [row.case, row.label]));
   const failed = report.failures.length;
@@ -114,7 +114,7 @@ function interferenceWords({ stolen_ms, elapsed_ms, canary_least_ns: least, cana
   return [stolen, canary].filter((part) => part !== "");
 }
 
-/** How often each environment was started: rounds that share a start are not independent. */
+/** Builds the check of starts: rounds that share a start of an environment are not independent. */
 function starts({ report }: Page): Check | null {
   const shared = report.subjects.map((environment, i) => ({
     environment, counts: report.rows.flatMap((row) => row.cells[i]?.comparison?.starts?.starts ?? []),
@@ -135,7 +135,7 @@ function starts({ report }: Page): Check | null {
 }
 
 function warnings({ report, running }: Page): Check {
-  // A session that runs has not ended early, whatever its record looks like.
+  // A running session has not ended early, whatever its record looks like.
   const general = report.warnings.filter(({ warning }) => running === null || warning.kind !== "broken_off");
   const ofCells = rowsOf(report.rows, (row) => row.cells.find((cell) => (cell.comparison?.warnings.length ?? 0) > 0) ?? null).length;
   const about = ofCells === 0 ? "" : say("{rows} own, marked !", { rows: counted(ofCells, "row has its", "rows have their") });
@@ -146,13 +146,13 @@ function warnings({ report, running }: Page): Check {
   };
 }
 
-/** A warning and its advice. */
+/** Formats a warning and its advice. */
 export const warned = ({ words, advice }: Warning): (string | HTMLElement)[] => [say("{sentence}. ", { sentence: words }), h("span", { class: "advice" }, sentence(advice))];
 
-/** Words as a sentence; one that begins with a command keeps it as it is typed. */
+/** Makes words a sentence; a command at its beginning stays as it is typed. */
 const sentence = (words: string): string => say("{clause}.", { clause: words.startsWith("tare ") ? words : words.charAt(0).toUpperCase() + words.slice(1) });
 
-/** Headline rows with the cell that is wanted of each, where there is one. */
+/** Selects headline rows with one of their cells, where there is one. */
 function rowsOf(rows: Row[], of: (row: Row) => Cell | null | undefined): { label: string; row: Row; cell: Cell }[] {
   const headlines = rows.filter((row) => row.headline);
   const labels = uniqueLabels(headlines);
@@ -162,7 +162,7 @@ function rowsOf(rows: Row[], of: (row: Row) => Cell | null | undefined): { label
   });
 }
 
-/** Lines with heads; nothing where there are none. */
+/** Builds a list with headings; null if it is empty. */
 function list(heads: string[], lines: string[][]): HTMLElement | null {
   if (lines.length === 0) return null;
   const wanted = heads.map((_, i) => lines.some((line) => line[i] !== ""));

@@ -4,10 +4,10 @@ import { say } from "./language";
 /** The name of a verdict, or of the reason why there is none; `verdicts` of the page has a line for each. */
 export type Verdict = string;
 
-/** What a verdict looks like, how it is called and what it means. */
+/** Look, word and meaning of a verdict. */
 export interface VerdictWords {
   name: Verdict; sign: string; word: string; meaning: string; light: string; dark: string;
-  /** Whether the question is settled by it, and the direction of the factor that a cell states. */
+  /** True if the verdict settles the question; and the direction of the factor that a cell states. */
   decided: boolean; factor: "slower" | "faster" | null;
 }
 
@@ -15,19 +15,19 @@ export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
   | "bytes" | "mwips" | "percent" | "count";
 
-/** Null where it is not a finite number. */
+/** Null if the number is not finite. */
 export type Figure = number | null;
 
 export interface Level { median: Figure; low: Figure; high: Figure; rounds: number; values: Figure[] }
 export interface Warning { kind: string; words: string; advice: string }
 export interface Missing { kind: string; words: string; reason: string | null; level: Level | null }
 
-/** What it would take to decide, in total. */
+/** Total that would decide a cell. */
 export interface Needed { kind: "rounds" | "starts" | "less_noise"; count: number | null }
 
 export interface Comparison {
   slowdown: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
-  /** Of mean costs; null of further metrics and where only typical values are known. */
+  /** Ratio of mean costs; null for further metrics, and if only typical values are known. */
   total: { ratio: Figure; low: Figure; high: Figure } | null;
   leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
   decided_at: number | null; needed: Needed | null; smallest: { differs: Figure; slower: Figure } | null; difference: Figure;
@@ -37,29 +37,29 @@ export interface Comparison {
 
 export interface Cell {
   environment: string; verdict: Verdict;
-  /** The verdict as the table says it. */
+  /** The verdict in the words of the table. */
   words: string;
   comparison: Comparison | null; observed: Level | null; missing: Missing | null;
 }
 
-/** A value of the session's own beside one of an article. */
+/** A value of the session for comparison with an article's. */
 export interface OwnValue { median: Figure; low: Figure; high: Figure; rounds: number }
 
-/** An article beside the session: its conclusions, and what it printed that no row measures. */
+/** An article: its conclusions, and printed values that no row measures. */
 export interface Article {
   source: string; title: string;
   claims: { text: string; recommends: boolean; needs: string | null; checks: { states: string; answer: string; words: string }[] }[];
   without_row: { name: string; printed: Record<string, string[]>; unit: string | null; ratio: Figure; words: string }[];
 }
 
-/** What an article or another tool published for this row, beside what the session found. */
+/** A value that an article or another tool published for this row, with the session's own. */
 export interface Published {
   source: string; title: string; environment: string | null; reference: string | null;
-  /** As it was printed: a value a run. */
+  /** The printed values, one per run. */
   printed: string[]; reference_printed: string[]; unit: string | null; ratio: Figure;
-  /** What the row's values are multiplied by to be in `unit`, where the article counts in another. */
+  /** Factor from the row's values to `unit`, if the article uses another unit. */
   factor: number | null;
-  /** The environment that stands for `environment`, and its ratio: none where the baseline is another. */
+  /** The environment that corresponds to `environment`, and its ratio; null if the baseline is another. */
   session_environment?: string | null; session_baseline?: string | null;
   session_value: OwnValue | null; session_baseline_value: OwnValue | null;
   session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
@@ -103,7 +103,7 @@ export interface Report {
 
 export interface Timeline {
   of: number; cases: string[]; case: number[]; environment: number[]; round: number[];
-  /** Of each trial since the start of the one before; `started_ms` is made of it. */
+  /** Time since the start of the previous trial; `started_ms` is computed from it. */
   after_ms: number[]; started_ms: number[]; elapsed_ms: number[]; outcome: number[];
   steal_us: (number | null)[]; canary_100ns: (number | null)[];
 }
@@ -119,33 +119,33 @@ export interface Tail {
   points: [number, number][]; longest_ns: number;
 }
 
-/** What a page says in another language than English, by the English. */
+/** Translations for a page in another language than English, by the English text. */
 interface Spoken { language: string; words: Record<string, string> | null }
 
 export interface Page extends Spoken {
   report: Report; verdicts: VerdictWords[]; record: string | null; again: string | null; interference: Interference;
-  /** Progress of a session that still runs; null once it has ended. */
+  /** Progress of a running session; null once it has ended. */
   running: string | null;
-  /** By row: of the baseline and of each cell, in hundred-thousandths apart from the median; none where left out. */
+  /** Rounds of each row, of the baseline and of each cell, in hundred-thousandths away from the median; empty if left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
-  /** Scores of UnixBench's tests; none where the session does not measure them all. */
+  /** Scores of UnixBench's tests; empty if the session does not measure them all. */
   scores: { test: string; environments: { environment: string; score: Figure }[] }[];
-  /** Where the time of commands goes; none where none was explained. */
+  /** Bills of commands; empty if no command was explained. */
   bills: Bill[];
-  /** Figures of other tools; null where nobody asked for them. */
+  /** Values of other tools; null if none were given. */
   beside: { figures: BesideRow[]; left_out: number } | null;
 }
 
 /** The bill of a command in an environment: steps from its time in the baseline to its time here. */
 export interface Bill {
   command: string; environment: string; headline: string; forecast: string; baseline_ns: number;
-  /** Null where it was not timed here. */
+  /** Null if the command was not timed here. */
   ns: Figure;
-  /** Shares in percent of the difference, `least` and `most` by single starts; `rest` is what no line explains. */
+  /** Shares in percent of the difference, with the range over single starts; `rest` marks the part that no line explains. */
   steps: { name: string; more_ns: number; share: number; least: Figure; most: Figure; rest: boolean }[];
 }
 
-/** What another tool stated of a row's metric, in its unit. */
+/** A value of another tool for a row's metric, in its unit. */
 export interface BesideRow {
   row: number; tool: string; origin: string; environment: string | null;
   figure: string; statistic: string; value: Figure; written: string;
@@ -157,14 +157,14 @@ export interface Stated { statistic: string; value: Figure; unit: Unit | null; w
 
 export interface ImportedFigure { name: string; parameters: Record<string, string>; probe: string | null; values: Stated[] }
 
-/** What one file of another tool's output says. */
+/** The results in one file of another tool. */
 export interface ImportedFile {
   tool: string; version: string | null; environment: string | null;
   source: { name: string; bytes: number; sha256: string };
   parameters: Record<string, string>; figures: ImportedFigure[]; left_out: number;
 }
 
-/** The page of figures that other tools stated, without a session. */
+/** The data of a page of other tools' values, without a session. */
 export interface ImportedPage {
   report: null; record: string; tare: string; started: string;
   imported: { files: ImportedFile[]; left_out: number };
@@ -174,7 +174,7 @@ export type AnyPage = Page | ImportedPage;
 
 const PARTS = 100_000;
 
-/** The level of a cell, whichever way it is shown. */
+/** Finds the level of a cell, however it is shown. */
 export const levelOf = (cell: Cell): Level | null =>
   cell.comparison?.level ?? cell.observed ?? cell.missing?.level ?? null;
 
@@ -182,9 +182,9 @@ type Packed = null | boolean | number | string | Packed[];
 
 interface PackedPage { shapes: string[][]; texts: string[]; root: Packed[] }
 
-/** Opens what crates/tare-report/src/html/pack.rs packed: shapes of objects and texts stand once. */
+/** Unpacks the output of crates/tare-report/src/html/pack.rs, in which shapes of objects and texts are stored once. */
 function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
-  // Built from entries, a field named __proto__ is a field like any other; the loop is for the thousands of others.
+  // Built from entries, a field named __proto__ is an ordinary field; the loop is for the thousands of other objects.
   const odd = shapes.map((keys) => keys.includes("__proto__"));
   const open = (value: Packed): unknown => {
     if (typeof value === "string") return texts[Number.parseInt(value, 36)];
@@ -200,10 +200,10 @@ function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
   return open;
 }
 
-/** What is read first does without these. */
+/** Fields that the first paint does without. */
 const LATER = ["rounds", "timeline", "tails", "modes", "bills", "beside"];
 
-/** Reads the data that stands in the page; `complete` adds the rest, after the first paint. */
+/** Reads the data in the page; `complete` adds the rest, after the first paint. */
 export function load(): { page: AnyPage; complete: () => void } {
   const packed = JSON.parse(document.getElementById("tare-data")?.textContent ?? "") as PackedPage;
   const open = opener(packed);
@@ -220,7 +220,7 @@ export function load(): { page: AnyPage; complete: () => void } {
   };
 }
 
-/** Puts the rounds back where the document has them, and times since the beginning where the page has steps. */
+/** Puts the rounds back into the document's fields, and converts steps of time into times since the beginning. */
 function complete(page: Page): void {
   page.report.rows.forEach((row, i) => {
     [row.baseline, ...row.cells.map(levelOf)].forEach((level, j) => {
@@ -233,13 +233,13 @@ function complete(page: Page): void {
   page.timeline.started_ms = page.timeline.after_ms.map((after_ms) => (now_ms += after_ms));
 }
 
-/** Names a row: a case and one of its metrics. */
+/** Identifies a row by its case and metric. */
 export const rowId = (row: Row): string => `${row.case}\n${row.metric.name}`;
 
-/** The label of a row, with its metric where that is not the headline. */
+/** Labels a row, with its metric if that is not the headline. */
 export const rowLabel = (row: Row): string => (row.headline ? row.label : `${row.label}: ${row.metric.name}`);
 
-/** The label of a row that no other row has: with its place or peer where that is all that tells them apart. */
+/** Labels rows uniquely: with place or peer if nothing else distinguishes them. */
 export function uniqueLabels(rows: Row[]): Map<Row, string> {
   const counts = new Map<string, number>();
   for (const row of rows) counts.set(rowLabel(row), (counts.get(rowLabel(row)) ?? 0) + 1);
@@ -250,7 +250,7 @@ export function uniqueLabels(rows: Row[]): Map<Row, string> {
   }));
 }
 
-/** Where a row's work happens: `file.seq · own`. */
+/** Formats the place of a row's work: `file.seq · own`. */
 export function where(row: Row): string {
   return [row.probe, row.place, row.peer === null ? null : say("to {peer}", { peer: row.peer })].filter((part) => part !== null).join(" · ");
 }

@@ -1,4 +1,4 @@
-// A cell opened: both medians, both intervals, every round, the warnings, the facts and the command.
+// An opened cell: both medians, both intervals, every round, the warnings, the facts and the command.
 import type { Cell, Facts, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { broken, h } from "./dom";
@@ -8,18 +8,18 @@ import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
 import { headline, meaningAt, needed, reason, rounds as counted, verdict, verdictInFull } from "./words";
 
-/** The address of a cell within the page. */
+/** Builds the address of a cell within the page. */
 const address = (row: Row, cell: Cell): string =>
   `#${new URLSearchParams({ case: row.case, metric: row.metric.name, environment: cell.environment })}`;
 
-/** The dialog that cells open into, the function that opens it, and one that opens the cell that the page's address names. */
+/** Builds the dialog of cells, the function that opens a cell, and one that opens the cell in the page's address. */
 export function details(page: Page): { dialog: HTMLElement; open: (row: Row, cell: Cell) => void; openAddressed: () => void } {
   const content = h("div", { class: "content" });
   const dialog = h("dialog", { id: "detail", "aria-labelledby": "detail-title" }, content);
   const close = h("button", { type: "button", class: "quiet close", click: () => dialog.close() }, say("Close"));
-  // A click beside the content is a click on the dialog itself.
+  // A click outside the content is a click on the dialog itself.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  // What the table shows stands in the address while no cell is open.
+  // While no cell is open, the address has the state of the table.
   let before = "#";
   dialog.addEventListener("close", () => history.replaceState(null, "", before));
   const open = (row: Row, cell: Cell): void => {
@@ -95,7 +95,7 @@ function difference(value: number | null, row: Row): string {
   return `${value > 0 ? "+" : value < 0 ? "−" : ""}${figure(Math.abs(value), row.metric.unit)}`;
 }
 
-/** The value of every round, to read and to copy. */
+/** Lists the value of every round, to read and to copy. */
 function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const { unit } = row.metric;
   const levels: [string, Level | null][] = [[page.report.baseline, row.baseline], [cell.environment, levelOf(cell)]];
@@ -109,7 +109,7 @@ function rawRounds(page: Page, row: Row, cell: Cell): HTMLElement[] {
         columns.map(([, level]) => h("td", {}, level.values[i] === undefined ? "" : figure(level.values[i], unit))))))))];
 }
 
-/** Facts of the environment, and of the place that the row's files lie in, that the baseline does not share. */
+/** Lists facts of the environment and of the place of the row's files that differ from the baseline's. */
 function differingFacts(page: Page, row: Row, environment: string): HTMLElement[] {
   const of = (name: string) => page.report.facts.environments.find((facts) => facts.environment === name);
   const [own, baseline] = [of(environment), of(page.report.baseline)];
@@ -126,7 +126,7 @@ function differingFacts(page: Page, row: Row, environment: string): HTMLElement[
       h("tbody", {}, lines))];
 }
 
-/** A word that a shell leaves whole. */
+/** Quotes a word for a shell. */
 function quoted(word: string): string {
   return /^[A-Za-z0-9_=.,:/@+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

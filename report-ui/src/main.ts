@@ -1,4 +1,4 @@
-// The page of a report: reads its data and lays out its parts, plots last, when they come into view.
+// The page of a report: reads its data and lays out its parts; plots come last, when they scroll into view.
 import { cards } from "./cards";
 import { checks } from "./checks";
 import type { Cell, ImportedPage, Page, Row } from "./data";
@@ -22,21 +22,21 @@ const skip = document.querySelector(".skip");
 if (skip !== null) skip.textContent = say("Skip to the table");
 const main = h("main");
 
-/** Adds the parts that exist. */
+/** Adds the parts that are not null. */
 function add(parts: (HTMLElement | null)[]): void {
   main.append(...parts.filter((part) => part !== null));
 }
 
-/** Goes on when the page so far has been painted. */
+/** Continues when the page so far has been painted. */
 function afterPaint(next: () => void): void {
   requestAnimationFrame(() => setTimeout(next));
 }
 
-/** What is read first is painted first; a table of a full study takes longer than the eye waits. */
+/** Paints the first part of the page first: building the table of a full study takes noticeably long. */
 function show(page: Page, place: HTMLElement): void {
   judge(page.verdicts);
   place.classList.toggle("many", page.report.subjects.length > 4);
-  // Cells open when the rounds have been unpacked.
+  // Cells can be opened once the rounds have been unpacked.
   let opened = (_row: Row, _cell: Cell): void => {};
   const first = [cards(page), framed(page, (page, redraw) => overview(page, (row, cell) => opened(row, cell), redraw))].filter((part) => part !== null);
   place.append(head(page), main);
@@ -54,7 +54,7 @@ function show(page: Page, place: HTMLElement): void {
   });
 }
 
-/** Results of other tools alone. */
+/** Shows the results of other tools alone. */
 function showImported(page: ImportedPage, place: HTMLElement): void {
   place.append(importedHead(page), main);
   add([sources(page)]);

@@ -1,4 +1,4 @@
-// The table: a row a probe, a column an environment; sorted, filtered and walked by keyboard.
+// The table: a row per probe, a column per environment; sorted, filtered and walked by keyboard.
 import type { Cell, Page, Row, Verdict } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
@@ -8,14 +8,14 @@ import { bounds, familyName, headline, meaningAt, reason, verdict as said, verdi
 
 interface State {
   search: string; family: string; verdict: string; place: string; everyMetric: boolean;
-  /** Column of environments that rows are sorted by; -1 by label; null in the plan's order. */
+  /** Column of environments by which rows are sorted; -1 for the label; null for the plan's order. */
   sort: number | null; descending: boolean;
 }
 
-/** What the page's address begins with where it names what the table shows. */
+/** Beginning of a page address that has the state of the table. */
 const ADDRESS = "#show?";
 
-/** What the page's address says of the table, so that a filtered and sorted one can be pointed at. */
+/** Reads the state of the table from the page's address, so that a link can point to a filtered and sorted one. */
 function fromAddress(rows: Row[], subjects: string[]): State {
   const said = new URLSearchParams(location.hash.startsWith(ADDRESS) ? location.hash.slice(ADDRESS.length) : "");
   // A value that no row has would hide them all.
@@ -42,10 +42,10 @@ function toAddress(state: State, subjects: string[]): void {
   history.replaceState(null, "", address === "" ? "#" : ADDRESS + address);
 }
 
-/** Above this ratio (or below its inverse) a cell has the full depth of its colour. */
+/** Ratio (or inverse) from which a cell has the full depth of its colour. */
 const DEEPEST_RATIO = 32;
 
-/** Ratio whose bar has the full length: the bars are logarithmic, as the overview is. */
+/** Ratio whose bar has the full length: the bars are logarithmic, like the overview. */
 const LONGEST_BAR = 100;
 
 export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLElement {
@@ -87,7 +87,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     head.setAttribute("role", "columnheader");
     head.append(h("button", { type: "button", class: "sort", click: () => sortBy(i - 1) },
       i === 0 ? say("Probe") : report.subjects[i - 1], h("span", { class: "arrow", "aria-hidden": "true" })),
-    // Where a head is repeated on paper, browsers leave out the text of buttons.
+    // Browsers leave out the text of buttons in a heading that is repeated on paper.
     h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? say("Probe") : report.subjects[i - 1]));
   });
   const grid = h("table", { id: "table", class: report.subjects.length === 1 ? "stacking alone" : "stacking", role: "table", "aria-label": say("Results by probe and environment") },
@@ -101,7 +101,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     toolbar(report.rows, state, redraw, sorter(report.subjects, state, sortTo)), status, grid, legend(report.rows));
 }
 
-/** Sorting where the table has no head: on a phone. */
+/** Builds the choice of sorting for a table without a heading, on a phone. */
 function sorter(subjects: string[], state: State, sortTo: (value: string) => void): HTMLElement {
   const element = choice(say("Sort"), [["", say("as planned")], ["-1", say("by name")], ...subjects.map((environment, i): [string, string] => [String(i), say("slowest in {environment}", { environment })])], sortTo, state.sort === null ? "" : String(state.sort));
   element.classList.add("narrow");
@@ -131,7 +131,7 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
       } }), h("span", {}, say("every metric"))));
 }
 
-/** Verdicts that occur. */
+/** Lists the verdicts that occur. */
 const present = (rows: Row[]): Verdict[] =>
   inOrder().filter((verdict) => rows.some((row) => row.cells.some((cell) => cell.verdict === verdict)));
 
@@ -150,7 +150,7 @@ function sorted(rows: Row[], { sort, descending }: State): Row[] {
   const of = (row: Row): number | null => row.cells[sort]?.comparison?.slowdown ?? null;
   return [...rows].sort((a, b) => {
     const [x, y] = [of(a), of(b)];
-    // What has no ratio stays below, whichever way the rest is sorted.
+    // Cells without a ratio stay at the end in either direction.
     if (x === null || y === null) return Number(x === null) - Number(y === null);
     return sign * (x - y);
   });
@@ -209,7 +209,7 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   if (comparison?.slowdown != null && comparison.slowdown > 0) {
     const depth = Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
-    // Where one environment has all the width, a bar shows its ratio; see the style of `.alone`.
+    // If one environment has the full width, a bar shows its ratio; see the style of `.alone`.
     element.style.setProperty("--bar", Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(LONGEST_BAR), 1).toFixed(3));
   }
   return element;
@@ -227,7 +227,7 @@ function legend(rows: Row[]): HTMLElement {
     h("li", {}, say("a cell opens to its rounds and facts")));
 }
 
-/** Arrow keys, Home and End move between cells; one cell of the table is in the tab order. */
+/** Moves between cells with the arrow keys, Home and End; one cell of the table is in the tab order. */
 function walk(event: KeyboardEvent): void {
   const cell = (event.target as HTMLElement).closest<HTMLElement>("button.cell");
   const body = cell?.closest("tbody");

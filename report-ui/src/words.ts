@@ -5,7 +5,7 @@ import { figure, interval } from "./number";
 
 let table = new Map<Verdict, VerdictWords>();
 
-/** Takes the table of the page's data, and gives each verdict its colour. */
+/** Sets the table of the page's data, and gives each verdict its colour. */
 export function judge(verdicts: VerdictWords[]): void {
   table = new Map(verdicts.map((line) => [line.name, line]));
   const colours = verdicts.map(({ name, light, dark }) => `:root { --v-${name}: light-dark(${light}, ${dark}); } .v-${name} { color: var(--v-${name}); }`);
@@ -14,14 +14,14 @@ export function judge(verdicts: VerdictWords[]): void {
   document.head.prepend(style);
 }
 
-/** The sign of a verdict, its word and what it means. */
+/** Finds sign, word and meaning of a verdict. */
 export function verdict(name: Verdict): VerdictWords {
   const line = table.get(name);
   if (line === undefined) throw new Error(`no verdict is called ${name}`);
   return line;
 }
 
-/** All of them, in the order in which bars and lists show them. */
+/** Lists all verdicts, in the order in which bars and lists show them. */
 export const verdicts = (): Verdict[] => [...table.keys()];
 
 const FAMILIES: Record<string, string> = {
@@ -39,7 +39,7 @@ const FAMILIES: Record<string, string> = {
 
 export const familyName = (family: string): string => say(FAMILIES[family] ?? family);
 
-/** What tare's own environments are, in about five words. */
+/** Descriptions of tare's own environments, in about five words. */
 const ENVIRONMENTS: Record<string, string> = {
   native: message("the host itself"),
   container: message("Linux namespaces, made by tare"),
@@ -60,40 +60,40 @@ const ENVIRONMENTS: Record<string, string> = {
   guest: message("QEMU, standing in for a desktop VM"),
 };
 
-/** What an environment is; its specification where it is not one that tare knows. */
+/** Describes an environment; by its specification if tare does not know it. */
 export function whatItIs(name: string, specification: string): string {
   const known = [name, specification].map((words) => words.split(/[?:]/)[0]).find((word) => Object.hasOwn(ENVIRONMENTS, word));
   return known === undefined ? specification : say(ENVIRONMENTS[known]);
 }
 
-/** Why a cell has no comparison, in full. */
+/** Explains in full why a cell has no comparison. */
 export function reason({ missing }: Cell): string {
   if (missing === null) return "";
   const word = missing.kind === "not_comparable" ? null : missing.words;
   return [word, missing.reason].filter((part) => part !== null).join(": ");
 }
 
-/** The interval of the factor that the verdict states, or of the slowdown where it states none. */
+/** Formats the interval of the factor in the verdict, or of the slowdown if it states none. */
 export function bounds({ slowdown, low, high }: Comparison, name: Verdict): string {
   const isFaster = verdict(name).factor === "faster";
   if (!isFaster || slowdown === null || low === null || high === null || low <= 0) return interval(low, high, slowdown);
   return interval(1 / high, 1 / low, 1 / slowdown);
 }
 
-/** The first words of a cell: `24.1x slower`. */
+/** Returns the first words of a cell: `24.1x slower`. */
 export const headline = ({ words, observed }: Cell, row: Row): string =>
   (observed === null ? words : figure(observed.median, row.metric.unit));
 
-/** The same with the reason of what was not compared. */
+/** Returns these words with the reason for not being compared. */
 export function verdictInFull(cell: Cell, row: Row): string {
   const why = reason(cell);
   return why === "" ? headline(cell, row) : `${headline(cell, row)}: ${why}`;
 }
 
-/** What a verdict means at margins, which are written as one text. */
+/** Explains a verdict at margins, which are written as one text. */
 export const meaningAt = (name: Verdict, margin: string): string => verdict(name).meaning.replace("{margin}", margin);
 
-/** What it would take to decide. */
+/** Formats the total that would decide a cell. */
 export function needed({ needed }: Comparison): string {
   if (needed === null) return "";
   if (needed.kind === "less_noise" || needed.count === null) return say("a quieter machine");

@@ -1,4 +1,4 @@
-// The plot that is read first: the slowdown of every probe in every environment, with its interval, on one logarithmic axis.
+// The first plot: the slowdown of every probe in every environment, with its interval, on one logarithmic axis.
 import { axisX, dot, plot, rect, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Cell, Page, Row } from "../data";
 import { levelOf, uniqueLabels } from "../data";
@@ -11,24 +11,24 @@ import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxi
 
 type Open = (row: Row, cell: Cell) => void;
 
-/** A cell as a mark at its slowdown, or as words at the right edge where it has none. */
+/** A cell as a mark at its slowdown, or as words at the right edge if it has none. */
 interface Mark { row: Row; cell: Cell; title: string; estimate: number; low: number; high: number; hollow: boolean; y: number }
 interface Words { cell: Cell; title: string; words: string; y: number }
 interface Line { row: Row; label: string; marks: Mark[]; words: Words[]; top: number; bottom: number; y: number }
 interface Heading { words: string; y: number }
-/** The name of an environment beside one of its marks. */
+/** The name of an environment next to one of its marks. */
 interface Name { environment: string; x: number; y: number; anchor: "start" | "end" }
 
-/** Heights in pixels: of the axis above, of a line with one mark, of a mark that would lie over another, of a family's name. */
+/** Heights in pixels: of the axis above, of a line with one mark, of each overlapping mark, of a family's name. */
 const [AXIS, LINE, MARK, HEADING] = [44, 19, 9, 20];
-/** A mark's radius, and the width of a letter. */
+/** Radius of a mark, and width of a letter. */
 const [RADIUS, LETTER] = [4.6, 6.7];
-/** The axis begins here where nothing is faster, and ends here where nothing is slower. */
+/** Ends of the axis if nothing is faster or slower. */
 const [LEAST, MOST] = [0.5, 2];
-/** Below this width what has no slowdown is a sign and not words. */
+/** Width below which a cell without a slowdown is a sign instead of words. */
 const NARROW = 560;
 
-/** The overview, with a choice that gives one environment an axis of its own. */
+/** Draws the overview, with a choice that shows one environment on a separate axis. */
 export function overview(page: Page, open: Open, redraw: () => void): Chart | null {
   const { subjects, baseline } = page.report;
   if (subjects.length === 0 || page.report.rows.length === 0) return null;
@@ -56,7 +56,7 @@ export function overview(page: Page, open: Open, redraw: () => void): Chart | nu
   };
 }
 
-/** Families and the rows in them, the largest slowdown first. */
+/** Lists the families and their rows, the largest slowdown first. */
 function linesOf(page: Page, only: string): Line[] {
   const rows = page.report.rows.filter((row) => row.headline);
   const labels = uniqueLabels(rows);
@@ -98,7 +98,7 @@ function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLEleme
   const missing = lines.flatMap(({ words }) => words);
   const inWords = ({ cell, words }: Words): string => (isNarrow ? verdict(cell.verdict).sign : `${cell.environment} ${words}`);
   const wordsRoom = ({ words }: Line): number => Math.min(Math.max(0, ...words.map((each) => letters(inWords(each)) * LETTER + 8)), width * 0.35);
-  // Words stand inside the plot where no mark of their line is in the way, else right of it.
+  // Words go inside the plot if no mark of their line is in the way, else right of it.
   const scaled = (right: number) => {
     const x = axisOf(lines, all, width - room - right);
     const [low, high] = x.domain;
@@ -138,7 +138,7 @@ function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLEleme
       })),
     ],
   });
-  // Stays in view while the lines scroll below it; a saved picture has the axis of the plot itself.
+  // This axis stays in view while the lines scroll below it; a saved picture has the axis of the plot itself.
   const above = plot({ ...options, height: AXIS, y: { axis: null }, marks: [axis] });
   above.setAttribute("aria-hidden", "true");
   above.classList.add("above");
@@ -161,7 +161,7 @@ function axisOf(lines: Line[], all: boolean, width: number) {
   };
 }
 
-/** Gives every line its height and every mark its place in it: marks that would lie over each other stand below each other. */
+/** Gives every line its height and every mark its place in it: marks that would overlap go below each other. */
 function place(lines: Line[], across: (value: number) => number): Heading[] {
   const headings: Heading[] = [];
   let top = AXIS;
@@ -182,7 +182,7 @@ function place(lines: Line[], across: (value: number) => number): Heading[] {
   return headings;
 }
 
-/** For each mark the first level on which it touches no other, and how many levels the marks around it take. */
+/** Finds for each mark the first level on which it touches no other, and the number of levels around it. */
 function levelsOf(marks: Mark[], across: (value: number) => number): { level: number; of: number }[] {
   const spans = marks.map(({ low, high, estimate }) => ({
     from: Math.min(across(low), across(estimate) - RADIUS) - 1, to: Math.max(across(high), across(estimate) + RADIUS) + 1, level: 0, of: 1,
@@ -198,7 +198,7 @@ function levelsOf(marks: Mark[], across: (value: number) => number): { level: nu
   return spans;
 }
 
-/** A place for the name of each environment: beside its first mark that has room on a side. */
+/** Places the name of each environment next to its first mark with room on a side. */
 function namesOf(lines: Line[], across: (value: number) => number, leftmost: number, rightmost: (line: Line) => number): Name[] {
   const names: Name[] = [];
   const environments = new Set(lines.flatMap(({ marks }) => marks.map(({ cell }) => cell.environment)));
