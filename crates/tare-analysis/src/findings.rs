@@ -1,4 +1,4 @@
-//! Findings: what a session showed, ready to be printed.
+//! Findings of a session, ready to be printed.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,8 @@ pub struct Findings {
     /// Warnings of an environment as a whole (environment name) or of the session (None).
     pub warnings: Vec<(Option<String>, Warning)>,
     pub ending: Ending,
-    /// Articles that were put beside the session: what their conclusions come to here, and what has no row.
+    /// Articles that were added to the session: its answers to their conclusions, and their figures without a
+    /// row.
     pub articles: Vec<ArticleBeside>,
 }
 
@@ -62,10 +63,11 @@ pub struct Beside {
     /// `Published::id`.
     pub source: String,
     pub title: String,
-    /// The article's names of what it measured in, and of what that is compared with.
+    /// The article's names of the environment that it measured in, and of the one that it is compared with.
     pub environment: Option<String>,
     pub reference: Option<String>,
-    /// The mean of what it printed for `environment`, in `unit`; none where it gives the ratio alone.
+    /// The mean of the numbers that it printed for `environment`, in `unit`; none where it gives the ratio
+    /// alone.
     pub value: Option<f64>,
     /// The mean printed for `reference`, likewise.
     pub reference_value: Option<f64>,
@@ -77,10 +79,11 @@ pub struct Beside {
     pub factor: Option<f64>,
     /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
     pub ratio: Option<f64>,
-    /// The environment of the session that stands for `environment`.
+    /// The environment of the session that corresponds to `environment`.
     #[serde(rename = "session_environment")]
     pub target: Option<String>,
-    /// The environment that stands for the article's `reference`: the session's own, or another of its subjects.
+    /// The environment that corresponds to the article's `reference`: the session's own, or another of its
+    /// subjects.
     #[serde(rename = "session_baseline")]
     pub against_target: Option<String>,
     /// The session's own values in these two environments, in the row's unit.
@@ -94,7 +97,7 @@ pub struct Beside {
     pub contained: Option<bool>,
 }
 
-/// A value of the session's own, as it stands beside one of an article.
+/// A value of the session, to compare with one of an article.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OwnValue {
     pub median: f64,
@@ -103,7 +106,7 @@ pub struct OwnValue {
     pub rounds: u32,
 }
 
-/// An article beside a session, besides what stands in rows.
+/// An article's part in a session's findings, besides its figures in rows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ArticleBeside {
     /// `Published::id`.
@@ -130,7 +133,7 @@ pub struct WithoutRow {
     pub because: Option<String>,
 }
 
-/// A conclusion of an article, and what this session shows of it.
+/// A conclusion of an article, and this session's answer to it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClaimBeside {
     pub text: String,
@@ -175,7 +178,7 @@ pub enum ClaimOutcome {
     Opposite,
     /// The interval reaches to both sides, or there is none.
     Undecided,
-    /// A value of another machine is shown beside one's own, and not judged.
+    /// A value of another machine is shown next to the session's, and not judged.
     NotJudged,
 }
 
@@ -290,7 +293,8 @@ pub struct Comparison {
     pub high: f64,
     /// Ratio of the mean costs; none where only typical values are known, as of quantiles.
     pub total: Option<Total>,
-    /// Interval of the median difference by signs, beside the Hodges-Lehmann one; equal where that one leads.
+    /// Interval of the median difference by signs, to go with the Hodges-Lehmann one; equal where that one
+    /// leads.
     pub sign_low: f64,
     pub sign_high: f64,
     /// Which of the two intervals is in `low` and `high`.
@@ -301,7 +305,7 @@ pub struct Comparison {
     pub margin: f64,
     /// The decision at the margin, among all cells.
     pub verdict: Verdict,
-    /// The rounds after which the verdict first stood as it stands now; none while undecided.
+    /// The rounds after which the verdict was first the final one; none while undecided.
     pub decided_at: Option<u32>,
     /// The rounds or starts that would decide it; none where it is decided.
     pub needed: Option<Needed>,
@@ -331,7 +335,7 @@ pub struct Total {
 pub struct SharedStarts {
     /// Starts of the side that was started less often.
     pub starts: u32,
-    /// Share of the variance that lies between starts (intraclass correlation); none with a single start.
+    /// Share of the variance between starts (intraclass correlation); none with a single start.
     pub between: Option<f64>,
     /// Rounds needed, over those needed if each had a start for itself.
     pub design_effect: Option<f64>,

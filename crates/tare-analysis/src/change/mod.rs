@@ -86,7 +86,7 @@ pub enum ChangedCell {
         old: Cost,
         new: Cost,
         change: Change,
-        /// By what the old slowdown has to be multiplied to give the new one; none where a record has no interval.
+        /// Factor from the old slowdown to the new one; none where a record has no interval.
         factor: Option<Factor>,
     },
     /// There is no pair of ratios, or none that means the same.

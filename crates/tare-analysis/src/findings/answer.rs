@@ -1,4 +1,4 @@
-//! Answers: what a verdict and its interval say to somebody who asks whether an environment is slower.
+//! Answers that a verdict and its interval give to the question "is this environment slower?".
 
 use serde::{Serialize, Serializer};
 

@@ -1,4 +1,4 @@
-//! Verdicts: what the statistics decided of a comparison, and why they decided no more.
+//! Verdicts: the decisions of the statistics on a comparison, and the reasons for deciding no more.
 
 use serde::{Deserialize, Serialize};
 

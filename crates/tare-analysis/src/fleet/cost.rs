@@ -153,7 +153,7 @@ fn further(values: &[f64]) -> Interval {
     Interval { low: mean - half, high: mean + half }
 }
 
-/// Finds the nodes that lie apart from the others, on either side.
+/// Finds the nodes that differ from the others, on either side.
 fn apart(values: &[f64], margin: f64) -> Vec<bool> {
     let scale = Scale::of(values, 0.0).filter(|scale| scale.values >= super::slow::FEWEST_OF_KIND);
     let Some(scale) = scale else { return vec![false; values.len()] };

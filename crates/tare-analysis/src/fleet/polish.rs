@@ -53,7 +53,7 @@ pub(super) fn polish(pairs: &[Pair], nodes: usize) -> Polished {
     Polished { common, nodes: effects, left }
 }
 
-/// Divides pairs and nodes by the typical pair, a node by the middle of its own.
+/// Divides pairs and nodes by the typical pair, a node by the middle of its pairs.
 pub(super) fn beside_typical(pairs: &[Pair], nodes: usize) -> Polished {
     let common = middle(&pairs.iter().map(|pair| pair.value).collect::<Vec<_>>());
     let left: Vec<f64> = pairs.iter().map(|pair| pair.value - common).collect();

@@ -7,7 +7,8 @@ use crate::statistics::student;
 pub(super) const NORMAL: f64 = 1.4826;
 /// The median distance of two normal values is 0.9539 of their standard deviation.
 const OF_PAIRS: f64 = 1.0 / 0.9539;
-/// Degrees of freedom of a spread that was taken by medians, a value: they use 37 % of what a variance uses.
+/// Degrees of freedom of a spread that was taken by medians, a value: they use 37 % of the information that a
+/// variance uses.
 const DEGREES: f64 = 0.37;
 /// Beyond this many degrees of freedom Student's t changes no more.
 const MOST_DEGREES: f64 = 400.0;

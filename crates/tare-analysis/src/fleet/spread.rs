@@ -65,7 +65,7 @@ fn spread(rows: &[&NodeFigure]) -> Option<Spread> {
     let counts: Vec<f64> =
         kinds.values().flat_map(|nodes| nodes.values().map(|values| values.len() as f64)).collect();
     let a_node = median(&sorted(&counts));
-    // Nodes of different kinds are expected to differ: each is seen from the middle of its own.
+    // Nodes of different kinds are expected to differ: each is compared with the middle of its kind.
     let off: Vec<f64> = kinds.values().filter(|nodes| nodes.len() >= FEWEST).flat_map(off_kind).collect();
     let nodes = Scale::of(&off, 0.0).filter(|scale| scale.values >= FEWEST);
     let below = (of_sessions.unwrap_or(0.0) + of_rounds) / a_node;

@@ -53,7 +53,7 @@ pub struct Published {
     pub claims: Vec<Claim>,
 }
 
-/// A session that measures what an article measured, in environments that correspond to the article's.
+/// A session that repeats an article's measurements, in environments that correspond to the article's.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Redo {

@@ -115,7 +115,8 @@ impl<'a> LookAt<'a> {
     fn is_done(&self, (target, judged): (usize, &Judged)) -> bool {
         let corrected = self.plan.targets[target].role != Role::Control;
         match (&judged.cell, &judged.judgement) {
-            // An environment that missed rounds is judged where it stands, but a verdict between looks stops nothing.
+            // An environment that missed rounds is judged by the rounds it has, but a verdict between looks
+            // stops nothing.
             (Cell::Compared(comparison), Some(judgement)) => {
                 comparison.decided_at.is_some_and(|rounds| self.schedule.is_look(rounds))
                     && may_leave(judgement, corrected.then_some(self.safe_p))

@@ -35,7 +35,7 @@ pub(crate) fn objection(
     target: Option<&TargetFacts>,
     baseline: Option<&TargetFacts>,
 ) -> Option<String> {
-    // Where both are emulated, what lies between them is still the layer.
+    // Where both are emulated, the difference between them is still the layer.
     if planned.declared.times == Times::Processor && is_emulated(target) != is_emulated(baseline) {
         let whose = if is_emulated(target) { "the processor" } else { "the baseline's processor" };
         return Some(format!("{whose} is emulated"));
@@ -56,7 +56,7 @@ fn of_one(planned: &PlannedCase, metric: &Metric, facts: Option<&TargetFacts>) -
             Promise::MemoryCounters if reads_memory_counters(metric) => &facts.inside,
             Promise::MemoryCounters => return None,
         };
-        // The host knows what lies under a place; inside, a file server may hide it.
+        // The host knows the file system under a place; inside, a file server may hide it.
         dishonest(facts, promise.fact()).or_else(|| refuted_by_host(facts, promise))
     })
 }

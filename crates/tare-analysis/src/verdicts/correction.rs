@@ -1,7 +1,7 @@
 //! The correction for many cells: which directions a session bears out.
 //!
 //! Headline cells of subjects are one family, their further metrics another. In each, a direction is a verdict only
-//! where Benjamini and Hochberg's procedure keeps it; what it does not keep is unconfirmed.
+//! where Benjamini and Hochberg's procedure keeps it; any other is unconfirmed.
 
 use tare_data::session::{Plan, Role};
 

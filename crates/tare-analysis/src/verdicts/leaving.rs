@@ -16,7 +16,8 @@ const FEWEST_TO_NAME: u32 = 60;
 /// Rounds before which the spread of a cell is not known well enough to give it up.
 const FEWEST_TO_GIVE_UP: u32 = 27;
 
-/// A cell is given up where its chance of a verdict is below this, however it really lies within a standard error.
+/// A cell is given up where its chance of a verdict is below this, wherever within a standard error the true
+/// cost is.
 const LEAST_CHANCE: f64 = 0.8;
 
 /// Computes the p with which a cell passes the correction whatever the other cells show: the procedure's

@@ -37,7 +37,7 @@ pub(crate) enum NoPairs {
 
 /// Matches an environment's rounds with the baseline's.
 pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
-    // What is done in a time costs the time that it takes.
+    // Work done in a time costs the time that it takes.
     let cost = |total: f64| match direction {
         Direction::Lower => total,
         Direction::Higher => total.recip(),
@@ -75,7 +75,7 @@ pub(crate) fn common_rounds<'a>(
     })
 }
 
-/// The differences of a cell by what is independent: rounds, or the starts that several rounds share.
+/// The differences of a cell by independent units: rounds, or the starts that several rounds share.
 ///
 /// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
 /// that another start does not keep (Kalibera and Jones 2013). That holds for starts of the baseline as well: the unit

@@ -1,4 +1,4 @@
-//! The planted cost: what a session says of an environment that is slower on purpose.
+//! The planted cost: a session's verdict on an environment that is slower on purpose.
 
 use tare_data::session::{Plan, Role};
 

@@ -51,7 +51,7 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A cell, and what the correction needs to know of it where it was compared.
+/// A cell, and the judgement that the correction needs where it was compared.
 #[derive(Clone, Debug)]
 pub(crate) struct Judged {
     pub cell: Cell,
@@ -135,7 +135,8 @@ impl<'a> Judge<'a> {
         Judge { is_over, is_report: true, ..Judge::new(Progress::of(session), options, |_| true) }
     }
 
-    /// Makes another environment what the others are compared with. The control was of the first, and says nothing of it.
+    /// Compares the others with another environment. The control was of the first, and says nothing of this
+    /// one.
     pub fn compare_with(&mut self, target: usize) {
         self.baseline = Some(target);
         self.control = None;
@@ -255,7 +256,7 @@ impl<'a> Judge<'a> {
         JudgedRow { case, metric: at, baseline: level(baseline), reached: baseline.reached, targets: cells }
     }
 
-    /// Adds to every compared cell of a case what is to be said of all metrics in its environment.
+    /// Adds to every compared cell of a case the warnings that concern all metrics in its environment.
     fn warn(&self, case: usize, rows: &mut [JudgedRow], canaries: &BTreeMap<usize, f64>) {
         let is_of_processor = Family::of(&self.progress.plan.cases[case].case.probe) == Family::Cpu;
         for target in 0..self.progress.plan.targets.len() {
@@ -301,14 +302,14 @@ impl<'a> Judge<'a> {
         let Some(level) = level(series) else {
             return Cell::Missing(self.missing(planned, series, target)).into();
         };
-        // Counts of what went wrong are mostly zero, and have no ratio.
+        // Counts of errors are mostly zero, and have no ratio.
         let is_count = metric.reading == Reading::Gauge && metric.unit == Unit::Count;
         if metric.reading == Reading::Maximum || is_count {
             return Cell::Observed(level).into();
         }
         let not_comparable =
             |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
-        // Before the baseline: a value that misleads does so beside nothing as well.
+        // Before the baseline: a value that misleads does so without one as well.
         let of_baseline = self.baseline.and_then(|baseline| self.facts(baseline));
         if let Some(reason) = comparable::objection(planned, metric, self.facts(target), of_baseline) {
             return not_comparable(reason, level);
@@ -452,7 +453,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
             warnings.push((target, Warning::ClockDisagrees { parts_per_million }));
         }
-        // A subject has this beside its cells; the baseline has none.
+        // A subject has this in its cells; the baseline has none.
         if Some(target) == judge.baseline
             && let Some(astray) = stability::astray(&trials)
         {

@@ -92,7 +92,7 @@ pub(crate) fn astray(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
         let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
         let count = |batch: Cow<'_, Batch>| match batch.sample {
-            // A cast of what is not a count gives 0 or the largest one.
+            // A cast of a value that is not a count gives 0 or the largest one.
             Sample::Gauge { value } => value as u64,
             _ => 0,
         };
@@ -126,7 +126,7 @@ fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
 }
 
 /// Smallest disagreement of clocks that is worth a word, in parts per million: a tenth of the smallest usual margin,
-/// and ten times what an undisciplined crystal drifts.
+/// and ten times the drift of an undisciplined crystal.
 const CLOCK_LIMIT_PPM: f64 = 1_000.0;
 /// Least difference in length between two trials that clocks are compared over.
 const LEAST_CLOCK_RUN_NS: u64 = 100_000_000;

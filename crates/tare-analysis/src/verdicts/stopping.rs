@@ -1,14 +1,17 @@
-//! When the analysis looks, at which level, and what the looks together say.
+//! Looks of the analysis: when they come, at which level, and their combined result.
 //!
-//! Group-sequential: up to n of at most n_max rounds, alpha ln(1 + n / 12) / ln(1 + n_max / 12) is spent, a look what lies
-//! between it and the one before, so that all looks together spend at most alpha (Bonferroni over looks), and the interval
-//! shown is what all looks taken say together (repeated confidence intervals, Jennison and Turnbull 1989). Since each look
-//! comes after half as many rounds again, all spend about alike (as Pocock's, 1977, in the form of Lan and DeMets 1983):
-//! a horizon ten times as far costs each of them a few percent of its interval's width. The look at which the session's time is up spends all that is left.
+//! Group-sequential: up to n of at most n_max rounds, alpha ln(1 + n / 12) / ln(1 + n_max / 12) is spent, by
+//! each look the part between it and the one before, so that all looks together spend at most alpha
+//! (Bonferroni over looks), and the interval shown is the combined one of all looks taken (repeated
+//! confidence intervals, Jennison and Turnbull 1989). Since each look comes after half as many rounds again,
+//! all spend about alike (as Pocock's, 1977, in the form of Lan and DeMets 1983): a horizon ten times as far
+//! costs each of them a few percent of its interval's width. The look at which the session's time is up
+//! spends all that is left.
 //!
-//! A session that ends when all is decided has no n_max: up to its look number k it spends alpha (1 - 1 / sqrt(k + 1)),
-//! which leaves something for every look there may be. It looks where that is planned and nowhere else, so that whoever
-//! reads it under way, or ends it because of what it shows, reads verdicts that hold all the same.
+//! A session that ends when all is decided has no n_max: up to its look number k it spends alpha (1 - 1 /
+//! sqrt(k + 1)), which leaves something for every look there may be. It looks where that is planned and
+//! nowhere else, so that a person who reads it under way, or ends it because of its verdicts, reads verdicts
+//! that hold all the same.
 
 use tare_data::session::Plan;
 
@@ -59,7 +62,7 @@ pub fn planned_looks(most: u32) -> Vec<u32> {
     looks.take_while(|look| *look < most).chain(Some(most).filter(|most| *most > 0)).collect()
 }
 
-/// The looks of a session and what it may spend on each.
+/// The looks of a session and the alpha that it may spend on each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     looks: Vec<u32>,
@@ -180,7 +183,7 @@ pub(crate) struct Look {
 /// Follows a cell through its looks. `units_at` gives the sorted differences known after a number of rounds.
 ///
 /// A look with fewer units than `fewest`, or too few to reject anything at its level, spends nothing and leaves its share
-/// to the next: how many there are does not depend on what they are. So does one after which rounds go on, where too few for
+/// to the next: the number of units does not depend on their values. So does one after which rounds go on, where too few for
 /// the correction for many cells: no cell could leave there.
 pub(crate) fn follow(
     schedule: &Schedule,
@@ -374,7 +377,8 @@ mod tests {
             let looks = follow(schedule, 27, 0, &mut Nulls::default(), units);
             looks.last().expect("three looks").ranks_p
         };
-        // 14 units of one sign among 45 cells: what the looks after 12 and 18 rounds leave makes them enough.
+        // 14 units of one sign among 45 cells: the alpha that the looks after 12 and 18 rounds leave makes
+        // them enough.
         let safe = ALPHA / 45.0;
         assert!(p_at_27(&among(1)) > 2.0 * safe && p_at_27(&among(45)) < safe);
         let early = |schedule: &Schedule| follow(schedule, 18, 0, &mut Nulls::default(), units)[1].least_p;

@@ -251,7 +251,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     let most = failures.iter().rev().max_by_key(|(_, count)| *count).map(|(failure, _)| (*failure).clone());
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
-            // A gauge is read where an environment has it to show; what is timed must be there.
+            // A gauge is read where an environment has it to show; timed batches must be there.
             let sent = |trial: &&Trial| trial.batches.of(&metric.series).next().is_some();
             let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
                 (FailureKind::NotSupported, format!("its {} does not show here", metric.name))

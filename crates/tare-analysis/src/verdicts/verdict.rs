@@ -1,4 +1,4 @@
-//! A verdict: what an interval says at a margin, and how many more rounds or starts it would take to say more.
+//! The verdict of an interval at a margin, and the number of rounds or starts that would decide it.
 
 use crate::findings::{Needed, Verdict};
 use crate::statistics::normal::{Z_80, Z_975, upper_tail, upper_tail_at};
@@ -8,7 +8,7 @@ use crate::statistics::signed_ranks::Interval;
 /// looking more than once; found by simulation over the noise models of the tests.
 const RANK_FACTOR: f64 = 1.35;
 
-/// Beyond this many times what a cell has, no session of the kind will decide it.
+/// Beyond this many times a cell's units, no session of the kind will decide it.
 const MOST_TIMES: usize = 10;
 
 /// The border between the same and a difference, as logarithms of ratios.
