@@ -172,7 +172,7 @@ struct Kill {
     /// Other programs enter environments meanwhile: new things on the machine without a sign of tare are theirs.
     #[arg(long)]
     shared: bool,
-    /// The tare that is killed. The one built beside this program unless given.
+    /// The tare that is killed. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which sessions build.
@@ -192,7 +192,7 @@ struct Shared {
     /// Environment of the sessions.
     #[arg(long = "in", value_name = "ENVIRONMENT", default_value = "container")]
     environment: String,
-    /// The tare that is killed. The one built beside this program unless given.
+    /// The tare that is killed. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which sessions build.
@@ -212,7 +212,7 @@ struct Soak {
     /// Environments, comma-separated. Those of kills that are ready and start within seconds, unless given.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     environments: Vec<String>,
-    /// The tare that runs it. The one built beside this program unless given.
+    /// The tare that runs it. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which it builds.

@@ -21,7 +21,7 @@ pub struct Setting {
     /// Seed of the order.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The tare that is measured. The one built beside this program unless given.
+    /// The tare that is measured. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which files are written.

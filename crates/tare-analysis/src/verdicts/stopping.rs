@@ -210,7 +210,7 @@ pub(crate) fn follow(
         let units = units_at(rounds);
         (so_far.rounds, so_far.units) = (rounds, units.len());
         let alpha = alpha + unspent;
-        // Of one sign all: two in 2^n.
+        // All of one sign: two in 2^n.
         let least_p = 2.0 * 0.5f64.powi(units.len() as i32);
         if least_p > alpha / cells || units.len() < fewest {
             unspent = alpha;

@@ -56,7 +56,7 @@ pub struct Request {
     /// Environments of the random group, comma-separated.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', default_values = faults::TARGETS)]
     environments: Vec<String>,
-    /// The tare that meets them. The one built beside this program unless given.
+    /// The tare that meets them. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk in which sessions build.

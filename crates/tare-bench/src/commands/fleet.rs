@@ -52,7 +52,7 @@ pub struct Request {
     /// Number of records to make of it.
     #[arg(long, value_name = "N", default_value_t = 1000)]
     records: usize,
-    /// The tare that reports. The one built beside this program unless given.
+    /// The tare that reports. The one next to this program unless given.
     #[arg(long, value_name = "FILE")]
     tare: Option<PathBuf>,
     /// Folder on a disk with room for as many records.

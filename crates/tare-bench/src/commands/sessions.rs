@@ -147,7 +147,7 @@ impl Cells {
         let rows = document["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
         rows.fold(Cells::default(), |cells, row| {
             let cell = &row["cells"][0];
-            // What was not compared has no verdict.
+            // A cell that was not compared has no verdict.
             let Ok(verdict) = serde_json::from_value::<Verdict>(cell["verdict"].clone()) else {
                 return cells;
             };

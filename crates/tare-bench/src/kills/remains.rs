@@ -76,7 +76,7 @@ impl Whose<'_> {
     }
 }
 
-/// Everything on the machine that sessions could have made, whoever made it.
+/// Everything on the machine that sessions could have made, no matter by whom.
 pub struct Machine(BTreeSet<String>);
 
 impl Machine {
