@@ -1,47 +1,47 @@
-//! A probe: one thing that is measured, described.
+//! A probe: the description of one kind of measurement.
 
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::Parameters;
 use tare_data::session::declared::{Batching, Declared, Promise, Times};
 use tare_data::unit::{Direction, Unit};
 
-/// One thing that is measured: what it is called, how it is described. What it does is in `probes/`, which differs by
-/// system; every build knows the descriptions of all.
+/// A kind of measurement and its description. The code that measures is in `probes/` and differs by system,
+/// but every build knows all descriptions.
 pub struct Probe {
     /// Family and name, e.g. `file.seq`.
     pub name: &'static str,
-    /// What a row is headed with when no parameter needs saying.
+    /// Heading of a row if no parameter has to be mentioned.
     pub title: &'static str,
-    /// One sentence: what it measures.
+    /// Summary, in one sentence.
     pub summary: &'static str,
-    /// What lies between the two clock reads.
+    /// Work between the two clock reads.
     pub timed: &'static str,
-    /// What is done outside them.
+    /// Work outside the two clock reads.
     pub not_timed: &'static str,
-    /// What may distort the figure.
+    /// Influences that may distort the figure.
     pub distorted_by: &'static str,
     pub parameters: &'static [Parameter],
     /// The first is the headline.
     pub metrics: &'static [MetricDescription],
     pub family: Family,
-    /// Raised when what is measured changes; figures of different revisions are never compared.
+    /// Revision, raised when the measurement changes. Figures of different revisions are never compared.
     pub revision: u32,
-    /// What the row of a case is headed with; short, since a table has 80 columns.
+    /// Heading of a case's row, kept short because a table has 80 columns.
     pub label: fn(&Parameters) -> String,
 }
 
 /// A parameter, with its value in the two sizes that every probe has.
 pub struct Parameter {
     pub name: &'static str,
-    /// Sized so that a round is short.
+    /// Value that keeps a round short.
     pub short: &'static str,
-    /// The value of the tool that the probe stands in for.
+    /// Value that the original tool uses.
     pub reference: &'static str,
     pub about: &'static str,
 }
 
 impl Parameter {
-    /// One with a value of its own in either size: `[short, reference]`.
+    /// Builds a parameter from its values in both sizes: `[short, reference]`.
     pub(crate) const fn sized(
         name: &'static str,
         values: [&'static str; 2],
@@ -51,7 +51,7 @@ impl Parameter {
         Parameter { name, short, reference, about }
     }
 
-    /// One with the same value in both sizes.
+    /// Builds a parameter with the same value in both sizes.
     pub const fn same(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
         Parameter::sized(name, [value, value], about)
     }
@@ -70,7 +70,7 @@ pub const fn time(name: &'static str, series: &'static str) -> MetricDescription
     nanoseconds(name, series, Reading::TimePerOperation)
 }
 
-/// A time read in some other way, e.g. from a histogram.
+/// Builds the description of a time that is not the usual one, e.g. from a histogram.
 pub(crate) const fn nanoseconds(
     name: &'static str,
     series: &'static str,
@@ -79,22 +79,22 @@ pub(crate) const fn nanoseconds(
     MetricDescription { name, series, reading, unit: Unit::Nanoseconds, direction: Direction::Lower }
 }
 
-/// A time out of the histogram of a series.
+/// Builds the description of a quantile of a series' histogram.
 pub(crate) const fn quantile(name: &'static str, series: &'static str, quantile: f64) -> MetricDescription {
     nanoseconds(name, series, Reading::Quantile(quantile))
 }
 
-/// Time of the first call of the process.
+/// Builds the description of the first call's time in a process.
 pub(crate) const fn first(series: &'static str) -> MetricDescription {
     nanoseconds("first", series, Reading::Cold)
 }
 
-/// A figure that is read, not timed, of which less is better.
+/// Builds the description of a figure that is read, not timed, where less is better.
 pub const fn gauge(name: &'static str, series: &'static str, unit: Unit) -> MetricDescription {
     MetricDescription { name, series, reading: Reading::Gauge, unit, direction: Direction::Lower }
 }
 
-/// Something over elapsed time, of which more is better.
+/// Builds the description of a rate over elapsed time, where more is better.
 pub(crate) const fn rate(
     name: &'static str,
     series: &'static str,
@@ -184,22 +184,22 @@ pub enum Size {
 }
 
 impl Probe {
-    /// The family: what stands before the first dot.
+    /// Returns the part of the name before the first dot.
     pub fn family(&self) -> &'static str {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
-    /// Tells if a trial needs a folder to write in.
+    /// Tells whether a trial needs a folder to write in.
     pub fn needs_place(&self) -> bool {
         matches!(self.family, Family::Files { .. } | Family::Command)
     }
 
-    /// Tells if a trial needs the other end of a network path.
+    /// Tells whether a trial needs a peer.
     pub fn needs_peer(&self) -> bool {
         matches!(self.family, Family::Network { .. })
     }
 
-    /// Tells if the folder of a trial must lie away from those of others.
+    /// Tells whether a trial needs a folder far away from those of other trials.
     pub(crate) fn is_apart(&self) -> bool {
         matches!(self.family, Family::Files { apart: true, .. })
     }
@@ -230,7 +230,7 @@ impl Probe {
         Declared { rests_on, times, batching }
     }
 
-    /// Every parameter with its default for a size.
+    /// Lists all parameters with their defaults for a size.
     pub fn defaults(&self, size: Size) -> Parameters {
         let value = |p: &Parameter| match size {
             Size::Short => p.short,
@@ -239,7 +239,7 @@ impl Probe {
         Parameters(self.parameters.iter().map(|p| (p.name.to_owned(), value(p).to_owned())).collect())
     }
 
-    /// The metrics as they stand in a record.
+    /// Converts the metrics to the form that a record stores.
     pub fn metrics(&self) -> Vec<Metric> {
         self.metrics
             .iter()
@@ -253,7 +253,8 @@ impl Probe {
             .collect()
     }
 
-    /// Hash (FNV-1a, hex) of all that defines a figure: probe, revision, parameters, how metrics are read.
+    /// Computes a hash (FNV-1a, hex) of everything that defines a figure: probe, revision, parameters and
+    /// readings of metrics.
     pub fn definition(&self, parameters: &Parameters) -> String {
         let text = format!("{} {} {:?} {:?}", self.name, self.revision, parameters.0, self.metrics());
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -263,14 +264,14 @@ impl Probe {
     }
 }
 
-/// Where the two processes of a probe run: the parameter of every probe that hands over.
+/// Parameter that places the two processes of a probe that switches between them.
 pub(crate) const PIN: Parameter = Parameter::same(
     "pin",
     "none",
     "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
 );
 
-/// The label of a case of two processes: `unpinned`, else `pinned` and how many processors they have.
+/// Labels a case of two processes: `unpinned`, or `pinned` with the number of processors.
 pub(crate) fn placement_label(parameters: &Parameters, pinned: &str, unpinned: &str) -> String {
     match parameters.text(PIN.name) {
         Ok("same") => format!("{pinned}, 1 CPU"),
@@ -279,12 +280,12 @@ pub(crate) fn placement_label(parameters: &Parameters, pinned: &str, unpinned: &
     }
 }
 
-/// The size that a parameter is, for the label of a case.
+/// Formats a size parameter for the label of a case.
 pub(crate) fn size_of(parameters: &Parameters, key: &str) -> String {
     parameters.integer(key).map(size_words).unwrap_or_default()
 }
 
-/// `4K`, `32M`: as short as a row heading needs, powers of 1024.
+/// Formats a size briefly for a row heading, in powers of 1024: `4K`, `32M`.
 pub(crate) fn size_words(bytes: u64) -> String {
     match bytes {
         b if b >= 1 << 30 && b % (1 << 30) == 0 => format!("{}G", b >> 30),
@@ -296,7 +297,7 @@ pub(crate) fn size_words(bytes: u64) -> String {
     }
 }
 
-/// What the description of a probe needs in nearly every case.
+/// Imports that nearly every description of a probe needs.
 pub(crate) mod describing {
     pub(crate) use tare_data::metric::Reading;
     pub(crate) use tare_data::unit::Unit;
@@ -309,7 +310,7 @@ pub(crate) mod describing {
     pub(crate) use super::{gauge, nanoseconds, per_second, placement_label, quantile, rate, size_of, time};
 }
 
-/// What the loop of a probe needs in nearly every case.
+/// Imports that nearly every loop of a probe needs.
 pub(crate) mod prelude {
     pub(crate) use tare_data::failure::{Failure, FailureKind};
     pub(crate) use tare_data::names::Parameters;

@@ -1,8 +1,8 @@
-//! `demand.command`: what a command asks of the system, counted and not timed.
+//! `demand.command`: the requests of a command to the system, counted and not timed.
 //!
-//! The command runs once as it is, for what the kernel's own accounts have (faults, waits, processor time), once under
-//! a tracer, which stops it at every system call and puts each where it belongs, and, where root may, once watched by
-//! tracepoints, which see how long it computes between calls. ptrace(2), getrusage(2), bpf(2).
+//! The command runs once as it is, for the kernel's own accounting (faults, waits, processor time), once
+//! under a tracer, which stops it at every system call and classifies each, and, as root, once with
+//! tracepoints, which show how long it computes between calls. ptrace(2), getrusage(2), bpf(2).
 
 use tare_data::session::demand::{Demand, Work};
 
@@ -12,7 +12,7 @@ use crate::probe::describing::*;
 /// The name of the probe.
 pub const DEMAND_COMMAND: &str = "demand.command";
 
-/// Series beside the kinds of work.
+/// Series in addition to the kinds of work.
 pub(crate) const CALLS: &str = "calls";
 pub(crate) const SLOWDOWN: &str = "slowdown";
 pub(crate) const WATCHED_SLOWDOWN: &str = "watched_slowdown";
@@ -20,7 +20,7 @@ pub(crate) const WATCHED_SLOWDOWN: &str = "watched_slowdown";
 pub static PROBE: Probe = Probe {
     name: DEMAND_COMMAND,
     title: "a command's demand",
-    summary: "What a command asks of the system: calls, paths, bytes, pages, processes. Counted, not timed.",
+    summary: "The requests of a command to the system: calls, paths, bytes, pages, processes. Counted, not timed.",
     timed: "nothing",
     not_timed: "all of it: the command runs once as it is, once under a tracer, and as root once by tracepoints",
     distorted_by: "time-outs of the command: a counted run is slower, and may do other work",
@@ -45,7 +45,7 @@ static METRICS: [MetricDescription; Work::ALL.len() + 3] = {
     metrics
 };
 
-/// The demand that the batches of a trial hold.
+/// Adds up the demand in the batches of a trial.
 pub fn demand_of<'a>(gauges: impl Iterator<Item = (&'a str, f64)>) -> Demand {
     let mut demand = Demand::default();
     for (series, value) in gauges {

@@ -56,7 +56,7 @@ fn rests_on(parameters: &Parameters) -> Storage {
     }
 }
 
-/// `write 1M + fdatasync`, `read 4K, cold`.
+/// Labels a case, e.g. `write 1M + fdatasync` or `read 4K, cold`.
 fn label(parameters: &Parameters) -> String {
     let block = size_of(parameters, "bs");
     let text = |key| parameters.text(key).unwrap_or_default();

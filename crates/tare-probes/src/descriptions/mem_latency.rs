@@ -1,9 +1,10 @@
-//! `mem.latency`: a chain of pointers through memory in random order; the wait for one load that depends on
-//! the one before.
+//! `mem.latency`: a chain of pointers through memory in random order, where each load depends on the one
+//! before.
 //!
 //! The memory is one cycle over all its 64-byte lines (Sattolo's shuffle), so that no prefetcher knows the
-//! next. Far larger than the caches it is the latency of memory with a miss in the translation buffer, which
-//! nested paging makes slower: what a virtual machine costs a program with big data.
+//! next one. If it is far larger than the caches, this is the latency of memory with a miss in the
+//! translation buffer, which nested paging makes slower: the cost of a virtual machine for a program with a
+//! lot of data.
 
 use crate::probe::describing::*;
 

@@ -1,4 +1,4 @@
-//! What every probe is: known to every build, on whichever system it runs. The list is in the order of a table.
+//! Descriptions of all probes, known to every build on every system. The list has the order of a table.
 
 use crate::probe::Probe;
 

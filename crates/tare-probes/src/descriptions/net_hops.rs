@@ -1,9 +1,10 @@
-//! `net.hops`: where the time of a round trip goes, by the kernel's timestamps of the places that a datagram passes.
+//! `net.hops`: the time of a round trip by hop, from the kernel's timestamps at each place that a datagram
+//! passes.
 //!
-//! A request and a response of 64 bytes over UDP, one at a time, with the software stamps of SO_TIMESTAMPING at both
-//! ends. Reading the stamps costs time between the rounds, so this is a probe of its own and `net.rr` stays
-//! undisturbed. A stack that stamps nothing (gVisor's) makes its hops "not visible", never zero. The hops add up to
-//! the round trip: the path between the ends is what the others leave of it. udp(7), socket(7).
+//! A request and a response of 64 bytes over UDP, one at a time, with the software stamps of SO_TIMESTAMPING
+//! at both ends. Reading the stamps costs time between the rounds, so this is a separate probe and `net.rr`
+//! stays undisturbed. A stack without stamps (gVisor's) makes its hops "not visible", never zero. The hops
+//! add up to the round trip: the path between the ends is the rest. udp(7), socket(7).
 
 use crate::probe::describing::*;
 
@@ -33,7 +34,7 @@ pub static PROBE: Probe = Probe {
     label: |_| "round trip, by hop".into(),
 };
 
-/// A mean: means of parts add up to the mean of the whole.
+/// Builds the description of a mean, because the means of parts add up to the mean of the whole.
 const fn mean(name: &'static str) -> MetricDescription {
     nanoseconds(name, name, Reading::Mean)
 }

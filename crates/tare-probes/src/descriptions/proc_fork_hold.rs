@@ -46,7 +46,7 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// What is measured of processes or threads that are held; `series` has the time of each.
+/// Builds the metrics of held processes or threads, whose times are in `series`.
 pub(super) const fn held_metrics(series: &'static str) -> [MetricDescription; 7] {
     [
         time("time", series),

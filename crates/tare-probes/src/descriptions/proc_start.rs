@@ -1,8 +1,9 @@
-//! `proc.start`: a program started as a new process, until it has ended: what a shell, make or a build does for each command.
+//! `proc.start`: a program started as a new process, until it has ended, as a shell, make or a build does for
+//! each command.
 //!
-//! The program is this binary with a word at which it ends at once. It is started as standard libraries do: by
-//! posix_spawn(3) on Linux, by CreateProcess on Windows, which has neither fork nor exec. Its standard streams are the
-//! trial's own. The price of the same on Linux, taken apart, is in `proc.spawn` and `proc.exec`.
+//! The program is this binary with an argument that makes it end at once. It is started as standard libraries
+//! do: by posix_spawn(3) on Linux, by CreateProcess on Windows, which has neither fork nor exec. Its standard
+//! streams are those of the trial. On Linux, `proc.spawn` and `proc.exec` have the separate costs.
 
 use crate::probe::describing::*;
 

@@ -1,9 +1,11 @@
-//! `sys.early`: what a program that is not a loop asks first of the system, each time after a little computing.
+//! `sys.early`: the first requests of a program to the system, each after a little computing, unlike those of
+//! a loop.
 //!
-//! Layers that hand a call to another process or thread (gVisor, proot, user-mode Linux) learn from many calls in a row to
-//! wait for the next one without sleeping, and a loop's few lines of code and memory are in every cache when its call returns. A loop is
-//! the cheapest that layers get; a program that has just been started, which computes with code and memory of its own and calls, is what
-//! they meet. fstat(2), which asks for nothing that could be slow by itself; or a page of new memory.
+//! Layers that hand a call to another process or thread (gVisor, proot, user-mode Linux) learn from many
+//! calls in a row to wait for the next one without sleeping, and a loop's few lines of code and memory are in
+//! every cache when its call returns. So a loop shows a layer at its cheapest. A program that has just been
+//! started computes with its own code and memory between calls, and pays more. fstat(2), which does nothing
+//! slow; or a page of new memory.
 
 use crate::probe::describing::*;
 

@@ -27,7 +27,7 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// Every operation: the parameter's value, and what a row is headed with.
+/// Operations by parameter value, each with the heading of its row.
 pub(crate) static OPERATIONS: &[(&str, &str)] = &[
     ("fstat", "fstat"),
     ("futex", "futex wake, nobody"),

@@ -12,16 +12,16 @@ use crate::probe::describing::*;
 /// The name of the probe, which all commands share.
 pub const USER_COMMAND: &str = "user.command";
 
-/// Longest time that a run may be given.
+/// Maximum time limit of a run, in seconds.
 pub const LONGEST_TIMEOUT_S: u64 = 3600;
 
-/// Longest name: a row's heading has 22 characters.
+/// Maximum length of a name: a row's heading has 22 characters.
 const LONGEST_NAME: usize = 22;
 
-/// What describes a command.
+/// Parameters of a command.
 pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::same("name", "command", "its name in the study"),
-    Parameter::same("title", "", "what a report calls it; its name unless given"),
+    Parameter::same("title", "", "name in reports; the name of the command unless given"),
     Parameter::same(
         "command",
         "[\"@tare\",\"agent-applet\",\"rm\"]",
@@ -32,19 +32,15 @@ pub(super) const PARAMETERS: &[Parameter] = &[
     Parameter::same("prepare", "[]", "run before it, in the same folder"),
     Parameter::same("clean", "[]", "run after it"),
     Parameter::same("warmup", "1", "runs of each trial that come first; only the first of them is reported"),
-    Parameter::same(
-        "output",
-        "pipe",
-        "where its output goes: pipe, read and thrown away; null, to /dev/null",
-    ),
+    Parameter::same("output", "pipe", "where its output goes: pipe, read and discarded; null, to /dev/null"),
     Parameter::same("environment", "{}", "its variables"),
     Parameter::same("carry", "0:", "number and hash of the files that it needs"),
     Parameter::same(
         "copies",
         "",
-        "copies that run at once in the same folder, until the last has ended; one by itself unless given",
+        "copies that run at once in the same folder, until the last has ended; a single one unless given",
     ),
-    Parameter::same("neighbour", "none", "what runs beside it: none, burn, fork or sync"),
+    Parameter::same("neighbour", "none", "neighbour that runs next to it: none, burn, fork or sync"),
     Parameter::same("timeout_s", "60", "seconds that a run may take"),
     Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
 ];
@@ -79,7 +75,7 @@ pub static PROBE: Probe = Probe {
     },
 };
 
-/// Whether a command may be called so: what a row is headed with, and a folder of its files.
+/// Tells whether a name is valid for a command: it becomes a row heading and the name of a folder.
 pub fn is_name(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     (1..=LONGEST_NAME).contains(&name.len()) && name.chars().all(plain)

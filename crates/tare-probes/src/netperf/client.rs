@@ -1,4 +1,4 @@
-//! Driving a stock netserver 2.7: the control connection, the tests requested of it, and what it counted.
+//! Driving a stock netserver 2.7: the control connection, requests for tests, and its counts.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -22,29 +22,30 @@ use crate::net::reaching::{Listener, reach};
 use crate::net::sockets;
 use crate::net::udp_peer::UdpPeer;
 
-/// Longest test that is requested.
+/// Maximum duration of a requested test.
 const LONGEST_TEST: Duration = Duration::from_secs(300);
-/// It answers a request at once; a program that is not a netserver stays silent.
+/// Time limit for an answer. A netserver answers at once, other programs stay silent.
 const ANSWERS: Duration = Duration::from_secs(10);
-/// Results come when data has ended. A stock netserver that waits for a lost end of a test is not waited for.
+/// Time limit for results, which arrive when data has ended. A stock netserver may wait forever for a lost
+/// end of a test.
 const RESULTS: Duration = Duration::from_secs(15);
-/// A UDP test ends with empty datagrams, of which one has to arrive.
+/// Number of empty datagrams at the end of a UDP test, one of which has to arrive.
 const FAREWELLS: u32 = 3;
-/// What netserver's responses begin with.
+/// Byte that netserver's responses begin with.
 pub(crate) const RESPONSE: u8 = FILL[0];
 
-/// A netserver that serves the far end of a flow.
+/// A netserver that acts as the far end of a flow.
 #[derive(Debug)]
 pub struct Driven {
     control: TcpStream,
     flow: Flow,
     longest: Duration,
-    /// From the last request to its answer.
+    /// Time from the last request to its answer.
     exchange: Stopwatch,
 }
 
 impl Driven {
-    /// Connects to `HOST:PORT`. `longest` is how long a test without a count may last.
+    /// Connects to `HOST:PORT`. A test without a count lasts at most `longest`.
     pub fn open(address: &str, flow: &Flow, longest: Duration) -> Result<Driven, Failure> {
         let (control, _) = reach(address, Listener::Netserver)?;
         let longest = longest.clamp(Duration::from_secs(1), LONGEST_TEST);
@@ -140,7 +141,7 @@ impl Driven {
         Ok(request)
     }
 
-    /// The last request and its answer, timed: the greeting of a test over UDP.
+    /// Returns the time of the last request and its answer: the greeting of a test over UDP.
     pub(crate) fn exchange(&self) -> Stopwatch {
         self.exchange
     }
@@ -153,7 +154,7 @@ impl Driven {
         }
     }
 
-    /// Transactions that netserver counted, or bytes of a stream, once data has ended.
+    /// Reads netserver's count of transactions, or of bytes in a stream, once data has ended.
     pub fn counted(&mut self) -> Result<u64, Failure> {
         let results = self.results()?;
         Ok(match &self.flow {
@@ -163,7 +164,7 @@ impl Driven {
         })
     }
 
-    /// What netserver reports when data has ended.
+    /// Reads netserver's report, once data has ended.
     fn results(&mut self) -> Result<OmniResults, Failure> {
         let message = read_message(&mut self.control, RESULTS)
             .map_err(|e| broken("netserver's results", no_answer(&e)))?;
@@ -175,8 +176,8 @@ impl Driven {
     }
 }
 
-/// Has a netserver answer one request over TCP, and gives where its data went: obstacles are found before
-/// a session finds it.
+/// Makes a netserver answer one request over TCP, and returns the address of its data, so that obstacles show
+/// before a session begins.
 pub fn try_out(address: &str) -> Result<SocketAddr, Failure> {
     let flow = Flow::Rounds(Rounds { transport: Transport::Tcp, request: 1, response: 1, no_delay: false });
     let mut driven = Driven::open(address, &flow, ANSWERS)?;
@@ -188,7 +189,7 @@ pub fn try_out(address: &str) -> Result<SocketAddr, Failure> {
     let (bytes, _) = answered.map_err(|e| sockets::stream_failure("a request", e))?;
     prove("bytes of a response", bytes as u64, 1)?;
     drop(socket);
-    prove("what netserver counted", driven.counted()?, 1)?;
+    prove("netserver's count", driven.counted()?, 1)?;
     Ok(data)
 }
 
@@ -222,7 +223,7 @@ mod tests {
 
     use super::*;
 
-    /// What a program that answers a request with this message is taken for.
+    /// Opens a test with a program that gives this answer, and returns the resulting failure.
     fn taken_for(answer: Option<codec::Message>) -> Failure {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();

@@ -1,9 +1,9 @@
-//! The control protocol of netperf 2.7 as bytes: messages of 656 bytes, one layout a kind.
+//! The control protocol of netperf 2.7 as bytes: messages of 656 bytes, with one layout for each kind.
 //!
-//! A message is 164 words, big-endian, and states neither what it is (but for its first word) nor which version wrote
-//! it. The first word is the kind; the second the processor that the server is to run on in a request, and an errno in
-//! a response; from the third on stand the words of the kind, and after the last of them raw strings. MessageReader never
-//! fails: any 656 bytes are some message, and whether it makes sense is for its reader to check.
+//! A message is 164 words, big-endian, and states neither its kind (except in its first word) nor the version
+//! that wrote it. The first word is the kind. The second is the server's processor in a request, and an errno
+//! in a response. The words of the kind follow, and then raw strings. MessageReader never fails: any 656
+//! bytes are some message, and the reader has to check whether it makes sense.
 
 /// Bytes of every message.
 pub const MESSAGE_BYTES: usize = 656;
@@ -32,11 +32,11 @@ pub const DATAGRAM: i32 = 2;
 /// Protocols, by their IP numbers.
 pub(crate) const TCP: i32 = 6;
 pub(crate) const UDP: i32 = 17;
-/// Families, which are netperf's own numbers and no system's.
+/// Address families, in netperf's own numbering.
 pub(crate) const IPV4: i32 = 4;
 pub(crate) const IPV6: i32 = 6;
 
-/// The first word of a message.
+/// Reads the first word of a message.
 pub fn kind(message: &Message) -> i32 {
     word(message, 0)
 }
@@ -116,7 +116,7 @@ impl Words for [i32; 4] {
 pub struct Text<const BYTES: usize>(Vec<u8>);
 
 impl<const BYTES: usize> Text<BYTES> {
-    /// The string, cut where it is too long.
+    /// Creates a text, truncated if it is too long.
     pub fn new(text: &str) -> Self {
         let bytes = text.bytes().take_while(|byte| *byte != 0).take(BYTES);
         Text(bytes.collect())
@@ -126,7 +126,7 @@ impl<const BYTES: usize> Text<BYTES> {
         self.0.is_empty()
     }
 
-    /// As text; bytes that are none are replaced.
+    /// Converts to a string, with invalid bytes replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
@@ -147,7 +147,7 @@ impl<const BYTES: usize> Words for Text<BYTES> {
     }
 }
 
-/// A struct whose fields are the words of a message from the second on, in order.
+/// Defines a struct whose fields are the words of a message from the second one on, in order.
 macro_rules! layout {
     (
         $kind:expr;
@@ -159,7 +159,7 @@ macro_rules! layout {
         pub struct $name { $($(#[$doc])* pub $field: $type,)* }
 
         impl $name {
-            /// The message with these words.
+            /// Encodes the words as a message.
             pub fn encode(&self) -> Message {
                 let mut message = [0; MESSAGE_BYTES];
                 let mut cursor = MessageWriter { message: &mut message, at: 0 };
@@ -169,7 +169,7 @@ macro_rules! layout {
                 message
             }
 
-            /// The words of a message, whatever its kind.
+            /// Decodes the words of a message, whatever its kind.
             pub fn decode(message: &Message) -> Self {
                 let mut cursor = MessageReader { message, at: 4 };
                 $(let $field = Words::read(&mut cursor);)*
@@ -181,15 +181,15 @@ macro_rules! layout {
 
 layout! {
     DO_OMNI;
-    /// What a client requests of a server: one test. Sizes are bytes, and -1 where the default is meant.
+    /// Request for one test. Sizes are in bytes, and -1 means the default.
     pub struct OmniRequest {
-        /// Processor that the server is to run on; -1 for any.
+        /// Processor for the server, or -1 for any.
         pub affinity: i32,
         pub send_buffer: i32,
         pub send_size: i32,
         pub send_alignment: i32,
         pub send_offset: i32,
-        /// Buffers that are sent from in turn.
+        /// Number of buffers to send from in turn.
         pub send_width: i32,
         pub request_size: i32,
         pub receive_buffer: i32,
@@ -198,17 +198,17 @@ layout! {
         pub receive_offset: i32,
         pub receive_width: i32,
         pub response_size: i32,
-        /// `NO_DELAY` and the like.
+        /// Flags such as `NO_DELAY`.
         pub flags: i32,
         pub cpu_rate: f32,
-        /// Seconds; below zero, transactions or bytes.
+        /// Seconds, or if negative the number of transactions or bytes.
         pub test_length: i32,
         pub avoid_receive_copies: i32,
         pub avoid_send_copies: i32,
         pub send_dirty: i32,
         pub receive_dirty: i32,
         pub receive_clean: i32,
-        /// Port that the server is to take; 0 for any.
+        /// Port for the server, or 0 for any.
         pub data_port: i32,
         /// [`IPV4`] or `IPV6`.
         pub family: i32,
@@ -222,21 +222,21 @@ layout! {
         pub interval_burst: i32,
         pub interval_usecs: i32,
         pub client_address: [i32; 4],
-        /// Where the server is to take data; zeros for where it likes.
+        /// Address for the server's data, or zeros for any.
         pub server_address: [i32; 4],
         pub socket_priority: i32,
         pub type_of_service: i32,
         pub congestion_control: Text<16>,
-        /// A file of the server's to send from.
+        /// A file on the server to send from.
         pub fill_file: Text<32>,
     }
 }
 
 layout! {
     OMNI_RESPONSE;
-    /// What a server answers to a request before data flows.
+    /// Answer to a request, before data flows.
     pub struct OmniResponse {
-        /// 0, or why the test is refused.
+        /// 0, or the reason why the test is refused.
         pub errno: i32,
         pub receive_buffer: i32,
         pub receive_size: i32,
@@ -261,7 +261,7 @@ layout! {
 
 layout! {
     OMNI_RESULTS;
-    /// What a server reports when a test is over.
+    /// Results of a finished test.
     pub struct OmniResults {
         pub errno: i32,
         pub bytes_received: u64,
@@ -271,7 +271,7 @@ layout! {
         pub send_calls: i32,
         pub send_buffer: i32,
         pub failed_sends: i32,
-        /// Transactions that the server answered.
+        /// Number of transactions that the server answered.
         pub transactions: i32,
         pub elapsed_s: f32,
         pub cpu_utilization: f32,
@@ -289,7 +289,7 @@ layout! {
         pub device: i32,
         pub subvendor: i32,
         pub subdevice: i32,
-        /// -1 where it is not known.
+        /// -1 if unknown.
         pub retransmissions: i32,
         pub interface: Text<16>,
         pub driver: Text<32>,

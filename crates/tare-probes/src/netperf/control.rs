@@ -1,4 +1,4 @@
-//! Whole messages over a control connection, each within a time limit.
+//! Complete messages over a control connection, each within a time limit.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! A stock netserver 2.7 as the far end of a flow, by its own protocol.
+//! A stock netserver 2.7 as the far end of a flow, over its own protocol.
 
 pub mod client;
 pub mod codec;
