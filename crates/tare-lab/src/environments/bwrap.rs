@@ -1,4 +1,4 @@
-//! Bubblewrap: namespaces as Flatpak makes them.
+//! Bubblewrap: the namespaces that Flatpak uses.
 
 use crate::containers::root::Root;
 use crate::network::container::{Net, Way};

@@ -1,4 +1,4 @@
-//! Container: namespaces made by tare itself, with no tool in between.
+//! Container: namespaces created by tare itself, with no tool in between.
 
 #![allow(unsafe_code, reason = "a container without a runtime: unshare and fork")]
 
@@ -153,7 +153,7 @@ impl Namespaces {
     }
 }
 
-/// Kinds of namespaces, and the user's where there is one.
+/// Adds the user namespace, if there is one, to the kinds of namespaces.
 fn with_user(namespaces: Namespaces, user: User) -> UnshareFlags {
     let mut kinds = namespaces.kinds();
     kinds.set(UnshareFlags::NEWUSER, rootless() || user == User::Yes);
@@ -240,7 +240,7 @@ fn exit_code(status: WaitStatus) -> i32 {
     status.exit_status().unwrap_or_else(|| 128 + status.terminating_signal().unwrap_or(0))
 }
 
-/// Becomes the agent inside; returns only what went wrong.
+/// Turns this process into the agent inside. Returns only if that failed.
 fn inhabit(plan: &Plan) -> io::Error {
     let prepared = furnish(plan)
         .and_then(|()| plan.seccomp.install().map_err(|e| failed("installing the system call filter", e)));
@@ -279,7 +279,8 @@ fn furnish(plan: &Plan) -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Mounts what a user namespace may be refused, when the host hides part of its own; then it is missing.
+/// Mounts a file system that a user namespace may be refused when the host hides part of it. The environment
+/// then lacks it.
 fn optional(root: &Path, name: &str, kind: &CStr, flags: MountFlags) {
     if let Err(e) = mount(kind, root.join(name), kind, flags, None::<&CStr>) {
         eprintln!("container: there is no /{name}: {e}");

@@ -1,4 +1,4 @@
-//! Docker: containers by its daemon.
+//! Docker: containers run by its daemon.
 
 use crate::containers::engine::{Engine, OPTIONS, Starts};
 use crate::owned::EngineName;

@@ -1,4 +1,4 @@
-//! Emulated: the host itself, for a program of another processor whose instructions QEMU translates.
+//! Emulated: the host itself, running programs of another processor that QEMU translates.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -11,14 +11,14 @@ use crate::environments::native;
 use crate::provider::prelude::*;
 use crate::provider::processor::Processor;
 
-/// Where the kernel takes rules on what starts foreign programs.
+/// File system in which the kernel accepts rules for starting foreign programs.
 const RULES: &str = "/proc/sys/fs/binfmt_misc";
-/// First kernel in which a user namespace can have rules of its own.
+/// First kernel in which a user namespace can have separate rules.
 const FIRST_KERNEL: (u32, u32) = (6, 7);
 /// Longest path that a rule takes.
 const LONGEST_PATH: usize = 127;
 
-/// Its number in ELF files.
+/// Returns the processor's number in ELF files.
 fn number(processor: Processor) -> u8 {
     match processor {
         Processor::Arm64 => 183,
@@ -27,7 +27,8 @@ fn number(processor: Processor) -> u8 {
     }
 }
 
-/// The rule that starts its programs by an emulator, which stays open for it (F): programs may be in another root.
+/// Builds the rule that starts the processor's programs with an emulator. The emulator stays open for it (F),
+/// because programs may be in another root.
 fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
     let path = emulator.as_os_str().as_bytes();
     if path.len() > LONGEST_PATH || path.contains(&b':') {
@@ -106,7 +107,7 @@ impl Environment for Emulated {
     }
 }
 
-/// Whether the kernel gives a user namespace rules of its own.
+/// Fails if the kernel has no separate rules for user namespaces.
 fn rules_can_be_made() -> Result<(), NotReady> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if version(&release).is_some_and(|version| version < FIRST_KERNEL) {
@@ -124,7 +125,7 @@ fn rules_can_be_made() -> Result<(), NotReady> {
     }
 }
 
-/// The first two numbers of a kernel's release.
+/// Parses the first two numbers of a kernel's release.
 fn version(release: &str) -> Option<(u32, u32)> {
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))

@@ -10,7 +10,7 @@ use crate::network::lab;
 use crate::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
-/// Installs a current runsc. Debian's own is of 2022, has no systrap and does not run bundles.
+/// Command that installs a current runsc. Debian's is from 2022, has no systrap and does not run bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
                        gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237";
 
@@ -175,7 +175,7 @@ impl Environment for Gvisor {
     }
 }
 
-/// The version of runsc and the version of the bundle format that it prints: `runsc version X`, `spec: Y`.
+/// Parses the versions of runsc and of the bundle format from its output: `runsc version X`, `spec: Y`.
 fn versions(output: &str) -> (Option<&str>, Option<&str>) {
     let after = |beginning| output.lines().find_map(|line| line.strip_prefix(beginning)).map(str::trim);
     // `go install` writes none.

@@ -1,4 +1,4 @@
-//! kubernetes: a container of a pod that runs, by the system's kubectl with its configuration.
+//! kubernetes: a container of a running pod, entered with the system's kubectl and its configuration.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ pub static PROVIDER: Provider = Provider {
 struct Kubernetes {
     /// None where the specification names none.
     pod: Option<String>,
-    /// What every call of kubectl is given, and then what `exec` is given.
+    /// Options for every call of kubectl, followed by those of `exec`.
     options: Vec<String>,
     container: Vec<String>,
     folder: String,
@@ -88,7 +88,7 @@ impl Kubernetes {
     }
 }
 
-/// Names of pods and containers are DNS subdomains (RFC 1123).
+/// Tells whether a text is a DNS subdomain (RFC 1123), as names of pods and containers must be.
 fn is_name(name: &str) -> bool {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
     (1..=253).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(['-', '.'])

@@ -1,4 +1,4 @@
-//! Ladders: environments built up one mechanism at a time, so that each mechanism's own cost can be seen.
+//! Ladders: environments built up one mechanism at a time, to separate the cost of each.
 
 use crate::error::LabError;
 use crate::nearest::unlike;
@@ -13,9 +13,9 @@ pub struct Step {
 #[derive(Clone, Copy, Debug)]
 pub struct Ladder {
     pub name: &'static str,
-    /// One sentence: what is built up.
+    /// Summary, in one sentence.
     pub summary: &'static str,
-    /// The first stands on the host itself, and each on the one before it.
+    /// Steps, of which the first builds on the host itself, and each other one on the step before.
     pub steps: &'static [Step],
 }
 
@@ -61,7 +61,7 @@ pub const LADDERS: &[Ladder] = &[
     },
 ];
 
-/// The ladder of a name, or which one was probably meant.
+/// Finds a ladder by its name, or suggests the most similar one.
 pub fn named(name: &str) -> Result<&'static Ladder, LabError> {
     LADDERS.iter().find(|ladder| ladder.name == name).ok_or_else(|| {
         let names: Vec<&str> = LADDERS.iter().map(|ladder| ladder.name).collect();

@@ -61,7 +61,7 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
 }
 
-/// Nothing is between here either, but for the layers that keep what is written.
+/// Enters the host through the layers that capture changes, with nothing else in between.
 fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
     let mut command = agent(Path::new(&root.agent), verb);

@@ -1,4 +1,4 @@
-//! nerdctl: containers by containerd.
+//! nerdctl: containers run by containerd.
 
 use crate::containers::engine::{Engine, OPTIONS, Starts};
 use crate::owned::EngineName;

@@ -1,4 +1,4 @@
-//! systemd-nspawn: a container as systemd makes it.
+//! systemd-nspawn: a container run by systemd.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! OCI: a container by any runtime that takes a bundle, without an engine above it.
+//! OCI: a container run from a bundle by any runtime, without an engine on top.
 
 use crate::containers::bundle;
 use crate::containers::private_mounts;

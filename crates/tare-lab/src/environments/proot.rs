@@ -1,4 +1,4 @@
-//! proot: another root folder without any privilege, by translating system calls through ptrace.
+//! proot: another root folder without privileges, by translating system calls through ptrace.
 
 #![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
@@ -88,8 +88,9 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
 }
 
-/// Lets statx(2) fail as on a kernel without it. proot lets it pass untranslated: relative to a folder that the program has
-/// left for proot, it finds nothing. Whoever calls it knows older calls in its place, which proot translates.
+/// Makes statx(2) fail as on an old kernel. proot does not translate it, so it would find nothing relative to
+/// a folder that the program opened through proot. Callers fall back to older calls, which proot does
+/// translate.
 fn hide_statx(command: &mut Command) {
     let refuse = || {
         call_filter::install(&mut [
@@ -103,7 +104,7 @@ fn hide_statx(command: &mut Command) {
     unsafe { command.pre_exec(refuse) };
 }
 
-/// proot draws its version at the end of a banner of letters: the last word with a digit at its beginning.
+/// Parses proot's version from the end of its banner: the last word that begins with a digit.
 fn version(banner: &str) -> Option<&str> {
     banner
         .split_ascii_whitespace()

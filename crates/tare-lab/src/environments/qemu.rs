@@ -1,4 +1,4 @@
-//! QEMU: a virtual machine with a kernel of the distribution, and tare as its first process.
+//! QEMU: a virtual machine with the distribution's kernel, and tare as its first process.
 
 use std::fs;
 
@@ -211,7 +211,7 @@ impl Accelerator {
         }
     }
 
-    /// The processors and what runs them.
+    /// Builds the options for the processors and the accelerator.
     fn words(self, kind: &Kind) -> Vec<String> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from).to_string();
         let (accelerator, model) = match self {
@@ -298,7 +298,7 @@ impl Found {
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
-    /// Shows this machine's root to the guest, which puts a layer over it and makes it its own.
+    /// Shares this machine's root with the guest, which puts a writable layer over it.
     fn show(
         &self,
         root: &Root,
@@ -323,7 +323,8 @@ impl Found {
         Ok(())
     }
 
-    /// Shares the host's folders in: devices for the command, servers beside it; returns what the guest mounts.
+    /// Shares the host's folders: adds devices to the command, starts servers, and returns the guest's
+    /// mounts.
     fn share(
         &self,
         root: &Root,
@@ -383,7 +384,7 @@ impl Qemu {
         words
     }
 
-    /// Modules that a guest needs for these options.
+    /// Lists the modules that a guest needs for these options.
     fn modules_on_demand(&self) -> Vec<&'static str> {
         let netem = self.impairment.netem.map(|_| netem::MODULE);
         let of_share: &[&str] = match self.share {
@@ -395,7 +396,7 @@ impl Qemu {
     }
 }
 
-/// What the guest's first process does.
+/// Builds the plan of the guest's first process.
 fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn Workspace) -> init::Guest {
     let mut mounts = vec![GuestMount::new("ext4", "/dev/vda", OWN, "")];
     mounts.extend(shares);
@@ -432,12 +433,12 @@ fn initial_disk(modules: &[&Path], guest: &init::Guest, agent: &Path) -> std::io
     Ok(initrd.finish())
 }
 
-/// Name under which the guest finds a share.
+/// Builds the mount tag of a share.
 fn tag(number: usize) -> String {
     format!("share{number}")
 }
 
-/// In QEMU's options a comma is written twice.
+/// Escapes a path for QEMU's options, where a comma is written twice.
 fn argument(path: &Path) -> Result<String, LabError> {
     path.to_str()
         .map(|path| path.replace(',', ",,"))

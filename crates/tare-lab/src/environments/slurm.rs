@@ -1,4 +1,4 @@
-//! slurm: a node of a cluster, by the system's srun.
+//! slurm: a node of a cluster, entered with the system's srun.
 
 use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
 use crate::node_names::is_node_name;

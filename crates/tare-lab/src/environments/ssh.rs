@@ -1,4 +1,4 @@
-//! ssh: another machine, by the system's ssh with its configuration.
+//! ssh: another machine, entered with the system's ssh and its configuration.
 
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
@@ -43,7 +43,7 @@ pub static PROVIDER: Provider = Provider {
 struct Ssh {
     /// As ssh names it; none where the specification names none.
     machine: Option<String>,
-    /// What every call of ssh is given.
+    /// Options for every call of ssh.
     options: Vec<String>,
     folder: String,
 }
@@ -99,7 +99,7 @@ impl Environment for Ssh {
     }
 }
 
-/// Where the session's connection to a machine is shared; None where the path would be too long.
+/// Builds the path of the socket that shares the session's connection to a machine, unless it is too long.
 fn socket(workspace: &dyn Workspace) -> Option<PathBuf> {
     // %C is a hash of both ends, 40 characters long.
     let path = workspace.session_folder().join("ssh-%C");
@@ -141,7 +141,8 @@ impl Connection<'_> {
     }
 }
 
-/// The address at which the other machine sees this one; None where it is that of a router between them.
+/// Finds this machine's address as the other machine sees it, unless that is the address of a router in
+/// between.
 fn here(shell: &FarShell<'_>, workspace: &dyn Workspace) -> Result<Option<IpAddr>, LabError> {
     // Once a session, as for the agent.
     let kept = workspace.session_folder().join(format!("ssh-here-{}", shell.digest));
@@ -156,7 +157,8 @@ fn here(shell: &FarShell<'_>, workspace: &dyn Workspace) -> Result<Option<IpAddr
     Ok(seen_from(&text).filter(|address| UdpSocket::bind((*address, 0)).is_ok()))
 }
 
-/// The first word of SSH_CONNECTION (ssh(1)): the client's address. After `%` comes a device of that machine.
+/// Parses the client's address, the first word of SSH_CONNECTION (ssh(1)). A device of that machine follows
+/// after `%`.
 fn seen_from(connection: &str) -> Option<IpAddr> {
     connection.split_ascii_whitespace().next()?.split('%').next()?.parse().ok()
 }

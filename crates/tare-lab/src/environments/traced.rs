@@ -1,4 +1,4 @@
-//! Traced: the host itself, with every system call stopped by tare's own tracer.
+//! Traced: the host itself, with tare's tracer stopping every system call.
 
 #![allow(unsafe_code, reason = "fork, and the kernel's interface for tracing")]
 
@@ -12,12 +12,13 @@ use crate::environments::native;
 use crate::error::failed;
 use crate::provider::prelude::*;
 
-/// First argument under which the program starts what follows, and traces it and all that it starts.
+/// First argument that makes the program run and trace the following command and all its children.
 pub const ENTER: &str = "enter-traced";
 
 /// Exit code when the program could not be traced.
 const NOT_TRACED: i32 = 126;
-/// What the kernel adds to SIGTRAP at a system call, so that it differs from a signal.
+/// Signal that the kernel reports at a system call: a bit is added to SIGTRAP to distinguish it from a real
+/// signal.
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
 pub static PROVIDER: Provider = Provider {
@@ -120,7 +121,7 @@ fn trace(first: libc::pid_t) -> io::Result<i32> {
     }
 }
 
-/// How a stopped process goes on, and with which signal.
+/// Chooses how a stopped process continues, and with which signal.
 fn onwards(signal: i32, event: i32) -> (libc::c_uint, i32) {
     let stops = [libc::SIGSTOP, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
     match (signal, event) {

@@ -1,4 +1,4 @@
-//! User-mode Linux: a whole Linux kernel as an ordinary process.
+//! User-mode Linux: a complete Linux kernel that runs as an ordinary process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +22,7 @@ const KERNELS: [&str; 2] = ["linux.uml", "linux"];
 
 /// The network device, inside.
 const DEVICE: &str = "vec0";
-/// Where Debian keeps the kernel's modules, by its version.
+/// Folder in which Debian keeps the kernel's modules, by version.
 const MODULES: &str = "/usr/lib/uml/modules";
 /// Least memory with which the kernel and the probes' files have room.
 const LEAST_MEMORY_MIB: u64 = 128;
@@ -227,7 +227,7 @@ impl Found {
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
-    /// Shares the host's folders in; returns what the guest mounts.
+    /// Shares the host's folders, and returns the guest's mounts.
     fn share(
         &self,
         root: &Root,
@@ -274,7 +274,7 @@ impl Found {
     }
 }
 
-/// Whether the processor's extended registers must be hidden from a kernel of this version.
+/// Tells whether a kernel of this version must not see the processor's extended registers.
 fn hides_state(version: &str) -> bool {
     let mut numbers = version.split('.').map(|number| number.parse().unwrap_or(0));
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
@@ -285,7 +285,7 @@ fn argument(key: &str, path: &Path) -> Result<String, LabError> {
     plain(path).map(|path| format!("{key}={path}"))
 }
 
-/// A kernel's command line is cut at spaces, and options at commas.
+/// Rejects a path that a kernel's command line would split: at spaces, or at commas between options.
 fn plain(path: &Path) -> Result<&str, LabError> {
     let simple = |text: &&str| !text.contains(|c: char| c.is_whitespace() || ",\"".contains(c));
     path.to_str().filter(simple).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Windows itself, from a distribution of WSL, whose kernel starts programs of Windows.
+//! Windows itself, from a WSL distribution whose kernel starts Windows programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ const FOLDER: OptionDescription = OptionDescription::text(
     "folder on a drive of Windows, as a path here, in which the agent and the place 'own' are; %LOCALAPPDATA% unless given",
 );
 
-/// Time that Windows has to start its shell.
+/// Time limit for Windows to start its shell.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
 
 pub static PROVIDER: Provider = Provider {
@@ -61,7 +61,7 @@ impl Environment for Windows {
     }
 }
 
-/// Whether the kernel starts programs of Windows, which a distribution may be set not to; or why not.
+/// Fails if the kernel does not start Windows programs, which a distribution can turn off.
 fn starts_programs(programs: &Programs) -> Result<(), String> {
     let shell = wsl_distributions::shell(programs).ok_or("cmd.exe was not found")?;
     let mut command = Command::new(&shell);

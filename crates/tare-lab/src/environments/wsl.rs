@@ -1,4 +1,4 @@
-//! WSL: a distribution, from Windows or from another one, by wsl.exe.
+//! WSL: a distribution, entered with wsl.exe from Windows or from another distribution.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ use crate::provider::prelude::*;
 
 /// Time that starting a distribution and sending the agent into it may take: WSL2 boots in some seconds.
 const UPLOAD_WAIT: Duration = Duration::from_secs(90);
-/// Time that a distribution has to translate a path.
+/// Time limit for a distribution to translate a path.
 const PATH_WAIT: Duration = Duration::from_secs(20);
 
 choice! {
@@ -114,7 +114,7 @@ impl Wsl {
         })
     }
 
-    /// The distribution that is named, as wsl.exe lists it.
+    /// Finds the named distribution in the list of wsl.exe.
     fn chosen(&self, program: &Path) -> Result<Distribution, NotReady> {
         let named =
             |reason: String| NotReady { reason, command: Some("wsl.exe --list --verbose".to_owned()) };
@@ -131,7 +131,7 @@ impl Wsl {
         })
     }
 
-    /// What is entered: the distribution itself, or a copy of it.
+    /// Chooses whether to enter the distribution itself or a copy of it.
     fn entered(&self, found: &Distribution, programs: &Programs) -> Result<Entered, NotReady> {
         let wanted = self.version.number().unwrap_or(found.version);
         match self.clone {
@@ -150,7 +150,7 @@ impl Wsl {
         }
     }
 
-    /// Folder on a drive of Windows in which copies are kept.
+    /// Finds the folder on a Windows drive where copies are kept.
     fn store(&self, programs: &Programs) -> Result<PathBuf, NotReady> {
         let none = "no folder of Windows is found for the copy: name one with store=/mnt/c/...";
         let store = match &self.store {
@@ -198,7 +198,7 @@ impl Environment for Wsl {
     }
 }
 
-/// The word that a line begins with, as long as a network mode is.
+/// Extracts the first word of a line, up to the length of a network mode.
 fn word(output: &str) -> String {
     output.chars().take_while(char::is_ascii_alphanumeric).take(32).collect()
 }
@@ -235,7 +235,8 @@ impl Line {
         Ok(Entrance { command: self.command(&name, &["sh", "-c", &script]), host: None, places, outside })
     }
 
-    /// Where a distribution has a folder that tare has by this path; none where it does not see it. Asked once a session.
+    /// Translates a path to the distribution's path for the same folder, if it can see it. Asks once per
+    /// session.
     fn inside(&self, distribution: &str, path: &Path, workspace: &dyn Workspace) -> Option<String> {
         if LINUX_AGENT.is_none() {
             // From one distribution to another: a drive is mounted at the same path.
@@ -269,7 +270,7 @@ impl Line {
         all.concat().into_iter().map(str::to_owned).collect()
     }
 
-    /// The distribution to enter: the one that is named, or the session's copy of it.
+    /// Returns the name of the distribution to enter: the named one, or the session's copy of it.
     fn distribution(&self, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let (from, version, store) = match &self.entered {
             Entered::Copy { from, version, store } => (from, *version, store),

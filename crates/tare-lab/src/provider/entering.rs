@@ -1,4 +1,4 @@
-//! Entering: what an environment says of itself when it is asked, and what it is given to be entered.
+//! Entering an environment: its answer when asked whether it is ready, and the resources to enter it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,53 +16,55 @@ use crate::owned::Owned;
 use crate::provider::root::{Inside, RootFolder, Roots};
 use crate::provider::specification::Specification;
 
-/// Makes what an environment needs once; each step is reported in words.
+/// Function that prepares an environment once, and reports each step in words.
 pub type Prepare = fn(&Specification, &Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;
 
-/// What is done once for an environment and all that differ from it in details, like downloading a kernel;
-/// [`Programs::prepared`] is where.
+/// Setup that is done once for an environment and its variants, such as downloading a kernel. Its files are
+/// in [`Programs::prepared`].
 #[derive(Debug)]
 pub struct Preparation {
-    /// Hands each step to the last argument as it begins.
+    /// Passes each step to the last argument as it begins.
     pub prepare: Prepare,
     pub remove: fn(&Specification, &Programs) -> Result<(), LabError>,
 }
 
 /// An environment whose options were parsed.
 pub trait Environment {
-    /// Whether its programs are those of an image that its specification names: it then takes no `root=`.
+    /// Tells whether the specification names an image, whose programs it then uses. Such an environment takes
+    /// no `root=`.
     fn has_image(&self) -> bool {
         false
     }
 
-    /// Which roots it can have, where its options leave others than its provider's.
+    /// Restricts the provider's roots, if the options of this environment do.
     fn roots(&self) -> Option<Roots> {
         None
     }
 
-    /// Whether it can be entered here and now: cheap, changes nothing.
+    /// Checks whether the environment can be entered now. This is cheap and changes nothing.
     fn ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
 }
 
-/// How an environment is entered: a command is prepared, nothing is started.
+/// Function that prepares the command which enters an environment, without starting anything.
 type Enter = dyn Fn(&mut dyn Workspace) -> Result<Entrance, LabError>;
 
-/// An environment that can be entered, with all that was found on the way to knowing it.
+/// An environment that is ready, with everything found out about it.
 pub struct Ready {
     /// Facts from outside: version, path, options.
     pub facts: Facts,
-    /// Share by which its trials work longer, on purpose: see [`SLOWER`](crate::provider::options::SLOWER).
+    /// Fraction by which its trials are slowed down on purpose: see
+    /// [`SLOWER`](crate::provider::options::SLOWER).
     pub(crate) slower: f64,
-    /// Whose programs it has: see [`ROOT`](crate::provider::root::ROOT).
+    /// Source of its programs: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
-    /// The agent that it is given, where that is not the session's own.
+    /// Its agent, if that is not the session's.
     pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
 }
 
 impl Ready {
-    /// `enter` prepares an entrance, as often as it is called. Everything it makes is given to the workspace before
-    /// it is made.
+    /// Creates it from a function that prepares an entrance, as often as it is called. The function must
+    /// report everything to the workspace before creating it.
     pub fn new(
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
@@ -70,7 +72,7 @@ impl Ready {
         Ready { facts, slower: 0.0, root: RootFolder::Empty, agent: None, enter: Box::new(enter) }
     }
 
-    /// The same with an agent of its own.
+    /// Sets a different agent from the session's.
     pub(crate) fn bringing(self, agent: Option<Build>) -> Self {
         Ready { agent, ..self }
     }
@@ -86,7 +88,7 @@ impl fmt::Debug for Ready {
     }
 }
 
-/// Why an environment cannot be entered, and the one command that would make it so.
+/// The reason why an environment cannot be entered, and the command that fixes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotReady {
     pub reason: String,
@@ -94,28 +96,28 @@ pub struct NotReady {
 }
 
 impl NotReady {
-    /// A program is missing; the command installs it.
+    /// Reports a missing program, and the command that installs it.
     pub fn missing(program: &str, command: impl Into<String>) -> Self {
         NotReady { reason: format!("{program} is not installed"), command: Some(command.into()) }
     }
 
-    /// A program is there and does not answer.
+    /// Reports a program that does not answer.
     pub fn of(program: &Path) -> impl FnOnce(io::Error) -> NotReady {
         move |cause| NotReady::because(format!("{}: {cause}", program.display()))
     }
 
-    /// Something that no one command would change.
+    /// Reports a reason that no single command would change.
     pub fn because(reason: impl Into<String>) -> Self {
         NotReady { reason: reason.into(), command: None }
     }
 }
 
-/// The path of a program that an environment needs, or what installs it.
+/// Finds a program that an environment needs, or reports the command that installs it.
 pub(crate) fn program(programs: &Programs, name: &str, install: &str) -> Result<PathBuf, NotReady> {
     programs.find(name).ok_or_else(|| NotReady::missing(name, install))
 }
 
-/// The same of what runs an environment, with its path and its version as facts.
+/// Finds the runtime of an environment, and notes its path and version as facts.
 pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<(PathBuf, Facts), NotReady> {
     let program = program(programs, name, install)?;
     let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
@@ -125,17 +127,17 @@ pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<
     Ok((program, facts))
 }
 
-/// The tare for machines of another processor, as `uname -m` names it: it lies beside this one.
+/// Finds the build of tare for another processor, named as by `uname -m`, in the folder of this one.
 pub(crate) fn agent_for(programs: &Programs, architecture: &str) -> Result<(PathBuf, Build), NotReady> {
     agent_beside(programs, &format!("tare-{architecture}"), &format!("{architecture}-linux"))
 }
 
-/// The tare for Windows.
+/// Finds the build of tare for Windows.
 pub(crate) fn agent_for_windows(programs: &Programs) -> Result<(PathBuf, Build), NotReady> {
     agent_beside(programs, "tare.exe", "x86_64-windows")
 }
 
-/// The tare for another target, which lies beside this one under this name.
+/// Finds the build of tare for another target, in the folder of this one.
 fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBuf, Build), NotReady> {
     let path = programs.tare.with_file_name(name);
     let named = path.to_string_lossy();
@@ -151,57 +153,58 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
     }
 }
 
-/// File in the folder of a start that names the step that could not be made.
+/// File in the folder of a start that names the step that failed.
 pub(crate) const FAILED_STEP: &str = "failed-step";
 
-/// Where a session builds: a scratch folder, the agent's binary, and the journal of what was made.
+/// Resources for building an environment: a scratch folder, the agent's binary, and the journal of created
+/// things.
 pub trait Workspace {
-    /// This start's folder, empty, on a disk; removed after leaving.
+    /// Returns the start's folder, which is on a disk, empty at first, and removed after leaving.
     fn folder(&self) -> &Path;
 
-    /// The static binary to copy in.
+    /// Locates the static binary to copy in.
     fn agent(&self) -> &Path;
 
-    /// SHA-256 of that binary, in hex.
+    /// Gives the SHA-256 of that binary, in hex.
     fn agent_sha256(&self) -> &str;
 
-    /// The session's scratch folder, for what all starts share.
+    /// Locates the session's scratch folder, which all starts share.
     fn session_folder(&self) -> &Path;
 
-    /// What processes carry in `MARK` that outlive this start, and end with the session.
+    /// Identifies processes that outlive this start and end with the session, by their variable `MARK`.
     fn session_mark(&self) -> &str;
 
-    /// Host folders to share in: name of the place to path on the host. They appear as places of that name.
+    /// Lists the host folders to share, by the name of the place where each appears inside.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;
 
-    /// What this environment has inside: whose programs, and the folder that commands work in.
+    /// Describes the contents of this environment: its programs, and the work folder of commands.
     fn inside(&self) -> &Inside;
 
-    /// What processes of this start carry in `MARK`, so that they can be found again.
+    /// Identifies processes of this start, by their variable `MARK`.
     fn mark(&self) -> &str;
 
-    /// A name that nothing else on this machine has, for containers, control groups, network namespaces.
+    /// Gives a name that is unique on this machine, for containers, control groups and network namespaces.
     fn name(&self) -> &str;
 
-    /// The number of this start: no other of the session has it.
+    /// Gives the number of this start, which is unique in the session.
     fn number(&self) -> u32;
 
-    /// Writes down what is about to be made.
+    /// Records something in the journal before it is created.
     fn own(&mut self, thing: Owned) -> Result<(), LabError>;
 
-    /// Starts a program that serves the environment, and ends with this start. Its output is a file in the
-    /// start's folder: the path is returned.
+    /// Starts a program that serves the environment and ends with this start. Returns the file with its
+    /// output, in the start's folder.
     fn accompany(&mut self, name: &str, command: Command) -> Result<PathBuf, LabError>;
 
-    /// The same as `own` for what outlives this start, and is removed when the session ends.
+    /// Records something in the journal that outlives this start and is removed when the session ends.
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;
 }
 
-/// How to get in: a command whose standard input and output are the agent's.
+/// Way into an environment: a command whose standard input and output lead to the agent.
 #[derive(Debug)]
 pub struct Entrance {
-    /// Started by the lab with pipes on all three standard streams; lines on standard error become notes.
-    /// Must die when its parent dies, or be found through what `workspace` owns.
+    /// Started by the lab with pipes on all three standard streams. Lines on standard error become notes. The
+    /// process must die with its parent, or be recorded in `workspace`.
     pub command: Command,
     /// Address at which the environment reaches this machine; none where it has no network to it.
     pub host: Option<IpAddr>,

@@ -1,4 +1,4 @@
-//! Naming: from a specification to an environment that can be asked whether it is ready.
+//! Naming: turns a specification into an environment that can be asked whether it is ready.
 
 use crate::error::LabError;
 use crate::host::programs::Programs;
@@ -8,36 +8,36 @@ use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
-/// Most that trials work longer on purpose, in percent.
+/// Maximum slowdown on purpose, in percent.
 const MOST_SLOWER: f64 = 100.0;
 
-/// What there is to be named.
+/// Everything that a specification can name.
 pub(crate) struct Known {
     pub(crate) providers: &'static [&'static Provider],
     pub(crate) presets: fn() -> Vec<&'static str>,
-    /// Whether this machine can show a root.
+    /// Check whether this machine can show a root.
     pub(crate) root_ready: fn(&RootFolder) -> Result<(), NotReady>,
 }
 
-/// An environment as it was named: its specification, and what its provider parsed of it.
+/// A named environment: its specification, and the options that its provider parsed.
 pub struct Named {
     pub specification: Specification,
     pub provider: &'static Provider,
     environment: Box<dyn Environment>,
     pub(crate) slower: f64,
-    /// As the specification has it.
+    /// The root in the specification, if any.
     root: Option<RootFolder>,
     root_ready: fn(&RootFolder) -> Result<(), NotReady>,
 }
 
 impl Named {
-    /// The same with this root, unless its specification names one.
+    /// Sets the root, unless the specification already names one.
     pub fn with_root(mut self, root: &RootFolder) -> Named {
         self.root.get_or_insert_with(|| root.clone());
         self
     }
 
-    /// Whether it can be entered here and now, and all that entering needs.
+    /// Checks whether the environment can be entered now, and collects everything for that.
     pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let root = self.root.clone().unwrap_or_default();
         let roots = self.environment.roots().unwrap_or(self.provider.roots);
@@ -51,7 +51,7 @@ impl Named {
     }
 }
 
-/// The environment that a specification names.
+/// Finds the environment that a specification names.
 pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named, LabError> {
     let name = &specification.provider;
     let Some(provider) = known.providers.iter().find(|provider| provider.name == name) else {
@@ -78,7 +78,7 @@ pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named,
     Ok(Named { specification, provider, environment, slower, root, root_ready: known.root_ready })
 }
 
-/// The share by which trials work longer: `slower=0.5%`.
+/// Parses the fraction by which trials are slowed down: `slower=0.5%`.
 fn share(specification: &Specification) -> Result<f64, LabError> {
     let percent = SLOWER.of(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     percent.filter(|percent| (0.0..=MOST_SLOWER).contains(percent)).map(|percent| percent / 100.0).ok_or_else(

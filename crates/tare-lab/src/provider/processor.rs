@@ -11,7 +11,7 @@ choice! {
 }
 
 impl Processor {
-    /// This machine's.
+    /// Processor of this machine.
     pub(crate) const HERE: Processor = if cfg!(target_arch = "aarch64") {
         Processor::Arm64
     } else if cfg!(target_arch = "riscv64") {
@@ -20,7 +20,7 @@ impl Processor {
         Processor::Amd64
     };
 
-    /// As compilers and emulators call it.
+    /// Returns the name that compilers and emulators use.
     pub(crate) fn architecture(self) -> &'static str {
         match self {
             Processor::Arm64 => "aarch64",

@@ -1,4 +1,4 @@
-//! `root=`: whose programs an environment has, as every specification can have it.
+//! `root=`: the source of an environment's programs, an option of every specification.
 
 pub use tare_data::session::{Inside, RootFolder, Work};
 
@@ -6,7 +6,7 @@ use crate::error::LabError;
 use crate::provider::options::OptionDescription;
 use crate::provider::specification::Specification;
 
-/// The option that every environment takes; most can do what it asks for.
+/// Option of every environment, although not all can provide every root.
 pub const ROOT: OptionDescription = OptionDescription::text(
     "root",
     "empty",
@@ -14,7 +14,7 @@ pub const ROOT: OptionDescription = OptionDescription::text(
      anyway; host: this machine's, and whatever is written is thrown away; a path: the same with that folder as the root",
 );
 
-/// The root that a specification names, if it names one.
+/// Parses the root in a specification, if it names one.
 pub(crate) fn of(specification: &Specification) -> Result<Option<RootFolder>, LabError> {
     let Some(text) = specification.option(ROOT.key) else { return Ok(None) };
     match text {
@@ -25,19 +25,19 @@ pub(crate) fn of(specification: &Specification) -> Result<Option<RootFolder>, La
     }
 }
 
-/// Which roots the environments of a provider can have beside their own.
+/// Roots that the environments of a provider can have, in addition to their usual one.
 #[derive(Clone, Copy, Debug)]
 pub enum Roots {
-    /// Whatever this machine can show.
+    /// Every root that this machine can show.
     Any,
-    /// This machine's own, and for this reason no other folder.
+    /// Only this machine's root, for this reason.
     Host(&'static str),
-    /// None, for this reason.
+    /// Only the usual one, for this reason.
     Own(&'static str),
 }
 
 impl Roots {
-    /// Why environments of the provider cannot have a root.
+    /// Explains why environments of the provider cannot have a root, if so.
     pub(crate) fn refusal(self, root: &RootFolder) -> Option<&'static str> {
         match (self, root) {
             (_, RootFolder::Empty) | (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => None,

@@ -1,5 +1,5 @@
-//! What began here: the sessions that go on without a question. A record from elsewhere names commands and programs,
-//! and its checksums keep nobody from writing others into it.
+//! The list of sessions that began on this machine, which can continue without a question. A record from
+//! elsewhere names commands and programs, and its checksums do not stop anyone from adding others.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -17,12 +17,12 @@ use crate::ownership::state::{StateFolder, doubt};
 
 /// File in the state folder: a line for each session that began here, with the hash of its plan.
 const BEGUN: &str = "begun";
-/// Most that is read of it: a quarter of a million sessions.
+/// Maximum number of bytes to read from it, enough for a quarter of a million sessions.
 const LONGEST: u64 = 16 << 20;
 /// Parameters of a user's command that hold words which are run.
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
-/// Notes that a session with this plan began here.
+/// Records that a session with this plan began on this machine.
 pub(super) fn note(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
     let path = state.join(BEGUN);
     let line = format!("{}\n", hash(header, plan));
@@ -64,7 +64,7 @@ fn hash(header: &Header, plan: &Plan) -> String {
     hex(&Sha256::digest(json.expect("tare's own types always serialise")))
 }
 
-/// Commands, environments and folders of a plan, each once, as a shell takes their words.
+/// Lists the commands, environments and folders of a plan, each once, quoted for a shell.
 fn would_run(plan: &Plan) -> Vec<String> {
     let environments = plan.targets.iter().map(|target| format!("enter {}", quoted(&target.specification)));
     let commands = plan.cases.iter().flat_map(|planned| commands(&planned.case));
@@ -77,7 +77,7 @@ fn would_run(plan: &Plan) -> Vec<String> {
     environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
 }
 
-/// The commands that a case of a user's would run.
+/// Lists the commands that a user's case would run.
 pub(super) fn commands(case: &Case) -> Vec<String> {
     if !case.probe.starts_with(USER) {
         return Vec::new();

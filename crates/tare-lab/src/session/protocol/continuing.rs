@@ -1,4 +1,5 @@
-//! What a session must have in common with its record to be continued: build, machine, and all that it needs.
+//! Conditions for continuing a session from its record: the same build, the same machine, and everything that
+//! it needs.
 
 use std::path::Path;
 
@@ -9,7 +10,7 @@ use tare_probes::descriptions::USER;
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::workspace::SessionWorkspace;
 
-/// What is noted where the machine was restarted since.
+/// Note in the record if the machine was restarted in the meantime.
 pub(super) const RESTARTED: &str =
     "this machine was restarted since the session began: its rounds may differ from those before";
 
@@ -29,7 +30,7 @@ pub(super) fn same_machine(
     }
 }
 
-/// Refuses to continue what another build began.
+/// Rejects a record of another build.
 pub(super) fn same_build(
     workspace: &SessionWorkspace,
     session: &Session,
@@ -42,7 +43,7 @@ pub(super) fn same_build(
     }
 }
 
-/// Refuses to continue a session whose commands carry files along: a record does not hold them.
+/// Rejects a session whose commands carry files along, because a record does not contain them.
 pub(super) fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
     let carries = |case: &&PlannedCase| {
         let carry = case.case.parameters.text("carry").ok();

@@ -1,4 +1,4 @@
-//! A session on one processor: where its processes run relative to each other is then not part of any figure.
+//! A session on one processor, so that the relative placement of its processes is not part of any figure.
 
 use tare_data::facts::Facts;
 use tare_data::session::{PINNED, Session, Target};
@@ -35,14 +35,14 @@ pub(super) fn stay(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
         .map_err(|failure| LabError::usage(format!("--pin={processor}: {}", failure.reason)))
 }
 
-/// Notes of the host which processor this program stays on.
+/// Adds the processor that this program stays on to the host's facts.
 pub(super) fn note(host: &mut Facts) {
     if let [processor] = affinity::allowed()[..] {
         host.note(PINNED, processor.to_string());
     }
 }
 
-/// Where a recorded session was pinned to.
+/// Finds the processor that a recorded session was pinned to.
 pub(super) fn recorded(session: &Session) -> Option<Pin> {
     session.header.host.get(PINNED)?.parse().ok().map(Pin::Processor)
 }

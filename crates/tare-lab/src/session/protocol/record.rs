@@ -1,4 +1,4 @@
-//! The record of a session that begins: an aborted preparation leaves none.
+//! The record of a new session: an aborted preparation leaves none.
 
 use std::path::Path;
 

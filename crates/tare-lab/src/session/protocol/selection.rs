@@ -1,4 +1,4 @@
-//! What a request selects: a study's cases, with peers, counts and margins in place of its own.
+//! The selection of a request: a study's cases, with the request's peers, counts and margins.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_secs(300);
 const COPIES: &str = "copies";
 const NEIGHBOUR: &str = "neighbour";
 
-/// A study with the cases that a request selects of it.
+/// A study, and the cases of it that a request selects.
 pub(crate) struct Selection {
     pub(crate) study: Study,
     pub(crate) selected: Vec<SelectedCase>,
@@ -59,7 +59,8 @@ impl Selection {
     }
 }
 
-/// Each start and each command among the cases as many times at once; the cases as they are where no counts are given.
+/// Repeats each start and each command with each of these counts at once. Without counts, leaves the cases as
+/// they are.
 fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
     let key = |selected: &SelectedCase| match () {
         () if startup::is_start(&selected.case) => Some(startup::AT_ONCE),
@@ -79,7 +80,7 @@ fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<Select
     Ok(each(selected, key, counts))
 }
 
-/// Each command beside each of the neighbours.
+/// Repeats each command with each of the neighbours.
 fn with_neighbours(
     selected: Vec<SelectedCase>,
     neighbours: &[String],
@@ -92,7 +93,7 @@ fn with_neighbours(
     Ok(each(selected, key, neighbours))
 }
 
-/// Cases that have the parameter once with each of the values, and the others as they are.
+/// Repeats the cases that have the parameter with each of the values, and leaves the others as they are.
 fn each<T: ToString>(
     selected: Vec<SelectedCase>,
     key: impl Fn(&SelectedCase) -> Option<&'static str>,
