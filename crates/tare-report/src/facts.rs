@@ -28,7 +28,7 @@ pub fn render(baseline: &str, targets: &[TargetDifferences], width: usize) -> St
         text.push('\n');
     }
     if targets.is_empty() {
-        text.push_str("There is no environment beside the baseline.\n");
+        text.push_str("There is no environment besides the baseline.\n");
     }
     text
 }

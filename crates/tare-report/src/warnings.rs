@@ -51,7 +51,11 @@ pub fn words(warning: &Warning, language: Language) -> String {
             starts = language.counted(*starts as usize, "start", "starts")
         ),
         Warning::OwnControlDiffers { ratio } => {
-            say!(language, "entered once more, it takes {ratio}x its own time", ratio = format!("{ratio:.3}"))
+            say!(
+                language,
+                "entered a second time, it takes {ratio}x its own time",
+                ratio = format!("{ratio:.3}")
+            )
         }
         Warning::BrokenOff { rounds, planned } => broken_off(*rounds, *planned, language),
         Warning::EmulatedProcessor => language.word("the CPU is emulated").into(),
@@ -67,7 +71,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
             sessions = language.counted(*others as usize, "other session", "other sessions")
         ),
         Warning::SeveralBoots { boots } => {
-            say!(language, "its rounds are of {boots} boots of the machine", boots = boots)
+            say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
         }
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
@@ -127,7 +131,7 @@ fn astray([lost, late, duplicated, reordered]: [u64; 4], language: Language) -> 
 fn alike(rounds: u32, blocks: u32, language: Language) -> String {
     say!(
         language,
-        "rounds that follow each other are alike: judged by {blocks} of {rounds} rounds",
+        "successive rounds are alike: judged by {blocks} of {rounds} rounds",
         blocks = language.counted(blocks as usize, "block", "blocks"),
         rounds = rounds
     )
@@ -197,18 +201,18 @@ fn mean_cost(mean: [f64; 3], language: Language) -> String {
 pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
     language.word(match warning {
         Warning::ControlColoured { .. } => {
-            message!("stop what else runs on the machine (tare check names it) and run again")
+            message!("stop other programs on the machine (tare check names them) and run again")
         }
         Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
         Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
         Warning::MeanCost { .. } => {
-            message!("the mean includes rounds that now and then take long; a longer --budget narrows it")
+            message!("occasional slow operations raise the mean; a longer --budget narrows its interval")
         }
         Warning::Modal { .. } => {
             message!("look at the rounds one by one; pinning may separate the groups")
         }
         Warning::RoundsAlike { .. } => {
-            message!("look for what changes now and then; a longer --budget has more blocks")
+            message!("look for occasional changes; a longer --budget has more blocks")
         }
         Warning::CanaryOutside { .. } => message!("do not read its processor times as its own cost"),
         Warning::ClockDisagrees { .. } => message!("trust ratios above that size only"),
@@ -228,12 +232,12 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
             message!("read only its shape, or use a machine with that processor and KVM")
         }
         Warning::DamagedLines { .. } => {
-            message!("find the file as it was written; the disk or a program changed it")
+            message!("restore the original file; the disk or a program changed it")
         }
         Warning::StrayLines { .. } => message!("two programs may have written it at once: run again"),
         Warning::SessionsAtOnce { .. } => message!("they disturb each other: run one at a time"),
         Warning::SeveralBoots { .. } => {
-            message!("a restart can change the machine's speed: run again for one that has none")
+            message!("a restart can change the machine's speed: run again without one")
         }
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
@@ -252,10 +256,10 @@ pub(crate) fn kind(warning: &Warning) -> &'static str {
         Warning::MeanCost { .. } => message!("typically the same, but the mean cost is not known as well"),
         Warning::Modal { .. } => message!("rounds fall into separate groups"),
         Warning::RoundsAlike { .. } => {
-            message!("rounds that follow each other are alike: blocks of them were judged")
+            message!("successive rounds are alike: blocks of them were judged")
         }
         Warning::CanaryOutside { .. } => {
-            message!("a fixed piece of arithmetic took another time than in the baseline")
+            message!("a fixed piece of arithmetic took a different time than in the baseline")
         }
         Warning::ClockDisagrees { .. } => message!("its clock and the host's disagree"),
         Warning::CoarseClock { .. } => message!("its clock moves in coarse steps"),

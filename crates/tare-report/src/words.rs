@@ -209,12 +209,12 @@ pub fn ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
         Ending::Interrupted => {
-            Some(message!("The session was stopped early: this is what was measured until then."))
+            Some(message!("The session was stopped early: the report shows the rounds until then."))
         }
         Ending::BaselineFailed => {
             Some(message!("The session ended early: the baseline gave no value in ten rounds in a row."))
         }
-        Ending::BrokenOff => Some(message!("The record breaks off: this is what was measured until then.")),
+        Ending::BrokenOff => Some(message!("The record breaks off: the report shows the rounds until then.")),
     }
 }
 

@@ -90,10 +90,6 @@ const NOT_YET: &[&str] = &[
     "crates/tare-probes/src/peer",
     "crates/tare-probes/src/platform",
     "crates/tare-probes/src/probes",
-    "crates/tare-report/src/exports",
-    "crates/tare-report/src/fleet",
-    "crates/tare-report/src/published",
-    "crates/tare-report/src/terminal",
 ];
 
 /// Reads the tree, once for each rule: tokens belong to a thread.

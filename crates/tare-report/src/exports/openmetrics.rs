@@ -78,7 +78,7 @@ fn render(source: &Source) -> Vec<u8> {
             let verdict = cell.shown().name();
             states(
                 &mut all,
-                ("tare_verdict", "What the statistics decided."),
+                ("tare_verdict", "Verdict of the statistics."),
                 labels(row, target),
                 (&verdicts, verdict),
             );

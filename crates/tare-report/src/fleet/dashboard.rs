@@ -31,7 +31,7 @@ pub fn render(view: &FleetView, cells: &str) -> String {
     );
     let panels = [
         panel(1, "Nodes against their kind", "table", &slow, (0, 0, 12)),
-        panel(2, "What the layers cost", "table", &costs, (12, 0, 12)),
+        panel(2, "Cost of the layers", "table", &costs, (12, 0, 12)),
         panel(3, "Baseline of nodes over time", "timeseries", &history, (0, 10, 24)),
         panel(4, "Pairs, slowest first", "table", &pairs, (0, 20, 24)),
     ];

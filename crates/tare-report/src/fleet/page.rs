@@ -199,7 +199,7 @@ fn costs(view: &FleetView) -> String {
             .collect();
         let heads =
             ["Case", "Slowdown, 95 % interval", "Between nodes", "A further node", "Verdict", "Nodes apart"];
-        let name = format!("What {} costs over nodes", clean(target));
+        let name = format!("Cost of {} over nodes", clean(target));
         section(&name, &table(&name, &heads, &rows))
     };
     words::targets(&view.fleet.costs).into_iter().map(of_target).collect()
@@ -233,7 +233,7 @@ fn spread(view: &FleetView) -> String {
     };
     let rows: Vec<Vec<String>> = view.fleet.spreads.iter().map(row).collect();
     let name = "Where the spread of the baseline is";
-    section(name, &table(name, &["Case", "Nodes", "Sessions", "Rounds", "What differs"], &rows))
+    section(name, &table(name, &["Case", "Nodes", "Sessions", "Rounds", "Main difference"], &rows))
 }
 
 fn pairs(view: &FleetView, of: &PairsOfCase) -> String {

@@ -40,7 +40,7 @@ pub fn answers(view: &FleetView) -> Vec<String> {
             Ruling::Trips => "condition met",
             Ruling::Passes => "condition not met",
             Ruling::Undecided => "condition not decided",
-            Ruling::Missing => "condition not checked: nothing that it chooses could be judged",
+            Ruling::Missing => "condition not checked: none of its cells could be judged",
         };
         let shown: Vec<String> = of.of.iter().take(MOST_LISTED).map(|of| clean(of)).collect();
         let more = of.of.len().saturating_sub(shown.len());
@@ -111,7 +111,7 @@ fn missing(view: &FleetView, out: &mut Lines) {
         let share = percent(view.share_missing());
         out.heading(&format!("Missing: {} of {} sessions ({share})", view.missing.len(), view.planned));
         if view.is_too_sparse() {
-            out.text("  ", "MORE THAN 5 % ARE MISSING: what follows is of those that answered, and those that did not may be the slowest.");
+            out.text("  ", "MORE THAN 5 % ARE MISSING: the results are from the sessions that ended, and the missing ones may be the slowest.");
         }
         let rows: Vec<[String; 2]> =
             view.missing.iter().take(MOST_LISTED).map(|cell| [clean(&cell.what), clean(&cell.why)]).collect();
@@ -122,12 +122,12 @@ fn missing(view: &FleetView, out: &mut Lines) {
         }
     }
     if view.strangers > 0 {
-        let files = counted(view.strangers, "file has", "files have");
-        out.heading(&format!("{files} a name that tare does not give, and are passed over"));
+        let files = counted(view.strangers, "file with an unknown name", "files with unknown names");
+        out.heading(&format!("Ignored: {files}"));
     }
     if view.fleet.other_definitions > 0 {
         let values = counted(view.fleet.other_definitions, "value", "values");
-        out.heading(&format!("{values} left out: measured by another definition than most"));
+        out.heading(&format!("{values} left out: measured by a different definition than most"));
     }
 }
 
@@ -148,7 +148,7 @@ fn costs(view: &FleetView, out: &mut Lines) {
                 .map(|node| format!("{} {}", clean(&node.node), ratio(node.ratio)))
                 .collect();
             if !apart.is_empty() {
-                out.text("  ", &format!("{label} costs something else on {}", shortened(apart)));
+                out.text("  ", &format!("{label}: outlier nodes {}", shortened(apart)));
             }
         }
     }

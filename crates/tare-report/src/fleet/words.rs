@@ -49,7 +49,7 @@ pub(super) fn advice(advice: Advice) -> &'static str {
         Advice::MoreNodes => "nodes differ most",
         Advice::MoreSessions => "sessions differ more than nodes: add sessions",
         Advice::MoreRounds => "rounds differ most: add rounds",
-        Advice::Unknown => "one session a node, or too few nodes, to say",
+        Advice::Unknown => "too few nodes, or one session each: unknown",
     }
 }
 

@@ -185,11 +185,11 @@ pub(crate) struct Beyond {
 
 impl Beyond {
     pub(crate) fn heading(&self) -> String {
-        format!("What {} concludes, and what this session shows of it:", self.source)
+        format!("Conclusions of {}, with the answers of this session:", self.source)
     }
 
     pub(crate) fn without_heading(&self) -> String {
-        format!("What {} printed, and nothing here stands beside:", self.source)
+        format!("Printed by {}, and not measured here:", self.source)
     }
 }
 

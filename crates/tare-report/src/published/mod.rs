@@ -33,7 +33,7 @@ pub fn article(article: &Published, width: usize) -> String {
     }
     for ratio in &article.ratios {
         let printed = format!("{} / {}: {}", ratio.environment, ratio.against, ratio.value);
-        out.pair(&ratio.name, &format!("{printed} (no figures behind it are given)"));
+        out.pair(&ratio.name, &format!("{printed} (stated without its values)"));
     }
     out.blank();
     for claim in &article.claims {
@@ -57,14 +57,14 @@ pub fn recomputed(article: &Published, width: usize) -> String {
     for stated in &article.ratios {
         let pair = format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value));
         out.pair(&stated.name, &format!("{pair} ({})", better(stated.better)));
-        out.pair("", "stated so; without its figures it cannot be computed again");
+        out.pair("", "as stated; without its values it cannot be recomputed");
     }
     out.blank();
     for (claim, checks) in &recomputed.claims {
         out.blank();
         out.paragraph(&claim.text);
         if checks.is_empty() {
-            out.pair("not checked", "no figure that it printed would tell");
+            out.pair("not checked", "no printed value can check it");
         }
         for check in checks {
             out.pair(&check.check.states, &verdict(check));

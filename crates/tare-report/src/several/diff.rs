@@ -38,8 +38,8 @@ fn change_word(change: Change) -> &'static str {
 }
 
 const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
-regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval. What \
-differs from one session to the next is in a change as well: tare compare --together shows it.";
+regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval. A \
+change also contains the usual variation between sessions: tare compare --together shows it.";
 
 fn slowdown(cost: &Cost) -> String {
     format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))

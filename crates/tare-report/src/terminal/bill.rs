@@ -40,7 +40,7 @@ pub fn render(
         let of = [view::measured_on(prices), clean(&prices.header.started)].join("; ");
         out.extend(paragraph("", &say!(language, "Prices of another session, on {of}.", of = of), width));
         if view::measured_on(prices) != view::measured_on(session) {
-            let text = message!("that was another machine or another kernel: its prices need not hold here.");
+            let text = message!("that was another machine or another kernel: its prices may not hold here.");
             out.extend(paragraph("! ", language.word(text), width));
         }
     }
@@ -65,7 +65,7 @@ fn of_command(
         Counted::Failed(failure) => {
             let why = say!(
                 language,
-                "{label}: what it asks for could not be counted: {failure}",
+                "{label}: its requests could not be counted: {failure}",
                 label = label,
                 failure = clean(&failure.to_string())
             );
@@ -85,8 +85,8 @@ fn of_command(
     }
     let counted = say!(
         language,
-        "Counted once, in {baseline}: {calls} system calls. The counted run took {times} times as long, and is not one \
-         of those that were timed.",
+        "Counted once, in {baseline}: {calls} system calls. The counted run took {times} times as long, and is not \
+         among the timed ones.",
         baseline = clean(&findings.baseline),
         calls = whole(demand.calls),
         times = Figure::plain(demand.slowdown, Unit::Count).text(),
@@ -94,7 +94,7 @@ fn of_command(
     let watched = (demand.watched_slowdown > 0.0).then(|| {
         say!(
             language,
-            "How long it computes between calls was seen by tracepoints, in a run that took {times} times as long.",
+            "Its computing between calls was measured with tracepoints, in a run that took {times} times as long.",
             times = Figure::plain(demand.watched_slowdown, Unit::Count).text(),
         )
     });
@@ -175,7 +175,7 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
     let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
         return say!(
             language,
-            "{label} was not timed in {target}: the prices alone say this.",
+            "{label} was not timed in {target}: this comes from the prices alone.",
             label = label,
             target = target
         );
@@ -206,7 +206,7 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
     match has_interval(comparison) {
         false => say!(
             language,
-            "{verdict}. Whether it differs at all is not decided, and so is what follows",
+            "{verdict}. Whether it differs at all is undecided, and so is the breakdown below",
             verdict = verdict
         ),
         true => say!(
@@ -251,9 +251,9 @@ fn table(
     };
     let of_all = amount_of(shown.difference_ns.abs());
     let what = match (bill.rest_ns.and(baseline_ns), shown.difference_ns < 0.0) {
-        (Some(_), false) => say!(language, "where the {amount} more go", amount = of_all),
-        (Some(_), true) => say!(language, "where the {amount} less go", amount = of_all),
-        (None, _) => language.word("what the prices say").to_owned(),
+        (Some(_), false) => say!(language, "where the extra {amount} go", amount = of_all),
+        (Some(_), true) => say!(language, "where the {amount} are saved", amount = of_all),
+        (None, _) => language.word("by the prices alone").to_owned(),
     };
     let heads = [
         what,
@@ -396,8 +396,8 @@ fn overlap(overlap: f64, language: Language) -> Option<String> {
     (overlap <= 0.95).then(|| {
         say!(
             language,
-            "In an ordinary run the command keeps {processors} processors busy, so that each line counts {share} %, \
-             and whole where one process serves all calls (proot, traced, uml).",
+            "In an ordinary run the command keeps {processors} processors busy, so each line counts {share} %, \
+             or in full where one process serves all calls (proot, traced, uml).",
             processors = format!("{:.1}", 1.0 / overlap),
             share = format!("{:.0}", 100.0 * overlap),
         )
@@ -427,7 +427,7 @@ mod tests {
         let text =
             render(&session, &findings, &bills(&session, &session), None, (80, false), Language::English);
         assert!(
-            text.contains("make: what it asks for could not be counted: ") && text.contains("EPERM"),
+            text.contains("make: its requests could not be counted: ") && text.contains("EPERM"),
             "{text}"
         );
     }
@@ -451,7 +451,7 @@ mod tests {
         let findings = specimen::findings(1);
         let text = table(&findings, &bill, Some(1e6), (80, false), Language::English).join("\n");
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
-        assert!(has(&["where the 2.00 ms more go", "gvisor", "share"]), "{text}");
+        assert!(has(&["where the extra 2.00 ms go", "gvisor", "share"]), "{text}");
         assert!(has(&["files opened and closed", "1,000", "1.50 ms", "75 %"]), "{text}");
         assert!(has(&["writes made durable", "-200 µs", "-10 %"]), "{text}");
         assert!(has(&["everything else, 2 kinds", "3.00 µs"]) && !text.contains("reads of files"), "{text}");

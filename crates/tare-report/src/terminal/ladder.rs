@@ -15,8 +15,8 @@ use crate::{view, words};
 
 /// Legend of the columns.
 const LEGEND: &str = message!(
-    "Each line has one mechanism more than the line before, and is compared with that line. adds = what the mechanism \
-     costs at each operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together"
+    "Each line adds one mechanism to the line before, and is compared with that line. adds = the cost of the mechanism \
+     per operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together"
 );
 
 /// Renders the tables as text. `findings` compare each environment with the one before it, and `steps`

@@ -10,7 +10,7 @@ use crate::text::wrap;
 /// Renders a table with a row for each share, the smallest first, and explains its columns.
 pub fn render(injected: &[Injected], width: usize) -> String {
     let head =
-        ["put in", "cells", "says slower", "says faster", "says same", "interval holds it", "found after"];
+        ["injected", "cells", "says slower", "says faster", "says same", "interval holds it", "found after"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
     rows.extend(injected.iter().map(row));
     let widths: Vec<usize> =
@@ -22,9 +22,9 @@ pub fn render(injected: &[Injected], width: usize) -> String {
     }
     text.push('\n');
     let meaning = "Every environment here is the baseline again, slower on purpose by the share in the first column. At \
-                   0 % whatever a verdict says is false; elsewhere faster is false, and slower is true. [ ] = 95 % \
+                   0 %, slower and faster are both false; elsewhere faster is false, and slower is true. [ ] = 95 % \
                    confidence interval of the share of cells. Found after: seconds of trials on both sides until half \
-                   of those that say slower did.";
+                   of the cells that end slower said so.";
     for line in wrap(meaning, width) {
         let _ = writeln!(text, "{line}");
     }

@@ -87,7 +87,7 @@ fn a_slow_node_a_gap_and_a_slow_link_stand_in_the_report() {
         "missing sessions come first: {}",
         said.out
     );
-    assert!(!said.out.contains('\u{1b}') && said.out.contains("1 file has a name that tare does not give"));
+    assert!(!said.out.contains('\u{1b}') && said.out.contains("Ignored: 1 file with an unknown name"));
     for part in [
         "system call ",
         "3.0",
