@@ -1,4 +1,4 @@
-//! Environments: how each is entered, one file a provider.
+//! Environments: one file for each provider.
 
 use std::ffi::OsString;
 
@@ -58,7 +58,7 @@ pub const PROVIDERS: &[&Provider] = &[
     &kubernetes::PROVIDER,
 ];
 
-/// What there is here.
+/// Everything that can be named here.
 const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: view::ready };
 
 /// Parses a specification, or a preset's name for one.

@@ -1,4 +1,5 @@
-//! Environments on Windows: Windows itself, and distributions of WSL. All others are known by name, and need Linux.
+//! Environments on Windows: Windows itself, and WSL distributions. All others are known by name, and need
+//! Linux.
 
 use std::ffi::OsString;
 
@@ -19,7 +20,7 @@ pub(crate) mod wsl;
 /// All that can be entered from here, in the order in which they are listed.
 pub const PROVIDERS: &[&Provider] = &[&native::PROVIDER, &wsl::PROVIDER];
 
-/// What there is here. No other root than their own can be shown, which their providers say.
+/// Everything that can be named here. Its providers themselves reject roots.
 const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: |_| Ok(()) };
 
 /// Parses a specification, or a preset's name for one.
@@ -43,7 +44,7 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
     }
 }
 
-/// Whether tare for Linux enters it.
+/// Tells whether tare for Linux can enter it.
 fn elsewhere(name: &str) -> bool {
     FOOTPRINTS.iter().any(|footprint| footprint.provider == name)
 }

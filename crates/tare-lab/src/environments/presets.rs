@@ -1,14 +1,14 @@
-//! Presets: specifications under the names of what they stand for, with what they share with it and what not.
+//! Presets: specifications named after the systems that they imitate, with similarities and differences.
 
 use crate::error::LabError;
 use crate::provider::specification::Specification;
 
-/// A specification with a name of its own.
+/// A named specification.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// What it is called on the command line, and what heads its column.
+    /// Name on the command line, and heading of its column.
     pub name: &'static str,
-    /// What is entered; options that a user adds replace its own.
+    /// Environment to enter. Options that a user adds override these.
     pub specification: &'static str,
     /// One sentence: what it is.
     pub summary: &'static str,
@@ -69,7 +69,7 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
-/// Their names.
+/// Lists the names of all presets.
 pub(crate) fn names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
@@ -78,8 +78,8 @@ pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
-/// What a specification stands for: the preset's own, with the options that were added to its name.
-/// Any other is given back as it is.
+/// Replaces a preset's name by its specification, with the options that were added to the name. Any other
+/// specification is returned unchanged.
 pub fn resolve(named: Specification) -> Result<Specification, LabError> {
     let Some(preset) = find(&named.provider) else { return Ok(named) };
     if let Some(instance) = &named.instance {

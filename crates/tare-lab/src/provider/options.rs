@@ -1,4 +1,4 @@
-//! Options of environments: each a key, and an enum of its values or a text that its provider parses.
+//! Options of environments: each has a key, and either an enum of values or a text that its provider parses.
 
 use tare_data::facts::Facts;
 
@@ -16,20 +16,20 @@ pub const SLOWER: OptionDescription = OptionDescription::text(
 #[derive(Clone, Copy, Debug)]
 pub struct OptionDescription {
     pub key: &'static str,
-    /// What holds when it is not given.
+    /// Value if none is given.
     pub default: &'static str,
-    /// The values it can take; empty for free text.
+    /// Possible values; empty for free text.
     pub values: &'static [&'static str],
     pub about: &'static str,
 }
 
 impl OptionDescription {
-    /// An option with free text.
+    /// Describes an option with free text.
     pub const fn text(key: &'static str, default: &'static str, about: &'static str) -> Self {
         OptionDescription { key, default, values: &[], about }
     }
 
-    /// The text in a specification, or the default.
+    /// Reads the option's text from a specification, or its default.
     pub fn of<'a>(&self, specification: &'a Specification) -> &'a str
     where
         'static: 'a,
@@ -37,12 +37,12 @@ impl OptionDescription {
         specification.option(self.key).unwrap_or(self.default)
     }
 
-    /// The text in a specification, if there is one and it is not empty.
+    /// Reads the option's text from a specification, if it is not empty.
     pub fn given(&self, specification: &Specification) -> Option<String> {
         Some(self.of(specification)).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// The path of a folder that needs no quoting in any shell.
+    /// Reads the path of a folder, which must need no quoting in any shell.
     pub(crate) fn plain_folder(&self, specification: &Specification) -> Result<String, LabError> {
         let path = self.of(specification);
         match is_plain(path) {
@@ -51,7 +51,7 @@ impl OptionDescription {
         }
     }
 
-    /// The error of a value that this option cannot take.
+    /// Builds the error for a value that this option cannot have.
     pub fn refused(&self, specification: &Specification) -> LabError {
         let (provider, key, text) = (&specification.provider, self.key, self.of(specification));
         LabError::usage(format!("{provider}: '{key}' cannot be '{text}'"))
@@ -63,10 +63,10 @@ pub trait Choice: Copy + 'static {
     const OPTION: OptionDescription;
     const ALL: &'static [Self];
 
-    /// The value as a specification gives it.
+    /// Returns the value's name in a specification.
     fn name(self) -> &'static str;
 
-    /// The value in a specification, or the default.
+    /// Parses the value in a specification, or the default.
     fn of(specification: &Specification) -> Result<Self, LabError> {
         let given = Self::OPTION.of(specification);
         let named = Self::ALL.iter().find(|value| value.name() == given).copied();

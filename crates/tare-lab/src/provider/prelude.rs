@@ -1,4 +1,4 @@
-//! What the file of a provider needs in nearly every case.
+//! Imports that nearly every provider needs.
 
 pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::Command;

@@ -22,7 +22,7 @@ const LONGEST: u64 = 16 << 20;
 /// Parameters of a user's command that hold words which are run.
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
-/// Records that a session with this plan began on this machine.
+/// Writes down that a session with this plan began on this machine.
 pub(super) fn note(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
     let path = state.join(BEGUN);
     let line = format!("{}\n", hash(header, plan));

@@ -1,5 +1,5 @@
-//! The dry run of a session: everything that it would start, mount, write and send. Files are read for it, and nothing else
-//! is done.
+//! The dry run of a session: everything that it would start, mount, write and send. It reads files, and does
+//! nothing else.
 
 use std::path::Path;
 
@@ -29,17 +29,17 @@ const PLAIN_NETWORKS: [&str; 3] = ["none", "own", "host"];
 /// Programs that attach a network, by the option that asks for it.
 const ATTACHING: [(&str, &str); 2] = [("slirp", "slirp4netns"), ("nat", "nft or iptables")];
 
-/// What a session would do, a line for each thing.
+/// Actions of a session, one line each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DryRun {
     pub start: Vec<String>,
     pub mount: Vec<String>,
-    /// Files and folders; a star stands for what is drawn at random.
+    /// Files and folders, with a star in place of random characters.
     pub write: Vec<String>,
     pub send: Vec<String>,
 }
 
-/// What a new session would do.
+/// Lists the actions of a new session.
 pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError> {
     let selection = request.select()?;
     let defaults: Vec<String> =
@@ -63,7 +63,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
     Ok(dry)
 }
 
-/// What a session that goes on would do.
+/// Lists the actions of a continued session.
 pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Result<DryRun, LabError> {
     let plan = read(record)?.session.plan;
     let targets: Vec<Target> = plan.targets.iter().filter(|t| t.role != Role::Control).cloned().collect();
@@ -77,7 +77,7 @@ pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Re
 }
 
 impl DryRun {
-    /// What environments, commands, places and peers would do.
+    /// Adds the actions of environments, commands, places and peers.
     fn session(
         &mut self,
         targets: &[Target],
@@ -115,7 +115,7 @@ impl DryRun {
         Ok(peers)
     }
 
-    /// What shows this machine's programs, or a folder's, in environments.
+    /// Adds the mounts that show a root in environments.
     fn root(&mut self, inside: &Inside) {
         let shown = match &inside.root {
             RootFolder::Empty => None,
@@ -160,7 +160,7 @@ impl DryRun {
         );
     }
 
-    /// What every session writes, and where nothing is sent.
+    /// Adds the files that every session writes, and says if nothing is sent.
     fn state(&mut self, setting: &Setting, has_peers: bool) {
         let (scratch, state) = (absolute(&setting.scratch), absolute(&setting.state));
         self.write.push(format!(
@@ -180,7 +180,7 @@ impl DryRun {
     }
 }
 
-/// Where the programs are that an environment needs.
+/// Lists the paths of the programs that an environment needs.
 fn found(footprint: &Footprint, specification: &Specification, programs: &Programs) -> String {
     let named = footprint.programs.iter().map(|&name| match (name, &specification.instance) {
         ("*", Some(instance)) => instance.clone(),

@@ -1,5 +1,5 @@
-//! A session from its request to its end, once for all who measure: clean, choose, check, make the workspace, enter,
-//! measure, leave, remove.
+//! A session from its request to its end, for every command that measures: clean, choose, check, make the
+//! workspace, enter, measure, leave, remove.
 
 mod begun;
 mod budget;
@@ -46,15 +46,15 @@ use crate::study::user_command::CarriedFile;
 use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
 
-/// What the program knows of its call, and this crate reads nowhere.
+/// Facts about the call of the program, which this crate does not find out itself.
 pub struct Caller<'a> {
     /// The arguments after the program's name, without secrets.
     pub command: Vec<String>,
-    /// The time of day, RFC 3339 with offset.
+    /// Function that formats the current time, in RFC 3339 with its offset.
     pub now: &'a dyn Fn() -> String,
-    /// When the program began: budgets count from here.
+    /// Start of the program, which budgets count from.
     pub began: Instant,
-    /// Whether the user wants to stop.
+    /// Set once the user wants to stop.
     pub interrupted: &'a AtomicBool,
 }
 
@@ -274,7 +274,7 @@ fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
     }
 }
 
-/// The last entry of a session.
+/// Builds the last entry of a session.
 fn ended(workspace: &SessionWorkspace, caller: &Caller<'_>, ending: Ending) -> Entry {
     Entry::Ended { ending, at: (caller.now)(), others: workspace.others() }
 }
@@ -307,7 +307,7 @@ fn header(
     })
 }
 
-/// A seed of 32 bits: short enough to be typed again.
+/// Draws a seed of 32 bits, short enough to be typed.
 fn fresh_seed() -> Result<u64, LabError> {
     let mut bytes = [0; 4];
     platform::randomise(&mut bytes).map_err(|e| {
