@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-/// The page as it is built, with a place for its data and its title.
+/// The built page, with placeholders for its data and its title.
 pub(crate) static PAGE: LazyLock<String> =
     LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/page"))));
-/// The licence of every crate that is linked. Written by the tests of the documents, from the crates' own files.
+/// The licence of every linked crate. Written by the tests of the documents, from the crates' own files.
 pub static LICENCES: LazyLock<String> =
     LazyLock::new(|| unpacked(include_bytes!(concat!(env!("OUT_DIR"), "/licences"))));
 

@@ -10,7 +10,7 @@ use crate::text::{clean, wrap};
 
 /// Text for a fact that an environment or the baseline does not know.
 const UNKNOWN: &str = "unknown";
-/// Columns in which a fact begins.
+/// Indentation of a fact, in columns.
 const INDENT: usize = 4;
 
 /// Renders every environment's differences as paragraphs: the fact, its value here, its value in the

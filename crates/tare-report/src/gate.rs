@@ -7,7 +7,7 @@ use crate::language::{Language, say};
 use crate::text::clean;
 use crate::words;
 
-/// Cells beyond this many are counted, not listed.
+/// Limit on listed cells; further ones are counted.
 const MOST_LISTED: usize = 20;
 
 /// States in one line whether a condition is met, in how many cells, and how many could not be decided or

@@ -10,7 +10,7 @@ use crate::number::Figure;
 use crate::text::clean;
 use crate::{published, summary, view, words};
 
-/// An export reads the same wherever it was made.
+/// Language of exports: they read the same wherever they were made.
 const ENGLISH: Language = Language::English;
 
 /// Renders a table of the headline metrics, with notes and checks; the words are those of the terminal.

@@ -12,7 +12,7 @@ use crate::language::{Language, say};
 use crate::text::{GLUE, clean};
 use crate::{warnings, words};
 
-/// Notes beyond this many are counted, not shown; the JSON document has them all.
+/// Limit on shown notes; further ones are counted, and the JSON document has them all.
 const MOST_NOTES: usize = 24;
 
 /// Notes of one table, in the order in which its cells refer to them.
@@ -58,7 +58,7 @@ pub fn superscript(number: usize) -> String {
 /// Warnings about cells as notes: each in full, or the common part of a kind whose warnings differ.
 #[derive(Debug)]
 pub struct CellWarnings<'a> {
-    /// The first warning of each kind, and whether any other of the kind says something else.
+    /// First warning of each kind, and whether others of the kind differ from it.
     kinds: HashMap<Discriminant<Warning>, (&'a Warning, bool)>,
     each: bool,
     language: Language,

@@ -5,15 +5,15 @@ use tare_data::unit::Unit;
 
 /// Text for a number that is not finite: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
-/// Rounds from which a median has an interval at 95 %: the extremes of five hold it in 93.75 %.
+/// Fewest rounds of a median with a 95 % interval: the extremes of five contain it in 93.75 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 /// Text for an interval that too few rounds leave open.
 pub(crate) const NO_INTERVAL: &str = "no interval";
-/// Figures from here on are written with an exponent, so that no figure is wider than a column.
+/// Smallest value that is written with an exponent, so that no value is wider than a column.
 const LONGEST_PLAIN: f64 = 1e6;
 /// Smallest value without decimals, whatever the values near it have.
 const LONGEST_WITH_DECIMALS: f64 = 1e3;
-/// Ratios below this are written with an exponent: fewer digits than three would be left of them.
+/// Smallest ratio that is written without an exponent: below it, fewer than three digits would be left.
 const LEAST_PLAIN_RATIO: f64 = 0.001;
 
 /// A prefix of a unit: its divisor, and the name of the quotient.
@@ -107,7 +107,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A value in its unit, taken apart so that a table can align it.
+/// A value in its unit, split so that a table can align it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
     /// `20.6`

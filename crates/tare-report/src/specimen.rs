@@ -24,7 +24,7 @@ const HOST: [(&str, &str); 5] = [
 /// Rounds of a specimen.
 const ROUNDS: u32 = 18;
 
-/// A case of the specimens: probe, label, place, peer, and the baseline's figure in nanoseconds.
+/// A case of the specimens: probe, label, place, peer, and the baseline's value in nanoseconds.
 type Work = (&'static str, &'static str, Option<&'static str>, Option<&'static str>, f64);
 
 const WORK: &[Work] = &[

@@ -198,7 +198,7 @@ mod tests {
             let text = exported("junit", &session, &findings);
             assert!(text.contains(&word), "{word}: {text}");
 
-            // A value that is never compared stands alone in tables.
+            // Tables show only the value of a cell that is never compared.
             let in_table = |text: &str| is_observed || text.replace('\u{a0}', " ").contains(&word);
             let text = crate::markdown::render(&session, &findings);
             assert!(in_table(&text), "{word}: {text}");
@@ -219,7 +219,7 @@ mod tests {
     fn first_column(text: &str, heading: &str) -> BTreeSet<String> {
         let rows = text.split(heading).nth(1).expect("the table is there").lines().skip(1);
         let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
-        // A word may have a comma of its own.
+        // A word may contain a comma.
         let words = cells.flat_map(|cell| match cell.trim() {
             "observed, never compared" => vec!["observed, never compared"],
             cell => cell.split(", ").collect(),

@@ -13,11 +13,11 @@ use crate::verdict_words::VerdictWords;
 use crate::warnings as warned;
 use crate::words;
 
-/// More rounds than this are not suggested: `--rounds` takes no more.
+/// Largest number of rounds that is suggested: `--rounds` takes no more.
 const MOST_ROUNDS_OFFERED: u32 = 1000;
-/// The least difference that is named: nobody reads "below 0 %".
+/// Smallest difference that is shown: nobody needs "below 0 %".
 const LEAST_EFFECT: f64 = 0.001;
-/// The place that every environment has: its facts say on which file system the session measured.
+/// Place that every environment has; its facts name the file system on which the session measured.
 const OWN_PLACE: &str = "own";
 
 /// Selects the rows of a view: the headline of every case, or every metric.

@@ -74,7 +74,7 @@ fn has_interval(text: String, language: Language) -> String {
     if text == NO_INTERVAL { language.word("no interval").to_owned() } else { text }
 }
 
-/// Formats that interval in few columns.
+/// Formats the interval in few columns.
 pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, _) = bounds(comparison);
     has_interval(compact_interval(low, high), language)

@@ -10,7 +10,7 @@ use crate::specimen;
 
 const NODES: usize = 40;
 const SESSIONS: u32 = 2;
-/// Nodes that are in pairs, all with all.
+/// Number of nodes that are paired, each with each.
 const PAIRED: usize = 12;
 /// The slow node, and the slow link.
 const SLOW: usize = 7;

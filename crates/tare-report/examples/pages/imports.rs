@@ -1,4 +1,4 @@
-//! Figures of other tools made by hand: beside a session, more than a page holds, and hostile.
+//! Handmade values of other tools: next to a session's, more than a page holds, and hostile.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ pub fn hostile(text: &str, probe: &str) -> Vec<Imported> {
     vec![hostile(Some(text)), hostile(None), hostile(Some(text))]
 }
 
-/// A value in nanoseconds, as the tool wrote it, and the metric of tare's that it is.
+/// A value in nanoseconds, as the tool wrote it, and the corresponding metric of tare.
 type Value<'a> = (Statistic, f64, &'a str, Option<&'a str>);
 
 fn stated((statistic, value, written, metric): &Value) -> Stated {

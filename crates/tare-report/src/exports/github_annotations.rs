@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::specimen;
 
-    /// Reads a command as the runner does: level, title, message; none where the line is not a command.
+    /// Parses a command as the runner does: level, title, message; `None` if the line is not a command.
     fn read(line: &str) -> Option<(String, String, String)> {
         let (command, message) = line.strip_prefix("::")?.split_once("::")?;
         let (level, properties) = command.split_once(' ')?;

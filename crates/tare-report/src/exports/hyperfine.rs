@@ -28,16 +28,16 @@ struct Results {
 struct Run {
     command: String,
     mean: f64,
-    /// Null for a single run, as hyperfine has it.
+    /// Null for a single run, as in hyperfine's own output.
     stddev: Option<f64>,
     median: f64,
-    /// tare does not take the processor's time apart; null, since a zero would be a figure.
+    /// Null: tare does not split processor time, and a zero would be a value.
     user: Option<f64>,
     system: Option<f64>,
     min: f64,
     max: f64,
     times: Vec<f64>,
-    /// A trial that gave a figure ended well.
+    /// Zeros: a trial with a value ended well.
     exit_codes: Vec<i32>,
     parameters: Parameters,
 }

@@ -25,7 +25,7 @@ struct Family {
     kind: &'static str,
 }
 
-/// Families by name, each with its sample lines; a sample is only ever written once.
+/// Families by name, each with its sample lines; a sample is written once.
 #[derive(Default)]
 struct Exposition(BTreeMap<&'static str, (Family, BTreeMap<String, String>)>);
 

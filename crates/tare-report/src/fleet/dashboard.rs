@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::FleetView;
 
-/// Version of Grafana's schema that the file is written in; later ones read it.
+/// Version of Grafana's schema for the file; later versions read it too.
 const SCHEMA: u32 = 39;
 
 /// Renders the dashboard as a file to import. `cells` is the path of the table's files, which the data source

@@ -5,7 +5,7 @@ use tare_analysis::fleet::summary::Fleet;
 
 use super::FleetView;
 
-/// Name of the JSON document's format, and its version: raised when a field is changed or removed.
+/// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-fleet";
 const VERSION: u32 = 1;
 

@@ -11,7 +11,7 @@ mod words;
 use tare_analysis::fleet::gate::FleetAnswer;
 use tare_analysis::fleet::summary::Fleet;
 
-/// Share of missing sessions from which nothing that is said of the fleet is to be relied on.
+/// Share of missing sessions above which the results are unreliable.
 const MOST_MISSING: f64 = 0.05;
 
 /// A fleet and its folder.
@@ -19,7 +19,7 @@ const MOST_MISSING: f64 = 0.05;
 pub struct FleetView<'a> {
     pub folder: &'a str,
     pub study: &'a str,
-    /// Sessions and pairs that were planned.
+    /// Number of planned sessions and pairs.
     pub planned: usize,
     /// Cells whose record is missing or incomplete, running ones included.
     pub missing: &'a [MissingCell],

@@ -11,11 +11,11 @@ use super::{FleetView, words};
 use crate::number::{counted, percent, ratio, ratio_interval};
 use crate::text::clean;
 
-/// Nodes of a matrix: of more, a browser takes long, and nobody sees anything.
+/// Limit on the nodes of a matrix: larger ones are slow in a browser, and unreadable.
 const MOST_IN_MATRIX: usize = 64;
-/// Links that are listed.
+/// Limit on listed links.
 const MOST_LINKS: usize = 40;
-/// From these on a node or a link has the next colour: shares by which it is slower.
+/// Shares from which a slower node or link gets the next colour.
 const STEPS: [f64; 4] = [0.02, 0.05, 0.15, 0.4];
 
 const STYLE: &str = include_str!("page.css");

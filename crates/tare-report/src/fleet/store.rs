@@ -12,10 +12,10 @@ const LARGE: usize = 128 << 20;
 /// Upper limit on the bytes of a row in a file, without its texts, which are stored once.
 const A_ROW: usize = 160;
 
-/// A session, as a merged file knows it.
+/// A session in a merged file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Source {
-    /// Its columns, from the fleet's folder on.
+    /// Path of its columns below the fleet's folder.
     pub file: String,
     pub started: String,
     pub binary: String,
@@ -23,7 +23,7 @@ pub struct Source {
 
 /// A session's rows, on a node.
 pub struct Stored {
-    /// Its columns, from the fleet's folder on.
+    /// Path of its columns below the fleet's folder.
     pub file: String,
     of: Shared,
     rows: Vec<CellRow>,

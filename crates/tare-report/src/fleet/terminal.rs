@@ -9,9 +9,9 @@ use super::{FleetView, words};
 use crate::number::{counted, percent, ratio, ratio_interval};
 use crate::text::{clean, columns, paragraph, wrap};
 
-/// Things of a list that are shown; the others are counted.
+/// Limit on listed items; further ones are counted.
 const MOST_LISTED: usize = 20;
-/// Nodes that are named of a kind that is not judged, and links of pairs that are not.
+/// Limit on listed nodes of a kind that is not judged, and on listed links of such pairs.
 const MOST_RANKED: usize = 5;
 
 const NOTE: &str = "slowdown = over nodes, each one value, with its 95 % confidence interval; between nodes = the standard \

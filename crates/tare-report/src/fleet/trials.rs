@@ -15,7 +15,7 @@ use crate::exports::parquet::{beside, kinds};
 const VERSION: u32 = 1;
 /// Footer key of the sources.
 const MERGED: &str = "tare.merged";
-/// Rows from which a file is full: some 25 MB, and a few times as much while it is made.
+/// Rows of a full file: some 25 MB, and a few times as much while it is written.
 const FULL: usize = 1 << 19;
 
 /// Sources of a merged file.
@@ -81,11 +81,11 @@ impl Texts {
     }
 }
 
-/// A file in the making.
+/// An unfinished file.
 #[derive(Default)]
 pub struct Trials {
     texts: Texts,
-    /// In the order of [`columns`].
+    /// Columns in the order of [`columns`].
     columns: Vec<Values>,
     rows: usize,
     sources: Vec<Source>,

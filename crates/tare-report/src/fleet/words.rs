@@ -12,7 +12,7 @@ use crate::number::{Figure, percent, ratio};
 use crate::text::clean;
 use crate::verdict_words::VerdictWords;
 
-/// Cases of a node that are named; the others are counted.
+/// Limit on the listed cases of a node; further ones are counted.
 const MOST_CASES: usize = 4;
 
 pub(super) fn label(fleet: &Fleet, case: &str, metric: &str) -> String {

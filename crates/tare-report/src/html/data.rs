@@ -16,14 +16,15 @@ use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
 use crate::verdict_words::{VerdictWords, verdict_words};
 
-/// Trials beyond this many are thinned out evenly: a timeline has fewer pixels, and a page a bound of 1 MB.
+/// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
+/// MB.
 const MOST_TRIALS: usize = 1_250;
 /// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
 /// take a fifth of the page's limit. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
-/// Letters that a trial takes.
+/// Bytes of a trial in the page.
 const LETTERS_OF_A_TRIAL: usize = 20;
-/// Rounds are written as parts of this apart from their environment's median: half the letters of the figure itself.
+/// Resolution of rounds, as parts of their environment's median: takes half the bytes of the value itself.
 const PARTS: f64 = 100_000.0;
 
 /// Options of a page, in addition to the findings.
@@ -189,7 +190,7 @@ fn test_scores(session: &Session) -> Vec<TestScores> {
 struct TotalInterference {
     /// Processor time taken by the hypervisor; null if no kernel reports it.
     stolen_ms: Option<u64>,
-    /// Time of the trials that know of it.
+    /// Duration of the trials with that time.
     elapsed_ms: u64,
     /// Shortest and longest run of the fixed arithmetic in the baseline; null without one.
     canary_least_ns: Option<u64>,
@@ -225,7 +226,7 @@ fn stolen(trial: &Trial) -> Option<u64> {
 /// Groups of the rounds of one level.
 #[derive(Debug, Serialize)]
 struct Modes {
-    /// Place in the report's rows.
+    /// Index among the report's rows.
     row: usize,
     /// 0 for the baseline, then the subjects from 1.
     #[serde(rename = "environment")]
@@ -268,7 +269,7 @@ fn rounds(report: &mut Document) -> Vec<Vec<Rounds>> {
     report.rows.iter_mut().map(&mut take).collect()
 }
 
-/// Takes the rounds out of a level. Nothing is lost that six digits would show.
+/// Takes the rounds out of a level, at a precision of six digits.
 fn take_rounds(level: Option<&mut Level>) -> Rounds {
     let Some(level) = level else { return Vec::new() };
     let values = std::mem::take(&mut level.values);
@@ -282,12 +283,12 @@ fn take_rounds(level: Option<&mut Level>) -> Rounds {
 /// left out.
 #[derive(Debug, Default, Serialize)]
 struct Timeline {
-    /// Trials of the session, of which every n-th is here.
+    /// Number of trials in the session; every n-th of them is here.
     of: usize,
     cases: Vec<String>,
-    /// Place in `cases`.
+    /// Index among `cases`.
     case: Vec<usize>,
-    /// Place in the plan's environments.
+    /// Index among the plan's environments.
     #[serde(rename = "environment")]
     target: Vec<usize>,
     round: Vec<u32>,
@@ -299,7 +300,8 @@ struct Timeline {
     /// Processor time taken by the hypervisor during the trial, in microseconds; null if no kernel reports
     /// it.
     steal_us: Vec<Option<u64>>,
-    /// Time of the fixed arithmetic just before it, inside the environment, in tenths of a microsecond.
+    /// Time of the fixed arithmetic just before the trial, inside the environment, in tenths of a
+    /// microsecond.
     canary_100ns: Vec<Option<u64>>,
 }
 

@@ -33,21 +33,21 @@ impl Room {
 #[derive(Debug, Serialize)]
 pub struct BesideRows<'a> {
     figures: Vec<BesideRow<'a>>,
-    /// Figures for which there was no room.
+    /// Number of values without room.
     left_out: usize,
 }
 
-/// A figure of another tool; the session's own are those of the row.
+/// A value of another tool; the session's own values are in the row.
 #[derive(Debug, Serialize)]
 struct BesideRow<'a> {
-    /// Place in the report's rows.
+    /// Index among the report's rows.
     row: usize,
     tool: &'a str,
     origin: &'a str,
     environment: Option<&'a str>,
     figure: &'a str,
     statistic: &'a str,
-    /// In the unit of the row's metric.
+    /// Value in the unit of the row's metric.
     value: f64,
     written: &'a str,
     open: &'a [String],
@@ -80,10 +80,10 @@ impl<'a> BesideRows<'a> {
 /// The data of a page without a session.
 #[derive(Debug, Serialize)]
 pub struct ImportedPage<'a> {
-    /// Null: by this a reader of the page's data knows that there is no session.
+    /// Null, which tells the page that there is no session.
     report: Option<Document<'a>>,
     record: &'a str,
-    /// Version of the tare that imported the figures, and when.
+    /// Version of tare that imported the values, and the time.
     tare: &'a str,
     started: &'a str,
     imported: Files<'a>,
@@ -92,7 +92,7 @@ pub struct ImportedPage<'a> {
 #[derive(Debug, Serialize)]
 struct Files<'a> {
     files: Vec<File<'a>>,
-    /// Files for which there was no room.
+    /// Number of files without room.
     left_out: usize,
 }
 
@@ -105,7 +105,7 @@ struct File<'a> {
     /// Parameters, and the dropped lines under their own key.
     parameters: BTreeMap<&'a str, String>,
     figures: Vec<Figure<'a>>,
-    /// Figures for which there was no room.
+    /// Number of values without room.
     left_out: usize,
 }
 
@@ -120,9 +120,9 @@ struct Figure<'a> {
 
 #[derive(Debug, Serialize)]
 struct Stated<'a> {
-    /// As metrics are named: `mean`, `p99`.
+    /// Name as of metrics: `mean`, `p99`.
     statistic: String,
-    /// In `unit`.
+    /// Value in `unit`.
     value: f64,
     unit: Option<Unit>,
     written: &'a str,

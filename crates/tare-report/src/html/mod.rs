@@ -36,7 +36,7 @@ const IN_ENGLISH: &str = "<html lang=\"en\">";
 /// Suffix of every title.
 const BRAND: &str = " · tare";
 
-/// Precedes the title of a page that its session writes again: has a browser read the file again every ten seconds.
+/// Element before the title of a page that its session rewrites: the browser reloads it every ten seconds.
 const RELOADS: &str = "<meta http-equiv=\"refresh\" content=\"10\">\n";
 
 pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
@@ -88,7 +88,8 @@ fn as_text(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Escapes, and writes numbers with six significant digits: more are not seen, and they are most of the page.
+/// Formatter that escapes, and writes numbers with six significant digits: nobody sees more, and they are
+/// most of the page.
 struct Compact;
 
 impl Formatter for Compact {

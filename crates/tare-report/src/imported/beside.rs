@@ -18,14 +18,15 @@ const TITLE: &str = "Beside: figures of other tools. They were not measured in t
                      slowdown, interval or verdict between the columns.";
 const NOTHING: &str = "No imported figure corresponds to a case and metric of this session.";
 
-/// A figure of another tool, and the session's own of the same case and metric.
+/// A value of another tool, and the session's own of the same case and metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     pub case: String,
     pub label: String,
     pub metric: String,
     pub unit: Unit,
-    /// Medians over rounds, in the session's order of environments; an environment without a figure is left out.
+    /// Medians over rounds, in the session's order of environments; an environment without a value is left
+    /// out.
     pub own: Vec<Own>,
     pub tool: String,
     /// Source of the other value: tool, version, environment and file.
@@ -34,14 +35,14 @@ pub struct Beside {
     pub environment: Option<String>,
     pub figure: String,
     pub statistic: String,
-    /// In `unit`.
+    /// Value in `unit`.
     pub value: f64,
     pub written: String,
-    /// Parameters of the case that the tool's output does not fix: they may have been others.
+    /// Parameters of the case that the tool's output does not fix: they may have been different.
     pub open: Vec<String>,
 }
 
-/// An environment's own median.
+/// Median of an environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Own {
     #[serde(rename = "environment")]

@@ -112,7 +112,7 @@ fn probe(figure: &ImportedFigure) -> String {
     figure.counterpart.as_ref().map(|counterpart| clean(&counterpart.to_string())).unwrap_or_default()
 }
 
-/// Formats that case in words that a narrow column can break: `net.rr request=1 response=1`.
+/// Formats the case in words that a narrow column can break: `net.rr request=1 response=1`.
 pub(crate) fn corresponding(figure: &ImportedFigure) -> String {
     let Some(counterpart) = &figure.counterpart else { return String::new() };
     let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));

@@ -47,7 +47,7 @@ pub struct About<'a> {
     pub binary: &'a str,
     /// RFC 3339 with offset.
     pub started: &'a str,
-    /// From the beginning to the end of the last trial, in seconds; null without a trial.
+    /// Time from the beginning to the end of the last trial, in seconds; null without a trial.
     pub measured_s: Option<f64>,
     pub command: &'a [String],
     /// `complete`, `interrupted`, `baseline_failed` or `broken_off`.
@@ -75,9 +75,9 @@ pub struct Plan<'a> {
 #[derive(Debug, Serialize)]
 pub struct Certificate {
     pub control_cells: usize,
-    /// Control cells that differ by more than the margin, or by an unclear size.
+    /// Number of control cells that differ by more than the margin, or by an unclear size.
     pub control_differing: usize,
-    /// True when the control shows more differences than chance allows: do not trust the session.
+    /// True if the control shows more differences than chance allows: do not trust the session.
     pub banner: bool,
     /// Smallest slowdown that a typical cell could have shown.
     pub smallest_effect: Option<f64>,
@@ -99,7 +99,7 @@ pub struct TargetWarning<'a> {
 /// A reason to doubt, with advice.
 #[derive(Debug, Serialize)]
 pub struct Warning {
-    /// Name of its kind, e.g. `clock_disagrees`.
+    /// Name of the kind, e.g. `clock_disagrees`.
     pub kind: String,
     pub words: String,
     pub advice: &'static str,
@@ -150,7 +150,7 @@ pub struct Row<'a> {
     pub parameters: BTreeMap<&'a str, &'a str>,
     pub place: Option<&'a str>,
     pub peer: Option<&'a str>,
-    /// Hash of the probe's definition and parameters; values of different ones are not comparable.
+    /// Hash of the probe's definition and parameters; only values of equal definitions are comparable.
     pub definition: Option<&'a str>,
     /// Largest ratio that still counts as the same, e.g. 1.02.
     pub margin: Option<f64>,
@@ -223,7 +223,7 @@ pub struct Cell<'a> {
 /// An environment compared with the baseline.
 #[derive(Debug, Serialize)]
 pub struct Comparison<'a> {
-    /// The slowdown: above 1 the environment is slower, whichever way the metric is better.
+    /// Slowdown: above 1 the environment is slower, whichever direction of the metric is better.
     pub slowdown: f64,
     /// 95 % interval of the slowdown, by the method that `leading` names; 0 and null with too few rounds for one.
     pub low: f64,
@@ -260,10 +260,10 @@ pub struct Needed {
     pub count: Option<u32>,
 }
 
-/// Why a cell has no comparison.
+/// Reason for having no comparison.
 #[derive(Debug, Serialize)]
 pub struct Missing<'a> {
-    /// Name of its kind, e.g. `not_permitted`.
+    /// Name of the kind, e.g. `not_permitted`.
     pub kind: String,
     /// Reason in words.
     pub words: &'static str,

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// Read when it is first needed, and never changed.
+/// The Japanese catalogue, parsed when it is first needed.
 pub(super) static JAPANESE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::parse(include_str!("ja.toml")));
 
 type Section = BTreeMap<String, String>;
 
-/// By English messages: a section for each part of tare that says them.
+/// Translations by English message, in a section for each part of tare that says them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Catalogue {

@@ -15,7 +15,7 @@ use std::fmt::Display;
 
 use self::catalogue::{Catalogue, JAPANESE};
 
-/// A language that tare speaks.
+/// A language of tare's reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
     #[default]
@@ -23,7 +23,7 @@ pub enum Language {
     Japanese,
 }
 
-/// A message with its values: in English as `format!` makes it, else by the catalogue, in the order that it wants.
+/// Formats a message with its values: in English as `format!` does, else by the catalogue, in its order.
 macro_rules! say {
     ($language:expr, $message:literal $(, $name:ident = $value:expr)* $(,)?) => {
         match $language {

@@ -8,7 +8,7 @@ use super::catalogue::{Catalogue, JAPANESE, Piece, pieces, values};
 use super::messages::{literals, nameless, of_page, of_program};
 use super::*;
 
-/// Kinds of failures, whose words are those of records.
+/// Kinds of failures, whose words are in records.
 const FAILURES: [FailureKind; 7] = [
     FailureKind::NotSupported,
     FailureKind::NotPermitted,
@@ -32,7 +32,7 @@ fn names(template: &str) -> BTreeSet<&str> {
     pieces(template).into_iter().filter_map(name).collect()
 }
 
-/// Compares what is said somewhere with what a catalogue has for it.
+/// Compares the messages of some sources with those of a catalogue.
 fn same(said: &BTreeSet<String>, own: &BTreeMap<String, String>) {
     let shared = japanese().shared.keys().cloned().collect::<BTreeSet<_>>();
     let own = own.keys().cloned().collect::<BTreeSet<_>>();

@@ -17,9 +17,9 @@ use crate::words::machine_name;
 
 pub(crate) use beside::{Beyond, answer, beside_lines, beside_rows, beyond, why_without};
 
-/// A label is broken into lines before it takes more than this.
+/// Widest column of labels; longer ones are wrapped.
 const WIDEST_LABEL: usize = 26;
-/// Texts keep this much of a line, however narrow it is.
+/// Narrowest column of texts, however narrow the line is.
 const NARROWEST_TEXT: usize = 20;
 /// Blank columns between a label and its text.
 const GAP: usize = 2;

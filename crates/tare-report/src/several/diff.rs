@@ -10,13 +10,13 @@ use crate::language::Language;
 use crate::number::{ratio, ratio_interval};
 use crate::text::{clean, columns, listed, wrap};
 
-/// Name of the JSON document's format, and its version: raised when a field is changed or removed.
+/// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-diff";
 const VERSION: u32 = 2;
-/// Facts beyond this many are counted, unless all are wanted.
+/// Limit on shown facts, unless all are requested; further ones are counted.
 const MOST_FACTS: usize = 16;
 
-/// Two records: their sessions and files, and how they differ.
+/// Two records, with their sessions and files, and the changes between them.
 #[derive(Clone, Copy)]
 pub struct Diff<'a> {
     pub old: (&'a Session, &'a str),

@@ -9,7 +9,7 @@ use crate::several::diff::{Record, record_of};
 use crate::text::{clean, columns, wrap};
 use crate::verdict_words::{MAY_BE_CHANCE, VerdictWords};
 
-/// Name of the JSON document's format, and its version: raised when a field is changed or removed.
+/// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-pool";
 const VERSION: u32 = 1;
 

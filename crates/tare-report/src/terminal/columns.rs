@@ -11,13 +11,13 @@ use crate::notes::baseline_missing;
 use crate::text::clean;
 use crate::words;
 
-/// A label is broken into lines before it takes more than this.
+/// Widest column of labels; longer ones are wrapped.
 const WIDEST_LABEL: usize = 24;
-/// A label keeps this much, or a third of a narrow terminal, however many environments there are.
+/// Narrowest column of labels, however many environments there are; in a narrow terminal, a third of it.
 const NARROWEST_LABEL: usize = 16;
 
-/// The cells of the whole table, column by column, before it is known how many fit side by side.
-/// The first cell of every column is its head.
+/// Cells of the whole table, column by column, before it is known how many fit side by side. The first cell
+/// of every column is its head.
 pub struct Columns {
     labels: Vec<GridCell>,
     baselines: Vec<GridCell>,

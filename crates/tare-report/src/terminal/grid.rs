@@ -25,7 +25,7 @@ pub enum Part {
     /// Spans side by side, separated by a blank, on as many lines as the column needs. Only a span wider than
     /// the column is broken inside.
     Spans(Vec<Span>),
-    /// Text that is broken between words as the column requires.
+    /// Text that is wrapped between words as the column requires.
     Words(Span),
 }
 

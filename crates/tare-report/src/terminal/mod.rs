@@ -25,9 +25,9 @@ use crate::notes::{CellWarnings, Notes};
 use crate::text::{GLUE, clean, columns, paragraph};
 use crate::{published, summary, view};
 
-/// Narrower terminals are laid out as this: a label, the baseline and one environment stand side by side.
+/// Narrowest layout, even for narrower terminals: a label, the baseline and one environment side by side.
 pub(crate) const NARROWEST: usize = 40;
-/// Wider terminals are not filled: lines of prose beyond this are hard to read back from.
+/// Widest line of prose: the eye does not find its way back in longer ones.
 const WIDEST_PROSE: usize = 100;
 /// End of a line of a command that continues on the next.
 const CONTINUES: &str = " \\";
@@ -35,7 +35,7 @@ const CONTINUES: &str = " \\";
 /// Options of the terminal's table.
 #[derive(Clone, Copy, Debug)]
 pub struct TerminalOptions<'a> {
-    /// Columns of the terminal; less than `NARROWEST` is laid out as that.
+    /// Columns of the terminal, at least `NARROWEST`.
     pub width: usize,
     /// True if verdicts are coloured. The caller checks `NO_COLOR` and whether the output is a terminal.
     pub colour: bool,

@@ -16,9 +16,9 @@ use crate::words;
 
 /// The column of verdicts.
 const VERDICT: usize = 3;
-/// The shortest and the longest round, behind the time.
+/// Column of the shortest and the longest round, after the time.
 const RANGE: usize = 2;
-/// Processor time, from here on.
+/// First column of processor times.
 const PROCESSOR: usize = 4;
 /// Metrics with separate columns.
 const TIMES: [&str; 2] = [message!("user"), message!("system")];

@@ -147,7 +147,7 @@ mod any_findings {
 
     use super::*;
 
-    /// Changes every number and text of findings to what a hostile record could hold.
+    /// Changes every number and text of findings to a value that a hostile record could contain.
     fn spoil(findings: &mut Findings, session: &mut Session, number: f64, text: &str) {
         session.plan.study = text.into();
         findings.baseline = text.into();

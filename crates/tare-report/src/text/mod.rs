@@ -5,7 +5,7 @@ pub(crate) mod json;
 use unicode_linebreak::linebreaks;
 use unicode_width::UnicodeWidthChar;
 
-/// Longest text that is shown of a name, label or reason; a record can hold megabytes.
+/// Limit on the length of a name, label or reason; a record can contain megabytes.
 pub(crate) const LONGEST_TEXT: usize = 240;
 /// A joint of a word and its mark until lines are broken; then it is a space.
 pub(crate) const GLUE: char = '\u{a0}';

@@ -10,10 +10,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
 
-/// A column of a file: how it is read from a row.
+/// A column of a file, with the function that reads its value from a row.
 pub(crate) enum Column<R> {
     Text(fn(&R) -> Option<&str>),
-    /// A text that no row holds as it is.
+    /// A text that is built for each row.
     Word(fn(&R) -> Option<String>),
     Number(fn(&R) -> Option<i64>),
     Figure(fn(&R) -> Option<f64>),
@@ -44,7 +44,7 @@ impl<R> Column<R> {
     }
 }
 
-/// Rows that are written together: a reader skips those groups in which it finds nothing.
+/// Number of rows that are written together: a reader skips groups in which it finds nothing.
 pub(crate) const GROUP: usize = 1 << 17;
 
 /// Writes a file of these rows, with metadata in its footer.

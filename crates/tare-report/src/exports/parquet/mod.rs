@@ -30,7 +30,7 @@ pub(crate) static EXPORT: Export = Export {
 const CELLS: &str = "tare.cells";
 /// Last bytes of a Parquet file, after the length of its footer.
 const MAGIC: &[u8] = b"PAR1";
-/// Bytes behind the footer.
+/// Bytes after the footer.
 pub(crate) const TAIL: usize = 8;
 
 /// Values that all rows of a session share.

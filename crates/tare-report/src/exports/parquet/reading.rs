@@ -14,14 +14,14 @@ use parquet::file::serialized_reader::SerializedPageReader;
 
 use super::{TAIL, footer_length};
 
-/// Bytes of a text's length.
+/// Bytes of the length before a text.
 const A_LENGTH: usize = 4;
-/// Rows that are read of a file at most: a session of a day.
+/// Limit on the rows of a file: a session of a day.
 const MOST_ROWS: usize = 1 << 21;
-/// Bytes that a row takes at least: of each trial there are four numbers that no other has.
+/// Fewest bytes of a row: every trial has four numbers that no other trial has.
 const LEAST_OF_ROW: usize = 2;
 
-/// A file whose footer was read.
+/// A file with its footer read.
 pub(crate) struct Reading {
     file: Arc<Bytes>,
     metadata: ParquetMetaData,

@@ -70,7 +70,7 @@ fn throughput(series: &str, operations: u64, bytes: u64, elapsed_ns: u64) -> Bat
     Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample }
 }
 
-/// Adds the next round of a case in an environment: its batches, or why it failed.
+/// Adds the next round of a case in an environment: its batches, or its failure.
 fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Batch>, Failure>) {
     let id = session.plan.cases[case].id.clone();
     let round = session.trials.iter().filter(|trial| trial.case == id && trial.target == target).count();
