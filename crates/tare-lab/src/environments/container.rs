@@ -77,7 +77,7 @@ choice! {
 
 choice! {
     enum Limits: "limits",
-        "control groups. none; yes: one of its own, with limits of processor time, memory and processes that it does not reach"
+        "control groups. none; yes: a separate one, with limits of processor time, memory and processes that it does not reach"
     {
         None = "none",
         Yes = "yes",

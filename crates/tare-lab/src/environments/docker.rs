@@ -13,9 +13,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("image"),
     options: OPTIONS,
     descends: false,
-    roots: Roots::Own(
-        "Docker's daemon mounts what this machine has, and none of what is mounted for a session alone",
-    ),
+    roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,

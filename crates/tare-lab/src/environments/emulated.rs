@@ -113,7 +113,7 @@ fn rules_can_be_made() -> Result<(), NotReady> {
     if version(&release).is_some_and(|version| version < FIRST_KERNEL) {
         let (major, minor) = FIRST_KERNEL;
         return Err(NotReady::because(format!(
-            "rules on what starts foreign programs are the whole machine's before Linux {major}.{minor}"
+            "rules for starting foreign programs affect the whole machine before Linux {major}.{minor}"
         )));
     }
     match Path::new(RULES).exists() {

@@ -20,7 +20,7 @@ const FOLDER: OptionDescription = OptionDescription::text(
 const TARE: OptionDescription = OptionDescription::text(
     "tare",
     "",
-    "path of this very tare in an image without a shell, which is then started by itself; 'own' is then the folder as it is",
+    "path of this version of tare in an image without a shell, which then starts directly; 'own' is then the folder as it is",
 );
 
 pub static PROVIDER: Provider = Provider {
@@ -31,7 +31,7 @@ pub static PROVIDER: Provider = Provider {
                  uname, mkdir, cat, wc, chmod, mv, env and rm, or tare itself.",
     instance: Some("POD[/CONTAINER]"),
     options: &[NAMESPACE, CONTEXT, FOLDER, TARE],
-    roots: Roots::Own("a pod has the root of its image: what is there is inside"),
+    roots: Roots::Own("a pod has the root of its image"),
     by_default: &[],
     descends: false,
     parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),

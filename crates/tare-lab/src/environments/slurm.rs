@@ -11,7 +11,7 @@ const ACCOUNT: OptionDescription = OptionDescription::text("account", "", "accou
 const FOLDER: OptionDescription = OptionDescription::text(
     "folder",
     "/var/tmp",
-    "folder of the node, on a disk of its own, in which the place 'own' is made",
+    "folder on a local disk of the node, in which the place 'own' is created",
 );
 
 pub static PROVIDER: Provider = Provider {
@@ -22,7 +22,7 @@ pub static PROVIDER: Provider = Provider {
                  kept in ~/.cache/tare under its content's hash, so that it is sent once.",
     instance: Some("NODE"),
     options: &[PARTITION, ACCOUNT, FOLDER],
-    roots: Roots::Own("a node runs its own programs: what is there is inside"),
+    roots: Roots::Own("a node runs its own programs"),
     by_default: &[],
     descends: false,
     parse: |specification| Ok(Box::new(Slurm::of(specification)?)),

@@ -33,7 +33,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("[user@]host"),
     options: &[PORT, IDENTITY, CONFIG, FOLDER],
     descends: false,
-    roots: Roots::Own("an ssh host runs its own programs: what is there is inside"),
+    roots: Roots::Own("an ssh host runs its own programs"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
     preparation: None,

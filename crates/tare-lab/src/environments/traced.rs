@@ -45,7 +45,7 @@ impl Environment for Traced {
         let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
         if scope.trim() == "3" {
             return Err(NotReady::because(
-                "this kernel allows no tracing until it is booted anew (yama/ptrace_scope = 3)",
+                "this kernel allows no tracing until the next reboot (yama/ptrace_scope = 3)",
             ));
         }
         Ok(Ready::new(Facts::default(), |workspace| native::enter_by(workspace, Some(ENTER))))

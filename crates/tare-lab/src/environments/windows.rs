@@ -96,7 +96,7 @@ fn enter(
     for (name, path) in [("own", &own)].into_iter().chain(shares) {
         let there = wsl_distributions::translated(programs, "-w", path).map_err(|e| {
             LabError::new(ErrorKind::Environment, "cannot enter windows")
-                .because(format!("what Windows calls {}: {e}", path.display()))
+                .because(format!("no Windows path for {}: {e}", path.display()))
         })?;
         mounts::note(&mut outside, name, path);
         places.insert(name.to_owned(), there);

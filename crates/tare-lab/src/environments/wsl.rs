@@ -72,7 +72,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
-    roots: Roots::Own("a distribution runs its own programs: what is there is inside"),
+    roots: Roots::Own("a distribution runs its own programs"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Wsl::of(specification)?)),
     preparation: None,
@@ -342,7 +342,7 @@ impl Line {
     fn failed(&self, cause: impl Into<Cause>) -> LabError {
         LabError::new(ErrorKind::Environment, format!("cannot enter {}", self.options.text))
             .because(cause)
-            .hint("wsl.exe --list --verbose shows what there is")
+            .hint("wsl.exe --list --verbose shows all distributions")
     }
 }
 

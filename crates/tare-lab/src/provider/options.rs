@@ -10,7 +10,7 @@ use crate::provider::specification::Specification;
 pub const SLOWER: OptionDescription = OptionDescription::text(
     "slower",
     "0%",
-    "what every environment takes: trials work longer by this share, on purpose; shows whether a session finds it",
+    "slows trials down by this share on purpose, to see whether a session detects it",
 );
 
 #[derive(Clone, Copy, Debug)]

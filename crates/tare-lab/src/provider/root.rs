@@ -10,8 +10,8 @@ use crate::provider::specification::Specification;
 pub const ROOT: OptionDescription = OptionDescription::text(
     "root",
     "empty",
-    "what every environment takes: whose programs are inside. empty: none but tare's own, or what the environment has \
-     anyway; host: this machine's, and whatever is written is thrown away; a path: the same with that folder as the root",
+    "source of the programs inside. empty: none but tare's own, or those that the environment has \
+     anyway; host: this machine's, with all changes discarded; a path: the same with that folder as the root",
 );
 
 /// Parses the root in a specification, if it names one.

@@ -106,11 +106,12 @@ impl DryRun {
         }
         if peers.wants_host() {
             self.start
-                .push("a peer of the session: tare itself, beside each network of an environment".into());
-            self.send.push("to that peer, at addresses of this machine: what network probes send".into());
+                .push("a peer of the session: tare itself, next to each network of an environment".into());
+            self.send
+                .push("to that peer, at addresses of this machine: the traffic of network probes".into());
         }
         for name in peers.ways().keys() {
-            self.send.push(format!("to {name}: what network probes send"));
+            self.send.push(format!("to {name}: the traffic of network probes"));
         }
         Ok(peers)
     }
@@ -123,10 +124,10 @@ impl DryRun {
             RootFolder::Folder(folder) => Some(absolute(folder)),
         };
         self.mount.extend(shown.map(|root| {
-            format!("in each of them: {root}, under layers in the scratch folder that take what is written")
+            format!("in each of them: {root}, under layers in the scratch folder that capture all changes")
         }));
         if let Some(work) = inside.work.as_ref().filter(|work| work.shared) {
-            self.write.push(format!("{}: what the commands write there", absolute(&work.folder)));
+            self.write.push(format!("{}: files that the commands write there", absolute(&work.folder)));
         }
     }
 
@@ -167,9 +168,9 @@ impl DryRun {
             "{scratch}/{PREFIX}*: a copy of tare, roots, logs and files of probes, removed afterwards"
         ));
         self.write
-            .push(format!("{state}: a journal of what is made, removed afterwards, and a line in begun"));
+            .push(format!("{state}: a journal of created things, removed afterwards, and a line in begun"));
         self.start.push(format!(
-            "what takes away what killed sessions left, if the journals in {state} name anything"
+            "programs that remove leftovers of killed sessions, if the journals in {state} list any"
         ));
         if self.mount.is_empty() {
             self.mount.push("nothing".into());
