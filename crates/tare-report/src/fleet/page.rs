@@ -87,8 +87,8 @@ fn missing(view: &FleetView) -> String {
     }
     let alarm = match view.is_too_sparse() {
         true => {
-            "<p class=\"alarm\"><strong>More than 5 % are missing.</strong> What follows is of the nodes that answered; those \
-             that did not may be the slowest.</p>\n"
+            "<p class=\"alarm\"><strong>More than 5 % are missing.</strong> The results are from the sessions that ended, and \
+             the missing ones may be the slowest.</p>\n"
         }
         false => "",
     };

@@ -131,7 +131,7 @@ impl PageVerdict {
         let VerdictWords { sign, word, mark, meaning, factor, colour } = verdict_words(shown);
         let [light, dark] = colour.page;
         let answer = match shown {
-            // The bound of what is not decided changes nothing of that.
+            // The page asks only whether it is decided, which no bound changes.
             Shown::Verdict(verdict) => Answer::from_verdict(verdict, f64::INFINITY, 1.0),
             Shown::Observed | Shown::NotComparable | Shown::NotMeasured => Answer::None,
         };

@@ -200,9 +200,9 @@ fn verdict(checked: &Checked) -> String {
         }
         Conclusion::Follows => format!("follows: its figures give {computed}{runs}"),
         Conclusion::CutOff => format!("follows, cut off and not rounded: its figures give {computed}{runs}"),
-        Conclusion::FollowsFromRun(run) => format!(
-            "does not follow from the means, which give {computed}{runs}; it is what run {run} of each gives"
-        ),
+        Conclusion::FollowsFromRun(run) => {
+            format!("does not follow from the means, which give {computed}{runs}; run {run} of each gives it")
+        }
         Conclusion::WithinRuns => {
             format!("does not follow from the means, which give {computed}; single runs reach it{runs}")
         }

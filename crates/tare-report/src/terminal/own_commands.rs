@@ -125,7 +125,7 @@ fn time(level: &Level, row: &Row) -> [GridCell; 2] {
     let text = |value: f64| Figure::plain(value, row.metric.unit).text();
     let range = spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
         let (least, most) = (text(spread.least), text(spread.most));
-        // The unit is said once where both have it.
+        // A shared unit is written once.
         let short = match (least.split_once(' '), most.split_once(' ')) {
             (Some((number, a)), Some((_, b))) if a == b => number.to_owned(),
             _ => least,
