@@ -280,7 +280,7 @@ impl Container {
         match self.engine.starts {
             Starts::InDaemon => Err(refused().because("its daemon cannot discard changes there")),
             Starts::InCommand if path.contains([':', ',']) => {
-                Err(refused().because("of the signs in its path"))
+                Err(refused().because("its path contains ':' or ','"))
             }
             Starts::InCommand => {
                 command.arg(format!("--volume={path}:{path}:O"));
@@ -294,7 +294,7 @@ impl Container {
             "{}: own=root is in an image, and root= takes a folder in its place",
             self.engine.name.program()
         );
-        LabError::usage(what).hint("leave one of the two away")
+        LabError::usage(what).hint("leave out one of the two")
     }
 
     /// Prepares the network: returns the address at which a container will reach the host's peer, and the

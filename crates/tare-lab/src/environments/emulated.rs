@@ -32,7 +32,7 @@ fn number(processor: Processor) -> u8 {
 fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
     let path = emulator.as_os_str().as_bytes();
     if path.len() > LONGEST_PATH || path.contains(&b':') {
-        return Err(NotReady::because(format!("the kernel takes no path like {}", emulator.display())));
+        return Err(NotReady::because(format!("the kernel does not accept the path {}", emulator.display())));
     }
     // 64 bits, little-endian; whichever system it names; a program, static or relocatable; the processor.
     let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00";

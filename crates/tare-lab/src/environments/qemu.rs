@@ -130,7 +130,7 @@ impl Qemu {
         };
         guest::check(qemu.way(), &qemu.impairment, PROVIDER.name)?;
         if qemu.is_foreign() && qemu.acceleration == Acceleration::Kvm {
-            return Err(LabError::usage("qemu: KVM runs this machine's processor alone")
+            return Err(LabError::usage("qemu: KVM only runs this machine's processor")
                 .hint("leave out acceleration= or processor="));
         }
         match (qemu.share, qemu.cache, qemu.net) {
@@ -442,7 +442,7 @@ fn tag(number: usize) -> String {
 fn argument(path: &Path) -> Result<String, LabError> {
     path.to_str()
         .map(|path| path.replace(',', ",,"))
-        .ok_or_else(|| LabError::usage(format!("qemu cannot be given the path {}", path.display())))
+        .ok_or_else(|| LabError::usage(format!("qemu cannot use the path {}", path.display())))
 }
 
 #[cfg(test)]

@@ -291,7 +291,7 @@ fn plain(path: &Path) -> Result<&str, LabError> {
     path.to_str().filter(simple).ok_or_else(|| {
         let what = format!("uml cannot work in {}", path.display());
         LabError::usage(what)
-            .because("a kernel's command line has no way to write such a path")
+            .because("a kernel's command line cannot contain such a path")
             .hint("choose folders without spaces, commas and quotes")
     })
 }

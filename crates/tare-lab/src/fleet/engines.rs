@@ -299,7 +299,7 @@ impl Engine {
             (_, Some(pair)) => Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script))),
             (_, None) => {
                 Err(LabError::usage(format!("the engine {} cannot start pairs of nodes", self.name))
-                    .hint("leave the peer 'node' out of the study, or add [pair] to a file of your own"))
+                    .hint("leave the peer 'node' out of the study, or add [pair] to your own file"))
             }
         }
     }

@@ -54,7 +54,7 @@ impl Exclusive {
                 Some(other) if other.is_dead(&own.running) => fs::remove_file(&path).map_err(&cannot)?,
                 other => {
                     let who = other.map_or_else(String::new, |other| format!(" (process {})", other.pid));
-                    return Err(LabError::new(ErrorKind::Environment, "this fleet is driven already")
+                    return Err(LabError::new(ErrorKind::Environment, "this fleet is already being run")
                         .because(format!("another tare fleet run{who} submits its jobs"))
                         .hint(format!(
                             "wait for it; if it died on another machine, remove {}",

@@ -55,7 +55,7 @@ pub(crate) fn options(
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:,@%+=".contains(c);
         if !value.chars().all(plain) {
             return Err(LabError::usage(format!("'{key}' of {name} cannot be '{value}'"))
-                .hint("give letters, digits and . _ - / : , @ % + = alone"));
+                .hint("give only letters, digits and . _ - / : , @ % + ="));
         }
         match values.get_mut(key) {
             Some(known) => known.clone_from(value),

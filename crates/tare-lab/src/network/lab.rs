@@ -218,7 +218,8 @@ fn device_of(namespace: &Path, device: &str) -> Owned {
 }
 
 pub fn failed(what: &str, cause: impl Into<Cause>) -> LabError {
-    LabError::new(ErrorKind::Environment, "cannot lay a way to the lab's network").while_doing(what, cause)
+    LabError::new(ErrorKind::Environment, "cannot set up a path to the lab's network")
+        .while_doing(what, cause)
 }
 
 #[cfg(test)]

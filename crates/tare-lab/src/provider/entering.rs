@@ -144,7 +144,7 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
     // As people call it: whatever is not named is Linux.
     let wanted = target.trim_end_matches("-linux");
     let found = programs.find(&named).ok_or_else(|| {
-        NotReady::because(format!("tare for {wanted} was not found: put it beside this one, as {named}"))
+        NotReady::because(format!("tare for {wanted} was not found: put it next to this one, as {named}"))
     })?;
     let identity = programs::identity(&found).map_err(NotReady::of(&found))?;
     match identity.target == target {

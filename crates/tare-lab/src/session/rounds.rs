@@ -348,7 +348,8 @@ impl<'a> Rounds<'a> {
     fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
         self.announce(cell, slot.round);
         if !self.writer.has_room() {
-            self.observer.event(Event::Note("the record is as long as it may be: the session ends".into()));
+            self.observer
+                .event(Event::Note("the record has reached its maximum size: the session ends".into()));
             return Err(Stop::Budget);
         }
         let trial = self.next_trial;

@@ -62,7 +62,7 @@ pub fn study(kinds: &[Kind]) -> Study {
     let names: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
     Study {
         name: "advise".to_owned(),
-        title: format!("What {} consist of", names.join(", ")),
+        title: format!("Parts of {}", names.join(", ")),
         about: "Parts of kinds of work: tare advise puts them together.".to_owned(),
         budget: BUDGET,
         margin: default_margin(),

@@ -147,7 +147,7 @@ impl Study {
     pub fn with(self, other: Study) -> Result<Study, LabError> {
         let name = format!("{},{}", self.name, other.name);
         if self.size != other.size || (!other.commands.is_empty() && self.folder != other.folder) {
-            return Err(LabError::usage(format!("the studies {name} cannot be one"))
+            return Err(LabError::usage(format!("the studies {name} cannot be combined"))
                 .because("they differ in size, or carry files from different folders"));
         }
         let both = |size| self.budget_in(size).saturating_add(other.budget_in(size));

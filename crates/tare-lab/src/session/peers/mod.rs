@@ -101,7 +101,7 @@ impl Peers {
                     ErrorKind::Usage,
                     format!("the peer '{name}' cannot be reached by its name alone"),
                 )
-                .because("neither a study nor a record holds secrets, and whom a record names is not contacted unasked")
+                .because("studies and records contain no secrets, and tare does not contact a peer just because a record names it")
                 .hint(format!("name it again: --peer {}", named_again(name))));
             }
         }

@@ -39,7 +39,7 @@ pub(super) fn same_build(
     match workspace.agent_sha256() == session.header.binary {
         true => Ok(()),
         false => Err(cannot_resume(record, session)
-            .because("another build of tare began it, and values that two builds measured are never mixed")),
+            .because("another build of tare began it, and values of two builds are never mixed")),
     }
 }
 
