@@ -220,7 +220,7 @@ pub struct Run {
     /// Continue a record from another machine, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
     pub trust: bool,
-    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
+    /// Build environments in this folder, which must be on a disk, and remove them afterwards.
     #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     /// Print everything that the session would start, mount, write and send, without doing any of it.
@@ -292,7 +292,7 @@ pub struct Import {
     /// comma-separated.
     #[arg(long = "environment", value_name = "NAMES", value_delimiter = ',')]
     pub environments: Vec<String>,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -302,7 +302,7 @@ pub struct Import {
 pub struct List {
     /// Choose the list to print.
     pub what: Listed,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -346,13 +346,13 @@ pub struct Check {
     /// Start each of them N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
-    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
+    /// Build environments in this folder, which must be on a disk, and remove them afterwards.
     #[arg(long, value_name = "FOLDER", requires = "time")]
     pub scratch: Option<PathBuf>,
     /// Try to reach this peer from this machine, as for 'tare run' (repeatable).
     #[arg(long = "peer", value_name = "PEER")]
     pub peers: Vec<String>,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }
@@ -360,7 +360,7 @@ pub struct Check {
 /// Remove what a killed session left behind: processes, mounts, folders.
 #[derive(Debug, clap::Args)]
 pub struct Clean {
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }

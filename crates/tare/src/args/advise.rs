@@ -34,7 +34,7 @@ pub struct Advise {
     pub margin: f64,
     #[command(flatten)]
     pub session: SessionOptions,
-    /// Print one JSON document: the session's, with the field `advice`.
+    /// Print the session as JSON, with the field `advice`.
     #[arg(long)]
     pub json: bool,
     /// Add your own command as a kind of work, as separate words or one quoted string.

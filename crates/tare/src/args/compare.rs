@@ -27,7 +27,7 @@ pub struct Compare {
     /// Combine the records instead.
     #[arg(long, conflicts_with_all = ["to", "fail_if"])]
     pub together: bool,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long, conflicts_with = "markdown")]
     pub json: bool,
     /// Print Markdown, for a pull request.

@@ -39,7 +39,7 @@ pub struct Explain {
     pub check: bool,
     #[command(flatten)]
     pub session: SessionOptions,
-    /// Print one JSON document: the session's, with the field `explained` or `prices`.
+    /// Print the session as JSON, with the field `explained` or `prices`.
     #[arg(long)]
     pub json: bool,
     /// Explain this command, as separate words or one quoted string; separate several commands with ---.

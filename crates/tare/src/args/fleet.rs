@@ -129,7 +129,7 @@ pub struct FleetPlanning {
 pub struct FleetStatus {
     /// Read the fleet in this folder.
     pub folder: PathBuf,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -26,7 +26,7 @@ pub struct FleetReport {
     /// Write an HTML page with a map of the nodes and a matrix of the pairs, slow ones first.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
     /// Write a Grafana dashboard that reads the table of cells.

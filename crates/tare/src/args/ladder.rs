@@ -15,7 +15,7 @@ pub struct Ladder {
     pub ladder: String,
     #[command(flatten)]
     pub session: SessionOptions,
-    /// Print one JSON document like a session's, except that each environment is compared with the one before
+    /// Print JSON like a session's, except that each environment is compared with the one before
     /// it.
     #[arg(long)]
     pub json: bool,

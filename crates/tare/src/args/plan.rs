@@ -34,10 +34,10 @@ pub struct Plan {
     /// Count slowdowns up to this size as the same, as for 'tare run' [default: each case's own margin].
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub margin: Option<f64>,
-    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
+    /// Build environments in this folder, which must be on a disk, and remove them afterwards.
     #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }

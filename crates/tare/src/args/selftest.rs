@@ -31,7 +31,7 @@ pub struct SelfTest {
     pub shares: Vec<String>,
     #[command(flatten)]
     pub session: SessionOptions,
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
 }

@@ -29,7 +29,7 @@ pub struct Serve {
     /// Stop after N sessions.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub sessions: Option<u32>,
-    /// Print one JSON document as soon as the server listens.
+    /// Print the address as JSON as soon as the server listens.
     #[arg(long)]
     pub json: bool,
 }

@@ -27,7 +27,7 @@ pub struct SessionOptions {
     /// Write the record to this file [default: a new one in this folder].
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Build environments in this folder, which must be on a disk and is emptied afterwards.
+    /// Build environments in this folder, which must be on a disk, and remove them afterwards.
     #[arg(long, hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     /// Print everything that the session would start, mount, write and send, without doing any of it.

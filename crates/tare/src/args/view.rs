@@ -9,7 +9,7 @@ use tare_report::exports::{self, EXPORTS, Export};
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output")]
 pub struct View {
-    /// Print one JSON document.
+    /// Print the result as JSON.
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
     pub json: bool,
     /// Print Markdown, for a pull request.

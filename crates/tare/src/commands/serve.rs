@@ -39,7 +39,7 @@ pub fn run(args: Serve) -> Result<Exit, CommandError> {
     })?;
     let stopped = signals::watch()?;
     let address = reached_at(server.address());
-    // A secret that lies in a file is not shown.
+    // A secret from a file is not printed.
     let peer = match &args.secret_file {
         Some(path) => format!("{TARE}{address}/?secret-file={}", path.display()),
         None => format!("{TARE}{address}/#{}", secret.hex()),
