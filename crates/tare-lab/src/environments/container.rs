@@ -252,7 +252,7 @@ fn inhabit(plan: &Plan) -> io::Error {
 
 fn furnish(plan: &Plan) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // Without a namespace of its own it would be the host's name.
+    // Without a separate namespace this would set the host's name.
     if plan.namespaces.kinds().contains(UnshareFlags::NEWUTS) {
         rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
     }
@@ -273,7 +273,7 @@ fn furnish(plan: &Plan) -> io::Result<()> {
     optional(&plan.root, "proc", c"proc", no_programs);
     optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
     std::env::set_current_dir(&plan.root)?;
-    // The old root comes to lie on the new one, from where it is unmounted.
+    // The old root is now mounted on top of the new one, and is unmounted from there.
     rustix::process::pivot_root(c".", c".").map_err(|e| failed("changing the root", e))?;
     unmount(c".", UnmountFlags::DETACH).map_err(|e| failed("leaving the old root", e))?;
     std::env::set_current_dir("/")

@@ -81,7 +81,7 @@ fn enter(
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("SYSTEMD_SECCOMP", "0")),
     }
-    // A colon parts the two, and stands for itself after a backslash.
+    // A colon separates the two, and is escaped by a backslash.
     let bind =
         |path: &Path, inside: &str| format!("--bind={}:{inside}", path.to_string_lossy().replace(':', "\\:"));
     if root.is_view() {

@@ -312,7 +312,7 @@ impl Found {
             .arg("-fsdev")
             .arg(format!("local,id=root,path={path},security_model=none,readonly=on,multidevs=remap"));
         command.arg("-device").arg(format!("virtio-9p-{},fsdev=root,mount_tag=root", self.options.board.bus));
-        // Nothing changes below the layer, so that the guest may keep what it has read.
+        // Nothing changes below the layer, so the guest may cache it.
         let options = "trans=virtio,version=9p2000.L,msize=262144,cache=loose";
         let lower = GuestMount::new("9p", "root", "/lower", options);
         // The disk is mounted for the layer before anything else.

@@ -203,7 +203,7 @@ impl Found {
             command.arg(format!("{name}={value}"));
         }
         // A word that the kernel does not know goes to the first process. After "--" all would, and
-        // user-mode Linux appends words of its own.
+        // user-mode Linux appends more options.
         command.arg(format!("init={}", root.agent)).arg(init::INIT);
         root.mount_for(&mut command, workspace)?;
         let stream = Stream::Serial("/dev/ttyS0".into());

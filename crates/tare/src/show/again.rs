@@ -5,7 +5,7 @@ use tare_data::shell::line;
 
 /// Formats the command that repeats the session's plan: same environments, same seed.
 pub fn again(session: &Session) -> String {
-    // What stands behind -- is a command of one's own, and not for tare to read.
+    // Words after -- are a user command, not options of tare.
     let (recorded, command) = match session.header.command.iter().position(|word| word == "--") {
         Some(at) => session.header.command.split_at(at),
         None => (session.header.command.as_slice(), &[][..]),

@@ -290,7 +290,7 @@ fn header(
     let mut host = tare_probes::facts::environment();
     host.0.extend(more.0);
     if fleet.is_some() {
-        // Only here: whoever publishes a record of one machine need not publish its name.
+        // Only here: a record of a single machine can be published without its name.
         host.note("host.name", platform::node_name());
     }
     if workspace.others() > 0 {

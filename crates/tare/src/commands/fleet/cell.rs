@@ -46,7 +46,7 @@ pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
     };
     let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
     let interrupted = signals::watch()?;
-    // One without a plan of its own has no name that could be trusted in this folder, and writes nothing.
+    // Without a plan, a name cannot be trusted in this folder, so nothing is written.
     let secret = args.secret_file.as_deref();
     let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::binary()?, secret);
     let cell = match cell {

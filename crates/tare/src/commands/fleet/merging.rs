@@ -77,7 +77,7 @@ fn merge_kind(
             None => {}
         }
     }
-    // One that is not full is made anew with what came since.
+    // A file that is not full is rewritten with the trials that came since.
     if let [(file, sources)] = lasts.as_slice()
         && sources.len() == sessions.len()
         && sources.iter().all(|source| sessions.contains_key(source))
