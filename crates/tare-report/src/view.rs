@@ -265,18 +265,18 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
 /// Estimates the rounds that would decide the cells that lack rounds.
 fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
-    let undecided = cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided()).count();
-    let open = cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided());
-    let needed = open.filter_map(words::rounds_needed);
-    let needed: Vec<u32> = needed.filter(|rounds| *rounds <= MOST_ROUNDS_OFFERED).collect();
-    let rounds = *needed.iter().max()?;
+    let open = || cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided());
+    let undecided = open().count();
+    // Rounds that a cell needs, and those that it has: one that rested has fewer than others.
+    let needed = open().filter_map(|cell| Some((words::rounds_needed(cell)?, cell.rounds)));
+    let needed: Vec<(u32, u32)> = needed.filter(|(rounds, _)| *rounds <= MOST_ROUNDS_OFFERED).collect();
+    let (rounds, done) = *needed.iter().max()?;
     let which = match needed.len() {
         1 if undecided == 1 => language.word("the undecided cell").to_owned(),
         some if some == undecided => say!(language, "the {some} undecided cells", some = some),
         some => say!(language, "{some} of the {all} undecided cells", some = some, all = undecided),
     };
-    let done = cells().filter_map(words::comparison).map(|comparison| comparison.rounds).max()?.max(1);
-    let times = f64::from(rounds) / f64::from(done);
+    let times = f64::from(rounds) / f64::from(done.max(1));
     let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(say!(
         language,
