@@ -267,7 +267,7 @@ pageTest("a card counts the verdicts of its environment, and its bar has a part 
 
 pageTest("every check opens what is behind it", async () => {
   const { tab, close } = await open("rich.html");
-  const behind = { "Control (A/A)": "Each difference here is a false alarm", "Smallest difference found": "A typical cell could have shown a difference of 2.6 %",
+  const behind = { "Control (A/A)": "Each difference here is a false alarm", "Could have been missed": "A typical cell could have shown a difference of 2.6 %",
     Interference: "steal above 5 % of a trial", Starts: "share a start", Warnings: "its clock and the host's disagree by 41 parts per million" };
   for (const [name, words] of Object.entries(behind)) {
     const button = tab.locator(".check", { has: tab.getByText(name, { exact: true }) });
@@ -356,12 +356,14 @@ for (const colorScheme of ["light", "dark"]) {
 
 const HOSTILE = "</script><img src=x onerror=\"window.hacked=1\">'\"`&amp;${window.hacked=1}\u202e\u0000";
 /** Fields that tare writes itself from lists of its own: no text of a record reaches them. */
-const OWN_WORDS = ["schema", "ending", "role", "verdict", "family", "better", "kind", "leading"];
+const OWN_WORDS = ["schema", "ending", "role", "verdict", "answer", "family", "better", "kind", "leading", "light", "dark", "factor"];
 const OWN_UNITS = ["nanoseconds", "per_second", "per_minute", "bytes_per_second", "bits_per_second", "bytes", "mwips", "percent", "count"];
 
 /** Makes every text below a value hostile, and every name of a fact, a place or a parameter. */
 function poison(value, key = "") {
   if (typeof value === "string") return OWN_WORDS.includes(key) || OWN_UNITS.includes(value) ? value : `${HOSTILE}${value}`;
+  // The name of a verdict is what cells have.
+  if (key === "verdicts") return value.map((line) => ({ ...poison(line), name: line.name }));
   if (Array.isArray(value)) return value.map((item) => poison(item, key));
   if (value === null || typeof value !== "object") return value;
   const named = ["host", "inside", "outside", "places", "own", "parameters"].includes(key);

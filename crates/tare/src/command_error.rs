@@ -54,7 +54,8 @@ impl CommandError {
             format!("{dim}{heading}{dim:#} {}\n", indented(&language.text(text)))
         };
         let what = plain(&language.text(&self.what));
-        let causes: String = self.causes.iter().map(|cause| line(language.word("caused by:"), cause)).collect();
+        let causes: String =
+            self.causes.iter().map(|cause| line(language.word("caused by:"), cause)).collect();
         let hint: String = self.hint.iter().map(|hint| line(language.word("hint:"), hint)).collect();
         // Standard error may be closed; then there is nowhere to report that.
         let _ = write!(out, "{red}{}{red:#} {what}\n{causes}{hint}", language.word("error:"));

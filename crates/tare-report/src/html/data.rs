@@ -18,7 +18,7 @@ use crate::verdict_words::{VerdictWords, verdict_words};
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
 /// MB.
-const MOST_TRIALS: usize = 1_250;
+const MOST_TRIALS: usize = 1_000;
 /// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
 /// take a fifth of the page's limit. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
@@ -87,6 +87,9 @@ impl<'a> Page<'a> {
         let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
+        // The page's table of verdicts says which are decided.
+        let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
+        cells.for_each(|cell| cell.answer = None);
         // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());

@@ -209,7 +209,10 @@ pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
     /// `none` without a comparison.
-    pub answer: Answer,
+    ///
+    /// Only a page has no answer: its table of verdicts says which are decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
     /// Name of the verdict, or of the reason for having none: `observed`, `not_comparable`, `not_measured`.
     pub verdict: &'static str,
     /// The verdict as the table says it.

@@ -159,7 +159,7 @@ fn level(level: &findings::Level) -> Level<'_> {
 fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) -> Cell<'a> {
     let empty = Cell {
         target,
-        answer: cell.answer(),
+        answer: Some(cell.answer()),
         verdict: cell.shown().name(),
         words: words::cell_word(cell, language),
         comparison: None,
