@@ -487,8 +487,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// Describes the environments as a session finds them entered, with the starts that it had before it was
-/// resumed.
+/// Describes the environments as a session finds them, with their starts before it was resumed.
 fn states(session: &Session, pilot: &Pilot) -> Vec<TargetState> {
     let next = session.trials.iter().map(|trial| trial.start + 1).max().unwrap_or(0);
     let state = |target: &Target, started| {
