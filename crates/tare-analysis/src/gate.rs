@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tare_data::names::matches;
+use tare_data::specification::Specification;
 
 use crate::findings::{Answer, Cell, Findings, Row, Side};
 use crate::statistics::level::ALPHA;
@@ -52,7 +53,7 @@ impl Selector {
                 || matches(pattern, &format!("{target}:{case}"))
                 || matches(pattern, &format!("{target}:{probe}"))
         };
-        chosen(target.name) || chosen(target.specification)
+        chosen(target.name) || target.specification.is_some_and(|entered| chosen(&entered.to_string()))
     }
 }
 
@@ -60,7 +61,8 @@ impl Selector {
 #[derive(Clone, Copy, Debug)]
 pub struct TargetNames<'a> {
     pub name: &'a str,
-    pub specification: &'a str,
+    /// None where only its column is known.
+    pub specification: Option<&'a Specification>,
 }
 
 /// `KIND[:ENV[:CASE]][>RATIO]`: when a gate is tripped.

@@ -6,6 +6,7 @@ use std::io::ErrorKind as IoKind;
 use std::iter::successors;
 use std::path::Path;
 
+use tare_data::specification::SpecificationError;
 use tare_record::RecordError;
 
 use crate::platform;
@@ -153,6 +154,14 @@ impl LabError {
     /// Creates the error of a session that the user stopped before there was anything to report.
     pub fn interrupted() -> Self {
         LabError::new(ErrorKind::Interrupted, "interrupted before the first round")
+    }
+}
+
+impl From<SpecificationError> for LabError {
+    fn from(error: SpecificationError) -> Self {
+        LabError::usage(format!("cannot read the environment '{}'", error.text))
+            .because(error.cause)
+            .hint("write NAME or provider:instance?key=value&key=value")
     }
 }
 

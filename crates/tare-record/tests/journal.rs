@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
+use tare_data::specification::Specification;
 use tare_data::warning::Warning;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, RecordError, Writer, read};
@@ -20,7 +21,11 @@ fn entries() -> Vec<Entry> {
         identity: None,
         fleet: None,
     };
-    let target = Target { name: "native".into(), specification: "native".into(), role: Role::Baseline };
+    let target = Target {
+        name: "native".into(),
+        specification: Specification::from_provider("native"),
+        role: Role::Baseline,
+    };
     let plan = Plan {
         study: "quick".into(),
         seed: 7,

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_data::session::{Plan, Role, Session};
+use tare_data::specification::Specification;
 
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
@@ -65,7 +66,7 @@ pub struct Changes {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Target {
     pub name: String,
-    pub specification: String,
+    pub specification: Specification,
 }
 
 /// A case and metric of either record.
@@ -280,7 +281,7 @@ pub(crate) fn objection(
     new_row: Option<&Row>,
 ) -> Option<String> {
     let (old_row, new_row) = (old_row?, new_row?);
-    let baseline = |side: Side<'_>| side.session.baseline().map(|target| target.specification.clone());
+    let baseline = |side: Side<'_>| side.session.baseline().map(|target| target.specification.to_string());
     let (then, now) = (baseline(old), baseline(new));
     if then != now {
         let named = |baseline: Option<String>| baseline.unwrap_or_else(|| "nothing".into());
@@ -368,7 +369,7 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut all: Vec<Chosen> = Vec::new();
     for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
-            let names = TargetNames { name: &target.name, specification: &target.specification };
+            let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
             let chosen = conditions.iter().enumerate();
             let chosen = chosen.filter(|(_, c)| c.selector.chooses(&names, &row.case, &row.probe));
             all.extend(chosen.map(|(i, condition)| {

@@ -158,7 +158,7 @@ fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
 }
 
 fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metric: &str) -> bool {
-    let names = TargetNames { name: target, specification: target };
+    let names = TargetNames { name: target, specification: None };
     let probe = fleet.case(case, metric).map_or("", |of| of.probe.as_str());
     condition.selector.chooses(&names, case, probe)
 }

@@ -99,7 +99,7 @@ fn a_forecast_is_the_multiple_of_its_lines_that_programs_are_by_the_mechanism() 
             session.header.host.note(PINNED, "1");
         }
         let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
-        target.specification = specification.into();
+        target.specification = specification.parse().unwrap();
         bill_of(&session).forecast.ratio.unwrap()
     };
     // The lines add 6 %.
@@ -139,7 +139,7 @@ fn a_line_counts_whole_where_one_process_serves_all_calls() {
     for specification in ["proot", "traced", "uml?root=host"] {
         let mut session = measured(20e6);
         let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
-        target.specification = specification.into();
+        target.specification = specification.parse().unwrap();
         let bill = bill_of(&session);
         let lines: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
         assert_eq!((lines, bill.rest_ns), (600_000.0, Some(400_000.0)), "{specification}");

@@ -9,6 +9,7 @@ use tare_analysis::verdicts::judge::judge as judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::{Role, Session};
+use tare_data::specification::Specification;
 
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
@@ -108,7 +109,7 @@ fn what_does_not_mean_the_same_is_not_compared() {
         .targets
         .iter_mut()
         .filter(|target| target.role == Role::Baseline)
-        .for_each(|l| l.specification = "uml".into());
+        .for_each(|l| l.specification = Specification::from_provider("uml"));
     assert_eq!(reason(&new), "the baseline was native and is uml");
     let mut new = costing(3.0);
     new.plan.cases.remove(0);

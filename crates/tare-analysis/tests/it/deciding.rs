@@ -8,6 +8,7 @@ use tare_analysis::findings;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::{Role, Target};
+use tare_data::specification::Specification;
 
 use crate::findings::comparison;
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
@@ -119,7 +120,7 @@ fn controls_are_compared_with_what_they_are_controls_of() {
     let own = session.plan.targets.len();
     session.plan.targets.push(Target {
         name: "vm again".into(),
-        specification: "vm".into(),
+        specification: Specification::from_provider("vm"),
         role: Role::Control,
     });
     assert_eq!(session.plan.control_of(own), Some(2));

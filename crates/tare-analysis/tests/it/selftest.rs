@@ -4,6 +4,7 @@ use tare_analysis::selftest::injected;
 use tare_analysis::{Options, findings};
 use tare_data::generator::Generator;
 use tare_data::session::Session;
+use tare_data::specification::Specification;
 
 use crate::sessions::{Outcome, session, timed, trial};
 
@@ -14,7 +15,7 @@ fn measured() -> Session {
     let mut session = session(&["same", "ten", "lies"], cases, 40);
     let shares = ["0%", "10%", "2%"];
     for (target, share) in session.plan.targets[2..].iter_mut().zip(shares) {
-        target.specification = format!("native?slower={share}");
+        target.specification = Specification::from_provider("native").with_option("slower", share);
     }
     let mut noise = Generator::new(7);
     for round in 0..40 {
@@ -52,6 +53,10 @@ fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
 #[test]
 fn an_ordinary_session_is_not_a_selftest() {
     let mut session = measured();
-    session.plan.targets.iter_mut().for_each(|target| target.specification = "native".into());
+    session
+        .plan
+        .targets
+        .iter_mut()
+        .for_each(|target| target.specification = Specification::from_provider("native"));
     assert!(injected(&session, &findings(&session, &Options::default())).is_empty());
 }

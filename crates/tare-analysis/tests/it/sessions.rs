@@ -11,6 +11,7 @@ use tare_data::request::Amount;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, Role, Session, Target, TargetFacts, Trial,
 };
+use tare_data::specification::Specification;
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.
@@ -59,7 +60,11 @@ pub fn timed(probe: &str) -> PlannedCase {
 /// Builds a session with environments `native` (baseline), `again` (control) and these subjects, and no
 /// trials yet.
 pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
-    let target = |name: &str, role| Target { name: name.into(), specification: name.into(), role };
+    let target = |name: &str, role| Target {
+        name: name.into(),
+        specification: Specification::from_provider(name),
+        role,
+    };
     let mut targets = vec![target("native", Role::Baseline), target("again", Role::Control)];
     targets.extend(subjects.iter().map(|name| target(name, Role::Subject)));
     let fact = |target: &Target| TargetFacts {

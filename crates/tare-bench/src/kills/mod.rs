@@ -21,6 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use tare_data::generator::Generator;
+use tare_data::specification::Specification;
 
 use remains::Machine;
 
@@ -202,8 +203,13 @@ pub fn ready<'a>(tare: &Path, targets: &[Target<'a>]) -> io::Result<(Vec<Target<
         .filter(|row| row["ready"] == true)
         .filter_map(|row| row["environment"].as_str())
         .collect();
-    let name = |target: &str| target.split('?').next().unwrap_or_default().to_owned();
-    let (ready, absent): (Vec<_>, Vec<_>) =
-        targets.iter().copied().partition(|(target, _)| ready.contains(name(target).as_str()));
+    // `tare check` lists environments without options.
+    let is_ready = |target: &str| {
+        target.parse().is_ok_and(|target: Specification| {
+            let plain = Specification { options: BTreeMap::new(), ..target };
+            ready.contains(plain.to_string().as_str())
+        })
+    };
+    let (ready, absent): (Vec<_>, Vec<_>) = targets.iter().copied().partition(|(target, _)| is_ready(target));
     Ok((ready, absent.into_iter().map(|(target, _)| target).collect()))
 }

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
+use crate::specification::Specification;
 use crate::warning::Warning;
 
 use self::declared::Declared;
@@ -42,6 +43,9 @@ pub struct Header {
     pub fleet: Option<FleetCell>,
 }
 
+/// The option of a specification that makes trials work longer, by a percentage.
+pub const SLOWER: &str = "slower";
+
 /// The purpose of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -62,21 +66,20 @@ pub struct Target {
     /// Unique in the session; heads the environment's columns.
     pub name: String,
     /// The way in: `gvisor?platform=ptrace`.
-    pub specification: String,
+    pub specification: Specification,
     pub role: Role,
 }
 
 impl Target {
-    /// Reads the kind of environment, which comes before the options of the specification.
+    /// Reads the kind of environment.
     pub fn provider(&self) -> &str {
-        self.specification.split(['?', ':']).next().unwrap_or_default()
+        &self.specification.provider
     }
 
     /// Reads the share by which trials work longer, on purpose; none in an ordinary environment.
     pub fn slower(&self) -> Option<f64> {
-        let (_, options) = self.specification.split_once('?')?;
-        let percent = options.split('&').find_map(|option| option.strip_prefix("slower="))?;
-        percent.strip_suffix('%')?.parse().ok().map(|percent: f64| percent / 100.0)
+        let percent = self.specification.option(SLOWER)?.strip_suffix('%')?;
+        percent.parse().ok().map(|percent: f64| percent / 100.0)
     }
 }
 

@@ -11,7 +11,7 @@ pub(crate) fn check(conditions: &[Condition], targets: &[Target], cases: &[&Case
     let subjects = || targets.iter().filter(|target| target.role == Role::Subject);
     let chooses = |condition: &&Condition| {
         subjects().any(|target| {
-            let names = TargetNames { name: &target.name, specification: &target.specification };
+            let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
             cases.iter().any(|case| condition.selector.chooses(&names, &case.to_string(), &case.probe))
         })
     };

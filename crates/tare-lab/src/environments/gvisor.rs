@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn options_become_flags() {
-        let specification = Specification::parse("gvisor?platform=ptrace&overlay=self&directfs=off").unwrap();
+        let specification =
+            "gvisor?platform=ptrace&overlay=self&directfs=off".parse::<Specification>().unwrap();
         assert_eq!(
             Gvisor::of(&specification).unwrap().flags(Path::new("/s")),
             [

@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_pod_is_named_with_its_container_and_is_not_a_flag() {
-        let of = |text| Kubernetes::of(&Specification::parse(text).unwrap());
+        let of = |text: &str| Kubernetes::of(&text.parse().unwrap());
         let pod = of("kubernetes:p-1/main?namespace=x").unwrap();
         assert_eq!(pod.pod.as_deref(), Some("p-1"));
         let command = pod.exec(Path::new("kubectl"), "p-1", &["uname"]);

@@ -2,13 +2,14 @@
 
 use std::ffi::OsString;
 
+use tare_data::specification::Specification;
+
 use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
-use crate::provider::specification::Specification;
 use crate::storage::passthrough;
 
 pub use crate::provider::naming::Named;
@@ -63,12 +64,12 @@ const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root
 
 /// Parses a specification, or a preset's name for one.
 pub fn parse(text: &str) -> Result<Named, LabError> {
-    find(presets::resolve(Specification::parse(text)?)?)
+    find(text.parse()?)
 }
 
-/// The environment that a specification names.
+/// Finds the environment that a specification names, or that a preset's name stands for.
 pub fn find(specification: Specification) -> Result<Named, LabError> {
-    naming::find(specification, &KNOWN)
+    naming::find(presets::resolve(specification)?, &KNOWN)
 }
 
 /// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
@@ -134,10 +135,8 @@ mod tests {
     #[test]
     fn every_environment_can_be_slower_on_purpose() {
         for text in ["native", "gvisor?platform=ptrace", "wsl1-like", "ssh:host", "oci:crun"] {
-            let slower = |share: &str| {
-                let separator = if text.contains('?') { '&' } else { '?' };
-                parse(&format!("{text}{separator}slower={share}"))
-            };
+            let specification: Specification = text.parse().unwrap();
+            let slower = |share: &str| find(specification.clone().with_option("slower", share));
             assert_eq!(slower("2.5%").unwrap().slower, 0.025, "{text}");
             assert_eq!(parse(text).unwrap().slower, 0.0);
             for wrong in ["5", "-1%", "101%", "NaN%", "inf%", "%", ""] {
@@ -148,7 +147,7 @@ mod tests {
         let targets =
             ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"].map(|text| Target {
                 name: String::new(),
-                specification: parse(text).unwrap().specification.to_string(),
+                specification: parse(text).unwrap().specification,
                 role: Role::Subject,
             });
         assert_eq!(targets.map(|target| target.slower()), [Some(0.05), Some(0.005), None]);

@@ -3,10 +3,11 @@
 
 use std::ffi::OsString;
 
+use tare_data::specification::Specification;
+
 use crate::error::{ErrorKind, LabError};
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
-use crate::provider::specification::Specification;
 use crate::session::protocol::footprints::FOOTPRINTS;
 
 pub use crate::provider::naming::Named;
@@ -25,11 +26,12 @@ const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root
 
 /// Parses a specification, or a preset's name for one.
 pub fn parse(text: &str) -> Result<Named, LabError> {
-    find(presets::resolve(Specification::parse(text)?)?)
+    find(text.parse()?)
 }
 
-/// The environment that a specification names.
+/// Finds the environment that a specification names, or that a preset's name stands for.
 pub fn find(specification: Specification) -> Result<Named, LabError> {
+    let specification = presets::resolve(specification)?;
     let name = specification.provider.as_str();
     let is_here = PROVIDERS.iter().any(|provider| provider.name == name);
     match !is_here && elsewhere(name) {

@@ -1,7 +1,8 @@
 //! Presets: specifications named after the systems that they imitate, with similarities and differences.
 
+use tare_data::specification::Specification;
+
 use crate::error::LabError;
-use crate::provider::specification::Specification;
 
 /// A named specification.
 #[derive(Clone, Copy, Debug)]
@@ -86,7 +87,7 @@ pub fn resolve(named: Specification) -> Result<Specification, LabError> {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", preset.name);
         return Err(LabError::usage(what));
     }
-    let mut specification = Specification::parse(preset.specification)?;
+    let mut specification: Specification = preset.specification.parse()?;
     specification.options.extend(named.options);
     Ok(specification)
 }

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn options_become_flags_and_a_node_is_not_one() {
-        let of = |text| Slurm::of(&Specification::parse(text).unwrap());
+        let of = |text: &str| Slurm::of(&text.parse().unwrap());
         let slurm = of("slurm:n1?partition=long").unwrap();
         assert_eq!(slurm.options.last().map(String::as_str), Some("--partition=long"));
         assert_eq!(slurm.node.as_deref(), Some("n1"));

@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn options_become_flags_and_a_machine_is_not_one() {
-        let of = |text| Ssh::of(&Specification::parse(text).unwrap());
+        let of = |text: &str| Ssh::of(&text.parse().unwrap());
         let ssh = of("ssh:me@host?port=2222&identity=/key").unwrap();
         assert_eq!(ssh.options[3..], ["-p", "2222", "-i", "/key"]);
         assert_eq!(ssh.machine.as_deref(), Some("me@host"));

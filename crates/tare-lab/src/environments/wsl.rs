@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn a_user_is_named_and_a_distribution_is_not_a_flag() {
-        let of = |text| Wsl::of(&Specification::parse(text).unwrap()).unwrap();
+        let of = |text: &str| Wsl::of(&text.parse().unwrap()).unwrap();
         let (options, entered) = (of("wsl:Ubuntu?user=root"), Entered::Itself("Ubuntu".to_owned()));
         let line = Line { program: "/wsl.exe".into(), agent: None, options, entered };
         assert_eq!(

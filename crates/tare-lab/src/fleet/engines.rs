@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 use tare_data::shell::line;
+use tare_data::specification::Specification;
 use tare_probes::peer::Secret;
 use tare_record::input;
 
@@ -21,7 +22,6 @@ use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::nearest::unlike;
 use crate::node_names::is_node_name;
-use crate::provider::specification::Specification;
 
 /// Longest file that is read as an engine.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -140,7 +140,7 @@ pub(crate) enum Started {
 impl Engine {
     /// Reads a shipped engine, or a file that ends in .toml, with options: `slurm?partition=long`.
     pub fn named(on: &str) -> Result<Engine, LabError> {
-        let specification = Specification::parse(on)?;
+        let specification = on.parse::<Specification>()?;
         let name = match &specification.instance {
             Some(instance) => format!("{}:{instance}", specification.provider),
             None => specification.provider.clone(),
@@ -165,7 +165,7 @@ impl Engine {
 
     /// Reads the engine of a plan, as it was when the plan was made.
     pub fn planned(on: &str, text: &str) -> Result<Engine, LabError> {
-        let specification = Specification::parse(on)?;
+        let specification = on.parse::<Specification>()?;
         Engine::parse(&specification.provider.clone(), text, &specification.options)
     }
 

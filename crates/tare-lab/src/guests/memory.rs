@@ -1,8 +1,9 @@
 //! The memory of a guest, as a specification gives it.
 
+use tare_data::specification::Specification;
+
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;
-use crate::provider::specification::Specification;
 
 pub const MEMORY: OptionDescription = OptionDescription::text("memory", "1024", "memory of the guest in MiB");
 
@@ -25,7 +26,7 @@ mod tests {
             ("qemu?memory=64", None),
             ("qemu?memory=x", None),
         ] {
-            assert_eq!(of(&Specification::parse(text).unwrap(), 128).ok(), expected, "{text}");
+            assert_eq!(of(&text.parse::<Specification>().unwrap(), 128).ok(), expected, "{text}");
         }
     }
 }

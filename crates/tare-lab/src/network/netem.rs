@@ -5,13 +5,13 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
+use tare_data::specification::Specification;
 use tare_probes::netlink::{Message, Netlink};
 
 use crate::duration;
 use crate::error::LabError;
 use crate::host::network_device;
 use crate::provider::options::OptionDescription;
-use crate::provider::specification::Specification;
 
 pub const MODULE: &str = "sch_netem";
 
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Option<Netem>, LabError> {
-        Impairment::of(&Specification::parse(text).unwrap()).map(|impairment| impairment.netem)
+        Impairment::of(&text.parse::<Specification>().unwrap()).map(|impairment| impairment.netem)
     }
 
     #[test]

@@ -9,12 +9,12 @@ use std::process::Command;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
+use tare_data::specification::Specification;
 
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
 use crate::provider::root::{Inside, RootFolder, Roots};
-use crate::provider::specification::Specification;
 
 /// Function that prepares an environment once, and reports each step in words.
 pub type Prepare = fn(&Specification, &Programs, &mut dyn FnMut(&str)) -> Result<(), LabError>;

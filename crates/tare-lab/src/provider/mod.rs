@@ -1,9 +1,10 @@
 //! What a provider of environments is, and what it is given: the interface, apart from the list of providers.
 
+use tare_data::specification::Specification;
+
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;
 use crate::provider::root::Roots;
-use crate::provider::specification::Specification;
 
 mod entering;
 pub(crate) mod naming;
@@ -11,7 +12,6 @@ pub mod options;
 pub(crate) mod prelude;
 pub(crate) mod processor;
 pub mod root;
-pub mod specification;
 
 pub use self::entering::*;
 

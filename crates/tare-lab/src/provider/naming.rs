@@ -1,11 +1,12 @@
 //! Naming: turns a specification into an environment that can be asked whether it is ready.
 
+use tare_data::specification::Specification;
+
 use crate::error::LabError;
 use crate::host::programs::Programs;
 use crate::nearest::unknown;
 use crate::provider::options::SLOWER;
 use crate::provider::root::{self, ROOT, RootFolder};
-use crate::provider::specification::Specification;
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
 /// Maximum slowdown on purpose, in percent.

@@ -1,14 +1,15 @@
 //! Options of environments: each has a key, and either an enum of values or a text that its provider parses.
 
 use tare_data::facts::Facts;
+use tare_data::session;
+use tare_data::specification::Specification;
 
 use crate::error::LabError;
 use crate::nearest::unknown;
-use crate::provider::specification::Specification;
 
 /// The option that every environment takes: its trials work longer by this many percent, on purpose.
 pub const SLOWER: OptionDescription = OptionDescription::text(
-    "slower",
+    session::SLOWER,
     "0%",
     "slows trials down by this share on purpose, to see whether a session detects it",
 );
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_first_value_is_the_default_and_every_value_is_found_by_its_name() {
-        let of = |text| Colour::of(&Specification::parse(text).unwrap());
+        let of = |text: &str| Colour::of(&text.parse().unwrap());
         assert_eq!(of("x").unwrap(), Colour::Red);
         assert_eq!(of("x?colour=green").unwrap(), Colour::Green);
         assert_eq!(Colour::OPTION.values, ["red", "green"]);

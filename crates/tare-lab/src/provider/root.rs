@@ -2,9 +2,10 @@
 
 pub use tare_data::session::{Inside, RootFolder, Work};
 
+use tare_data::specification::Specification;
+
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;
-use crate::provider::specification::Specification;
 
 /// Option of every environment, although not all can provide every root.
 pub const ROOT: OptionDescription = OptionDescription::text(

@@ -2,6 +2,7 @@
 
 use tare_data::failure::Failure;
 use tare_data::session::Target;
+use tare_data::specification::Specification;
 
 use crate::session::arena::Arena;
 
@@ -9,7 +10,7 @@ use crate::session::arena::Arena;
 #[derive(Clone, Debug)]
 pub struct BringUp {
     pub name: String,
-    pub specification: String,
+    pub specification: Specification,
     /// Time of each start, in the order in which they were made.
     pub times_ns: Vec<u64>,
     /// Why it was not brought up any more.
@@ -62,7 +63,7 @@ mod tests {
     fn the_median_is_one_of_the_times() {
         let one = |times_ns: &[u64]| BringUp {
             name: String::new(),
-            specification: String::new(),
+            specification: Specification::from_provider("native"),
             times_ns: times_ns.to_vec(),
             failure: None,
         };

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tare_data::facts::Facts;
+use tare_data::specification::Specification;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Kept, Signs};
@@ -42,7 +43,11 @@ pub struct Entered {
 
 /// Enters an environment that is ready; the specification names it in errors. Waits for nothing: the agent's first
 /// frame is the caller's to await.
-pub fn enter(specification: &str, ready: &Ready, session: &SessionWorkspace) -> Result<Entered, LabError> {
+pub fn enter(
+    specification: &Specification,
+    ready: &Ready,
+    session: &SessionWorkspace,
+) -> Result<Entered, LabError> {
     let mut workspace = session.start(&ready.root)?;
     let Entrance { mut command, host, places, mut outside } = ready.enter(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

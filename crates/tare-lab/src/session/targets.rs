@@ -5,13 +5,13 @@ use std::rc::Rc;
 
 use tare_data::facts::Facts;
 use tare_data::session::{Role, Target};
+use tare_data::specification::Specification;
 
-use crate::environments::{self, Named, PROVIDERS};
+use crate::environments::{self, PROVIDERS};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
 use crate::provider::options::SLOWER;
 use crate::provider::root::RootFolder;
-use crate::provider::specification::Specification;
 use crate::provider::{NotReady, Ready};
 use crate::session::plan::planting::PLANTED;
 
@@ -24,42 +24,78 @@ pub struct Resolved {
     pub ready: Rc<Ready>,
 }
 
-/// The targets of a session: the baseline, the baseline once more as the control, and the subjects.
-///
-/// A subject that is named twice, or is the baseline, counts once. One that is not ready is an error.
-pub fn resolve(
-    baseline: &str,
-    subjects: &[String],
-    root: &RootFolder,
-    programs: &Programs,
-) -> Result<Vec<Resolved>, LabError> {
-    let named = named(baseline, subjects.iter().map(String::as_str), root)?;
-    all_ready(named, programs)
+/// The fate of a subject that is not ready. A baseline that is not ready is always an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenNotReady {
+    /// It is an error.
+    Refuse,
+    /// It stays as a gap with its reason, as if it could not be entered: nodes of a fleet differ.
+    Gap,
+    /// It is left out: nobody asked for it.
+    LeaveOut,
 }
 
-/// The same in a fleet, where nodes differ: a subject that is not ready is a gap with its reason, as if it could not be entered.
-pub fn resolve_on_node(
-    baseline: &str,
-    subjects: &[String],
+/// Finds out which targets are ready. Those of one specification share what was found.
+pub fn resolve(
+    targets: Vec<Target>,
+    when_not_ready: WhenNotReady,
     root: &RootFolder,
     programs: &Programs,
 ) -> Result<Vec<Resolved>, LabError> {
+    let mut known: BTreeMap<Specification, Rc<Ready>> = BTreeMap::new();
     let mut resolved = Vec::new();
-    for (target, named) in named(baseline, subjects.iter().map(String::as_str), root)? {
-        let ready = match (target.role, named.ready(programs)) {
-            (_, Ok(ready)) => ready,
-            (Role::Subject, Err(not_ready)) => never(&target, not_ready),
-            (_, Err(not_ready)) => return Err(refused(&target, not_ready)),
+    for target in targets {
+        if let Some(ready) = known.get(&target.specification) {
+            resolved.push(Resolved { target, ready: Rc::clone(ready) });
+            continue;
+        }
+        let named = environments::find(target.specification.clone())?.with_root(root);
+        let is_subject = target.role == Role::Subject;
+        let ready = match (named.ready(programs), when_not_ready) {
+            (Ok(ready), _) => ready,
+            (Err(not_ready), WhenNotReady::Gap) if is_subject => never(&target, not_ready),
+            (Err(_), WhenNotReady::LeaveOut) if is_subject => continue,
+            (Err(not_ready), _) => return Err(refused(&target, not_ready)),
         };
-        with_control(&mut resolved, target, Rc::new(ready));
+        let ready = Rc::new(ready);
+        known.insert(target.specification.clone(), Rc::clone(&ready));
+        resolved.push(Resolved { target, ready });
     }
     Ok(resolved)
 }
 
-/// What is entered in vain.
+/// Makes a `Ready` that cannot be entered, for this reason.
 fn never(target: &Target, not_ready: NotReady) -> Ready {
     let target = target.clone();
     Ready::new(Facts::default(), move |_| Err(refused(&target, not_ready.clone())))
+}
+
+/// Parses the targets of a session: the baseline, the baseline once more as the control, and the subjects.
+///
+/// A subject that is named twice, or is the baseline, counts once.
+pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, LabError> {
+    let baseline = parse_target(baseline, Role::Baseline)?;
+    let control = control_of(&baseline);
+    let mut targets = vec![baseline, control];
+    for text in subjects {
+        let subject = parse_target(text, Role::Subject)?;
+        if targets.iter().all(|other| other.specification != subject.specification) {
+            targets.push(subject);
+        }
+    }
+    Ok(targets)
+}
+
+fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
+    let typed: Specification = text.parse()?;
+    let name = heading(&typed);
+    let specification = environments::find(typed)?.specification;
+    Ok(Target { name, specification, role })
+}
+
+/// Lists the subjects of a session for which nobody named any: specifications that are taken where they are ready.
+pub fn default_subjects() -> Vec<String> {
+    PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&text| text.to_owned()).collect()
 }
 
 /// Adds a control for each of these subjects: the environment once more, as the baseline's control is for the baseline.
@@ -67,7 +103,7 @@ fn never(target: &Target, not_ready: NotReady) -> Ready {
 /// One that is named twice, or is the baseline, has one anyway. One that is not measured is an error.
 pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result<(), LabError> {
     for text in controls {
-        let specification = environments::parse(text)?.specification.to_string();
+        let specification = environments::parse(text)?.specification;
         let is_same = |resolved: &&Resolved| resolved.target.specification == specification;
         if resolved.iter().filter(is_same).any(|resolved| resolved.target.role == Role::Control) {
             continue;
@@ -84,7 +120,7 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
     Ok(())
 }
 
-/// Adds the baseline once more, slower on purpose by a known share: not where nothing is compared, nor where something is
+/// Adds the baseline once more, slower on purpose by a known share, unless nothing is compared or something is
 /// slower on purpose already.
 pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &Programs) {
     let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
@@ -94,93 +130,10 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &P
     let Some(Resolved { target, .. }) = resolved.iter().find(|r| r.target.role == Role::Baseline) else {
         return;
     };
-    let separator = if target.specification.contains('?') { '&' } else { '?' };
-    let text = format!("{}{separator}{}={PLANTED}", target.specification, SLOWER.key);
-    let Ok(named) = environments::parse(&text) else { return };
-    let named = named.with_root(root);
-    let Ok(ready) = named.ready(programs) else { return };
-    let (name, specification) = (format!("{} planted", target.name), named.specification.to_string());
-    let target = Target { name, specification, role: Role::Planted };
-    resolved.push(Resolved { target, ready: Rc::new(ready) });
-}
-
-/// The targets of a session whose subjects nobody named: what its provider lists as such and is ready.
-pub fn resolve_default(
-    baseline: &str,
-    root: &RootFolder,
-    programs: &Programs,
-) -> Result<Vec<Resolved>, LabError> {
-    let subjects = PROVIDERS.iter().flat_map(|provider| provider.by_default).copied();
-    let mut resolved = Vec::new();
-    for (target, named) in named(baseline, subjects, root)? {
-        match (target.role, named.ready(programs)) {
-            (_, Ok(ready)) => with_control(&mut resolved, target, Rc::new(ready)),
-            (Role::Subject, Err(_)) => {}
-            (_, Err(not_ready)) => return Err(refused(&target, not_ready)),
-        }
-    }
-    Ok(resolved)
-}
-
-/// The targets of a record.
-pub fn resolve_recorded(
-    targets: &[Target],
-    root: &RootFolder,
-    programs: &Programs,
-) -> Result<Vec<Resolved>, LabError> {
-    let mut known: BTreeMap<&str, Rc<Ready>> = BTreeMap::new();
-    let mut resolved = Vec::new();
-    for target in targets {
-        let ready = match known.get(target.specification.as_str()) {
-            Some(ready) => Rc::clone(ready),
-            None => {
-                let named = environments::parse(&target.specification)?.with_root(root);
-                let ready = Rc::new(named.ready(programs).map_err(|not| refused(target, not))?);
-                known.insert(&target.specification, Rc::clone(&ready));
-                ready
-            }
-        };
-        resolved.push(Resolved { target: target.clone(), ready });
-    }
-    Ok(resolved)
-}
-
-/// Baseline and subjects, each once.
-pub(crate) fn named<'a>(
-    baseline: &str,
-    subjects: impl Iterator<Item = &'a str>,
-    root: &RootFolder,
-) -> Result<Vec<(Target, Named)>, LabError> {
-    let parse = |text: &str, role| -> Result<(Target, Named), LabError> {
-        let named = environments::parse(text)?.with_root(root);
-        let specification = named.specification.to_string();
-        Ok((Target { name: heading(text), specification, role }, named))
-    };
-    let mut all = vec![parse(baseline, Role::Baseline)?];
-    for text in subjects {
-        let subject = parse(text, Role::Subject)?;
-        if all.iter().all(|(other, _)| other.specification != subject.0.specification) {
-            all.push(subject);
-        }
-    }
-    Ok(all)
-}
-
-fn all_ready(named: Vec<(Target, Named)>, programs: &Programs) -> Result<Vec<Resolved>, LabError> {
-    let mut resolved = Vec::new();
-    for (target, named) in named {
-        let ready = named.ready(programs).map_err(|not_ready| refused(&target, not_ready))?;
-        with_control(&mut resolved, target, Rc::new(ready));
-    }
-    Ok(resolved)
-}
-
-/// Adds a target; after the baseline comes its control.
-fn with_control(resolved: &mut Vec<Resolved>, target: Target, ready: Rc<Ready>) {
-    let control = (target.role == Role::Baseline).then(|| control_of(&target));
-    for target in [Some(target), control].into_iter().flatten() {
-        resolved.push(Resolved { target, ready: Rc::clone(&ready) });
-    }
+    let specification = target.specification.clone().with_option(SLOWER.key, PLANTED);
+    let name = format!("{} planted", target.name);
+    let planted = Target { name, specification, role: Role::Planted };
+    resolved.extend(resolve(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
 }
 
 fn control_of(target: &Target) -> Target {
@@ -193,29 +146,40 @@ fn refused(target: &Target, not_ready: NotReady) -> LabError {
         .hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
 }
 
-/// What a column is headed with: short, and still distinguishing specifications of one provider. A preset goes by
+/// Makes the heading of a column: short, and still distinguishing specifications of one provider. A preset goes by
 /// the name that it was called by.
-fn heading(text: &str) -> String {
-    let Ok(specification) = Specification::parse(text) else { return text.to_owned() };
-    let parts = specification.instance.iter().chain(specification.options.values());
-    parts.fold(specification.provider.clone(), |name, part| format!("{name}-{part}"))
+fn heading(typed: &Specification) -> String {
+    let parts = typed.instance.iter().chain(typed.options.values());
+    parts.fold(typed.provider.clone(), |name, part| format!("{name}-{part}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn named(baseline: &str, subjects: &[&str]) -> Vec<Target> {
-        let named = super::named(baseline, subjects.iter().copied(), &RootFolder::Empty).unwrap();
-        named.into_iter().map(|(target, _)| target).collect()
+    fn named(subjects: &[&str]) -> Vec<Target> {
+        let subjects: Vec<String> = subjects.iter().map(|&text| text.to_owned()).collect();
+        name_targets("native", &subjects).unwrap()
+    }
+
+    fn resolved(subjects: &[&str], when_not_ready: WhenNotReady) -> Result<Vec<Resolved>, LabError> {
+        resolve(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
+    }
+
+    fn layer() -> Target {
+        Target {
+            name: "layer".into(),
+            specification: Specification::from_provider("bwrap"),
+            role: Role::Subject,
+        }
     }
 
     #[test]
     fn a_preset_heads_its_column_by_its_own_name() {
-        let targets = named("native", &["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"]);
+        let targets = named(&["wsl1-like", "wsl2-like?memory=512", "guest", "qemu"]);
         let described = |target: &Target| format!("{} = {}", target.name, target.specification);
         assert_eq!(
-            targets[1..].iter().map(described).collect::<Vec<_>>(),
+            targets[2..].iter().map(described).collect::<Vec<_>>(),
             [
                 "wsl1-like = gvisor?platform=systrap",
                 "wsl2-like-512 = qemu?cache=mmap&memory=512",
@@ -227,32 +191,29 @@ mod tests {
 
     #[test]
     fn every_environment_counts_once() {
-        let targets = named("native", &["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"]);
+        let targets = named(&["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"]);
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
-        assert_eq!(names, ["native", "gvisor", "gvisor-ptrace", "oci-crun"]);
+        assert_eq!(names, ["native", "native again", "gvisor", "gvisor-ptrace", "oci-crun"]);
     }
 
     #[test]
     fn the_control_is_the_baseline_and_is_found_ready_once() {
-        let resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
+        let resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
         let names: Vec<&str> = resolved.iter().map(|resolved| resolved.target.name.as_str()).collect();
         assert_eq!(names, ["native", "native again"]);
         assert_eq!(resolved[1].target.role, Role::Control);
-        let targets: Vec<Target> = resolved.into_iter().map(|resolved| resolved.target).collect();
-        let again = resolve_recorded(&targets, &RootFolder::Empty, &Programs::default()).unwrap();
-        assert!(Rc::ptr_eq(&again[0].ready, &again[1].ready));
+        assert!(Rc::ptr_eq(&resolved[0].ready, &resolved[1].ready));
     }
 
     #[test]
     fn a_subject_has_a_control_where_it_is_wanted() {
-        let mut resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
-        let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
-        resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
+        let mut resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
+        resolved.push(Resolved { target: layer(), ready: Rc::clone(&resolved[0].ready) });
         add_controls(&mut resolved, &["bwrap".into(), "native".into(), "bwrap".into()]).unwrap();
         let controls: Vec<&Target> =
             resolved.iter().map(|resolved| &resolved.target).filter(|t| t.role == Role::Control).collect();
         assert_eq!(
-            controls.iter().map(|t| t.specification.as_str()).collect::<Vec<_>>(),
+            controls.iter().map(|t| t.specification.to_string()).collect::<Vec<_>>(),
             ["native", "bwrap"]
         );
         let refused = add_controls(&mut resolved, &["gvisor".into()]).unwrap_err();
@@ -261,14 +222,16 @@ mod tests {
 
     #[test]
     fn the_planted_environment_is_the_baseline_but_for_its_share() {
-        let mut resolved = resolve("native", &[], &RootFolder::Empty, &Programs::default()).unwrap();
+        let mut resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
         add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         assert_eq!(resolved.len(), 2, "nothing is compared");
-        let layer = Target { name: "layer".into(), specification: "bwrap".into(), role: Role::Subject };
-        resolved.push(Resolved { target: layer, ready: Rc::clone(&resolved[0].ready) });
+        resolved.push(Resolved { target: layer(), ready: Rc::clone(&resolved[0].ready) });
         add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         let Resolved { target, ready } = resolved.last().unwrap();
-        assert_eq!((target.role, target.specification.as_str()), (Role::Planted, "native?slower=5%"));
+        assert_eq!(
+            (target.role, target.specification.to_string()),
+            (Role::Planted, "native?slower=5%".into())
+        );
         assert_eq!((target.slower(), ready.slower), (Some(0.05), 0.05));
         add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         assert_eq!(resolved.len(), 4, "a session has one");
@@ -276,18 +239,32 @@ mod tests {
 
     #[test]
     fn what_is_named_and_not_ready_is_an_error_and_a_default_is_left_out() {
-        let refused =
-            resolve("native", &["proot".to_owned()], &RootFolder::Empty, &Programs::default()).unwrap_err();
+        let refused = resolved(&["proot"], WhenNotReady::Refuse).unwrap_err();
         assert_eq!(refused.to_string(), "cannot enter 'proot': proot is not installed");
         assert_eq!(refused.hint.as_deref(), Some("apt-get install proot"));
-        let resolved =
-            resolve_on_node("native", &["proot".to_owned()], &RootFolder::Empty, &Programs::default());
-        let resolved = resolved.unwrap();
-        assert_eq!(
-            resolved.last().map(|last| (last.target.name.as_str(), last.target.role)),
-            Some(("proot", Role::Subject))
-        );
-        let resolved = resolve_default("native", &RootFolder::Empty, &Programs::default()).unwrap();
-        assert!(resolved.iter().all(|resolved| resolved.target.specification != "proot"));
+        let names = |when_not_ready| -> Vec<String> {
+            let resolved = resolved(&["proot"], when_not_ready).unwrap();
+            resolved.into_iter().map(|resolved| resolved.target.name).collect()
+        };
+        assert_eq!(names(WhenNotReady::Gap), ["native", "native again", "proot"]);
+        assert_eq!(names(WhenNotReady::LeaveOut), ["native", "native again"]);
+    }
+
+    #[test]
+    fn a_baseline_that_is_not_ready_is_an_error_whatever_becomes_of_subjects() {
+        for when_not_ready in [WhenNotReady::Refuse, WhenNotReady::Gap, WhenNotReady::LeaveOut] {
+            let targets = name_targets("proot", &[]).unwrap();
+            let refused = resolve(targets, when_not_ready, &RootFolder::Empty, &Programs::default());
+            assert!(refused.is_err(), "{when_not_ready:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_whose_specification_is_damaged_is_an_error() {
+        let specification = serde_json::from_value("native?slower".into()).unwrap();
+        let target = Target { specification, ..layer() };
+        let refused =
+            resolve(vec![target], WhenNotReady::Gap, &RootFolder::Empty, &Programs::default()).unwrap_err();
+        assert_eq!(refused.to_string(), "there is no environment 'native?slower'");
     }
 }

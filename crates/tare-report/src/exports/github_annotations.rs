@@ -132,7 +132,7 @@ mod tests {
         let (session, mut findings) = (specimen::session(3), specimen::findings(3));
         findings.rows[0].label = label.into();
         let targets: Vec<TargetNames> =
-            findings.subjects.iter().map(|name| TargetNames { name, specification: name }).collect();
+            findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
         let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         let text = String::from_utf8(render(&source)).unwrap();

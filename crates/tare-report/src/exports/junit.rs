@@ -129,7 +129,7 @@ mod tests {
     fn shown(condition: Option<&str>) -> String {
         let (session, findings) = (specimen::session(3), specimen::findings(3));
         let targets: Vec<TargetNames> =
-            findings.subjects.iter().map(|name| TargetNames { name, specification: name }).collect();
+            findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
         let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         String::from_utf8(render(&source)).unwrap()

@@ -120,7 +120,7 @@ fn environments_to_run(priced: &Session, check: bool) -> Vec<String> {
         Role::Subject => check,
         Role::Control | Role::Planted => false,
     });
-    targets.map(|target| target.specification.clone()).collect()
+    targets.map(|target| target.specification.to_string()).collect()
 }
 
 fn require_prices(session: &Session, record: &Path) -> Result<(), LabError> {

@@ -57,10 +57,9 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
 /// Looks up the description of each step in a recorded ladder.
 fn steps_of(session: &Session, record: &Path) -> Result<Vec<String>, LabError> {
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
-    let specifications: Vec<&str> = subjects.map(|target| target.specification.as_str()).collect();
-    let of_ladder = LADDERS
-        .iter()
-        .find(|ladder| ladder.steps.iter().map(|step| step.specification).eq(specifications.iter().copied()));
+    let specifications: Vec<String> = subjects.map(|target| target.specification.to_string()).collect();
+    let of_ladder =
+        LADDERS.iter().find(|ladder| ladder.steps.iter().map(|step| step.specification).eq(&specifications));
     let ladder = of_ladder.ok_or_else(|| {
         LabError::usage(format!("{} is not the record of a ladder", record.display()))
             .hint("tare ladder container makes one; tare report shows any session")

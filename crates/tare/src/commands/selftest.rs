@@ -1,6 +1,7 @@
 //! `tare selftest`: injects known costs into environments, and reports which of them a session detects.
 
 use tare_analysis::selftest::injected;
+use tare_data::specification::Specification;
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::provider::options::SLOWER;
@@ -12,7 +13,7 @@ use crate::exit::Exit;
 use crate::{recorded, ui};
 
 pub fn run(args: &SelfTest) -> Result<Exit, CommandError> {
-    let measured = || Ok(request(args));
+    let measured = || Ok(request(args)?);
     let Some(obtained) = recorded::obtain(args.file.as_deref(), &args.session, args.json, measured)? else {
         return Ok(Exit::Done);
     };
@@ -35,12 +36,15 @@ pub fn run(args: &SelfTest) -> Result<Exit, CommandError> {
 }
 
 /// Requests a session of the environment against copies of itself, one for each injected cost.
-fn request(args: &SelfTest) -> Request {
-    let separator = if args.against.contains('?') { '&' } else { '?' };
-    let slower = |share: &String| format!("{}{separator}{}={share}%", args.against, SLOWER.key);
-    Request {
+fn request(args: &SelfTest) -> Result<Request, LabError> {
+    let against: Specification = args.against.parse()?;
+    if against.option(SLOWER.key).is_some() {
+        return Err(LabError::usage(format!("{against} is slower on purpose already")));
+    }
+    let slower = |share: &String| against.clone().with_option(SLOWER.key, format!("{share}%")).to_string();
+    Ok(Request {
         environments: args.shares.iter().map(slower).collect(),
         baseline: args.against.clone(),
         ..recorded::request(Measured::Named("quick".to_owned()), &args.session, "tare-selftest")
-    }
+    })
 }

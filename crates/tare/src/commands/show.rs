@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
+use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::LabError;
 use tare_lab::provider::Provider;
 use tare_lab::provider::options::SLOWER;
@@ -33,7 +33,7 @@ pub fn run(args: Show) -> Result<Exit, CommandError> {
     } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name == name) {
         environment_text(provider)
     } else if let Some(preset) = presets::find(name) {
-        preset_text(preset)
+        preset_text(preset)?
     } else if name.ends_with(".tare") {
         let recording = tare_record::read(Path::new(name))?;
         session::facts(&recording.session, false)
@@ -97,18 +97,18 @@ fn environment_text(provider: &Provider) -> String {
     text
 }
 
-fn preset_text(preset: &Preset) -> String {
+fn preset_text(preset: &Preset) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n", preset.name, preset.summary);
     paragraph(&mut text, "entered as", preset.specification);
     paragraph(&mut text, "in common", preset.alike);
     paragraph(&mut text, "not", preset.unlike);
-    let provider = preset.specification.split(['?', ':']).next().unwrap_or_default();
+    let provider = &environments::parse(preset.specification)?.specification.provider;
     paragraph(
         &mut text,
         "options",
         &format!("those of {provider} can be added, as {}?key=value", preset.name),
     );
-    text
+    Ok(text)
 }
 
 fn study_text(study: &Study) -> Result<String, LabError> {

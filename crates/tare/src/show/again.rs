@@ -17,7 +17,7 @@ pub fn again(session: &Session) -> String {
     if !names(recorded, "--in") {
         let targets =
             session.plan.targets.iter().filter(|of| matches!(of.role, Role::Baseline | Role::Subject));
-        let specifications: Vec<&str> = targets.map(|target| target.specification.as_str()).collect();
+        let specifications: Vec<String> = targets.map(|target| target.specification.to_string()).collect();
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }
     words.extend(command.iter().cloned());

@@ -215,7 +215,7 @@ fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<
     }
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let targets: Vec<TargetNames> = subjects
-        .map(|target| TargetNames { name: &target.name, specification: &target.specification })
+        .map(|target| TargetNames { name: &target.name, specification: Some(&target.specification) })
         .collect();
     let mut outcome = tare_analysis::gate::judge(findings, &targets, &view.fail_if);
     outcome.allows_undecided = view.allow_undecided;

@@ -37,7 +37,7 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     let said = program.run(&[&arguments[..], &["--record", "s.tare", "--csv"]].concat());
     assert!(said.out.contains(",wsl1-like-self,"), "{said:?}");
     let plan = tare_record::read(&program.path("s.tare")).unwrap().session.plan;
-    assert_eq!(plan.targets[2].specification, "gvisor?overlay=self&platform=systrap");
+    assert_eq!(plan.targets[2].specification.to_string(), "gvisor?overlay=self&platform=systrap");
 
     let facts = program.run(&["report", "s.tare", "--facts", "--json"]).json();
     assert_eq!(facts["environments"][0]["environment"], "wsl1-like-self");

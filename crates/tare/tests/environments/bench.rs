@@ -12,13 +12,13 @@ use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
+use tare_data::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::mounts;
 use tare_lab::host::processes::Signs;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::Outcome;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
-use tare_lab::provider::specification::Specification;
 use tare_lab::session::entered::{self, Entered};
 use tare_lab::session::link::{Link, LinkError};
 use tare_lab::storage::places::Wanted;
@@ -209,7 +209,7 @@ impl Spoken {
     fn start(session: &SessionWorkspace, specification: &Specification) -> Spoken {
         let named = environments::find(specification.clone()).unwrap();
         let ready = named.ready(session.programs()).unwrap();
-        let mut entered = entered::enter(&specification.to_string(), &ready, session).unwrap();
+        let mut entered = entered::enter(specification, &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
         let errors = OwnedFd::from(entered.child.stderr.take().unwrap());

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use tare_data::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
 use tare_lab::ownership::workspace::SessionWorkspace;
-use tare_lab::provider::specification::Specification;
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, ready};
@@ -112,7 +112,7 @@ const SLOW: [&str; 4] = ["nspawn", "podman", "uml", "qemu"];
 fn a_living_session_is_left_alone() {
     let bench = Bench::new();
     let session = bench.session();
-    let native = Specification::parse("native").unwrap();
+    let native = "native".parse::<Specification>().unwrap();
     let mut inside = Spoken::enter(&session, &native);
     let mut actor = Actor::start(&bench, &["native", "container"]);
     actor.wait_until_ready();
@@ -132,7 +132,7 @@ fn a_session_that_is_dropped_leaves_nothing() {
     let bench = Bench::new();
     let session = bench.session();
     let spoken =
-        ["native", "container"].map(|text| Spoken::enter(&session, &Specification::parse(text).unwrap()));
+        ["native", "container"].map(|text| Spoken::enter(&session, &text.parse::<Specification>().unwrap()));
     drop(session);
     drop(spoken);
     clean_all(&bench);

@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use tare_data::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
-use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, programs};
 
@@ -92,7 +92,7 @@ fn what_it_holds(bench: &Bench) -> Vec<String> {
 #[test]
 fn docker_is_entered_and_left() {
     let Some((bench, setting)) = with_fake("docker_is_entered_and_left") else { return };
-    let specification = Specification::parse("docker?seccomp=unconfined").unwrap();
+    let specification = "docker?seccomp=unconfined".parse::<Specification>().unwrap();
     let ready = environments::find(specification.clone()).unwrap().ready(&setting.programs).unwrap();
     assert_eq!(ready.facts.get("runtime.version"), Some("24.0.7"));
     let session = SessionWorkspace::make(&setting).unwrap();
@@ -112,7 +112,7 @@ fn docker_is_entered_and_left() {
 fn what_the_daemon_still_runs_is_taken_away() {
     let Some((bench, setting)) = with_fake("what_the_daemon_still_runs_is_taken_away") else { return };
     let session = SessionWorkspace::make(&setting).unwrap();
-    let inside = Spoken::enter(&session, &Specification::parse("docker").unwrap());
+    let inside = Spoken::enter(&session, &"docker".parse::<Specification>().unwrap());
     assert_eq!(what_it_holds(&bench).len(), 2);
     drop(inside);
     drop(session);

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use tare_data::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
-use tare_lab::provider::specification::Specification;
 use tare_lab::storage::places::Wanted;
 
 use crate::bench::{Bench, Spoken, programs, ready};
@@ -65,7 +65,7 @@ fn a_command_has_the_programs_of_the_image() {
     }
     let bench = Bench::new();
     let image = Image::make(bench.folder.path());
-    let specification = Specification::parse(&format!("podman:{}", image.name)).unwrap();
+    let specification = format!("podman:{}", image.name).parse::<Specification>().unwrap();
     let work = bench.folder.path().join("work");
     fs::create_dir(&work).unwrap();
     fs::write(work.join("seen"), "").unwrap();

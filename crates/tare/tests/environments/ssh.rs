@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use tare_data::specification::Specification;
 use tare_lab::environments;
-use tare_lab::provider::specification::Specification;
 
 use crate::bench::{Bench, Spoken, WAIT, programs};
 
@@ -60,7 +60,7 @@ impl Server {
     fn specification(&self, bench: &Bench) -> Specification {
         let (config, folder) = (self.config.display(), bench.folder.path().join("far"));
         fs::create_dir_all(&folder).unwrap();
-        Specification::parse(&format!("ssh:far?config={config}&folder={}", folder.display())).unwrap()
+        format!("ssh:far?config={config}&folder={}", folder.display()).parse().unwrap()
     }
 }
 
@@ -163,7 +163,6 @@ fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
     assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
     let session = bench.session();
-    let refused =
-        tare_lab::session::entered::enter(&specification.to_string(), &ready, &session).unwrap_err();
+    let refused = tare_lab::session::entered::enter(&specification, &ready, &session).unwrap_err();
     assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::frame::Frame;
 use tare_data::request::Request;
+use tare_data::specification::Specification;
 use tare_lab::environments;
 use tare_lab::guests::extended_state;
 use tare_lab::host::processes::Signs;
@@ -16,7 +17,6 @@ use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::NotReady;
-use tare_lab::provider::specification::Specification;
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, TARE, programs};
@@ -156,7 +156,7 @@ impl Wsl {
 
     /// Parses a specification whose copies go into the bench.
     fn copied(&self, text: &str) -> Specification {
-        Specification::parse(&format!("{text}&clone=yes&store={}", self.path("store").display())).unwrap()
+        format!("{text}&clone=yes&store={}", self.path("store").display()).parse().unwrap()
     }
 
     fn ready(&self, specification: &Specification) -> Result<tare_data::facts::Facts, NotReady> {
@@ -218,7 +218,7 @@ fn two_versions_are_entered_and_left() {
     // Twice: what the first start leaves behind would stand in the second's way.
     for _ in 0..2 {
         let [one, two] =
-            ["wsl:One", "wsl:two"].map(|text| visit(&session, &Specification::parse(text).unwrap()));
+            ["wsl:One", "wsl:two"].map(|text| visit(&session, &text.parse::<Specification>().unwrap()));
         assert!(one.contains("gvisor") && !two.contains("gvisor"), "{one} {two}");
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
@@ -266,13 +266,13 @@ fn nothing_is_left_of_copies_when_a_session_is_killed() {
 #[test]
 fn what_wsl_says_becomes_facts_and_reasons() {
     let Some(wsl) = Wsl::installed("what_wsl_says_becomes_facts_and_reasons") else { return };
-    let facts = wsl.ready(&Specification::parse("wsl:One").unwrap()).unwrap();
+    let facts = wsl.ready(&"wsl:One".parse::<Specification>().unwrap()).unwrap();
     let fact = |key| facts.get(key).unwrap_or("absent").to_owned();
     assert_eq!(
         ["wsl.version", "runtime.version", "wsl.kernel", "wsl.windows", "wsl.state"].map(fact),
         ["1", "2.3.26.0", "5.15.167.4-1", "10.0.26100.2454", "Stopped"]
     );
-    let reason = |text: &str| wsl.ready(&Specification::parse(text).unwrap()).unwrap_err();
+    let reason = |text: &str| wsl.ready(&text.parse::<Specification>().unwrap()).unwrap_err();
     assert_eq!(reason("wsl:Onne").reason, "there is no distribution 'Onne'; did you mean 'One'?");
     assert!(reason("wsl").reason.contains("no distribution is named"));
     let other = reason("wsl:One?version=2");

@@ -180,7 +180,7 @@ fn below_eight_starts_nothing_is_decided() {
         assert_eq!((cell.verdict, cell.rounds), (Verdict::SlowerInFewStarts, 90), "{cell:?}");
         assert_eq!(cell.needed, Some(Needed::Starts(8)));
         let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
-        let names = [TargetNames { name: "vm", specification: "vm" }];
+        let names = [TargetNames { name: "vm", specification: None }];
         assert_eq!(judge(&found, &names, &conditions).count(Ruling::Trips), 0);
     }
     let few = count(90, steady(1.0), started(1.0, 13, 0.1));
@@ -249,7 +249,7 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
             let slower = found.rows.iter().filter(|row| comparison(&row.cells[0]).verdict == Verdict::Slower);
             assert_eq!(slower.count(), 1);
             let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
-            let names = [TargetNames { name: "vm", specification: "vm" }];
+            let names = [TargetNames { name: "vm", specification: None }];
             let outcome = judge(&found, &names, &conditions);
             assert_eq!(outcome.of(7, 0).map(|judged| judged.answer), Some(Ruling::Trips));
         }
@@ -278,7 +278,7 @@ fn a_gate_at_a_ratio_keeps_its_level_over_all_its_cells() {
     const GATES: u64 = 60;
     let conditions: Vec<Condition> = vec!["slower>1.5".parse().unwrap()];
     let options = Options { ratios: ratios(&conditions), ..Options::default() };
-    let names = [TargetNames { name: "vm", specification: "vm" }];
+    let names = [TargetNames { name: "vm", specification: None }];
     let (mut trips, mut by_interval, mut found_far) = (0, 0, 0);
     for seed in 0..GATES {
         // Thirty-nine cells exactly at the ratio, and one beyond it.

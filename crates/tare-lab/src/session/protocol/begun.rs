@@ -66,7 +66,8 @@ fn hash(header: &Header, plan: &Plan) -> String {
 
 /// Lists the commands, environments and folders of a plan, each once, quoted for a shell.
 fn would_run(plan: &Plan) -> Vec<String> {
-    let environments = plan.targets.iter().map(|target| format!("enter {}", quoted(&target.specification)));
+    let environments =
+        plan.targets.iter().map(|target| format!("enter {}", quoted(&target.specification.to_string())));
     let commands = plan.cases.iter().flat_map(|planned| commands(&planned.case));
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =

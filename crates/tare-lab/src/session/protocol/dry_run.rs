@@ -6,21 +6,21 @@ use std::path::Path;
 use tare_data::names::Case;
 use tare_data::session::{Role, Target};
 use tare_data::shell::quoted;
+use tare_data::specification::Specification;
 use tare_record::read;
 
 use crate::asked::{Overrides, Request};
-use crate::environments::{self, PROVIDERS};
+use crate::environments;
 use crate::error::LabError;
 use crate::host::namespace_names;
 use crate::host::programs::Programs;
 use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::root::{Inside, RootFolder};
-use crate::provider::specification::Specification;
 use crate::session::peers::Peers;
 use crate::session::protocol::begun::commands;
 use crate::session::protocol::footprints::{FOOTPRINTS, Footprint};
-use crate::session::targets::named;
+use crate::session::targets::{default_subjects, name_targets};
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
 
@@ -42,12 +42,9 @@ pub struct DryRun {
 /// Lists the actions of a new session.
 pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError> {
     let selection = request.select()?;
-    let defaults: Vec<String> =
-        PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&name| name.to_owned()).collect();
     let is_default = request.environments.is_empty();
-    let subjects = if is_default { &defaults } else { &request.environments };
-    let targets = named(&request.baseline, subjects.iter().map(String::as_str), &request.inside.root)?;
-    let targets: Vec<Target> = targets.into_iter().map(|(target, _)| target).collect();
+    let subjects = if is_default { &default_subjects() } else { &request.environments };
+    let targets = name_targets(&request.baseline, subjects)?;
     for control in &request.controls {
         environments::parse(control)?;
     }
@@ -66,10 +63,9 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
 /// Lists the actions of a continued session.
 pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Result<DryRun, LabError> {
     let plan = read(record)?.session.plan;
-    let targets: Vec<Target> = plan.targets.iter().filter(|t| t.role != Role::Control).cloned().collect();
     let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
     let mut dry = DryRun::default();
-    let peers = dry.session(&targets, false, &cases, Peers::read(&overrides.peers)?, setting)?;
+    let peers = dry.session(&plan.targets, false, &cases, Peers::read(&overrides.peers)?, setting)?;
     dry.root(&plan.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
@@ -87,7 +83,7 @@ impl DryRun {
         setting: &Setting,
     ) -> Result<Peers, LabError> {
         let peers = peers.for_cases(cases.iter().copied())?;
-        for target in targets {
+        for target in targets.iter().filter(|target| target.role != Role::Control) {
             let condition = if is_default && target.role == Role::Subject { " (if it is ready)" } else { "" };
             self.environment(target, condition, &setting.programs)?;
         }
@@ -132,13 +128,14 @@ impl DryRun {
     }
 
     fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
-        let specification = environments::parse(&target.specification)?.specification;
+        let specification = &target.specification;
+        environments::find(specification.clone())?;
         let Some(footprint) = FOOTPRINTS.iter().find(|known| known.provider == specification.provider) else {
             return Ok(());
         };
-        let name = quoted(&target.specification);
+        let name = quoted(&specification.to_string());
         let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
-        let found = found(footprint, &specification, programs);
+        let found = found(footprint, specification, programs);
         self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
         self.mount.extend(footprint.mounts.map(|mounts| format!("{name}: {mounts}")));
         self.write.extend(footprint.writes.map(|writes| format!("{name}: {writes}")));

@@ -37,7 +37,7 @@ use crate::session::peers::{self, Peers};
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
-    Resolved, add_controls, add_planted, resolve, resolve_default, resolve_on_node, resolve_recorded,
+    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, name_targets, resolve,
 };
 use crate::storage::places::Wanted;
 use crate::study::published;
@@ -144,7 +144,8 @@ pub fn resume(
         begun::only_here(&setting.state, &session, record)?;
     }
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
-    let resolved = resolve_recorded(&session.plan.targets, &session.plan.inside.root, &setting.programs)?;
+    let (targets, root) = (session.plan.targets.clone(), &session.plan.inside.root);
+    let resolved = resolve(targets, WhenNotReady::Refuse, root, &setting.programs)?;
     let peers = Peers::read(&overrides.peers)?;
     let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
@@ -173,11 +174,11 @@ pub fn time_starts(
     observer: &mut dyn Observer,
 ) -> Result<Vec<BringUp>, LabError> {
     clean_up(setting, observer)?;
-    let root = &RootFolder::Empty;
-    let mut resolved = match environments.split_first() {
-        None => resolve_default("native", root, &setting.programs)?,
-        Some((first, others)) => resolve(first, others, root, &setting.programs)?,
+    let (named, when_not_ready) = match environments.split_first() {
+        None => (name_targets("native", &default_subjects())?, WhenNotReady::LeaveOut),
+        Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
+    let mut resolved = resolve(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
     resolved.retain(|resolved| resolved.target.role != Role::Control);
     let targets = targets(&resolved);
     let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
@@ -215,12 +216,13 @@ impl Checked {
 
 /// The environments that were named, or else everything that is ready by default.
 fn resolved(request: &Request, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
-    let (baseline, root, programs) = (&request.baseline, &request.inside.root, &setting.programs);
-    match (request.environments.as_slice(), &request.fleet) {
-        ([], _) => resolve_default(baseline, root, programs),
-        (named, None) => resolve(baseline, named, root, programs),
-        (named, Some(_)) => resolve_on_node(baseline, named, root, programs),
-    }
+    let (subjects, when_not_ready) = match (request.environments.as_slice(), &request.fleet) {
+        ([], _) => (&default_subjects()[..], WhenNotReady::LeaveOut),
+        (named, None) => (named, WhenNotReady::Refuse),
+        (named, Some(_)) => (named, WhenNotReady::Gap),
+    };
+    let targets = name_targets(&request.baseline, subjects)?;
+    resolve(targets, when_not_ready, &request.inside.root, &setting.programs)
 }
 
 fn targets(resolved: &[Resolved]) -> Vec<Target> {

@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, LabError};
 /// Keeps this program, and so whatever it starts, on one processor.
 pub(super) fn stay(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
     for target in targets {
-        let provider = environments::parse(&target.specification)?.provider;
+        let provider = environments::find(target.specification.clone())?.provider;
         if !provider.descends {
             let what =
                 format!("--pin does not reach {}: this program does not start its processes", target.name);
@@ -60,7 +60,7 @@ mod tests {
         {
             let target = Target {
                 name: specification.into(),
-                specification: specification.into(),
+                specification: specification.parse().unwrap(),
                 role: Role::Subject,
             };
             // A processor that no machine has, so that nothing is pinned here.

@@ -54,7 +54,7 @@ fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
     let (measured, _) = super::session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder, Some(6), None);
     let Session { header, mut plan, .. } = tare_record::read(&measured).unwrap().session;
     for (target, specification) in plan.targets.iter_mut().zip(["native", "native", subject]) {
-        target.specification = specification.into();
+        target.specification = specification.parse().unwrap();
     }
     let record = folder.join("old.tare");
     let mut writer = Writer::create(&record).unwrap();
