@@ -3,7 +3,7 @@ import type { Page } from "./data";
 import { h } from "./dom";
 import { say } from "./language";
 import { mark } from "./plot/style";
-import { verdict as said, verdicts, whatItIs } from "./words";
+import { verdict as said, verdicts } from "./words";
 
 /** Builds the cards; null if the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {
@@ -16,13 +16,13 @@ function card(page: Page, environment: string, index: number): HTMLElement {
   const { report } = page;
   const words = report.sentences.find((s) => s.environment === environment)?.sentence ?? "";
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
-  const specification = report.plan.environments.find(({ name }) => name === environment)?.specification ?? environment;
+  const planned = report.plan.environments.find(({ name }) => name === environment);
   const cells = report.rows.filter((row) => row.headline).flatMap((row) => row.cells[index] ?? []);
   const counts = verdicts()
     .map((verdict) => ({ verdict, count: cells.filter((cell) => cell.verdict === verdict).length }))
     .filter(({ count }) => count > 0);
   return h("li", { class: "card" },
-    h("h2", {}, mark(page, environment), environment, h("small", {}, whatItIs(environment, specification))),
+    h("h2", {}, mark(page, environment), environment, h("small", {}, planned?.short_description ?? planned?.specification ?? "")),
     sentence === "" ? null : h("p", { class: "sentence", title: sentence }, sentence),
     h("div", { class: "shares", "aria-hidden": "true" }, counts.map(({ verdict, count }) => {
       const share = h("span", { class: `share v-${verdict}${said(verdict).decided ? "" : " open"}` });

@@ -39,33 +39,6 @@ const FAMILIES: Record<string, string> = {
 
 export const familyName = (family: string): string => say(FAMILIES[family] ?? family);
 
-/** Descriptions of tare's own environments, in about five words. */
-const ENVIRONMENTS: Record<string, string> = {
-  native: message("the host itself"),
-  container: message("Linux namespaces, made by tare"),
-  bwrap: message("Linux namespaces by bubblewrap"),
-  oci: message("container by an OCI runtime"),
-  docker: message("container by Docker"),
-  podman: message("container by Podman"),
-  nerdctl: message("container by nerdctl on containerd"),
-  nspawn: message("container by systemd-nspawn"),
-  gvisor: message("gVisor: system calls in user space"),
-  proot: message("another root folder through ptrace"),
-  qemu: message("virtual machine by QEMU"),
-  uml: message("Linux kernel as a process"),
-  ssh: message("another machine over SSH"),
-  wsl: message("another distribution of WSL"),
-  "wsl1-like": message("gVisor, standing in for WSL1"),
-  "wsl2-like": message("QEMU with 9P, standing in for WSL2"),
-  guest: message("QEMU, standing in for a desktop VM"),
-};
-
-/** Describes an environment; by its specification if tare does not know it. */
-export function whatItIs(name: string, specification: string): string {
-  const known = [name, specification].map((words) => words.split(/[?:]/)[0]).find((word) => Object.hasOwn(ENVIRONMENTS, word));
-  return known === undefined ? specification : say(ENVIRONMENTS[known]);
-}
-
 /** Explains in full why a cell has no comparison. */
 export function reason({ missing }: Cell): string {
   if (missing === null) return "";

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use tare_data::names::matches;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::findings::{Answer, Cell, Findings, Row, Side};
 use crate::statistics::level::ALPHA;

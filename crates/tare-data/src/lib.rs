@@ -21,6 +21,5 @@ pub mod peer;
 pub mod request;
 pub mod session;
 pub mod shell;
-pub mod specification;
 pub mod unit;
 pub mod warning;

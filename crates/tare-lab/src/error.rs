@@ -6,7 +6,7 @@ use std::io::ErrorKind as IoKind;
 use std::iter::successors;
 use std::path::Path;
 
-use tare_data::specification::SpecificationError;
+use tare_data::session::specification::SpecificationError;
 use tare_record::RecordError;
 
 use crate::platform;

@@ -6,8 +6,8 @@ use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_FRAME, MARKER, Received, Splitter, encode};
+use tare_data::session::specification::Specification;
 use tare_data::session::{Header, Interference, Plan, Role, Target, TargetFacts};
-use tare_data::specification::Specification;
 use tare_record::entry::{Begin, End, SCHEMA};
 use tare_record::{Entry, Writer, read};
 
@@ -25,11 +25,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         identity: None,
         fleet: None,
     };
-    let target = Target {
-        name: "native".into(),
-        specification: Specification::from_provider("native"),
-        role: Role::Baseline,
-    };
+    let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
     let (looks, targets) = (vec![1], vec![target]);
     let plan = Plan {
         study,

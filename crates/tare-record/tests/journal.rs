@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
-use tare_data::specification::Specification;
 use tare_data::warning::Warning;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, RecordError, Writer, read};
@@ -21,11 +21,7 @@ fn entries() -> Vec<Entry> {
         identity: None,
         fleet: None,
     };
-    let target = Target {
-        name: "native".into(),
-        specification: Specification::from_provider("native"),
-        role: Role::Baseline,
-    };
+    let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
     let plan = Plan {
         study: "quick".into(),
         seed: 7,

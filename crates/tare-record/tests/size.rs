@@ -9,8 +9,8 @@ use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
+use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
-use tare_data::specification::Specification;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read};
 
@@ -28,11 +28,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
         identity: None,
         fleet: None,
     };
-    let target = Target {
-        name: "native".into(),
-        specification: Specification::from_provider("native"),
-        role: Role::Baseline,
-    };
+    let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
     let (looks, targets) = (vec![1], vec![target]);
     let plan = Plan {
         study,

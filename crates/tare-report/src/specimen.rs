@@ -9,8 +9,8 @@ use tare_data::generator::Generator;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::specification::Specification;
 use tare_data::session::*;
-use tare_data::specification::Specification;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::{Group, Warning};
 
@@ -160,11 +160,7 @@ fn case(index: usize) -> Case {
 
 /// Builds a session with this many subjects (at most six).
 pub fn session(targets: usize) -> Session {
-    let target = |name: &str, role| Target {
-        name: name.into(),
-        specification: Specification::from_provider(name),
-        role,
-    };
+    let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
     all.extend(TARGETS[..targets].iter().map(|(name, _)| target(name, Role::Subject)));
     let cases = (0..WORK.len()).map(|i| PlannedCase {

@@ -11,8 +11,8 @@ pub mod facts;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
-use tare_data::specification::Specification;
 
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};

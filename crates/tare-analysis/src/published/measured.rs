@@ -196,11 +196,7 @@ mod tests {
     #[test]
     fn targets_stand_for_what_articles_measured_in() {
         let kind = |name: &str, specification: &str, kernel: &str| {
-            let target = Target {
-                name: name.into(),
-                specification: specification.parse().unwrap(),
-                role: Role::Subject,
-            };
+            let target = Target::new(name, specification.parse().unwrap(), Role::Subject);
             let mut facts = TargetFacts {
                 target: name.into(),
                 inside: Default::default(),

@@ -8,8 +8,8 @@ use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge as judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
-use tare_data::specification::Specification;
 
 use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};

@@ -7,8 +7,8 @@ use tare_analysis::decide;
 use tare_analysis::findings;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Target};
-use tare_data::specification::Specification;
 
 use crate::findings::comparison;
 use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
@@ -118,11 +118,7 @@ fn a_case_that_is_not_planned_is_never_decided() {
 fn controls_are_compared_with_what_they_are_controls_of() {
     let mut session = session(&["vm", "container"], vec![timed("sys.getppid")], 60);
     let own = session.plan.targets.len();
-    session.plan.targets.push(Target {
-        name: "vm again".into(),
-        specification: Specification::from_provider("vm"),
-        role: Role::Control,
-    });
+    session.plan.targets.push(Target::new("vm again", Specification::from_provider("vm"), Role::Control));
     assert_eq!(session.plan.control_of(own), Some(2));
     let differs = |costs: [f64; 5]| {
         let mut session = session.clone();

@@ -4,7 +4,7 @@ use tare_analysis::selftest::injected;
 use tare_analysis::{Options, findings};
 use tare_data::generator::Generator;
 use tare_data::session::Session;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::sessions::{Outcome, session, timed, trial};
 

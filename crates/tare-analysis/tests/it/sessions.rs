@@ -8,10 +8,10 @@ use tare_data::failure::Failure;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::specification::Specification;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, Role, Session, Target, TargetFacts, Trial,
 };
-use tare_data::specification::Specification;
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.
@@ -60,11 +60,7 @@ pub fn timed(probe: &str) -> PlannedCase {
 /// Builds a session with environments `native` (baseline), `again` (control) and these subjects, and no
 /// trials yet.
 pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
-    let target = |name: &str, role| Target {
-        name: name.into(),
-        specification: Specification::from_provider(name),
-        role,
-    };
+    let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let mut targets = vec![target("native", Role::Baseline), target("again", Role::Control)];
     targets.extend(subjects.iter().map(|name| target(name, Role::Subject)));
     let fact = |target: &Target| TargetFacts {

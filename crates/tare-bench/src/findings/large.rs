@@ -9,8 +9,8 @@ use tare_data::generator::Generator;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Interference, Plan, PlannedCase, Role, Session, Target, Trial};
-use tare_data::specification::Specification;
 use tare_data::unit::{Direction, Unit};
 
 const CASES: usize = 100;
@@ -28,11 +28,7 @@ const BATCHES: u64 = 2;
 
 pub fn session() -> Session {
     let cases: Vec<PlannedCase> = (0..CASES).map(case).collect();
-    let target = |(name, role): (&str, Role)| Target {
-        name: name.into(),
-        specification: Specification::from_provider(name),
-        role,
-    };
+    let target = |(name, role): (&str, Role)| Target::new(name, Specification::from_provider(name), role);
     let mut generator = Generator::new(1);
     let mut trials = Vec::with_capacity(CASES * TARGETS.len() * ROUNDS as usize);
     for round in 0..ROUNDS {

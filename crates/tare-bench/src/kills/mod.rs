@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use tare_data::generator::Generator;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use remains::Machine;
 

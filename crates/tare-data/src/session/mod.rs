@@ -3,6 +3,7 @@
 pub mod declared;
 pub mod demand;
 pub mod identity;
+pub mod specification;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,12 +16,12 @@ use crate::failure::Failure;
 use crate::metric::Metric;
 use crate::names::Case;
 use crate::request::Amount;
-use crate::specification::Specification;
 use crate::warning::Warning;
 
 use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
+use self::specification::Specification;
 
 /// Origin of a session: the tool, the machine and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,9 +69,17 @@ pub struct Target {
     /// The way in: `gvisor?platform=ptrace`.
     pub specification: Specification,
     pub role: Role,
+    /// About five words on it: `virtual machine by QEMU`. Empty in records of earlier versions.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub short_description: String,
 }
 
 impl Target {
+    /// Makes a target without a description.
+    pub fn new(name: impl Into<String>, specification: Specification, role: Role) -> Target {
+        Target { name: name.into(), specification, role, short_description: String::new() }
+    }
+
     /// Reads the kind of environment.
     pub fn provider(&self) -> &str {
         &self.specification.provider

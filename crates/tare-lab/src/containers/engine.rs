@@ -18,6 +18,7 @@ use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::owned::{EngineName, EngineThing, MARK, Owned};
+use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 use crate::provider::root::{RootFolder, Work};
 
@@ -69,6 +70,15 @@ choice! {
         Root = "root",
     }
 }
+
+/// Footprint that containers of all engines have.
+pub const FOOTPRINT: Footprint = Footprint {
+    mounts: OWN_MOUNTS,
+    writes: Some("containers and, with a root from an image, an empty image in the engine's own storage"),
+    ..Footprint::starting(
+        "an engine's container, removed after each start; before, the engine is asked for its version",
+    )
+};
 
 /// Options of an engine's specifications.
 pub const OPTIONS: &[OptionDescription] = &[RUNTIME, Net::OPTION, Seccomp::OPTION, OwnPlace::OPTION];

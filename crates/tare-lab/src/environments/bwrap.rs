@@ -2,11 +2,13 @@
 
 use crate::containers::root::Root;
 use crate::network::container::{Net, Way};
+use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
 pub static PROVIDER: Provider = Provider {
     name: "bwrap",
     summary: "namespaces by bubblewrap, with its default of no system call filter",
+    short_description: "Linux namespaces by bubblewrap",
     stands_for: "the way in which Flatpak and many build sandboxes make a container. Flatpak adds a system call \
                  filter, which is not here.",
     instance: None,
@@ -16,6 +18,11 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["bwrap"],
     parse: |specification| Ok(Box::new(Bwrap { net: Net::of(specification)? })),
     preparation: None,
+    footprint: Footprint {
+        programs: &["bwrap"],
+        mounts: OWN_MOUNTS,
+        ..Footprint::starting("the agent, by bubblewrap, which is asked for its version before")
+    },
 };
 
 struct Bwrap {

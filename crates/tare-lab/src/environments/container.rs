@@ -24,6 +24,7 @@ use crate::host::control_groups;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
 use crate::owned::{MARK, Owned};
+use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
 /// First argument under which the program makes the namespaces and becomes the agent in them.
@@ -35,6 +36,7 @@ const NOT_MADE: i32 = 126;
 pub static PROVIDER: Provider = Provider {
     name: "container",
     summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
+    short_description: "Linux namespaces, made by tare",
     stands_for: "what the kernel itself charges for a container's namespaces. Engines add a system call filter, \
                  control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
                  of image layers, which is here with root=host.",
@@ -53,6 +55,11 @@ pub static PROVIDER: Provider = Provider {
         }))
     },
     preparation: None,
+    footprint: Footprint {
+        mounts: OWN_MOUNTS,
+        writes: Some("with limits=yes, a control group"),
+        ..Footprint::starting("the agent, in namespaces that tare makes")
+    },
 };
 
 choice! {

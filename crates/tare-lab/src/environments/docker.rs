@@ -1,13 +1,15 @@
 //! Docker: containers run by its daemon.
 
-use crate::containers::engine::{Engine, OPTIONS, Starts};
+use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
 use crate::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "docker",
     summary: "a container by Docker, with its filter of system calls; an image's programs with docker:IMAGE",
+    short_description: "container by Docker",
     stands_for: "containers as most people run them. On Windows and macOS Docker runs them in a virtual machine, and they stand \
                  for that as well.",
     instance: Some("image"),
@@ -17,6 +19,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,
+    footprint: Footprint { programs: &["docker"], ..FOOTPRINT },
 };
 
 static ENGINE: Engine = Engine {

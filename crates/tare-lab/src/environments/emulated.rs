@@ -46,6 +46,7 @@ fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
 pub static PROVIDER: Provider = Provider {
     name: "emulated",
     summary: "the host itself, for programs of another processor, which QEMU translates",
+    short_description: "another processor, emulated by QEMU",
     stands_for: "docker --platform, and what runs programs of another processor on a laptop or in CI. Computing is \
                  translated; system calls are converted and are then the host's own. It is a user namespace of the \
                  host's: what only root may do there is missing. Needs a tare for that processor beside this one, named \
@@ -57,6 +58,11 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| Ok(Box::new(Emulated { processor: Processor::of(specification)? })),
     preparation: None,
+    footprint: Footprint {
+        programs: &["qemu-*"],
+        mounts: Some("binfmt_misc, in a user namespace and a mount namespace of its own"),
+        ..Footprint::starting("the agent for that processor, by QEMU, which is asked for its version before")
+    },
 };
 
 struct Emulated {

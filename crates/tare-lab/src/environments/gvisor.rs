@@ -58,6 +58,7 @@ choice! {
 pub static PROVIDER: Provider = Provider {
     name: "gvisor",
     summary: "gVisor: system calls are answered by a kernel in user space",
+    short_description: "gVisor: system calls in user space",
     stands_for: "translating system calls, which is WSL1's architecture: many small calls are slow, and computing \
                  costs nothing. WSL1 translates in the Windows kernel, gVisor in user space, so only the shape \
                  carries over. Google's cloud also runs untrusted containers in it; there, as with runsc's defaults, \
@@ -70,6 +71,11 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["gvisor", "gvisor?platform=ptrace"],
     parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),
     preparation: None,
+    footprint: Footprint {
+        programs: &["runsc"],
+        mounts: Some("what runsc mounts, in a mount namespace of its own"),
+        ..Footprint::starting("a sandbox by runsc, which is asked for its version before")
+    },
 };
 
 #[derive(Clone, Copy)]

@@ -26,6 +26,7 @@ const TARE: OptionDescription = OptionDescription::text(
 pub static PROVIDER: Provider = Provider {
     name: "kubernetes",
     summary: "a pod that runs, named after ':' with its container after '/' where there are several",
+    short_description: "a pod of a Kubernetes cluster",
     stands_for: "that pod: its runtime class, its network, its limits and its storage, on its node. Two pods of one node differ in the \
                  layer alone, e.g. runc against gVisor; pods of different nodes differ in the machine, too. The image needs sh, \
                  uname, mkdir, cat, wc, chmod, mv, env and rm, or tare itself.",
@@ -36,6 +37,14 @@ pub static PROVIDER: Provider = Provider {
     descends: false,
     parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
     preparation: None,
+    footprint: Footprint {
+        programs: &["kubectl"],
+        writes: Some("in the pod: a copy of tare, and a folder for each start"),
+        sends: Some("to the cluster's API server: a copy of tare, then requests of trials"),
+        ..Footprint::starting(
+            "the agent in the pod, by kubectl exec; the pod is asked for its processor before",
+        )
+    },
 };
 
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::containers::view;
 use crate::error::LabError;
@@ -15,6 +15,8 @@ use crate::storage::passthrough;
 pub use crate::provider::naming::Named;
 
 pub(crate) mod bwrap;
+#[cfg(test)]
+mod checks;
 pub(crate) mod container;
 pub(crate) mod docker;
 pub(crate) mod emulated;
@@ -25,6 +27,8 @@ pub(crate) mod native;
 pub(crate) mod nerdctl;
 pub(crate) mod nspawn;
 pub(crate) mod oci;
+#[cfg(test)]
+pub(crate) mod on_linux;
 pub(crate) mod podman;
 pub mod presets;
 pub(crate) mod proot;
@@ -114,25 +118,6 @@ mod tests {
     }
 
     #[test]
-    fn every_value_of_every_option_is_parsed_and_no_other() {
-        for provider in PROVIDERS {
-            for option in provider.options.iter().filter(|option| !option.values.is_empty()) {
-                for value in option.values {
-                    // Some values need another option beside them; the error is then about both.
-                    if let Err(e) = parse(&format!("{}?{}={value}", provider.name, option.key)) {
-                        assert!(!e.what.contains("cannot be"), "{e}");
-                    }
-                }
-                let nonsense = refusal(&format!("{}?{}=nonsense", provider.name, option.key));
-                assert_eq!(
-                    nonsense.what,
-                    format!("{}: '{}' cannot be 'nonsense'", provider.name, option.key)
-                );
-            }
-        }
-    }
-
-    #[test]
     fn every_environment_can_be_slower_on_purpose() {
         for text in ["native", "gvisor?platform=ptrace", "wsl1-like", "ssh:host", "oci:crun"] {
             let specification: Specification = text.parse().unwrap();
@@ -144,22 +129,9 @@ mod tests {
                 assert!(refused.what.ends_with(&format!("'slower' cannot be '{wrong}'")), "{refused}");
             }
         }
-        let targets =
-            ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"].map(|text| Target {
-                name: String::new(),
-                specification: parse(text).unwrap().specification,
-                role: Role::Subject,
-            });
+        let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"]
+            .map(|text| Target::new(String::new(), parse(text).unwrap().specification, Role::Subject));
         assert_eq!(targets.map(|target| target.slower()), [Some(0.05), Some(0.005), None]);
-    }
-
-    #[test]
-    fn every_default_names_its_own_provider() {
-        for provider in PROVIDERS {
-            for text in provider.by_default {
-                assert_eq!(parse(text).unwrap().provider.name, provider.name);
-            }
-        }
     }
 
     #[test]
@@ -188,7 +160,8 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .filter(|name| {
-                !["ladders", "mod", "native_on_windows", "on_windows", "presets"].contains(&name.as_str())
+                !["checks", "ladders", "mod", "native_on_windows", "on_linux", "on_windows", "presets"]
+                    .contains(&name.as_str())
             })
             .collect();
         let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();

@@ -15,6 +15,7 @@ use tare_probes::harness::folder::spread;
 pub static PROVIDER: Provider = Provider {
     name: "native",
     summary: "the host itself",
+    short_description: "the host itself",
     stands_for: "Linux installed on the machine, as with dual boot. Where the host is itself a virtual machine, that \
                  layer is below every environment alike and cannot be seen.",
     instance: None,
@@ -24,6 +25,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
+    footprint: Footprint::starting("the agent, as a plain process"),
 };
 
 struct Native;

@@ -10,6 +10,7 @@ use crate::provider::prelude::*;
 pub static PROVIDER: Provider = Provider {
     name: "native",
     summary: "the host itself",
+    short_description: "the host itself",
     stands_for: "Windows installed on the machine. Where the host is itself a virtual machine, that layer is below \
                  every environment alike and cannot be seen.",
     instance: None,
@@ -19,6 +20,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
+    footprint: Footprint::starting("the agent, as a plain process"),
 };
 
 struct Native;

@@ -1,13 +1,15 @@
 //! nerdctl: containers run by containerd.
 
-use crate::containers::engine::{Engine, OPTIONS, Starts};
+use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
 use crate::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "nerdctl",
     summary: "a container by nerdctl, on containerd as Kubernetes uses it; an image's programs with nerdctl:IMAGE",
+    short_description: "container by nerdctl on containerd",
     stands_for: "containers as the nodes of a Kubernetes cluster run them, without its network and its pods.",
     instance: Some("image"),
     options: OPTIONS,
@@ -16,6 +18,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,
+    footprint: Footprint { programs: &["nerdctl"], ..FOOTPRINT },
 };
 
 static ENGINE: Engine = Engine {

@@ -7,6 +7,7 @@ use crate::containers::root::Root;
 use crate::host::control_groups;
 use crate::network::container::{Net, Way};
 use crate::owned::{MARK, Owned};
+use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
 const PROGRAM: &str = "systemd-nspawn";
@@ -21,6 +22,7 @@ choice! {
 pub static PROVIDER: Provider = Provider {
     name: "nspawn",
     summary: "a container by systemd-nspawn, with its filter of system calls",
+    short_description: "container by systemd-nspawn",
     stands_for: "containers of whole systems, as machinectl starts them; here without an init inside and without \
                  registration, so that nothing of it outlives the session.",
     instance: None,
@@ -32,6 +34,12 @@ pub static PROVIDER: Provider = Provider {
         Ok(Box::new(Nspawn { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
     },
     preparation: None,
+    footprint: Footprint {
+        programs: &["systemd-nspawn"],
+        mounts: OWN_MOUNTS,
+        writes: Some("a control group"),
+        ..Footprint::starting("the agent, by systemd-nspawn, which is asked for its version before")
+    },
 };
 
 struct Nspawn {

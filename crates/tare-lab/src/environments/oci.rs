@@ -7,6 +7,7 @@ use crate::host::control_groups;
 use crate::nearest::nearest;
 use crate::network::container::{Net, Way};
 use crate::owned::{Owned, Runtime};
+use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
 /// Runtimes that Debian has packages of.
@@ -17,6 +18,7 @@ const RUNTIME: &str = "runc";
 pub static PROVIDER: Provider = Provider {
     name: "oci",
     summary: "a container by an OCI runtime, named after ':' (runc, crun, youki)",
+    short_description: "container by an OCI runtime",
     stands_for: "what Docker, Podman and Kubernetes start in the end, without their engine, image layers, bridge and \
                  system call filter. The root folder is a plain folder, not an overlay.",
     instance: Some("runtime"),
@@ -29,6 +31,12 @@ pub static PROVIDER: Provider = Provider {
         Ok(Box::new(Oci { runtime, net: Net::of(specification)? }))
     },
     preparation: None,
+    footprint: Footprint {
+        programs: &["*"],
+        mounts: OWN_MOUNTS,
+        writes: Some("a control group"),
+        ..Footprint::starting("a container of that runtime, which is asked for its version before")
+    },
 };
 
 struct Oci {

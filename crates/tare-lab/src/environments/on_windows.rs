@@ -3,18 +3,18 @@
 
 use std::ffi::OsString;
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::{ErrorKind, LabError};
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
-use crate::session::protocol::footprints::FOOTPRINTS;
 
 pub use crate::provider::naming::Named;
 
 pub mod ladders;
 #[path = "native_on_windows.rs"]
 pub(crate) mod native;
+mod on_linux;
 pub mod presets;
 pub(crate) mod wsl;
 
@@ -48,7 +48,7 @@ pub fn find(specification: Specification) -> Result<Named, LabError> {
 
 /// Tells whether tare for Linux can enter it.
 fn elsewhere(name: &str) -> bool {
-    FOOTPRINTS.iter().any(|footprint| footprint.provider == name)
+    on_linux::NAMES.contains(&name)
 }
 
 /// Does what the arguments of a program ask for as a way into an environment: none are.

@@ -1,13 +1,15 @@
 //! Podman: containers without a daemon.
 
-use crate::containers::engine::{Engine, PODMAN_OPTIONS, Starts};
+use crate::containers::engine::{Engine, FOOTPRINT, PODMAN_OPTIONS, Starts};
 use crate::owned::EngineName;
 use crate::provider::Provider;
+use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
 
 pub static PROVIDER: Provider = Provider {
     name: "podman",
     summary: "a container by Podman, with its filter of system calls; an image's programs with podman:IMAGE",
+    short_description: "container by Podman",
     stands_for: "containers as Red Hat and its kin run them. The root is a folder on the host's disk; with own=root it is \
                  an image's overlay, as people have it, which Podman mounts without fsync.",
     instance: Some("image"),
@@ -17,6 +19,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| ENGINE.parse(specification),
     preparation: None,
+    footprint: Footprint { programs: &["podman"], ..FOOTPRINT },
 };
 
 static ENGINE: Engine = Engine {

@@ -1,6 +1,6 @@
 //! Presets: specifications named after the systems that they imitate, with similarities and differences.
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 
@@ -13,6 +13,8 @@ pub struct Preset {
     pub specification: &'static str,
     /// One sentence: what it is.
     pub summary: &'static str,
+    /// Its card's heading in a report, in about five words.
+    pub short_description: &'static str,
     /// What it has in common with what it stands for.
     pub alike: &'static str,
     /// What it does not have.
@@ -25,6 +27,7 @@ pub const PRESETS: &[Preset] = &[
         name: "docker-like",
         specification: "container?limits=yes&seccomp=docker&net=bridge",
         summary: "a container as engines configure it: control groups, a system call filter, a bridge",
+        short_description: "a container as engines configure it",
         alike: "The kernel's own mechanisms as Docker and Podman set them up: namespaces, a control group that counts \
                 and limits, an allow list of system calls, and a virtual Ethernet pair on a bridge. These are what a \
                 container costs; 'tare ladder container' takes them apart.",
@@ -36,6 +39,7 @@ pub const PRESETS: &[Preset] = &[
         name: "wsl1-like",
         specification: "gvisor?platform=systrap",
         summary: "a translator of system calls, as WSL1 is: gVisor on its systrap platform",
+        short_description: "gVisor, standing in for WSL1",
         alike: "System calls never reach a Linux kernel: a translator answers them, so that many small calls \
                 are slow and computing costs nothing. Files are opened through it on the host's own file \
                 system, as WSL1 opens them on NTFS; /proc and the network stack are the translator's too, and \
@@ -49,6 +53,7 @@ pub const PRESETS: &[Preset] = &[
         name: "wsl2-like",
         specification: "qemu?cache=mmap",
         summary: "a full kernel in a virtual machine with the host's folders by 9P, as WSL2 is: QEMU",
+        short_description: "QEMU with 9P, standing in for WSL2",
         alike: "A Linux kernel of its own in a light virtual machine, with ext4 on a virtual disk as its own \
                 place and the host's folders by 9P with cache=mmap, as WSL2 mounts /mnt/c. With KVM its system \
                 calls are a real kernel's on real hardware.",
@@ -62,6 +67,7 @@ pub const PRESETS: &[Preset] = &[
         name: "guest",
         specification: "qemu",
         summary: "a full virtual machine with a disk of its own, as VirtualBox and its kin run guests: QEMU",
+        short_description: "QEMU, standing in for a desktop VM",
         alike: "A guest with a kernel and a virtual disk of its own on virtual hardware: what a desktop's virtual \
                 machine or a cloud's is made of. With KVM it is what clouds run.",
         unlike: "VirtualBox, VMware and Hyper-V emulate other devices, and share folders by drivers of their own, \

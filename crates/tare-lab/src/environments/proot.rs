@@ -25,6 +25,7 @@ const SHOWN: [&str; 3] = ["/proc", "/dev", "/sys"];
 pub static PROVIDER: Provider = Provider {
     name: "proot",
     summary: "another root folder, by translating system calls through ptrace",
+    short_description: "another root folder through ptrace",
     stands_for: "Linux distributions on Android phones and on clusters without root. Calls that name files cost two \
                  stops of the tracer; with its filter the others pass. Network and processes are the host's own.",
     instance: None,
@@ -36,6 +37,10 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["proot"],
     parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::of(specification)? })),
     preparation: None,
+    footprint: Footprint {
+        programs: &["proot"],
+        ..Footprint::starting("the agent, traced by proot, which is asked for its version before")
+    },
 };
 
 struct Proot {

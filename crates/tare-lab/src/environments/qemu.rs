@@ -69,6 +69,7 @@ const FOREIGN: &str = "this machine's programs are not for the guest's processor
 pub static PROVIDER: Provider = Provider {
     name: "qemu",
     summary: "a virtual machine: a full kernel on virtual hardware",
+    short_description: "virtual machine by QEMU",
     stands_for: "a full kernel in a light virtual machine with its own disk and the host's folders by 9P, which is \
                  WSL2's architecture and that of every desktop's virtual machines. Without KVM every instruction is \
                  emulated: then values of the processor mean nothing, and others show the shape only. WSL2's \
@@ -97,6 +98,12 @@ pub static PROVIDER: Provider = Provider {
         },
         remove: |specification, programs| kernel::remove(Guest::of(specification)?.processor(), programs),
     }),
+    footprint: Footprint {
+        programs: &[machine::PROGRAMS[0], machine::PROGRAMS[1], machine::PROGRAMS[2], "virtiofsd", "diod"],
+        ..Footprint::starting(
+            "a virtual machine with a disk of its own, and servers for shared folders; KVM is tried before",
+        )
+    },
 };
 
 #[derive(Clone)]

@@ -17,6 +17,7 @@ const FOLDER: OptionDescription = OptionDescription::text(
 pub static PROVIDER: Provider = Provider {
     name: "slurm",
     summary: "a node of a Slurm cluster, named after ':' as Slurm names it",
+    short_description: "a node of a Slurm cluster",
     stands_for: "that node, as a job of yours has it: with Slurm's limits. Inside an allocation that has the node it is a step of \
                  it, and nobody else's job disturbs; elsewhere each start is a job, which has to wait its turn. The agent is \
                  kept in ~/.cache/tare under its content's hash, so that it is sent once.",
@@ -27,6 +28,14 @@ pub static PROVIDER: Provider = Provider {
     descends: false,
     parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
     preparation: None,
+    footprint: Footprint {
+        programs: &["srun"],
+        writes: Some("on the node: a copy of tare in the home folder, and a folder for each start"),
+        sends: Some("to Slurm: a copy of tare, then requests of trials"),
+        ..Footprint::starting(
+            "the agent on the node, as a job step; the node is asked for its processor before",
+        )
+    },
 };
 
 #[derive(Clone)]

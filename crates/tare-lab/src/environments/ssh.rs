@@ -27,6 +27,7 @@ const FOLDER: OptionDescription = OptionDescription::text(
 pub static PROVIDER: Provider = Provider {
     name: "ssh",
     summary: "another machine, named after ':' as ssh names it ([user@]host)",
+    short_description: "another machine over SSH",
     stands_for: "whatever is at the other end: a VirtualBox, Hyper-V or VMware guest, a cloud machine, the Windows \
                  host's neighbour. The machine differs as well as the layer, unless both run on the same hardware. \
                  The agent is kept there in ~/.cache/tare under its content's hash, so that it is sent once.",
@@ -37,6 +38,12 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
     preparation: None,
+    footprint: Footprint {
+        programs: &["ssh"],
+        writes: Some("on the other machine: a copy of tare, and a folder for each start"),
+        sends: Some("to that machine: a copy of tare, then requests of trials"),
+        ..Footprint::starting("the agent on the other machine, over one connection")
+    },
 };
 
 #[derive(Clone)]

@@ -24,6 +24,7 @@ const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 pub static PROVIDER: Provider = Provider {
     name: "traced",
     summary: "the host itself, with every system call stopped twice by tare's own tracer",
+    short_description: "the host, stopped at system calls",
     stands_for: "whatever stops a program at its system calls: ptrace sandboxes, user-mode Linux, gVisor on its ptrace \
                  platform, strace and debuggers. Two stops a call, each with two context switches, are the shape of \
                  system call translation where the translator is a process. Nothing is translated: computing, memory \
@@ -35,6 +36,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["traced"],
     parse: |_| Ok(Box::new(Traced)),
     preparation: None,
+    footprint: Footprint::starting("the agent, as a plain process that tare traces with all that it starts"),
 };
 
 struct Traced;

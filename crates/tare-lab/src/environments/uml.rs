@@ -59,6 +59,7 @@ choice! {
 pub static PROVIDER: Provider = Provider {
     name: "uml",
     summary: "a whole Linux kernel as an ordinary process, catching system calls by ptrace",
+    short_description: "Linux kernel as a process",
     stands_for: "a full kernel of its own beside the host's, with its own disk and a host folder shared in, where \
                  neither KVM nor root is to be had: the structure of WSL2. Its system calls cost what ptrace costs, \
                  a hundred times those of a virtual machine, so it does not stand for WSL2's speed. Shares are \
@@ -80,6 +81,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,
+    footprint: Footprint::starting("a kernel that was prepared, as a process with a disk of its own"),
 };
 
 #[derive(Clone)]

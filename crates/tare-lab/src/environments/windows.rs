@@ -23,6 +23,7 @@ const ANSWER_WAIT: Duration = Duration::from_secs(20);
 pub static PROVIDER: Provider = Provider {
     name: "windows",
     summary: "Windows itself, from a distribution of WSL",
+    short_description: "Windows, from a distribution of WSL",
     stands_for: "Windows, beside WSL1 and WSL2 in one session: tare runs in one distribution, wsl:NAME is another, and \
                  windows is what both run on. Needs tare.exe beside this program, which is sent to a drive of Windows. \
                  Folders are seen as wslpath names them there: drives and network shares by themselves, and those of \
@@ -36,6 +37,11 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| Ok(Box::new(Windows { folder: FOLDER.given(specification).map(PathBuf::from) })),
     preparation: None,
+    footprint: Footprint {
+        programs: &["cmd.exe", "wslpath"],
+        writes: Some("a folder on a drive of Windows, with the agent, removed afterwards"),
+        ..Footprint::starting("the agent for Windows, which Windows runs")
+    },
 };
 
 struct Windows {

@@ -61,6 +61,7 @@ const USER: OptionDescription = OptionDescription::text(
 pub static PROVIDER: Provider = Provider {
     name: "wsl",
     summary: "a distribution of WSL, named after ':' as wsl.exe lists it",
+    short_description: "another distribution of WSL",
     stands_for: "WSL1 and WSL2 themselves, where tare runs on Windows, or in a distribution of either, and reaches \
                  the others by wsl.exe. From Windows it needs the tare for Linux beside tare.exe, as tare-x86_64, and \
                  folders of Windows are places in a distribution as wslpath names them there; that way was tried \
@@ -76,6 +77,14 @@ pub static PROVIDER: Provider = Provider {
     by_default: &[],
     parse: |specification| Ok(Box::new(Wsl::of(specification)?)),
     preparation: None,
+    footprint: Footprint {
+        programs: &["wsl.exe", "powershell.exe"],
+        mounts: Some("what Windows mounts in a distribution"),
+        writes: Some("a distribution of Windows, unregistered afterwards"),
+        ..Footprint::starting(
+            "a distribution, or one that is made for the session; Windows is asked for its versions",
+        )
+    },
 };
 
 #[derive(Clone)]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
+use tare_data::session::specification::Specification;
 use tare_data::shell::line;
-use tare_data::specification::Specification;
 use tare_probes::peer::Secret;
 use tare_record::input;
 

@@ -1,6 +1,6 @@
 //! The memory of a guest, as a specification gives it.
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;

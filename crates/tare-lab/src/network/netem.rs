@@ -5,7 +5,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use tare_data::facts::Facts;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_probes::netlink::{Message, Netlink};
 
 use crate::duration;

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};

@@ -1,12 +1,14 @@
 //! What a provider of environments is, and what it is given: the interface, apart from the list of providers.
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
+use crate::provider::footprint::Footprint;
 use crate::provider::options::OptionDescription;
 use crate::provider::root::Roots;
 
 mod entering;
+pub mod footprint;
 pub(crate) mod naming;
 pub mod options;
 pub(crate) mod prelude;
@@ -22,6 +24,8 @@ pub struct Provider {
     pub name: &'static str,
     /// One sentence: what it is.
     pub summary: &'static str,
+    /// Its card's heading in a report, in about five words; a plan has it with the environment, so that any report can show it.
+    pub short_description: &'static str,
     /// What people know that it represents, and how it differs from that.
     pub stands_for: &'static str,
     /// What may follow the name after a colon, e.g. `[user@]host`; none where nothing may.
@@ -38,4 +42,6 @@ pub struct Provider {
     pub parse: fn(&Specification) -> Result<Box<dyn Environment>, LabError>,
     /// What is slow and has to be done once, if anything.
     pub preparation: Option<Preparation>,
+    /// Everything that entering does, for `--dry-run`.
+    pub footprint: Footprint,
 }

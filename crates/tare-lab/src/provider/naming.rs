@@ -1,6 +1,6 @@
 //! Naming: turns a specification into an environment that can be asked whether it is ready.
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::host::programs::Programs;

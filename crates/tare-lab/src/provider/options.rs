@@ -2,7 +2,7 @@
 
 use tare_data::facts::Facts;
 use tare_data::session;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::nearest::unknown;

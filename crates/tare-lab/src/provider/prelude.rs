@@ -4,8 +4,9 @@ pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::Command;
 
 pub(crate) use tare_data::facts::Facts;
-pub(crate) use tare_data::specification::Specification;
+pub(crate) use tare_data::session::specification::Specification;
 
+pub(crate) use super::footprint::Footprint;
 pub(crate) use super::options::{Choice, OptionDescription, choice};
 pub(crate) use super::root::Roots;
 pub(crate) use super::{

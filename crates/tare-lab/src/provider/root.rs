@@ -2,7 +2,7 @@
 
 pub use tare_data::session::{Inside, RootFolder, Work};
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;

@@ -2,7 +2,7 @@
 
 use tare_data::failure::Failure;
 use tare_data::session::Target;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::session::arena::Arena;
 

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tare_data::facts::Facts;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Kept, Signs};

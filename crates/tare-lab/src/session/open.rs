@@ -188,16 +188,12 @@ mod tests {
     use tare_data::session::declared::Declared;
     use tare_data::session::{PlannedCase, Target};
 
-    use tare_data::specification::Specification;
+    use tare_data::session::specification::Specification;
 
     use super::*;
 
     fn plan() -> Plan {
-        let target = |name: &str, role| Target {
-            name: name.into(),
-            specification: Specification::from_provider(name),
-            role,
-        };
+        let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
         let amount = serde_json::json!({ "operations": { "batch": 1, "batches": 2 } });
         let case = serde_json::json!({
             "id": "null", "case": { "probe": "null", "parameters": {}, "place": null, "peer": null }, "label": "",

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use tare_data::facts::Facts;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Target};
-use tare_data::specification::Specification;
 
-use crate::environments::{self, PROVIDERS};
+use crate::environments::{self, Named, PROVIDERS, presets};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
 use crate::provider::options::SLOWER;
@@ -89,8 +89,11 @@ pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, 
 fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let typed: Specification = text.parse()?;
     let name = heading(&typed);
-    let specification = environments::find(typed)?.specification;
-    Ok(Target { name, specification, role })
+    let preset = presets::find(&typed.provider);
+    let Named { specification, provider, .. } = environments::find(typed)?;
+    let short_description =
+        preset.map_or(provider.short_description, |preset| preset.short_description).to_owned();
+    Ok(Target { name, specification, role, short_description })
 }
 
 /// Lists the subjects of a session for which nobody named any: specifications that are taken where they are ready.
@@ -132,7 +135,7 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &P
     };
     let specification = target.specification.clone().with_option(SLOWER.key, PLANTED);
     let name = format!("{} planted", target.name);
-    let planted = Target { name, specification, role: Role::Planted };
+    let planted = Target { name, specification, role: Role::Planted, ..target.clone() };
     resolved.extend(resolve(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
 }
 
@@ -167,11 +170,7 @@ mod tests {
     }
 
     fn layer() -> Target {
-        Target {
-            name: "layer".into(),
-            specification: Specification::from_provider("bwrap"),
-            role: Role::Subject,
-        }
+        Target::new("layer", Specification::from_provider("bwrap"), Role::Subject)
     }
 
     #[test]

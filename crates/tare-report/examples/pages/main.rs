@@ -15,8 +15,8 @@ use std::{env, fs, process};
 
 use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::imported::Imported;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Session};
-use tare_data::specification::Specification;
 use tare_report::html::{Options, render, render_imported};
 use tare_report::imported;
 use tare_report::language::Language;
@@ -91,7 +91,8 @@ fn hostile() -> (Session, Findings) {
     session.header.started = text.into();
     session.header.tare = text.into();
     for (target, name) in session.plan.targets.iter_mut().zip(target_names(text)) {
-        (target.name, target.specification) = (name.clone(), Specification::from_provider(name));
+        target.specification = Specification::from_provider(&name);
+        (target.name, target.short_description) = (name.clone(), name);
     }
     findings.baseline = session.plan.targets[0].name.clone();
     for (i, subject) in findings.subjects.iter_mut().enumerate() {

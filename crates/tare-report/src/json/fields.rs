@@ -10,7 +10,8 @@ use tare_analysis::findings::{
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
-use tare_data::session::{Ending, RepeatedRound, Target, TargetFacts};
+use tare_data::session::specification::Specification;
+use tare_data::session::{Ending, RepeatedRound, Role, TargetFacts};
 use tare_data::unit::{Direction, Unit};
 
 /// A session and its findings.
@@ -68,7 +69,16 @@ pub struct Plan<'a> {
     pub looks: &'a [u32],
     pub budget_s: Option<f64>,
     #[serde(rename = "environments")]
-    pub targets: &'a [Target],
+    pub targets: Vec<PlannedTarget<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct PlannedTarget<'a> {
+    pub name: &'a str,
+    pub specification: &'a Specification,
+    pub role: Role,
+    /// Null in records of earlier versions.
+    pub short_description: Option<Cow<'a, str>>,
 }
 
 /// Reliability of the session.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use tare_analysis::findings::{self, Family, Findings};
-use tare_data::session::{PlannedCase, Session};
+use tare_data::session::{PlannedCase, Session, Target};
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
@@ -21,7 +21,7 @@ impl<'a> Document<'a> {
             schema: SCHEMA,
             version: VERSION,
             session: about(session, findings),
-            plan: plan(session),
+            plan: plan(session, language),
             baseline: &findings.baseline,
             subjects: &findings.subjects,
             certificate: certificate(&findings.certificate),
@@ -57,14 +57,24 @@ fn about<'a>(session: &'a Session, findings: &Findings) -> About<'a> {
     }
 }
 
-fn plan(session: &Session) -> Plan<'_> {
+fn plan(session: &Session, language: Language) -> Plan<'_> {
     Plan {
         study: &session.plan.study,
         seed: format!("{:x}", session.plan.seed),
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        targets: &session.plan.targets,
+        targets: session.plan.targets.iter().map(|target| planned(target, language)).collect(),
+    }
+}
+
+fn planned(target: &Target, language: Language) -> PlannedTarget<'_> {
+    let description = target.short_description.as_str();
+    PlannedTarget {
+        name: &target.name,
+        specification: &target.specification,
+        role: target.role,
+        short_description: (!description.is_empty()).then(|| in_words(description, language)),
     }
 }
 

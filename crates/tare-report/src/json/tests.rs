@@ -8,6 +8,7 @@ use tare_data::session::RepeatedRound;
 
 use super::*;
 use crate::imported::Own;
+use crate::language::Language;
 use crate::specimen;
 use crate::text::json::escaped;
 
@@ -156,4 +157,18 @@ proptest! {
         let read: Value = serde_json::from_str(&shown).unwrap();
         prop_assert_eq!(read["name"].as_str().unwrap(), text);
     }
+}
+
+#[test]
+fn a_page_has_the_short_description_of_an_environment_in_its_language() {
+    let mut session = specimen::session(1);
+    session.plan.targets[0].short_description = "virtual machine by QEMU".into();
+    let findings = specimen::findings(1);
+    let described = |language| {
+        let document = serde_json::to_value(Document::of(&session, &findings, language)).unwrap();
+        let environments = &document["plan"]["environments"];
+        [0, 1].map(|place| environments[place]["short_description"].clone())
+    };
+    assert_eq!(described(Language::English), ["virtual machine by QEMU".into(), Value::Null]);
+    assert_eq!(described(Language::Japanese), ["QEMUの仮想マシン".into(), Value::Null]);
 }

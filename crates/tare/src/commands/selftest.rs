@@ -1,7 +1,7 @@
 //! `tare selftest`: injects known costs into environments, and reports which of them a session detects.
 
 use tare_analysis::selftest::injected;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
 use tare_lab::provider::options::SLOWER;

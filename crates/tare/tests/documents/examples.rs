@@ -11,10 +11,10 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, enc
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
+use tare_data::session::specification::Specification;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
-use tare_data::specification::Specification;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
 use tare_record::importers::import;
 use tare_record::{Contents, Entry};
@@ -66,11 +66,7 @@ fn case() -> Case {
 
 fn plan() -> Plan {
     let probe = tare_probes::find(CASE).unwrap();
-    let target = |name: &str, role| Target {
-        name: name.into(),
-        specification: Specification::from_provider(name),
-        role,
-    };
+    let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let planned = PlannedCase {
         id: CASE.into(),
         case: case(),

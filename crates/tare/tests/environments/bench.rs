@@ -12,7 +12,7 @@ use tare_data::frame::Frame;
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::mounts;
 use tare_lab::host::processes::Signs;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::clean;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};

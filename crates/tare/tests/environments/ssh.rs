@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::environments;
 
 use crate::bench::{Bench, Spoken, WAIT, programs};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::frame::Frame;
 use tare_data::request::Request;
-use tare_data::specification::Specification;
+use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::guests::extended_state;
 use tare_lab::host::processes::Signs;

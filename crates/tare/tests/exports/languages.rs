@@ -1,5 +1,7 @@
 //! The language of a locale: text for people follows it, output for programs never does.
 
+use tare_lab::environments::PROVIDERS;
+use tare_lab::environments::presets::PRESETS;
 use tare_lab::study::Study;
 use tare_report::language::Language;
 
@@ -82,5 +84,13 @@ fn every_row_of_the_quick_study_has_a_title() {
         let title = Language::Japanese.title(&label);
         // These two are the names of system calls.
         assert!(title != label || ["exec", "fork + wait"].contains(&label.as_str()), "{label}");
+    }
+}
+
+#[test]
+fn every_environment_has_a_short_description() {
+    let presets = PRESETS.iter().map(|preset| preset.short_description);
+    for english in PROVIDERS.iter().map(|provider| provider.short_description).chain(presets) {
+        assert_ne!(Language::Japanese.text(english), english);
     }
 }

@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use tare_data::names::Case;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Target};
 use tare_data::shell::quoted;
-use tare_data::specification::Specification;
 use tare_record::read;
 
 use crate::asked::{Overrides, Request};
@@ -16,10 +16,10 @@ use crate::host::namespace_names;
 use crate::host::programs::Programs;
 use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
+use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
 use crate::session::peers::Peers;
 use crate::session::protocol::begun::commands;
-use crate::session::protocol::footprints::{FOOTPRINTS, Footprint};
 use crate::session::targets::{default_subjects, name_targets};
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
@@ -129,10 +129,7 @@ impl DryRun {
 
     fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
         let specification = &target.specification;
-        environments::find(specification.clone())?;
-        let Some(footprint) = FOOTPRINTS.iter().find(|known| known.provider == specification.provider) else {
-            return Ok(());
-        };
+        let footprint = &environments::find(specification.clone())?.provider.footprint;
         let name = quoted(&specification.to_string());
         let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
         let found = found(footprint, specification, programs);

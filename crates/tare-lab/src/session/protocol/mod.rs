@@ -5,7 +5,6 @@ mod begun;
 mod budget;
 mod continuing;
 mod dry_run;
-pub(crate) mod footprints;
 mod pinning;
 mod record;
 mod selection;

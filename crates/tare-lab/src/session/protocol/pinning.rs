@@ -58,11 +58,7 @@ mod tests {
         for (specification, is_refused) in
             [("docker", true), ("ssh:host", true), ("wsl:Debian", true), ("podman", false), ("gvisor", false)]
         {
-            let target = Target {
-                name: specification.into(),
-                specification: specification.parse().unwrap(),
-                role: Role::Subject,
-            };
+            let target = Target::new(specification, specification.parse().unwrap(), Role::Subject);
             // A processor that no machine has, so that nothing is pinned here.
             let refused = stay(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
             assert_eq!(refused.contains("--pin does not reach"), is_refused, "{specification}: {refused}");

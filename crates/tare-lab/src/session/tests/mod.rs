@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Verdict};
 use tare_data::facts::Facts;
+use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Role, Session, Target, Trial};
-use tare_data::specification::Specification;
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read};
@@ -28,8 +28,7 @@ use crate::study::{Study, select};
 const ON_THE_EDGE: f64 = 1.02;
 
 fn targets(subjects: usize) -> Vec<Target> {
-    let target =
-        |name: String, role| Target { specification: Specification::from_provider(&name), name, role };
+    let target = |name: String, role| Target::new(&name, Specification::from_provider(&name), role);
     let again = Target { name: "native again".into(), ..target("native".into(), Role::Control) };
     let mut targets = vec![target("native".into(), Role::Baseline), again];
     targets.extend((0..subjects).map(|i| target(format!("layer{i}"), Role::Subject)));

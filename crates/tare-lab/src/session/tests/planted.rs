@@ -21,7 +21,7 @@ fn measured(subjects: &[f64], planted_cost: f64, noise: f64, budget_s: f64) -> (
     arena.start_ns = vec![1_000_000; ratios.len()];
     let mut targets = targets(subjects.len());
     let specification = "native?slower=5%".parse().unwrap();
-    targets.push(Target { name: PLANTED.into(), specification, role: Role::Planted });
+    targets.push(Target::new(PLANTED, specification, Role::Planted));
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(budget_s), ..plan_request(targets) };
     let (record, _) = planned(&mut arena, folder.path(), request);

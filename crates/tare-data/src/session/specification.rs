@@ -22,7 +22,7 @@ pub struct SpecificationError {
 }
 
 impl Specification {
-    /// Names a provider, without an instance or options.
+    /// Makes a specification of a provider alone, without an instance or options.
     pub fn from_provider(provider: impl Into<String>) -> Self {
         Specification { provider: provider.into(), instance: None, options: BTreeMap::new() }
     }
