@@ -62,7 +62,6 @@ const LISTS: &[lists::Listed<'_>] =
 const NOT_YET: &[&str] = &[
     "crates/tare-lab/src/asked",
     "crates/tare-lab/src/containers",
-    "crates/tare-lab/src/environments",
     "crates/tare-lab/src/error.rs",
     "crates/tare-lab/src/fleet",
     "crates/tare-lab/src/guests",
@@ -73,7 +72,6 @@ const NOT_YET: &[&str] = &[
     "crates/tare-lab/src/owned.rs",
     "crates/tare-lab/src/ownership",
     "crates/tare-lab/src/platform",
-    "crates/tare-lab/src/provider",
     "crates/tare-lab/src/session",
     "crates/tare-lab/src/storage",
     "crates/tare-lab/src/study",

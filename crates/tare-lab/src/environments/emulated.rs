@@ -60,7 +60,7 @@ pub static PROVIDER: Provider = Provider {
     preparation: None,
     footprint: Footprint {
         programs: &["qemu-*"],
-        mounts: Some("binfmt_misc, in a user namespace and a mount namespace of its own"),
+        mounts: Some("binfmt_misc, in a new user namespace and mount namespace"),
         ..Footprint::starting("the agent for that processor, by QEMU, which is asked for its version before")
     },
 };

@@ -73,7 +73,7 @@ pub static PROVIDER: Provider = Provider {
     preparation: None,
     footprint: Footprint {
         programs: &["runsc"],
-        mounts: Some("what runsc mounts, in a mount namespace of its own"),
+        mounts: Some("the mounts of runsc, in a new mount namespace"),
         ..Footprint::starting("a sandbox by runsc, which is asked for its version before")
     },
 };

@@ -1,4 +1,4 @@
-//! Names of the environments that tare for Linux enters, known to every build so that an error can say so.
+//! Environments of tare for Linux by name, known to every build so that an error can say so.
 
 pub(crate) const NAMES: &[&str] = &[
     "native",

@@ -11,13 +11,13 @@ pub struct Preset {
     pub name: &'static str,
     /// Environment to enter. Options that a user adds override these.
     pub specification: &'static str,
-    /// One sentence: what it is.
+    /// Summary, in one sentence.
     pub summary: &'static str,
-    /// Its card's heading in a report, in about five words.
+    /// Heading of its card in a report, in about five words.
     pub short_description: &'static str,
-    /// What it has in common with what it stands for.
+    /// Similarities with the system that it imitates.
     pub alike: &'static str,
-    /// What it does not have.
+    /// Differences from that system.
     pub unlike: &'static str,
 }
 
@@ -66,11 +66,11 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "guest",
         specification: "qemu",
-        summary: "a full virtual machine with a disk of its own, as VirtualBox and its kin run guests: QEMU",
+        summary: "a full virtual machine with its own disk, like a guest of VirtualBox: QEMU",
         short_description: "QEMU, standing in for a desktop VM",
-        alike: "A guest with a kernel and a virtual disk of its own on virtual hardware: what a desktop's virtual \
-                machine or a cloud's is made of. With KVM it is what clouds run.",
-        unlike: "VirtualBox, VMware and Hyper-V emulate other devices, and share folders by drivers of their own, \
+        alike: "A guest with its own kernel and virtual disk on virtual hardware, like a desktop's virtual \
+                machine. With KVM it is what clouds run.",
+        unlike: "VirtualBox, VMware and Hyper-V emulate other devices, and share folders with their own drivers, \
                  not 9P. Without KVM the processor is emulated, as for wsl2-like. The guest has nothing but tare in \
                  it: no services that compete for its processors.",
     },

@@ -101,7 +101,7 @@ pub static PROVIDER: Provider = Provider {
     footprint: Footprint {
         programs: &[machine::PROGRAMS[0], machine::PROGRAMS[1], machine::PROGRAMS[2], "virtiofsd", "diod"],
         ..Footprint::starting(
-            "a virtual machine with a disk of its own, and servers for shared folders; KVM is tried before",
+            "a virtual machine with its own disk, and servers for shared folders, after a test of KVM",
         )
     },
 };

@@ -81,7 +81,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,
-    footprint: Footprint::starting("a kernel that was prepared, as a process with a disk of its own"),
+    footprint: Footprint::starting("a prepared kernel, as a process with its own disk"),
 };
 
 #[derive(Clone)]

@@ -79,7 +79,7 @@ pub static PROVIDER: Provider = Provider {
     preparation: None,
     footprint: Footprint {
         programs: &["wsl.exe", "powershell.exe"],
-        mounts: Some("what Windows mounts in a distribution"),
+        mounts: Some("the usual mounts of Windows in a distribution"),
         writes: Some("a distribution of Windows, unregistered afterwards"),
         ..Footprint::starting(
             "a distribution, or one that is made for the session; Windows is asked for its versions",

@@ -1,4 +1,4 @@
-//! What a provider of environments is, and what it is given: the interface, apart from the list of providers.
+//! The interface of environment providers, without the list of providers.
 
 use tare_data::session::specification::Specification;
 
@@ -17,30 +17,34 @@ pub mod root;
 
 pub use self::entering::*;
 
-/// A kind of environment, described: what it is called, what it takes, and how a specification of it is parsed.
+/// Description of a kind of environment: its names and options, and the function that parses its
+/// specifications.
 #[derive(Debug)]
 pub struct Provider {
-    /// The name on the command line, e.g. `gvisor`.
+    /// Name on the command line, e.g. `gvisor`.
     pub name: &'static str,
-    /// One sentence: what it is.
+    /// Summary, in one sentence.
     pub summary: &'static str,
-    /// Its card's heading in a report, in about five words; a plan has it with the environment, so that any report can show it.
+    /// Heading of its card in a report, in about five words. A plan stores it with the environment, so that
+    /// any report can show it.
     pub short_description: &'static str,
-    /// What people know that it represents, and how it differs from that.
+    /// The well-known system that it represents, and differences from that.
     pub stands_for: &'static str,
-    /// What may follow the name after a colon, e.g. `[user@]host`; none where nothing may.
+    /// Form of the text that may follow the name after a colon, e.g. `[user@]host`, if any.
     pub instance: Option<&'static str>,
-    /// Options that a specification may give. Any other is refused, with the nearest named.
+    /// Options that a specification may give. Any other is rejected, with the most similar one suggested.
     pub options: &'static [OptionDescription],
-    /// Whether its processes descend from this program and stay on its processor; a daemon's or another machine's do not.
+    /// Set if its processes descend from this program and stay on its processor, unlike those of a daemon or
+    /// of another machine.
     pub descends: bool,
-    /// Which roots its environments can have.
+    /// Roots that its environments can have.
     pub roots: Roots,
-    /// Specifications that `tare run` takes by itself where they are ready, e.g. `gvisor`, `gvisor?platform=ptrace`.
+    /// Specifications that `tare run` uses by default if they are ready, e.g. `gvisor`,
+    /// `gvisor?platform=ptrace`.
     pub by_default: &'static [&'static str],
-    /// Parses a specification whose keys are known to be among `options`; refuses values that cannot be.
+    /// Parses a specification whose keys are all among `options`, and rejects invalid values.
     pub parse: fn(&Specification) -> Result<Box<dyn Environment>, LabError>,
-    /// What is slow and has to be done once, if anything.
+    /// Slow setup that has to be done once, if any.
     pub preparation: Option<Preparation>,
     /// Everything that entering does, for `--dry-run`.
     pub footprint: Footprint,

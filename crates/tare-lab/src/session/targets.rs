@@ -18,24 +18,24 @@ use crate::session::plan::planting::PLANTED;
 /// A target of a session that can be entered.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// As the record has it.
+    /// Target as in the record.
     pub target: Target,
-    /// The baseline and its control share one.
+    /// Result of asking its provider, shared by the baseline and its control.
     pub ready: Rc<Ready>,
 }
 
 /// The fate of a subject that is not ready. A baseline that is not ready is always an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenNotReady {
-    /// It is an error.
+    /// The session fails.
     Refuse,
-    /// It stays as a gap with its reason, as if it could not be entered: nodes of a fleet differ.
+    /// The subject becomes a gap with the reason, as if entering had failed, because nodes of a fleet differ.
     Gap,
-    /// It is left out: nobody asked for it.
+    /// The subject is left out, because the user did not ask for it.
     LeaveOut,
 }
 
-/// Finds out which targets are ready. Those of one specification share what was found.
+/// Checks which targets are ready. Targets with the same specification share the result.
 pub fn resolve(
     targets: Vec<Target>,
     when_not_ready: WhenNotReady,
@@ -70,7 +70,7 @@ fn never(target: &Target, not_ready: NotReady) -> Ready {
     Ready::new(Facts::default(), move |_| Err(refused(&target, not_ready.clone())))
 }
 
-/// Parses the targets of a session: the baseline, the baseline once more as the control, and the subjects.
+/// Parses the targets of a session: the baseline, the baseline again as the control, and the subjects.
 ///
 /// A subject that is named twice, or is the baseline, counts once.
 pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, LabError> {
@@ -96,14 +96,15 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     Ok(Target { name, specification, role, short_description })
 }
 
-/// Lists the subjects of a session for which nobody named any: specifications that are taken where they are ready.
+/// Lists the default subjects: specifications that are used if they are ready.
 pub fn default_subjects() -> Vec<String> {
     PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&text| text.to_owned()).collect()
 }
 
-/// Adds a control for each of these subjects: the environment once more, as the baseline's control is for the baseline.
+/// Adds a control for each of these subjects, which measures the environment a second time.
 ///
-/// One that is named twice, or is the baseline, has one anyway. One that is not measured is an error.
+/// A subject that is named twice, or is the baseline, gets only one control. Naming one that is not measured
+/// is an error.
 pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result<(), LabError> {
     for text in controls {
         let specification = environments::parse(text)?.specification;
@@ -123,8 +124,8 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
     Ok(())
 }
 
-/// Adds the baseline once more, slower on purpose by a known share, unless nothing is compared or something is
-/// slower on purpose already.
+/// Adds a copy of the baseline with a known slowdown, unless nothing is compared or another environment is
+/// already slowed down.
 pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &Programs) {
     let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
     if !is_compared || resolved.iter().any(|resolved| resolved.target.slower().is_some()) {
@@ -149,8 +150,8 @@ fn refused(target: &Target, not_ready: NotReady) -> LabError {
         .hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
 }
 
-/// Makes the heading of a column: short, and still distinguishing specifications of one provider. A preset goes by
-/// the name that it was called by.
+/// Builds the heading of a column, short but distinct for each specification of a provider. A preset keeps
+/// the name that the user typed.
 fn heading(typed: &Specification) -> String {
     let parts = typed.instance.iter().chain(typed.options.values());
     parts.fold(typed.provider.clone(), |name, part| format!("{name}-{part}"))

@@ -213,7 +213,7 @@ impl Checked {
     }
 }
 
-/// The environments that were named, or else everything that is ready by default.
+/// Resolves the named environments, or else everything that is ready by default.
 fn resolved(request: &Request, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
     let (subjects, when_not_ready) = match (request.environments.as_slice(), &request.fleet) {
         ([], _) => (&default_subjects()[..], WhenNotReady::LeaveOut),
