@@ -45,7 +45,6 @@ impl SessionOptions {
             ("--pin", self.pin.is_some()),
             ("--seed", self.seed.is_some()),
             ("--record", self.record.is_some()),
-            ("--scratch", self.scratch.is_some()),
             ("--dry-run", self.dry_run),
         ];
         given.iter().find(|(_, is_given)| *is_given).map(|(option, _)| *option)

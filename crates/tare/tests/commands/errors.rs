@@ -87,7 +87,7 @@ fn every_command_that_reads_a_record_refuses_a_broken_one() {
     for arguments in [
         &["report", "broken.tare"][..],
         &["report", "broken.tare", "--json"],
-        &["report", "broken.tare", "broken.tare", "--export", "csv=%n.csv"],
+        &["report", "broken.tare", whole, "--export", "csv=%n.csv"],
         &["report", whole, "--beside", "broken.tare"],
         &["compare", "broken.tare", "--to", whole],
         &["compare", whole, "--to", "broken.tare"],

@@ -95,7 +95,8 @@ fn a_command_that_fails_says_how() {
     assert!(failed.err.contains("ls ended with exit code 2, expected 0"), "{failed:?}");
     ok(run(&["-i", "--", "ls /no/such/file"]));
     let missing = run(&["--", "no-such-program", "-x"]);
-    assert!(missing.err.contains("no no-such-program in "), "{missing:?}");
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert!(missing.err.contains("there is no program 'no-such-program' in PATH"), "{missing:?}");
     let piped = run(&["--", "ls | wc -l"]);
     assert!(piped.err.contains("needs a shell") && piped.err.contains("--shell default"), "{piped:?}");
 }
