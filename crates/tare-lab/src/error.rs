@@ -39,7 +39,7 @@ pub enum ErrorKind {
 #[derive(Debug)]
 pub struct LabError {
     pub kind: ErrorKind,
-    /// One line: the thing and what failed.
+    /// Summary in one line: the thing and what failed.
     pub what: String,
     /// The cause, which may have a cause of its own.
     pub source: Option<Cause>,

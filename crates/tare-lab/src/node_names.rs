@@ -1,4 +1,4 @@
-//! Names of nodes: they come from outside, and files are named after them.
+//! Node names: they come from outside, and files are named after them.
 
 /// Longest name: that of a file.
 const LONGEST: usize = 255;

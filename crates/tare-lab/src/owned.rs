@@ -1,4 +1,4 @@
-//! What can outlive a session, and the names and marks by which it is known to be one's own.
+//! Things that can outlive a session, and the names and marks by which they are recognised.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -67,16 +67,6 @@ pub fn broken(tree: &Tree) -> Vec<Broken> {
     tree.sources().flat_map(|source| Reader::read(source).broken).collect()
 }
 
-/// Lists what breaks a rule outside of the folders and files that do not hold yet.
-pub fn outside_of(tree: &Tree, not_yet: &[&str]) -> Vec<String> {
-    let is_in = |broken: &Broken, place: &str| {
-        broken.file.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    let mut broken = broken(tree);
-    broken.retain(|broken| !not_yet.iter().any(|place| is_in(broken, place)));
-    broken.iter().map(Broken::to_string).collect()
-}
-
 /// Lists the crates in which too many comments of functions open alike.
 pub fn dull(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
@@ -354,15 +344,6 @@ mod tests {
         let text = "//! A file.\nfn f() { fail(\"what was read\"); fail(format!(\"What {x} is\")); ask(\"what is it?\"); \
                     call(\"what\") }";
         assert_eq!(rules(text), ["string what was read", "string What {x} is"]);
-    }
-
-    #[test]
-    fn places_that_do_not_hold_yet_are_left_out() {
-        let planted = Planted::new();
-        planted.package("one", "", "//! A file.\n/// The size.\nfn f() {}\n");
-        assert_eq!(outside_of(&planted.tree(), &["crates/on", "crates/one/src/lib"]).len(), 1);
-        assert_eq!(outside_of(&planted.tree(), &["crates/one/src"]), [""; 0]);
-        assert_eq!(outside_of(&planted.tree(), &["crates/one/src/lib.rs"]), [""; 0]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is asked of a session, and what it tells of itself: known to every build, also to those that run none.
+//! Requests of a session, and its reports on itself: known to every build, also to those that run none.
 
 pub mod conditions;
 pub mod progress;

@@ -414,7 +414,7 @@ fn bind(path: &Path, inside: &str) -> String {
     format!("--mount=type=bind,\"source={}\",destination={inside}", path.display())
 }
 
-/// Limits that the container may have: Podman's own are more than many users'.
+/// Lists limits that the container may have: Podman's own are more than many users'.
 fn limits() -> Vec<String> {
     use rustix::process::{Resource, getrlimit};
     // Podman allows a container 2048 processes in any case, and lowers the limit that it passes on.

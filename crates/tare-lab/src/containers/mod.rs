@@ -1,4 +1,4 @@
-//! What container providers share: the root folder, the OCI bundle, engines, private mounts.
+//! Shared parts of container providers: the root folder, the OCI bundle, engines, private mounts.
 
 pub mod bundle;
 pub mod call_filter;

@@ -188,7 +188,7 @@ fn docker() -> Vec<sock_filter> {
     filter
 }
 
-/// Comparisons with numbers that no call has, and then everything is allowed.
+/// Finds comparisons with numbers that no call has, and then everything is allowed.
 fn rules(count: u32) -> Vec<sock_filter> {
     let mut filter = prologue();
     filter.extend((0..count).flat_map(|i| [where_equal(X32 - 1 - i, 1), answer(fails_with(libc::EPERM))]));

@@ -321,7 +321,7 @@ fn has_files(mount: &Mount) -> bool {
     !NO_FILES.contains(&mount.filesystem.as_str())
 }
 
-/// Mounts, of several at one point the one on top.
+/// Selects mounts, of several at one point the one on top.
 fn on_top(all: &[Mount]) -> impl Iterator<Item = &Mount> {
     let is_covered = |i: usize| all[i + 1..].iter().any(|later| later.point == all[i].point);
     (0..all.len()).filter(move |i| !is_covered(*i)).map(|i| &all[i])

@@ -37,7 +37,7 @@ pub static PROVIDER: Provider = Provider {
     name: "container",
     summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
     short_description: "Linux namespaces, made by tare",
-    stands_for: "what the kernel itself charges for a container's namespaces. Engines add a system call filter, \
+    stands_for: "the kernel's own price of a container's namespaces. Engines add a system call filter, \
                  control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
                  of image layers, which is here with root=host.",
     instance: None,

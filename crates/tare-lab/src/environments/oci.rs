@@ -19,7 +19,7 @@ pub static PROVIDER: Provider = Provider {
     name: "oci",
     summary: "a container by an OCI runtime, named after ':' (runc, crun, youki)",
     short_description: "container by an OCI runtime",
-    stands_for: "what Docker, Podman and Kubernetes start in the end, without their engine, image layers, bridge and \
+    stands_for: "the containers that Docker, Podman and Kubernetes start in the end, without their engine, image layers, bridge and \
                  system call filter. The root folder is a plain folder, not an overlay.",
     instance: Some("runtime"),
     options: &[Net::OPTION],

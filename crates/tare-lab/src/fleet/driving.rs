@@ -95,7 +95,7 @@ impl Held {
     }
 }
 
-/// Jobs of what is missing, as they would be submitted.
+/// Lists jobs of what is missing, as they would be submitted.
 pub fn missing(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabError> {
     waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.print(job))).collect()
 }

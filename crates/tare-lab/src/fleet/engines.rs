@@ -268,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// Ids of jobs that wait or run; None where jobs are attached.
+    /// Lists ids of jobs that wait or run; None where jobs are attached.
     pub(crate) fn alive(&self, job: &str, programs: &Programs) -> Result<Option<BTreeSet<String>>, LabError> {
         if self.templates.state.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One driver a fleet: who submits its jobs, by a file, since locks often do not reach from one machine to another.
+//! Exclusive driving of a fleet by a file, since locks often do not reach from one machine to another.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind as IoKind, Write};

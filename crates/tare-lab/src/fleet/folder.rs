@@ -132,7 +132,7 @@ impl Folder {
         Ok(if self.is_confirming() { folder.confirming(self.wanted.nodes.clone()) } else { folder })
     }
 
-    /// Sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those
+    /// Lists sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those
     /// beyond it, nodes shuffled anew for each number.
     pub fn open_cells(&self) -> Vec<PlannedCell> {
         let mut by_node: BTreeMap<&str, Vec<&CellState>> = BTreeMap::new();
@@ -180,7 +180,7 @@ pub(crate) fn read_plan(folder: &Path) -> Result<(FleetPlan, String), LabError> 
     Ok((plan, hash(&bytes)))
 }
 
-/// Sessions that there are files of, and how many files have other names.
+/// Lists sessions that there are files of, and how many files have other names.
 fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
     let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
     let (mut cells, mut strangers) = (BTreeSet::new(), 0);

@@ -163,7 +163,7 @@ pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
     Study { cases: study.cases.into_iter().filter_map(of_part).collect(), commands, ..study }
 }
 
-/// Sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a
+/// Lists sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a
 /// site meanwhile is not mistaken for a node.
 pub fn cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
     let ordered = |session: u32| {

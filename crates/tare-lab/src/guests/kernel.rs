@@ -298,7 +298,7 @@ fn content(programs: &Programs, path: &Path) -> Result<Vec<u8>, LabError> {
     fs::read(&plain).map_err(|e| failed("reading a module", e))
 }
 
-/// Modules by name; file names have hyphens where names have underscores.
+/// Collects modules by name; file names have hyphens where names have underscores.
 fn module_files(root: &Path) -> BTreeMap<String, PathBuf> {
     let (mut files, mut folders, mut seen) = (BTreeMap::new(), vec![root.to_owned()], 0);
     while let Some(folder) = folders.pop() {

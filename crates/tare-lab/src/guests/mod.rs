@@ -1,4 +1,4 @@
-//! What providers with a kernel of their own share: the kernel, what it boots from, and tare as its first process.
+//! Shared parts of providers with a kernel of their own: the kernel, what it boots from, and tare as its first process.
 
 #[cfg(unix)]
 pub(crate) mod disk;

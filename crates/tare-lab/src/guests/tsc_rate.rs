@@ -10,7 +10,7 @@ pub fn rate_khz() -> Option<u64> {
     None
 }
 
-/// Ticks in a millisecond, to some millionths; None where there is no such counter.
+/// Measures ticks in a millisecond, to some millionths; None where there is no such counter.
 #[cfg(target_arch = "x86_64")]
 pub fn rate_khz() -> Option<u64> {
     use std::arch::x86_64::_rdtsc;

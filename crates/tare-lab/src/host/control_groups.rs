@@ -142,7 +142,7 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
     removed.unwrap_or_else(|| Err(io::ErrorKind::ResourceBusy.into()))
 }
 
-/// Processes in a group, with their start times.
+/// Lists processes in a group, with their start times.
 fn members(group: &Path) -> impl Iterator<Item = (u32, u64)> {
     let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let pids: Vec<u32> = list.lines().filter_map(|line| line.parse().ok()).collect();

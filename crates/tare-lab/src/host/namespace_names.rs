@@ -1,4 +1,4 @@
-//! Names of network namespaces: where those with a name are, and what a session calls its own.
+//! Network namespaces with names: their folder, and how a session names its own.
 
 use std::path::{Path, PathBuf};
 

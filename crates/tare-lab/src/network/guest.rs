@@ -25,7 +25,7 @@ pub struct Inside {
 }
 
 impl Inside {
-    /// Addresses the device, and delays and loses what is to be delayed and lost.
+    /// Sets the address of the device, and delays and loses what is to be delayed and lost.
     pub fn settle(&self) -> std::io::Result<()> {
         lab::settle(&self.device, self.wire)?;
         self.netem.map_or(Ok(()), |netem| netem.apply(&self.device))

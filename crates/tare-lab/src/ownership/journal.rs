@@ -125,7 +125,7 @@ impl Journal {
     }
 }
 
-/// Notes in the journals of all other living sessions that this one began; returns how many they are.
+/// Writes into the journals of all other living sessions that this one began; returns how many they are.
 fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u64 {
     let line = serde_json::to_string(&Entry::Joined {}).map(|line| line + "\n").unwrap_or_default();
     let entries = fs::read_dir(state).into_iter().flatten().flatten().map(|entry| entry.path());

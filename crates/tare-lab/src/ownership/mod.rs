@@ -1,4 +1,4 @@
-//! What a session makes outside its own process: written down first, removed at the end or after a kill.
+//! Things that a session makes outside its own process: written down first, removed at the end or after a kill.
 
 pub mod clean;
 #[cfg(unix)]

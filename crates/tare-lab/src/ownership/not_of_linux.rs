@@ -1,4 +1,4 @@
-//! What stands in for what only Linux has: a session makes none of it here, and nothing is done for a journal that names it.
+//! Placeholders for things that only Linux has: a session makes none of them here, and a journal that names some is left as it is.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What only Linux has: containers of runtimes and engines, mounts, network namespaces and their devices, control groups.
+//! Things that only Linux has: containers of runtimes and engines, mounts, network namespaces and their devices, control groups.
 
 use std::fs;
 use std::io;

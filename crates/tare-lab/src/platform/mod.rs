@@ -1,4 +1,4 @@
-//! What systems do differently: files and their owners, locks, streams, processes and what keeps them, names of machines.
+//! Differences between systems: files and their owners, locks, streams, processes and what keeps them, names of machines.
 
 #[cfg(unix)]
 mod unix;

@@ -47,7 +47,7 @@ pub struct Outcome {
 
 /// Place where trials run, environment by environment.
 pub trait Arena {
-    /// Nanoseconds since the session began, by the host's monotonic clock.
+    /// Counts nanoseconds since the session began, by the host's monotonic clock.
     fn now_ns(&self) -> u64;
 
     /// Enters an environment afresh; leaves it first where it was entered before.

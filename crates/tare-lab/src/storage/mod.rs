@@ -1,4 +1,4 @@
-//! Where files are: places by name, and the file systems that a session makes for them.
+//! Places of files by name, and the file systems that a session makes for them.
 
 pub(crate) mod file_systems;
 #[cfg_attr(not(unix), path = "not_making.rs")]

@@ -1,4 +1,4 @@
-//! What a passthrough file system knows of the files behind it: a descriptor for each that the kernel has looked up, and one
+//! Files behind a passthrough file system: a descriptor for each that the kernel has looked up, and one
 //! for each that is open.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! What stands in for making a file system: it takes Linux, so that each is missing.
+//! Placeholder for making a file system: that takes Linux, so each is missing.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Where and for what a session makes a file system.
+//! Site and purpose of a file system that a session makes.
 
 use std::path::Path;
 

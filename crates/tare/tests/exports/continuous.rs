@@ -49,6 +49,12 @@ fn commands(text: &str) -> Vec<Vec<String>> {
     lines.filter(|line| line.starts_with("tare ")).map(words).collect()
 }
 
+/// Replaces a variable by the value that an example sets it to.
+fn expanded(word: &str, page: &str) -> String {
+    let value = |name: &str| page.lines().find_map(|line| line.trim().strip_prefix(&format!("{name}: ")));
+    word.strip_prefix('$').and_then(value).unwrap_or(word).to_owned()
+}
+
 #[test]
 fn tare_understands_its_commands_in_the_examples() {
     let examples = examples();
@@ -61,6 +67,7 @@ fn tare_understands_its_commands_in_the_examples() {
     }
     // Those outside the examples as well.
     for command in commands(&page) {
+        let command: Vec<String> = command.iter().map(|word| expanded(word, &page)).collect();
         if let Err(error) = args::Args::try_parse_from(&command) {
             panic!("{command:?}: {error}");
         }

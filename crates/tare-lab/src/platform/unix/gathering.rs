@@ -1,4 +1,4 @@
-//! What a program prints until it ends, or until its time is up: then it is killed with all that it started.
+//! Output of a program until it ends, or until its time is up: then it is killed with all that it started.
 
 use std::io::{self, Read};
 use std::os::fd::AsFd;

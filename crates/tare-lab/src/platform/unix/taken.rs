@@ -1,4 +1,4 @@
-//! What a start takes of this machine once it is idle: memory and disk.
+//! Resources of a start on this machine once it is idle: memory and disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

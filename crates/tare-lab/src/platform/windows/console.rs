@@ -31,7 +31,7 @@ pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Called by the system in a thread of its own.
+/// Handles a request by the system, which calls this in a thread of its own.
 unsafe extern "system" fn requested(kind: u32) -> i32 {
     let flag = FLAG.lock().ok().and_then(|flag| flag.clone());
     if flag.is_none_or(|flag| flag.swap(true, Ordering::Relaxed)) {

@@ -1,4 +1,4 @@
-//! What a program prints until it ends, or until its time is up: then its job is ended with all that is in it.
+//! Output of a program until it ends, or until its time is up: then its job is ended with all that is in it.
 
 use std::io::{self, Read};
 use std::process::{Child, Command, ExitStatus};

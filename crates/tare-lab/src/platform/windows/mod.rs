@@ -43,7 +43,7 @@ pub(crate) fn is_program(about: &Metadata) -> bool {
     about.is_file()
 }
 
-/// Folders inherit their rights.
+/// Does nothing: folders inherit their rights.
 pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder
 }

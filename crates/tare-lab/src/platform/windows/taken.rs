@@ -1,4 +1,4 @@
-//! What a start takes where that cannot be read: it is absent.
+//! Resources of a start, where they cannot be read: they are absent.
 
 use std::collections::BTreeMap;
 use std::path::Path;

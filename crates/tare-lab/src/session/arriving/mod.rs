@@ -1,4 +1,4 @@
-//! What arrives of a trial: how much may come, what may be in it, and what this machine sees beside it.
+//! Arriving data of a trial: how much may come, what may be in it, and what this machine observes meanwhile.
 
 pub(crate) mod allowance;
 pub(crate) mod claims;

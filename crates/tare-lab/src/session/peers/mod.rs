@@ -113,7 +113,7 @@ impl Peers {
         self.host
     }
 
-    /// Addresses by name, of those that are the same from everywhere.
+    /// Lists addresses by name, of those that are the same from everywhere.
     pub fn ways(&self) -> &BTreeMap<String, Peer> {
         &self.ways
     }

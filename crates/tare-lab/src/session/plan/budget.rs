@@ -1,4 +1,4 @@
-//! What a budget has room for: how long trials are, and how many rounds there may be at most.
+//! Room in a budget: how long trials are, and how many rounds there may be at most.
 
 use tare_analysis::verdicts::stopping::look;
 

@@ -1,4 +1,4 @@
-//! What a plan is made of: how much a trial does, how many rounds there may be, which environments take part in them and how
+//! Parts of a plan: how much a trial does, how many rounds there may be, which environments take part in them and how
 //! often they start, and where a known cost is planted.
 
 pub(crate) mod amount;

@@ -1,4 +1,4 @@
-//! What is checked before anything is made: the same for a new session and for one that is resumed.
+//! Checks before anything is made: the same for a new session and for one that is resumed.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
