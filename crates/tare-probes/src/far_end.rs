@@ -101,7 +101,7 @@ impl Far {
         if (answered..=sent).contains(&counted) {
             return Ok(());
         }
-        prove("what netserver counted", counted, answered)
+        prove("the count of netserver", counted, answered)
     }
 
     fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {

@@ -1,4 +1,4 @@
-//! What tare measures, and the agent that runs it inside an environment.
+//! Probes, and the agent that runs it inside an environment.
 //!
 //! This crate needs nothing of the environment beyond the kernel's system calls: no /proc, no /tmp, no
 //! dynamic library. What is missing becomes a named gap.

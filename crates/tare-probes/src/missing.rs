@@ -1,4 +1,4 @@
-//! What the agent for Windows does not measure, and why. Every build has the list, so that a test holds it against that of
+//! Probes that the agent for Windows lacks, and why. Every build has the list, so that a test holds it against that of
 //! the probes.
 
 /// Probes by name, with the reason that a report gives.
@@ -16,7 +16,7 @@ const ON_WINDOWS: &[(&str, &str)] = &[
     ("ipc.futex", "not written for Windows yet"),
     ("net.hops", "Windows' sockets have no timestamps by hop"),
     ("user.command", "programs of Linux do not run on Windows"),
-    ("demand.command", "what a command asks for is counted by ptrace, which Windows does not have"),
+    ("demand.command", "the demand of a command is counted by ptrace, which Windows does not have"),
 ];
 
 /// Explains why a probe has no loop on the system for which this agent was built.

@@ -119,13 +119,13 @@ impl Message {
         Message { kind, flags: libc::NLM_F_REQUEST as u16, body: fixed.to_vec() }
     }
 
-    /// Requests that the object be created, and an error if it exists.
+    /// Flags of a request that the object be created, and an error if it exists.
     pub fn makes(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
         self
     }
 
-    /// Requests that the object be created, replacing one that exists.
+    /// Flags of a request that the object be created, replacing one that exists.
     pub fn replaces(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
         self

@@ -1,4 +1,4 @@
-//! Where no command of a user's can run, none of its files is carried along.
+//! Placeholder where no user command can run, so that none of its files is carried along.
 
 use std::path::Path;
 

@@ -99,7 +99,7 @@ impl Kind {
         }
     }
 
-    /// Calls that only x86-64 has, being older: by a path alone, where later processors have those that name a folder too.
+    /// Recognises calls that only x86-64 has, being older: by a path alone, where later processors have those that name a folder too.
     #[cfg(target_arch = "x86_64")]
     fn of_older(number: libc::c_long) -> Kind {
         match number {

@@ -141,7 +141,7 @@ fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
     counter.finish()
 }
 
-/// Notes where a task stands: before a call, or after one.
+/// Records the position of a task: before a call, or after one.
 fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: &mut Stretches) {
     let now = now_ns();
     // Size of what the kernel knows to tell, and the beginning of it: kind of stop, and from the fourth word on the

@@ -83,7 +83,7 @@ fn process(facts: &mut Facts) {
     note_file(facts, "security.modules", "/sys/kernel/security/lsm");
 }
 
-/// Limits that the process's control group sets, version 2 or 1 (cgroups(7)).
+/// Reads limits that the process's control group sets, version 2 or 1 (cgroups(7)).
 fn control_groups(facts: &mut Facts) {
     let Some(groups) = read_text("/proc/self/cgroup") else { return };
     // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.

@@ -18,7 +18,7 @@ use crate::harness::syscall;
 use crate::platform::{AsFd, BorrowedFd, Errno, OFlags, OwnedFd};
 
 pub const OK: &str = "ok";
-/// Writes, and syncs, of which the shortest count: whatever disturbs them makes them longer.
+/// Number of writes, and of syncs, of which the shortest count: whatever disturbs them makes them longer.
 const SYNCS: usize = 15;
 /// Fewest of them, on a disk where each takes long.
 const FEWEST_SYNCS: usize = 3;
@@ -86,7 +86,7 @@ fn each_write(directory: &Path) -> Option<String> {
     Some(judge_sync(write_ns, durable_ns, why))
 }
 
-/// Times writes to a file, and an operation on another one after each, and returns the shortest of both in
+/// Measures writes to a file, and an operation on another one after each, and returns the shortest of both in
 /// ns.
 fn shortest(
     file: &OwnedFd,

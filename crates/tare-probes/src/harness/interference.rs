@@ -38,7 +38,7 @@ struct Usage {
 }
 
 impl Watch {
-    /// Times the canary, then reads the counters.
+    /// Runs the canary, then reads the counters.
     pub fn start() -> Watch {
         let canary_ns = Some(canary());
         Watch { canary_ns, before: Counters::read() }
@@ -101,7 +101,7 @@ fn steal_ns(text: &str) -> Option<u64> {
     ticks.get(7).filter(|_| counts)?.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
 }
 
-/// Microseconds in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
+/// Reads the time in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
 #[cfg(unix)]
 fn pressure_ns(text: &str) -> Option<u64> {
     let line = text.lines().find(|line| line.starts_with("some "))?;
@@ -136,7 +136,7 @@ pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
     (unsafe { libc::getrusage(of, &mut usage) } == 0).then_some(usage)
 }
 
-/// Times a chain of additions in which each waits for the one before: only the processor's clock matters.
+/// Measures a chain of additions in which each waits for the one before: only the processor's clock matters.
 pub fn canary() -> u64 {
     let mut sum = 0u64;
     let started_ns = now_ns();

@@ -1,4 +1,4 @@
-//! What a probe is made with: the trial, the stopwatch, timed system calls, files, children, buffers.
+//! Parts of every probe: the trial, the stopwatch, timed system calls, files, children, buffers.
 
 #[cfg(unix)]
 pub mod affinity;

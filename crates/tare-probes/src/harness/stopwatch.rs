@@ -13,7 +13,7 @@ pub fn now_ns() -> u64 {
     monotonic_ns()
 }
 
-/// Reads among which the smallest step is searched.
+/// Number of reads among which the smallest step is searched.
 const STEP_READS: usize = 1_000;
 /// Longest search: two ticks of the coarsest clock seen (4 ms, refined-jiffies at HZ = 250), and a bit.
 const LONGEST_SEARCH_NS: u64 = 10_000_000;

@@ -1,4 +1,4 @@
-//! Where a round trip goes: both ends note when a datagram passes the places that the stack stamps.
+//! Hops of a round trip: both ends note when a datagram passes the places that the stack stamps.
 //!
 //! Each span is the difference of two times of one clock, so that the clocks of the two ends need not agree. What is
 //! between the ends, both directions together, is the rest of the round trip: so the spans add up to it.

@@ -13,7 +13,7 @@ use tare_data::failure::Failure;
 
 use self::repeated::Loop;
 
-/// Makes what an operation needs in a fresh folder of the trial's own.
+/// Preparation of an operation in a fresh folder of the trial's own.
 pub type Prepare = for<'a> fn(&'a Path) -> Result<Loop<'a>, Failure>;
 
 /// Every operation that a description names, with its loop.

@@ -69,7 +69,7 @@ impl PeerSession {
         self.query(false)
     }
 
-    /// Notes that the session has ended whose trials were served: a peer for a number of sessions counts it.
+    /// Records that the session has ended whose trials were served: a peer for a number of sessions counts it.
     pub fn leave(self) -> Result<(), Failure> {
         self.query(true).map(drop)
     }
@@ -184,7 +184,7 @@ fn no_handshake(address: &str, silence: Silence) -> Failure {
 fn another_program(address: &str) -> Failure {
     broken(
         "another program",
-        format!("what answers on {address} is not a tare peer; the join line of tare serve has the port"),
+        format!("the program at {address} is not a tare peer; the join line of tare serve has the port"),
     )
 }
 

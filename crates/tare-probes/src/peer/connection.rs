@@ -130,7 +130,7 @@ impl Connection {
         }
     }
 
-    /// Address at which the client talks to this machine.
+    /// Returns the address at which the client talks to this machine.
     pub(crate) fn local(&self) -> Option<IpAddr> {
         let name = net::getsockname(&self.socket).ok()?;
         Some(SocketAddr::try_from(name).ok()?.ip())

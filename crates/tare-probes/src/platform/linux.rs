@@ -1,4 +1,4 @@
-//! What Linux gives: the clock of the vDSO, pages of mmap, alarms, process groups.
+//! Interface to Linux: the clock of the vDSO, pages of mmap, alarms, process groups.
 
 #![allow(unsafe_code, reason = "memory is mapped, and processes are waited for and ended by number")]
 

@@ -1,4 +1,4 @@
-//! What a system gives the harness, behind the same names on each: the clock, pages, files, and a trial's process.
+//! Interface of the harness to the system, behind the same names on each: the clock, pages, files, and a trial's process.
 //!
 //! Nothing else of the portable part of this crate knows on which system it runs. Linux' timed calls are in
 //! `harness/syscall.rs`, its files in `harness/files.rs`; Windows' are in `harness/windows/`.

@@ -1,4 +1,4 @@
-//! How `cpu.dhrystone` is measured: see its description.
+//! Loop of `cpu.dhrystone`: see its description.
 
 use std::hint::black_box;
 

@@ -1,4 +1,4 @@
-//! How `cpu.primes` is measured: see its description.
+//! Loop of `cpu.primes`: see its description.
 
 #![allow(unsafe_code, reason = "the division of the measured program is one instruction")]
 

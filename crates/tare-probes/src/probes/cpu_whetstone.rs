@@ -1,4 +1,4 @@
-//! How `cpu.whetstone` is measured: see its description.
+//! Loop of `cpu.whetstone`: see its description.
 
 #![allow(unsafe_code, reason = "an empty instruction keeps the compiler from removing the work")]
 
@@ -62,7 +62,7 @@ impl Results {
     }
 }
 
-/// Times one module over all passes, and adds its time to the sum.
+/// Measures one module over all passes, and adds its time to the sum.
 fn module<T>(sum: &mut Stopwatch, work: impl FnOnce() -> T) -> (T, Stopwatch) {
     let mut stopwatch = Stopwatch::started();
     let result = work();

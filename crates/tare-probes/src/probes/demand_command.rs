@@ -1,4 +1,4 @@
-//! How `demand.command` is measured: see its description.
+//! Loop of `demand.command`: see its description.
 
 use std::fs::File;
 use std::io::Read;
@@ -88,8 +88,8 @@ fn counted<T: DeserializeOwned>(
     }
 }
 
-/// Threads that are stopped at each call hold what others want for longer, and meet where they would not have: how often they do, is
-/// the watched run's to say. Gives how many of the traced calls there would not have been.
+/// Replaces the traced count of waits by the watched one, and returns the difference: a thread that is stopped at each call
+/// holds its locks for longer, so that others wait more often.
 fn untrace_futexes(demand: &mut Demand, watched: f64) -> f64 {
     let traced = demand.amount(Work::Futexes);
     let more = (traced - watched).max(0.0);

@@ -1,4 +1,4 @@
-//! How `file.copy` is measured: see its description.
+//! Loop of `file.copy`: see its description.
 
 use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, read, rewind, write};

@@ -1,4 +1,4 @@
-//! How `file.meta` is measured: see its description.
+//! Loop of `file.meta`: see its description.
 
 use crate::file_loops::small_files::{LISTING, Name, Root, create, list, open, rename, stat, unlink};
 use crate::probe::prelude::*;

@@ -1,4 +1,4 @@
-//! How `file.queue` is measured: see its description.
+//! Loop of `file.queue`: see its description.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -62,7 +62,7 @@ struct QueueSettings {
     engine: IoEngine,
 }
 
-/// Requests of one operation; none where the parameters cannot be read.
+/// Counts the requests of one operation; none where the parameters cannot be read.
 pub(crate) fn requests_an_operation(parameters: &Parameters) -> Option<u64> {
     QueueSettings::from_parameters(parameters).ok().map(|settings| settings.requests_an_operation())
 }

@@ -1,4 +1,4 @@
-//! How `file.random` is measured: see its description.
+//! Loop of `file.random`: see its description.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -164,7 +164,7 @@ impl Done {
         self.bytes += other.bytes;
     }
 
-    /// Kinds that did not occur in this batch are not reported: nothing is not zero.
+    /// Reports the laps of each kind. Kinds that did not occur in this batch are not reported: nothing is not zero.
     fn report(self, report: &mut Report, job: &RandomSettings) -> Result<(), Failure> {
         for (series, laps) in [("read", self.read), ("write", self.write), ("fsync", self.fsync)] {
             let bytes = if series == "fsync" { 0 } else { laps.operations() * job.block as u64 };

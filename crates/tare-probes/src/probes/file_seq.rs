@@ -1,4 +1,4 @@
-//! How `file.seq` is measured: see its description.
+//! Loop of `file.seq`: see its description.
 
 use crate::harness::syscall;
 use crate::probe::prelude::*;

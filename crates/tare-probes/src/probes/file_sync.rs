@@ -1,4 +1,4 @@
-//! How `file.sync` is measured: see its description.
+//! Loop of `file.sync`: see its description.
 
 use crate::harness::syscall::{fdatasync, pread, pwrite};
 use crate::probe::prelude::*;

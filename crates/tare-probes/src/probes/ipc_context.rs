@@ -1,4 +1,4 @@
-//! How `ipc.context` is measured: see its description.
+//! Loop of `ipc.context`: see its description.
 
 #[cfg(unix)]
 use crate::harness::handover::{Ends, exchange_counter};

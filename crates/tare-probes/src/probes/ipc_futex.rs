@@ -1,4 +1,4 @@
-//! How `ipc.futex` is measured: see its description.
+//! Loop of `ipc.futex`: see its description.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,7 +26,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     })
 }
 
-/// Gives up when the other side has not moved for this many seconds.
+/// Time after which a side that has not moved is given up, in seconds.
 const PATIENCE_S: i64 = 5;
 
 /// Waits until it is this turn.

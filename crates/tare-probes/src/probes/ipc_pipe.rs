@@ -1,4 +1,4 @@
-//! How `ipc.pipe` is measured: see its description.
+//! Loop of `ipc.pipe`: see its description.
 
 use crate::harness::syscall::{read, write};
 use crate::probe::prelude::*;

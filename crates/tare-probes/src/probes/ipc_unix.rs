@@ -1,4 +1,4 @@
-//! How `ipc.unix` is measured: see its description.
+//! Loop of `ipc.unix`: see its description.
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 

@@ -1,4 +1,4 @@
-//! How `mem.copy` is measured: see its description.
+//! Loop of `mem.copy`: see its description.
 
 use crate::probe::prelude::*;
 

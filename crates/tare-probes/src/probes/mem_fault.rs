@@ -1,4 +1,4 @@
-//! How `mem.fault` is measured: see its description.
+//! Loop of `mem.fault`: see its description.
 
 #![allow(unsafe_code, reason = "the first store to a page is what is measured")]
 

@@ -1,4 +1,4 @@
-//! How `mem.latency` is measured: see its description.
+//! Loop of `mem.latency`: see its description.
 
 use tare_data::generator::Generator;
 

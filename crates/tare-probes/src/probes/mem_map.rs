@@ -1,4 +1,4 @@
-//! How `mem.map` is measured: see its description.
+//! Loop of `mem.map`: see its description.
 
 #![allow(unsafe_code, reason = "mapping is what is measured")]
 

@@ -1,4 +1,4 @@
-//! How every probe is measured: a table from descriptions to loops, in which each system has what it can do.
+//! Loops of all probes: a table from descriptions to loops, in which each system has what it can do.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -75,7 +75,7 @@ mod user_command;
 
 pub(crate) use file_queue::requests_an_operation;
 
-/// Measures a probe as a trial demands.
+/// Loop of a probe, which measures as a trial demands.
 pub type Run = fn(&mut Trial<'_>) -> Result<(), Failure>;
 
 /// Probes that every system can measure.

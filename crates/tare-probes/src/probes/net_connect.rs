@@ -1,4 +1,4 @@
-//! How `net.connect` is measured: see its description.
+//! Loop of `net.connect`: see its description.
 
 use crate::far_end::Far;
 use crate::net::connections::{self, Connections};

@@ -1,4 +1,4 @@
-//! How `net.hops` is measured: see its description.
+//! Loop of `net.hops`: see its description.
 
 use crate::far_end::Far;
 use crate::net::flow::Flow;

@@ -1,4 +1,4 @@
-//! How `net.rr` is measured: see its description.
+//! Loop of `net.rr`: see its description.
 
 use tare_data::peer::Peer;
 

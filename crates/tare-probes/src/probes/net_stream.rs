@@ -1,4 +1,4 @@
-//! How `net.stream` is measured: see its description.
+//! Loop of `net.stream`: see its description.
 
 use crate::descriptions::net_stream::SYSTEM;
 use crate::far_end::Far;

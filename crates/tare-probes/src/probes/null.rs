@@ -1,4 +1,4 @@
-//! How `null` is measured: see its description.
+//! Loop of `null`: see its description.
 
 use crate::probe::prelude::*;
 

@@ -1,4 +1,4 @@
-//! How `proc.exec` is measured: see its description.
+//! Loop of `proc.exec`: see its description.
 
 #![allow(unsafe_code, reason = "execve is what is measured")]
 

@@ -1,4 +1,4 @@
-//! How `proc.fork_hold` is measured: see its description.
+//! Loop of `proc.fork_hold`: see its description.
 
 #![allow(unsafe_code, reason = "forked processes wait for a signal")]
 

@@ -1,4 +1,4 @@
-//! How `proc.shell` is measured: see its description.
+//! Loop of `proc.shell`: see its description.
 
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -43,7 +43,7 @@ const ROOM_A_SCRIPT: u64 = 128 << 10;
 const PROGRAMS: [&str; 7] = ["sh", "sort", "od", "grep", "tee", "wc", "rm"];
 /// Folders in which they are searched for.
 const FOLDERS: [&str; 4] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin"];
-/// Removes its files, as the carried script does; `$1` numbers them.
+/// Script line that removes its files, as the carried script does; `$1` numbers them.
 const SCRIPT: &str = "sort >sort.$1 <sort.src\n\
                       od sort.$1 | sort -n >od.$1\n\
                       grep the sort.$1 | tee grep.$1 | wc >wc.$1\n";

@@ -1,4 +1,4 @@
-//! How `proc.spawn` is measured: see its description.
+//! Loop of `proc.spawn`: see its description.
 
 #![allow(unsafe_code, reason = "fork is what is measured")]
 

@@ -1,4 +1,4 @@
-//! How `proc.start` is measured: see its description.
+//! Loop of `proc.start`: see its description.
 
 use std::process::Command;
 

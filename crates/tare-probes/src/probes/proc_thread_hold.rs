@@ -1,4 +1,4 @@
-//! How `proc.thread_hold` is measured: see its description.
+//! Loop of `proc.thread_hold`: see its description.
 
 #![allow(unsafe_code, reason = "threads are made as C programs make them")]
 

@@ -1,4 +1,4 @@
-//! How `sys.early` is measured: see its description.
+//! Loop of `sys.early`: see its description.
 
 #![allow(
     unsafe_code,
@@ -105,7 +105,7 @@ fn steps_of_a_microsecond(walk: &mut Walk) -> u64 {
     (MEASURED_STEPS * 1_000 / best_ns).max(1)
 }
 
-/// Addresses of pages that nothing has touched, in memory that was asked for as malloc does.
+/// Iterates over addresses of pages that nothing has touched, in memory that was asked for as malloc does.
 fn new_pages() -> Result<Vec<usize>, Errno> {
     let page = rustix::param::page_size();
     let mut pages = Vec::with_capacity(TIMES as usize);

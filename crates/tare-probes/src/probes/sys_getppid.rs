@@ -1,4 +1,4 @@
-//! How `sys.getppid` is measured: see its description.
+//! Loop of `sys.getppid`: see its description.
 
 use crate::harness::syscall::getppid;
 use crate::probe::prelude::*;

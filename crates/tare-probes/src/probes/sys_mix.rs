@@ -1,4 +1,4 @@
-//! How `sys.mix` is measured: see its description.
+//! Loop of `sys.mix`: see its description.
 
 #![allow(unsafe_code, reason = "descriptors by number are what is measured")]
 

@@ -1,4 +1,4 @@
-//! How `sys.operation` is measured: see its description.
+//! Loop of `sys.operation`: see its description.
 
 use crate::operations::prepare;
 use crate::probe::prelude::*;

@@ -1,4 +1,4 @@
-//! How `time.read` is measured: see its description.
+//! Loop of `time.read`: see its description.
 
 use crate::harness::stopwatch::smallest_step_ns;
 use crate::probe::prelude::*;

@@ -1,4 +1,4 @@
-//! How `time.spin` is measured: see its description.
+//! Loop of `time.spin`: see its description.
 
 use crate::probe::prelude::*;
 

@@ -1,4 +1,4 @@
-//! How `time.wakeup` is measured: see its description.
+//! Loop of `time.wakeup`: see its description.
 
 use crate::harness::syscall::sleep_until;
 use crate::probe::prelude::*;

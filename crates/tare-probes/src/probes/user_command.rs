@@ -1,4 +1,4 @@
-//! How `user.command` is measured: see its description.
+//! Loop of `user.command`: see its description.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Where the kernel keeps a task's number, by what it says of its own types (Documentation/bpf/btf.rst).
+//! Offset of a task's number in the kernel, by its description of its own types (Documentation/bpf/btf.rst).
 
 use std::fs::File;
 use std::io::{self, Read};

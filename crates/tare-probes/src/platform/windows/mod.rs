@@ -1,4 +1,4 @@
-//! What Windows gives: the performance counter, pages of VirtualAlloc, handles, and jobs that end with their owner.
+//! Interface to Windows: the performance counter, pages of VirtualAlloc, handles, and jobs that end with their owner.
 
 #![allow(unsafe_code, reason = "the system is called by its C interface")]
 
@@ -125,7 +125,7 @@ pub(crate) fn page_size() -> usize {
     system_info().dwPageSize as usize
 }
 
-/// Processors and pages.
+/// Reads the number of processors and the size of pages.
 pub(crate) fn system_info() -> SYSTEM_INFO {
     // SAFETY: an all-zero struct is valid.
     let mut about: SYSTEM_INFO = unsafe { std::mem::zeroed() };
