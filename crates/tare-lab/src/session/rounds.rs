@@ -252,7 +252,7 @@ impl<'a> Rounds<'a> {
         self.session.repeated.len() < 1 + rounds / ROUNDS_A_REPEAT
     }
 
-    /// Records that an attempt at a round does not count.
+    /// Writes down that an attempt at a round does not count.
     fn repeat(&mut self, repeated: RepeatedRound) -> Result<(), LabError> {
         self.writer.append(&Entry::Repeated(repeated.clone()))?;
         self.session.repeated.push(repeated);

@@ -69,7 +69,7 @@ impl PeerSession {
         self.query(false)
     }
 
-    /// Records that the session has ended whose trials were served: a peer for a number of sessions counts it.
+    /// Tells the peer that the session has ended whose trials were served: a peer for a number of sessions counts it.
     pub fn leave(self) -> Result<(), Failure> {
         self.query(true).map(drop)
     }
