@@ -1,6 +1,11 @@
 //! The front page's example: the report of a real session, whose record is in the repository.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use tare_data::encoding::hex;
 
 use crate::book;
 
@@ -18,12 +23,65 @@ fn report(options: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Cuts a report after its summary: what follows is of use to whoever has the record.
+fn example() -> String {
+    let whole = report(&[]);
+    whole.split_once("\nChecks ").expect("a report has its checks").0.to_owned()
+}
+
 #[test]
 fn the_front_page_shows_a_real_session() {
     let _lock = book::lock();
     let readme = book::root().join("README.md");
-    let laid = book::keep_fences(&readme, |fence, _| (fence.info == EXAMPLE).then(|| report(&[])));
+    let laid = book::keep_fences(&readme, |fence, _| (fence.info == EXAMPLE).then(example));
     assert_eq!(laid, 1, "one example on the front page");
+}
+
+#[test]
+fn the_picture_is_of_the_session_in_the_table() {
+    let _lock = book::lock();
+    let picture = book::root().join("docs/images/report.png");
+    let digest = hex(&Sha256::digest(example().as_bytes()));
+    if std::env::var_os("UPDATE_DOCS").is_some()
+        && label(&fs::read(&picture).unwrap()) != Some(digest.clone())
+    {
+        take_picture(&picture, &digest);
+    }
+    assert_eq!(
+        label(&fs::read(&picture).unwrap()),
+        Some(digest),
+        "docs/images/report.png shows other figures than README's table: UPDATE_DOCS=1 takes it again"
+    );
+}
+
+/// Keyword of the text in the picture that says of which table it is.
+const KEYWORD: &[u8] = b"table\0";
+/// Length of a PNG's signature and of its first chunk, after which texts may be.
+const HEAD: usize = 8 + 25;
+
+/// Reads the digest of the table in the picture's text chunk; None where it has none.
+fn label(png: &[u8]) -> Option<String> {
+    let text = png.get(HEAD..)?.get(4..)?.strip_prefix(b"tEXt")?.strip_prefix(KEYWORD)?;
+    String::from_utf8(text.get(..64)?.to_vec()).ok()
+}
+
+/// Has Chromium open the report of the record, and labels the picture with the digest of the table.
+fn take_picture(picture: &Path, digest: &str) {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (page, shot) = (folder.join("front-page.html"), folder.join("front-page.png"));
+    report(&["--html", page.to_str().unwrap()]);
+    let status = Command::new("chromium-headless-shell")
+        .args(["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1280,900"])
+        .arg(format!("--screenshot={}", shot.display()))
+        .arg(format!("file://{}", page.display()))
+        .status()
+        .expect("chromium-headless-shell takes the picture");
+    assert!(status.success());
+    let png = fs::read(&shot).unwrap();
+    let content = [b"tEXt", KEYWORD, digest.as_bytes()].concat();
+    let length = u32::try_from(content.len() - 4).unwrap().to_be_bytes();
+    let sum = crc32fast::hash(&content).to_be_bytes();
+    fs::write(picture, [&png[..HEAD], &length, &content, &sum, &png[HEAD..]].concat()).unwrap();
 }
 
 #[test]
