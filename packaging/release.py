@@ -130,5 +130,5 @@ def read(folder, date):
         pages = {path.name: path.read_bytes() for path in sorted(Path(pages).iterdir())}
     completions = {shell: tare("self", "completions", shell) for shell in ["bash", "zsh", "fish"]}
     documents = {name: (REPOSITORY / name).read_bytes() for name in ["LICENSE", "README.md", "CHANGELOG.md"]}
-    documents["LICENCES.txt"] = tare("licences")
+    documents["LICENCES.txt"] = tare("self", "licences")
     return Release(version, described["description"], date, programs, windows, pages, completions, documents)
