@@ -75,7 +75,8 @@ mod tests {
         use Promise::{CacheControl, Direct, EachWrite, MemoryCounters, Sync};
         use Times::{Processor, System};
 
-        let rows: [(&str, &[(&str, &str)], &[Promise], Times, Batching); 26] = [
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [Promise], Times, Batching);
+        let rows: [Row<'_>; 26] = [
             ("file.sync", &[], &[Sync], System, Short),
             ("file.seq", &[("op", "write"), ("sync", "fdatasync")], &[Sync], System, Short),
             ("file.seq", &[("sync", "fsync")], &[Sync], System, Short),

@@ -210,13 +210,13 @@ layout! {
         pub receive_clean: i32,
         /// Port for the server, or 0 for any.
         pub data_port: i32,
-        /// [`IPV4`] or `IPV6`.
+        /// `IPV4` or `IPV6`.
         pub family: i32,
-        /// [`STREAM`] or [`DATAGRAM`].
+        /// `STREAM` or `DATAGRAM`.
         pub socket_type: i32,
-        /// [`TCP`] or [`UDP`].
+        /// `TCP` or `UDP`.
         pub protocol: i32,
-        /// [`TRANSMIT`], [`RECEIVE`] or [`BOTH`], as the server sees it.
+        /// `TRANSMIT`, `RECEIVE` or `BOTH`, as the server sees it.
         pub direction: i32,
         pub client_port: i32,
         pub interval_burst: i32,

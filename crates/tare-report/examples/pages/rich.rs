@@ -165,6 +165,9 @@ fn facts(session: &mut Session) {
         ("memory.total_bytes", "25769803776"),
         ("libc", "none"),
     ];
+    for target in session.plan.targets.iter_mut().filter(|target| target.name == "gvisor") {
+        target.short_description = "gVisor: system calls in user space".into();
+    }
     for facts in &mut session.facts {
         for (key, value) in shared {
             facts.inside.note(key, value);

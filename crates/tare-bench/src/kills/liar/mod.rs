@@ -172,10 +172,10 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
     // A liar takes many times as long as the host, so that nothing else can be true.
     let findings = tare_analysis::findings(&recording.session, &tare_analysis::Options::default());
     for cell in findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells) {
-        if let Cell::Compared(comparison) = cell {
-            if says_no_slower(comparison.verdict) {
-                count.wrong.push(format!("{lie}: believed: {:?}", comparison.verdict));
-            }
+        if let Cell::Compared(comparison) = cell
+            && says_no_slower(comparison.verdict)
+        {
+            count.wrong.push(format!("{lie}: believed: {:?}", comparison.verdict));
         }
     }
     Ok(())

@@ -15,7 +15,7 @@ const NONE: &str = "-";
 /// values.
 pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
     let mut out = wrap(heading(table.form), width);
-    let names: Vec<String> = table.lines.iter().map(|line| with_unit(line)).collect();
+    let names: Vec<String> = table.lines.iter().map(with_unit).collect();
     let first = names.iter().map(|name| columns(name)).max().unwrap_or(0);
     let texts: Vec<Vec<String>> =
         table.lines.iter().map(|line| line.cells.iter().map(|cell| value(cell, line)).collect()).collect();
