@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use tare_fuzz::target::Target;
-use tare_fuzz::{TARGETS, hold};
+use tare_fuzz::{TARGETS, check_input};
 
 static CHOSEN: LazyLock<&Target> = LazyLock::new(|| {
     let name = std::env::var("TARE_FUZZ").unwrap_or_default();
@@ -14,7 +14,7 @@ static CHOSEN: LazyLock<&Target> = LazyLock::new(|| {
 });
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
-    if let Err(broken) = hold(&CHOSEN, input) {
+    if let Err(broken) = check_input(&CHOSEN, input) {
         panic!("{broken}");
     }
 });

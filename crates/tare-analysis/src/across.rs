@@ -8,13 +8,13 @@
 
 use serde::Serialize;
 
-use crate::change::{Side, Target, cell, cost, margin, objection, subjects};
+use crate::change::{Side, Target, cell_cost, find_cell, find_row_objection, list_subjects, widest_margin};
 use crate::findings::{Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::normal::Z_975;
 use crate::statistics::signed_ranks::Interval;
 use crate::statistics::student;
-use crate::verdicts::verdict::{Margin, verdict};
+use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Fewest sessions that are joined: of two, the spread between sessions is hardly known.
 pub const FEWEST_SESSIONS: usize = 3;
@@ -81,7 +81,7 @@ pub struct Value {
 
 impl Slowdown {
     /// Joins values of sessions, none where a record has none. None where fewer than two have one.
-    pub fn of(values: &[Option<Value>], margin: Margin) -> Option<Slowdown> {
+    pub fn from_values(values: &[Option<Value>], margin: Margin) -> Option<Slowdown> {
         let known: Vec<Value> = values.iter().copied().flatten().collect();
         let sessions = known.len();
         let degrees = sessions.checked_sub(1).filter(|degrees| *degrees > 0)? as u32;
@@ -89,7 +89,7 @@ impl Slowdown {
         let mean = known.iter().map(|value| value.ln).sum::<f64>() / count;
         let variance = known.iter().map(|value| (value.ln - mean).powi(2)).sum::<f64>() / f64::from(degrees);
         let within = known.iter().map(|value| value.error.powi(2)).sum::<f64>() / count;
-        let t = student::quantile(CHANCE, degrees);
+        let t = student::find_two_sided_quantile(CHANCE, degrees);
         let half = t * (variance / count).sqrt();
         let next = t * (variance * (1.0 + 1.0 / count)).sqrt();
         Some(Slowdown {
@@ -101,16 +101,16 @@ impl Slowdown {
             next_low: libm::exp(mean - next),
             next_high: libm::exp(mean + next),
             between: (variance - within).max(0.0).sqrt(),
-            p: 1.0 - student::within(mean / (variance / count).sqrt(), degrees),
-            verdict: verdict(Interval { low: mean - half, high: mean + half }, margin),
+            p: 1.0 - student::compute_two_sided_chance(mean / (variance / count).sqrt(), degrees),
+            verdict: decide_verdict(Interval { low: mean - half, high: mean + half }, margin),
         })
     }
 }
 
 /// Joins records, at least [`FEWEST_SESSIONS`] for any cell to have a slowdown.
-pub fn joined(sides: &[Side<'_>]) -> Joined {
+pub fn join_records(sides: &[Side<'_>]) -> Joined {
     let sessions: Vec<_> = sides.iter().map(|side| side.session).collect();
-    let targets = subjects(&sessions);
+    let targets = list_subjects(&sessions);
     let mut rows: Vec<JoinedRow> = Vec::new();
     for side in sides {
         for row in &side.findings.rows {
@@ -129,9 +129,9 @@ fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
         sides.iter().map(|side| (*side, side.findings.rows.iter().find(is_it))).collect();
     let first = rows.iter().find(|(_, row)| row.is_some());
     let objection = first.and_then(|(first, of_first)| {
-        rows.iter().find_map(|(side, of_side)| objection(*first, *side, *of_first, *of_side))
+        rows.iter().find_map(|(side, of_side)| find_row_objection(*first, *side, *of_first, *of_side))
     });
-    let margin = margin(&rows);
+    let margin = widest_margin(&rows);
     let cells = targets.iter().map(|target| match &objection {
         Some(reason) => JoinedCell::NotJoined { reason: reason.clone() },
         None => joined_cell(&rows, &target.name, margin),
@@ -149,7 +149,7 @@ fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
 fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) -> JoinedCell {
     let values: Vec<Option<Value>> = rows.iter().map(|(side, row)| value(*side, *row, target)).collect();
     let sessions = values.iter().flatten().count();
-    let enough = Slowdown::of(&values, margin).filter(|_| sessions >= FEWEST_SESSIONS);
+    let enough = Slowdown::from_values(&values, margin).filter(|_| sessions >= FEWEST_SESSIONS);
     enough.map_or_else(
         || JoinedCell::NotJoined {
             reason: format!(
@@ -163,7 +163,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) 
 
 /// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
 fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
-    let cost = cost(cell(side, row, target)?)?;
+    let cost = cell_cost(find_cell(side, row, target)?)?;
     let (low, high) = (libm::log(cost.low), libm::log(cost.high));
     (low.is_finite() && high.is_finite() && cost.ratio > 0.0)
         .then(|| Value { ln: libm::log(cost.ratio), error: (high - low) / (2.0 * Z_975) })
@@ -182,7 +182,7 @@ fn confirm(rows: &mut [JoinedRow]) {
         let p: Vec<f64> = family.iter().map(|slowdown| slowdown.p).collect();
         for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
             if !kept && slowdown.verdict.side().is_some() {
-                slowdown.verdict = slowdown.verdict.unconfirmed();
+                slowdown.verdict = slowdown.verdict.to_unconfirmed();
             }
         }
     }

@@ -57,7 +57,7 @@ pub struct Part {
 
 impl Kinds {
     /// Explains in words the first mistake in the file.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_kinds(&self) -> Result<(), String> {
         if self.kinds.len() > MOST_KINDS {
             return Err(format!("it has {} kinds of work; the most is {MOST_KINDS}", self.kinds.len()));
         }
@@ -170,7 +170,7 @@ impl Slowdown {
 }
 
 /// Advises from a session; `findings` are those of `session`.
-pub fn advise(session: &Session, findings: &Findings, kinds: &[Kind], margin: f64) -> Advice {
+pub fn compute_advice(session: &Session, findings: &Findings, kinds: &[Kind], margin: f64) -> Advice {
     let options = Options::default();
     let mut pairs = TargetPairs::new(session, &options);
     let environments: Vec<String> =
@@ -189,10 +189,10 @@ pub fn advise(session: &Session, findings: &Findings, kinds: &[Kind], margin: f6
                 return Ok(Slowdown::NONE);
             }
             let seat = |at: usize| targets[at].map(|target| Seat { case, metric: 0, target });
-            let judged = seat(one).zip(seat(other)).and_then(|(one, other)| pairs.judgement(one, other));
+            let judged = seat(one).zip(seat(other)).and_then(|(one, other)| pairs.judge_costs(one, other));
             let judged = judged.ok_or(Unjudged::Missing(Missing::NotReached))?;
             let are_enough = judged.units >= FEWEST_STARTS || (judged.starts.is_none() && judged.block == 1);
-            let Ratio { ratio, low, high } = Ratio::of(&judged);
+            let Ratio { ratio, low, high } = Ratio::from_judgement(&judged);
             Ok(Slowdown { ratio, low, high, is_decidable: are_enough })
         };
         let choices = choices(kind, environments.len(), margin, slowdown);
@@ -458,12 +458,12 @@ mod tests {
 
     #[test]
     fn shares_add_up_to_one() {
-        let check = |shares: &[f64]| Kinds { kinds: vec![kind(shares)] }.check();
+        let check = |shares: &[f64]| Kinds { kinds: vec![kind(shares)] }.check_kinds();
         assert_eq!(check(&[0.6, 0.3, 0.1]), Ok(()));
         assert_eq!(check(&[0.6, 0.3]).unwrap_err(), "the shares of 'git' add up to 0.900, and not to 1");
         assert!(check(&[1.5, -0.5]).unwrap_err().contains("not above 0"));
         assert!(check(&[f64::NAN]).is_err());
         let twice = Kinds { kinds: vec![kind(&[1.0]), kind(&[1.0])] };
-        assert_eq!(twice.check().unwrap_err(), "two kinds of work are called 'git'");
+        assert_eq!(twice.check_kinds().unwrap_err(), "two kinds of work are called 'git'");
     }
 }

@@ -32,7 +32,7 @@ pub struct Difference {
 }
 
 /// Compares every subject with the baseline, in the order of the plan.
-pub fn differences(session: &Session) -> Vec<TargetDifferences> {
+pub fn compare_facts(session: &Session) -> Vec<TargetDifferences> {
     let of = |name: &str| session.facts.iter().rev().find(|facts| facts.target == name).map(all);
     let targets = &session.plan.targets;
     let baseline = targets.iter().find(|target| target.role == Role::Baseline);
@@ -103,10 +103,10 @@ mod tests {
     #[test]
     fn places_and_the_view_from_outside_are_told_apart_and_passing_facts_left_out() {
         let mut place = Facts::default();
-        place.note("file_system.type", "ext4");
-        place.note("file_system.free_bytes", "1");
+        place.add_fact("file_system.type", "ext4");
+        place.add_fact("file_system.free_bytes", "1");
         let mut outside = Facts::default();
-        outside.note("runtime.version", "1.1");
+        outside.add_fact("runtime.version", "1.1");
         let (target, inside) = ("x".to_owned(), Facts::default());
         let facts = TargetFacts { target, inside, outside, places: [("own".to_owned(), place)].into() };
         let keys: Vec<String> = all(&facts).into_keys().collect();

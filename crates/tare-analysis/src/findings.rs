@@ -213,7 +213,7 @@ impl Comparison {
 
 impl Missing {
     /// Returns why nothing is compared: no value, or one that must not be.
-    pub fn shown(&self) -> Shown {
+    pub fn to_shown(&self) -> Shown {
         match self {
             Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Shown::NotComparable,
             Missing::Failed(_) | Missing::NotReached => Shown::NotMeasured,
@@ -224,11 +224,11 @@ impl Missing {
 
 impl Cell {
     /// Returns the verdict, or why there is none.
-    pub fn shown(&self) -> Shown {
+    pub fn to_shown(&self) -> Shown {
         match self {
             Cell::Compared(comparison) => Shown::Verdict(comparison.verdict),
             Cell::Observed(_) => Shown::Observed,
-            Cell::Missing(missing) => missing.shown(),
+            Cell::Missing(missing) => missing.to_shown(),
         }
     }
 
@@ -241,7 +241,7 @@ impl Cell {
     }
 
     /// Gives the comparison; none where there is none.
-    pub fn compared(&self) -> Option<&Comparison> {
+    pub fn comparison(&self) -> Option<&Comparison> {
         match self {
             Cell::Compared(comparison) => Some(comparison),
             Cell::Observed(_) | Cell::Missing(_) => None,
@@ -430,7 +430,7 @@ pub enum Family {
 
 impl Family {
     /// Finds the family of a probe, by the first part of its name.
-    pub fn of(probe: &str) -> Family {
+    pub fn from_probe(probe: &str) -> Family {
         match probe.split('.').next().unwrap_or("") {
             "cpu" => Family::Cpu,
             "mem" => Family::Memory,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use tare_data::session::{Role, Session, Trial};
 
-use crate::statistics::signed_ranks::{Nulls, median, sorted};
+use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::rows::{Judge, Options, Progress};
 use crate::verdicts::verdict::{Margin, Scatter};
 
@@ -28,20 +28,20 @@ pub struct Forecast {
 
 /// Forecasts for the headline of each case in each subject, for an effect as the logarithm of a ratio. Cells of fewer than
 /// six rounds have none, nor have those that cannot be compared.
-pub fn forecast(session: &Session, effect: f64, options: &Options) -> Vec<Forecast> {
+pub fn compute_forecasts(session: &Session, effect: f64, options: &Options) -> Vec<Forecast> {
     let plan = &session.plan;
-    let judge = Judge::new(Progress::of(session), options, |_| true);
+    let judge = Judge::new(Progress::from_session(session), options, |_| true);
     let times = Times::of(session);
     let (mut forecasts, mut nulls) = (Vec::new(), Nulls::default());
     for (at, case) in plan.cases.iter().enumerate() {
-        let row = judge.rows(at, 1, &BTreeMap::new(), &mut nulls).pop();
+        let row = judge.judge_rows(at, 1, &BTreeMap::new(), &mut nulls).pop();
         let judged = row.map(|row| row.targets).unwrap_or_default();
         for (target, judged) in plan.targets.iter().zip(judged) {
             let Some(judgement) = judged.and_then(|judged| judged.judgement) else { continue };
             if target.role != Role::Subject || judgement.units < FEWEST {
                 continue;
             }
-            let margin = Margin::plain(options.margin.unwrap_or(case.margin));
+            let margin = Margin::from_planned(options.margin.unwrap_or(case.margin));
             let scatter = judgement.scatter();
             let a_unit = f64::from(judgement.reached) / judgement.units as f64;
             let rounds = units_for(scatter, effect, margin).map(|units| (units * a_unit).ceil());
@@ -99,7 +99,8 @@ impl<'a> Times<'a> {
         let (first, last) = (session.trials.first(), session.trials.last());
         let span_ns =
             first.zip(last).map_or(0, |(first, last)| end_ns(last).saturating_sub(first.started_ns));
-        let trials_s = trials.into_iter().map(|(cell, times)| (cell, median(&sorted(&times)))).collect();
+        let trials_s =
+            trials.into_iter().map(|(cell, times)| (cell, compute_median(&sort_values(&times)))).collect();
         Times { trials_s, with_rest: (span_ns as f64 / 1e9 / timed_s.max(1e-9)).max(1.0) }
     }
 
@@ -122,7 +123,7 @@ mod tests {
 
     fn units(effect: f64, margin: f64) -> Option<f64> {
         let scatter = Scatter { units: 18, estimate: 0.0, deviation: 0.04 };
-        units_for(scatter, effect, Margin::plain(margin)).map(f64::ceil)
+        units_for(scatter, effect, Margin::from_planned(margin)).map(f64::ceil)
     }
 
     #[test]

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use tare_data::names::matches;
+use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
 use crate::findings::{Answer, Cell, Findings, Row, Side};
 use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::holm;
+use crate::statistics::multiplicity::select_by_holm;
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +46,12 @@ pub struct Selector(Option<String>);
 impl Selector {
     /// Matches a cell. An environment may be named as its column is headed, or as it is entered (`oci:crun`);
     /// a case by its probe or by all that fixes it.
-    pub fn chooses(&self, target: &TargetNames, case: &str, probe: &str) -> bool {
+    pub fn matches_cell(&self, target: &TargetNames, case: &str, probe: &str) -> bool {
         let Some(pattern) = &self.0 else { return true };
         let chosen = |target: &str| {
-            matches(pattern, target)
-                || matches(pattern, &format!("{target}:{case}"))
-                || matches(pattern, &format!("{target}:{probe}"))
+            matches_pattern(pattern, target)
+                || matches_pattern(pattern, &format!("{target}:{case}"))
+                || matches_pattern(pattern, &format!("{target}:{probe}"))
         };
         chosen(target.name) || target.specification.is_some_and(|entered| chosen(&entered.to_string()))
     }
@@ -169,7 +169,7 @@ impl Condition {
     /// Finds the p of "this cell costs no more than the ratio", for a condition that has one.
     fn p(&self, cell: &Cell) -> Option<f64> {
         let ratio = self.beyond?;
-        let comparison = cell.compared()?;
+        let comparison = cell.comparison()?;
         // A verdict has passed the correction, has the starts it needs, and is above the error of the
         // control.
         let may_trip = comparison.verdict.is_settled() && comparison.verdict.side() == Some(Side::Slower);
@@ -181,7 +181,7 @@ impl Condition {
 
 /// Collects the ratios that conditions name, for `Options::ratios`: a ratio that findings were not tested
 /// against trips nothing.
-pub fn ratios(conditions: &[Condition]) -> Vec<f64> {
+pub fn collect_ratios(conditions: &[Condition]) -> Vec<f64> {
     conditions.iter().filter_map(|condition| condition.beyond).collect()
 }
 
@@ -220,19 +220,19 @@ pub struct Outcome {
 
 impl Outcome {
     /// Counts the cells that have this ruling.
-    pub fn count(&self, answer: Ruling) -> usize {
+    pub fn count_cells(&self, answer: Ruling) -> usize {
         self.cells.iter().filter(|cell| cell.answer == answer).count()
     }
 
     /// Checks if the gate fails: a condition holds, could not be decided, or had nothing to compare.
     pub fn is_shut(&self) -> bool {
-        self.count(Ruling::Trips) > 0
-            || (!self.allows_undecided && self.count(Ruling::Undecided) > 0)
-            || (!self.cells.is_empty() && self.count(Ruling::Missing) == self.cells.len())
+        self.count_cells(Ruling::Trips) > 0
+            || (!self.allows_undecided && self.count_cells(Ruling::Undecided) > 0)
+            || (!self.cells.is_empty() && self.count_cells(Ruling::Missing) == self.cells.len())
     }
 
     /// Finds the answer for a cell; none where no condition chose it.
-    pub fn of(&self, row: usize, target: usize) -> Option<&Judged> {
+    pub fn find_answer(&self, row: usize, target: usize) -> Option<&Judged> {
         self.cells.iter().find(|cell| (cell.row, cell.target) == (row, target))
     }
 }
@@ -249,7 +249,7 @@ struct Chosen<'a> {
 ///
 /// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
 /// accident at 5 %.
-pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
+pub fn judge_findings(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
     let mut used = vec![false; conditions.len()];
     let mut all: Vec<Chosen> = Vec::new();
     for (row, of_row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline) {
@@ -262,7 +262,7 @@ pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Con
         }
     }
     let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.condition.p(chosen.cell)).collect();
-    let mut kept = holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
+    let mut kept = select_by_holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
     let is_beyond = p.iter().map(|p| p.is_some() && kept.next().unwrap_or(false));
     let answers: Vec<(Ruling, &Chosen)> = is_beyond
         .zip(&all)
@@ -271,7 +271,11 @@ pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Con
     let cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
     let cells = cells.filter_map(|of_cell| {
         let (_, first) = of_cell.first()?;
-        strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
+        pick_strongest_answer(
+            first.row,
+            first.target,
+            of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)),
+        )
     });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
     let idle = idle.map(|(condition, _)| condition.to_string()).collect();
@@ -279,11 +283,11 @@ pub fn judge(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Con
 }
 
 fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
-    condition.selector.chooses(target, &row.case, &row.probe)
+    condition.selector.matches_cell(target, &row.case, &row.probe)
 }
 
 /// Picks, from the answers of several conditions in a cell, the one that a person must read first.
-pub(crate) fn strongest<'a>(
+pub(crate) fn pick_strongest_answer<'a>(
     row: usize,
     target: usize,
     answers: impl Iterator<Item = (Ruling, &'a Condition)>,

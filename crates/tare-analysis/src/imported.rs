@@ -2,7 +2,7 @@
 
 use tare_data::imported::ImportedFigure;
 
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Figures of one name are a series from here on: of two, the middle says nothing that the two do not.
 const LEAST_RUNS: usize = 3;
@@ -25,16 +25,16 @@ pub struct Spread {
 
 impl<'a> Series<'a> {
     /// Gives the first run, which represents the properties that all have in common.
-    pub fn first(&self) -> &'a ImportedFigure {
+    pub fn first_run(&self) -> &'a ImportedFigure {
         self.runs[0]
     }
 
     fn of(runs: Vec<&'a ImportedFigure>) -> Series<'a> {
         let spread = |at: usize| {
             let values: Vec<f64> = runs.iter().map(|run| run.values[at].value).collect();
-            let values = sorted(&values);
+            let values = sort_values(&values);
             let (least, greatest) = (*values.first()?, *values.last()?);
-            Some(Spread { median: median(&values), least, greatest })
+            Some(Spread { median: compute_median(&values), least, greatest })
         };
         let spreads = (0..runs[0].values.len()).filter_map(spread).collect();
         Series { runs, spreads }
@@ -43,7 +43,7 @@ impl<'a> Series<'a> {
 
 /// Joins the figures of a file that are runs of one thing: of one name, set up alike, and stating the same
 /// values.
-pub fn series(figures: &[ImportedFigure]) -> Vec<Series<'_>> {
+pub fn group_runs(figures: &[ImportedFigure]) -> Vec<Series<'_>> {
     let mut groups: Vec<Vec<&ImportedFigure>> = Vec::new();
     for figure in figures {
         match groups.iter_mut().find(|group| is_run_of(figure, group[0])) {
@@ -97,13 +97,13 @@ mod tests {
     fn repeated_runs_are_one_series() {
         let figures: Vec<ImportedFigure> =
             [90.0, 70.0, 81.0].map(|value| figure("TCP", value)).into_iter().collect();
-        let all = series(&figures);
+        let all = group_runs(&figures);
         assert_eq!(all.len(), 1);
         assert_eq!(all[0].runs.len(), 3);
         assert_eq!(all[0].spreads, [Spread { median: 81.0, least: 70.0, greatest: 90.0 }]);
         let two = [figure("TCP", 1.0), figure("TCP", 2.0), figure("UDP", 3.0)];
         let names: Vec<_> =
-            series(&two).iter().map(|one| (one.first().name.clone(), one.runs.len())).collect();
+            group_runs(&two).iter().map(|one| (one.first_run().name.clone(), one.runs.len())).collect();
         assert_eq!(
             names,
             [("TCP".into(), 1), ("TCP".into(), 1), ("UDP".into(), 1)],

@@ -14,7 +14,7 @@ use tare_data::generator::Generator;
 /// often (Williams 1949): an even number needs `targets` rows, an odd one the square and its mirror image.
 /// Two environments get four rows, two each way, so that the last row does not give the next one away. One
 /// environment gets one row.
-pub fn rows(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
+pub fn draw_williams_square(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..targets).collect();
     generator.shuffle(&mut labels);
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every amount once.
@@ -57,20 +57,20 @@ impl Orders {
     ///
     /// A square is used up before the next is drawn; when an environment has left, a new one is begun over
     /// those that remain.
-    pub fn next(&mut self, targets: &[usize]) -> Vec<usize> {
+    pub fn draw_next(&mut self, targets: &[usize]) -> Vec<usize> {
         if self.targets != targets {
             self.targets = targets.to_vec();
             self.rows.clear();
         }
         if self.rows.is_empty() {
-            self.rows = rows(&mut self.generator, targets.len());
+            self.rows = draw_williams_square(&mut self.generator, targets.len());
         }
         self.rows.pop().unwrap_or_default().into_iter().map(|i| targets[i]).collect()
     }
 }
 
 /// Shuffles the cases of a round, as indices into the plan.
-pub fn cases(seed: u64, round: u32, cases: usize) -> Vec<usize> {
+pub fn shuffle_cases(seed: u64, round: u32, cases: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..cases).collect();
     Generator::for_part(seed, &format!("cases of round {round}")).shuffle(&mut order);
     order
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn every_target_stands_everywhere_and_follows_every_other_equally_often() {
         for targets in 2..=9 {
-            let rows = rows(&mut Generator::new(targets as u64), targets);
+            let rows = draw_williams_square(&mut Generator::new(targets as u64), targets);
             let mut stands = BTreeMap::new();
             let mut follows = BTreeMap::new();
             for row in &rows {
@@ -120,20 +120,20 @@ mod tests {
 
     #[test]
     fn no_target_and_one_target_are_trivial() {
-        assert_eq!(rows(&mut Generator::new(1), 1), [[0]]);
-        assert!(rows(&mut Generator::new(1), 0).is_empty());
-        assert!(Orders::new(1, "x").next(&[]).is_empty());
+        assert_eq!(draw_williams_square(&mut Generator::new(1), 1), [[0]]);
+        assert!(draw_williams_square(&mut Generator::new(1), 0).is_empty());
+        assert!(Orders::new(1, "x").draw_next(&[]).is_empty());
     }
 
     #[test]
     fn a_square_restarts_when_a_target_leaves() {
         let mut orders = Orders::new(7, "sys.getppid");
-        let all: Vec<_> = (0..6).map(|_| orders.next(&[0, 1, 2])).collect();
+        let all: Vec<_> = (0..6).map(|_| orders.draw_next(&[0, 1, 2])).collect();
         let mut first: Vec<_> = all.iter().map(|row| row[0]).collect();
         first.sort_unstable();
         assert_eq!(first, [0, 0, 1, 1, 2, 2], "six rows make one square and its mirror");
-        orders.next(&[0, 1, 2]);
-        let two: Vec<_> = (0..4).map(|_| orders.next(&[0, 2])).collect();
+        orders.draw_next(&[0, 1, 2]);
+        let two: Vec<_> = (0..4).map(|_| orders.draw_next(&[0, 2])).collect();
         assert_eq!(two.iter().filter(|row| row[0] == 0).count(), 2);
         assert!(two.iter().all(|row| row.len() == 2 && !row.contains(&1)));
     }
@@ -142,12 +142,12 @@ mod tests {
     fn the_order_is_a_function_of_the_seed() {
         let run = |seed| {
             let mut orders = Orders::new(seed, "net.rr->loopback");
-            (0..12).map(|_| orders.next(&[0, 1, 2, 3])).collect::<Vec<_>>()
+            (0..12).map(|_| orders.draw_next(&[0, 1, 2, 3])).collect::<Vec<_>>()
         };
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
         // A record from years ago must be explained by its seed: this may never change.
-        assert_eq!(cases(0x7f3a_91c2, 3, 6), [1, 5, 0, 4, 2, 3]);
+        assert_eq!(shuffle_cases(0x7f3a_91c2, 3, 6), [1, 5, 0, 4, 2, 3]);
         assert_eq!(run(0x7f3a_91c2)[..2], [[1, 3, 0, 2], [3, 2, 1, 0]]);
     }
 }

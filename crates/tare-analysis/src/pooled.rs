@@ -9,7 +9,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::session::{PlannedCase, Session, Trial};
 
 use crate::statistics::operation_times::OperationTimes;
-use crate::verdicts::summary::{counted, series, values};
+use crate::verdicts::summary::{list_counted_trials, read_series, read_values};
 
 /// Series that are pooled: a histogram of each is open, and a probe has a dozen.
 const MOST_SERIES: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) struct Times {
 
 impl Pooled {
     /// Pools trials that went well.
-    pub fn of(trials: &[&Trial]) -> Pooled {
+    pub fn from_trials(trials: &[&Trial]) -> Pooled {
         let mut pooled = Pooled::default();
         for trial in trials.iter().filter(|trial| trial.failure.is_none()) {
             let mut longest: BTreeMap<u64, u64> = BTreeMap::new();
@@ -62,12 +62,12 @@ impl Pooled {
     }
 
     /// Looks a series up; an empty one where nothing was counted.
-    pub fn series(&self, name: &str) -> PooledSeries {
+    pub fn find_series(&self, name: &str) -> PooledSeries {
         self.series.get(name).cloned().unwrap_or_default()
     }
 
     /// Merges the times of several series; none where one of them counted operations without timing them.
-    pub(crate) fn times(&self, names: &[&str]) -> Option<Times> {
+    pub(crate) fn merge_times(&self, names: &[&str]) -> Option<Times> {
         let mut all = Histogram::new();
         for series in names.iter().filter_map(|name| self.series.get(*name)) {
             match &series.histogram {
@@ -89,7 +89,7 @@ impl PooledSeries {
     /// Adds a sample and gives its time; none for one that is read, not timed.
     fn add(&mut self, sample: &Sample) -> Option<u64> {
         let (first, mut all_ns) = (self.operations == 0, None);
-        for Timed { operations, bytes, elapsed_ns } in sample.timed() {
+        for Timed { operations, bytes, elapsed_ns } in sample.iter_timed() {
             self.operations = self.operations.saturating_add(operations);
             self.bytes = self.bytes.saturating_add(bytes);
             all_ns = Some(elapsed_ns.saturating_add(all_ns.unwrap_or(0)));
@@ -109,10 +109,10 @@ impl PooledSeries {
 fn times(histogram: Histogram) -> Option<Times> {
     let all: OperationTimes = [histogram].into_iter().collect();
     Some(Times {
-        min_ns: all.read(Reading::Minimum)?,
-        mean_ns: all.read(Reading::Mean)?,
-        max_ns: all.read(Reading::Maximum)?,
-        p95_ns: all.read(Reading::Quantile(0.95))?,
+        min_ns: all.read_metric(Reading::Minimum)?,
+        mean_ns: all.read_metric(Reading::Mean)?,
+        max_ns: all.read_metric(Reading::Maximum)?,
+        p95_ns: all.read_metric(Reading::Quantile(0.95))?,
     })
 }
 
@@ -125,9 +125,10 @@ pub(crate) struct Middle {
 }
 
 /// Finds the middle value of a metric over trials that went well: one that was measured, the lower of two.
-pub(crate) fn middle(trials: &[&Trial], metric: &Metric) -> Option<Middle> {
-    let value =
-        |trial: &&Trial| values(trial, std::slice::from_ref(metric)).pop().flatten().map(|found| found.value);
+pub(crate) fn find_middle(trials: &[&Trial], metric: &Metric) -> Option<Middle> {
+    let value = |trial: &&Trial| {
+        read_values(trial, std::slice::from_ref(metric)).pop().flatten().map(|found| found.value)
+    };
     let mut known: Vec<f64> =
         trials.iter().filter(|trial| trial.failure.is_none()).filter_map(value).collect();
     known.sort_by(f64::total_cmp);
@@ -149,8 +150,9 @@ pub(crate) struct Runs<'s> {
 
 impl Runs<'_> {
     /// Explains why there is nothing to show, when there is nothing.
-    pub(crate) fn absence(&self) -> String {
-        let known = || series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
+    pub(crate) fn explain_absence(&self) -> String {
+        let known =
+            || read_series(&self.trials, &self.case.metrics).into_iter().find_map(|series| series.failure);
         let failure = self.case.missing.get(self.target).cloned().or_else(known);
         failure.map_or("no trial was run".into(), |failure| failure.to_string())
     }
@@ -158,10 +160,11 @@ impl Runs<'_> {
 
 /// Collects the trials that count, of the cases of some probes: case by case in the order of the plan,
 /// environment by environment.
-pub(crate) fn runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
+pub(crate) fn collect_runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Runs<'s>> {
     let cases = || session.plan.cases.iter().filter(|planned| probes.contains(&planned.case.probe.as_str()));
     let names: BTreeSet<&str> = cases().map(|planned| planned.id.as_str()).collect();
-    let all = counted(&session.trials, &session.repeated, |trial| names.contains(trial.case.as_str()));
+    let all =
+        list_counted_trials(&session.trials, &session.repeated, |trial| names.contains(trial.case.as_str()));
     let mut runs = Vec::new();
     for case in cases() {
         for target in &session.plan.targets {

@@ -45,9 +45,9 @@ impl Proportion {
 
 /// Counts the findings on each cost put into a session, the smallest first; empty where no environment was
 /// slower on purpose.
-pub fn injected(session: &Session, findings: &Findings) -> Vec<Injected> {
+pub fn count_injected_findings(session: &Session, findings: &Findings) -> Vec<Injected> {
     let of_share = |target: &Target| {
-        Some((findings.subjects.iter().position(|name| *name == target.name)?, target.slower()?))
+        Some((findings.subjects.iter().position(|name| *name == target.name)?, target.slower_share()?))
     };
     let targets = session.plan.targets.iter().filter_map(of_share);
     let mut all: Vec<Injected> = targets.map(|(at, share)| of_target(session, findings, at, share)).collect();
@@ -59,7 +59,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
     let environment = findings.subjects[at].clone();
     let headlines = findings.rows.iter().filter(|row| row.headline);
     let cells: Vec<(&str, &Comparison)> =
-        headlines.filter_map(|row| Some((row.case.as_str(), row.cells.get(at)?.compared()?))).collect();
+        headlines.filter_map(|row| Some((row.case.as_str(), row.cells.get(at)?.comparison()?))).collect();
     let proportion = |holds: &dyn Fn(&Comparison) -> bool| {
         Proportion::of(cells.iter().filter(|(_, comparison)| holds(comparison)).count(), cells.len())
     };

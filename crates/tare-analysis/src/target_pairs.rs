@@ -4,10 +4,10 @@
 use tare_data::session::Session;
 
 use crate::statistics::signed_ranks::Nulls;
-use crate::verdicts::judge::{Judgement, judge};
-use crate::verdicts::pairs::pair;
+use crate::verdicts::judge::{Judgement, judge_pairs};
+use crate::verdicts::pairs::pair_rounds;
 use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
-use crate::verdicts::summary::series;
+use crate::verdicts::summary::read_series;
 use crate::verdicts::verdict::Margin;
 
 /// A cost ratio and its interval; 0 and infinity while there are too few rounds for one.
@@ -19,7 +19,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    pub fn of(judgement: &Judgement) -> Ratio {
+    pub fn from_judgement(judgement: &Judgement) -> Ratio {
         let interval = judgement.interval;
         Ratio {
             ratio: libm::exp(judgement.estimate),
@@ -55,22 +55,30 @@ pub(crate) struct TargetPairs<'a> {
 
 impl<'a> TargetPairs<'a> {
     pub fn new(session: &'a Session, options: &'a Options) -> Self {
-        TargetPairs { judge: Judge::new(Progress::of(session), options, |_| true), nulls: Nulls::default() }
+        TargetPairs {
+            judge: Judge::new(Progress::from_session(session), options, |_| true),
+            nulls: Nulls::default(),
+        }
     }
 
     /// Compares the cost of one with that of the other, by the rounds that both have.
-    pub fn ratio(&mut self, one: Seat, other: Seat) -> Option<Ratio> {
-        self.judgement(one, other).map(|judgement| Ratio::of(&judgement))
+    pub fn compare_costs(&mut self, one: Seat, other: Seat) -> Option<Ratio> {
+        self.judge_costs(one, other).map(|judgement| Ratio::from_judgement(&judgement))
     }
 
-    pub fn judgement(&mut self, one: Seat, other: Seat) -> Option<Judgement> {
+    pub fn judge_costs(&mut self, one: Seat, other: Seat) -> Option<Judgement> {
         let plan = self.judge.progress.plan;
         let of = |seat: Seat| {
             let metrics = &plan.cases.get(seat.case)?.metrics;
-            series(self.judge.trials(seat.case, seat.target), metrics).into_iter().nth(seat.metric)
+            read_series(self.judge.trials(seat.case, seat.target), metrics).into_iter().nth(seat.metric)
         };
         let direction = plan.cases.get(one.case)?.metrics.get(one.metric)?.direction;
-        let pairs = pair(&of(other)?, &of(one)?, direction).ok()?;
-        judge(&pairs, &self.judge.schedule.ended(), Margin::plain(MARGIN), &mut self.nulls)
+        let pairs = pair_rounds(&of(other)?, &of(one)?, direction).ok()?;
+        judge_pairs(
+            &pairs,
+            &self.judge.schedule.with_rounds_ended(),
+            Margin::from_planned(MARGIN),
+            &mut self.nulls,
+        )
     }
 }

@@ -12,7 +12,7 @@ use tare_data::names::Case;
 use tare_data::session::{PlannedCase, Session, Trial};
 
 use crate::verdicts::comparable;
-use crate::verdicts::summary::{counted, series, values};
+use crate::verdicts::summary::{list_counted_trials, read_series, read_values};
 
 /// A test of the twelve: its name, the divisor of its result, and the case that corresponds to it.
 #[derive(Debug)]
@@ -94,9 +94,9 @@ impl Test {
     /// 1024.
     fn fitness(&self, case: &Case) -> Option<usize> {
         let has = |key: &str, wanted: &str| {
-            let text = case.parameters.text(key).is_ok_and(|text| text == wanted);
+            let text = case.parameters.get_text(key).is_ok_and(|text| text == wanted);
             let number = tare_data::names::parse_size(wanted);
-            text || number.is_some_and(|number| case.parameters.integer(key) == Ok(number))
+            text || number.is_some_and(|number| case.parameters.get_integer(key) == Ok(number))
         };
         if case.probe != self.probe || !self.fixed.iter().all(|(key, wanted)| has(key, wanted)) {
             return None;
@@ -113,7 +113,7 @@ impl Test {
     /// Finds the case of a session that corresponds to the test in every environment, and the metric that is
     /// its result. If there are several, prefers the one that can be measured in the most environments, then
     /// the one that is nearest to UnixBench's test.
-    pub fn case<'s>(&self, session: &'s Session) -> Option<(&'s PlannedCase, &'s Metric)> {
+    pub fn find_case<'s>(&self, session: &'s Session) -> Option<(&'s PlannedCase, &'s Metric)> {
         let fit = |planned: &'s PlannedCase| {
             let metric = planned.metrics.iter().find(|metric| metric.reading == self.reading)?;
             let fitness = self.fitness(&planned.case)?;
@@ -163,7 +163,7 @@ pub struct TargetScores {
 }
 
 /// Computes the scores of every environment of a session.
-pub fn scores(session: &Session) -> Vec<TargetScores> {
+pub fn compute_scores(session: &Session) -> Vec<TargetScores> {
     let target = |name: &String| {
         let entries: Vec<Entry> = TESTS.iter().map(|test| entry(session, test, name)).collect();
         let scored: Vec<f64> = entries
@@ -180,12 +180,12 @@ pub fn scores(session: &Session) -> Vec<TargetScores> {
 }
 
 fn entry(session: &Session, test: &Test, target: &str) -> Entry {
-    let Some((planned, metric)) = test.case(session) else {
+    let Some((planned, metric)) = test.find_case(session) else {
         return Entry::Missing("not in this session".into());
     };
     let ours = |trial: &Trial| trial.case == planned.id && trial.target == target;
-    let trials = counted(&session.trials, &session.repeated, ours);
-    let value = |trial: &&Trial| values(trial, std::slice::from_ref(metric)).pop().flatten();
+    let trials = list_counted_trials(&session.trials, &session.repeated, ours);
+    let value = |trial: &&Trial| read_values(trial, std::slice::from_ref(metric)).pop().flatten();
     let passes: Vec<f64> = trials
         .iter()
         .filter(|trial| trial.failure.is_none())
@@ -197,7 +197,7 @@ fn entry(session: &Session, test: &Test, target: &str) -> Entry {
     if passes.is_empty() {
         let planned_missing = planned.missing.get(target).cloned();
         let failure =
-            planned_missing.or_else(|| series(&trials, std::slice::from_ref(metric)).pop()?.failure);
+            planned_missing.or_else(|| read_series(&trials, std::slice::from_ref(metric)).pop()?.failure);
         return Entry::Missing(failure.map_or("no trial was run".into(), |failure| failure.to_string()));
     }
     let (result, kept) = result(&passes);
@@ -207,7 +207,7 @@ fn entry(session: &Session, test: &Test, target: &str) -> Entry {
         kept,
         result,
         score: 10.0 * result / test.baseline,
-        objection: comparable::objection(planned, metric, facts, None),
+        objection: comparable::find_comparison_objection(planned, metric, facts, None),
     })
 }
 

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use tare_data::batch::{Batch, CALIBRATION, Phase, Timed};
 use tare_data::facts::Facts;
-use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode_frame};
 use tare_data::metric::Metric;
 use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
@@ -53,11 +53,11 @@ pub struct Ran {
 }
 
 impl Ran {
-    pub fn value(&self, metric: &str) -> Result<f64, String> {
+    pub fn metric_value(&self, metric: &str) -> Result<f64, String> {
         let probe = self.trial.case.split(['?', '@', '-']).next().unwrap_or_default();
-        let probe = tare_probes::find(probe).ok_or("a probe that is not there")?;
+        let probe = tare_probes::find_probe(probe).ok_or("a probe that is not there")?;
         let metrics: Vec<Metric> = probe.metrics().into_iter().filter(|m| m.name == metric).collect();
-        let value = tare_analysis::verdicts::summary::values(&self.trial, &metrics).pop().flatten();
+        let value = tare_analysis::verdicts::summary::read_values(&self.trial, &metrics).pop().flatten();
         // A tool that prints one value prints that of its whole run.
         value.map(|v| v.total.unwrap_or(v.value)).ok_or_else(|| format!("{} gave no {metric}", probe.name))
     }
@@ -69,11 +69,11 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    pub fn make(setting: &Setting) -> Result<Workspace, String> {
+    pub fn from_setting(setting: &Setting) -> Result<Workspace, String> {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&setting.scratch);
         let workspace =
             Workspace { folder: folder.map_err(|e| format!("{}: {e}", setting.scratch.display()))? };
-        fs::copy(setting.binary()?, workspace.binary()).map_err(|e| format!("copying tare: {e}"))?;
+        fs::copy(setting.find_binary()?, workspace.binary()).map_err(|e| format!("copying tare: {e}"))?;
         Ok(workspace)
     }
 
@@ -82,7 +82,7 @@ impl Workspace {
     }
 
     /// Starts an agent in a fresh folder. It inherits the processors of this process.
-    pub fn enter(&self, seed: u64) -> Result<Agent, String> {
+    pub fn start_agent(&self, seed: u64) -> Result<Agent, String> {
         let own = tempfile::Builder::new().prefix("own-").tempdir_in(self.folder.path());
         let own = own.map_err(|e| format!("a folder for the agent: {e}"))?;
         let (mut stream, _) = Stream::open(&self.binary())?;
@@ -121,7 +121,7 @@ impl Stream {
 
     fn send(&mut self, request: &Request) -> Result<(), String> {
         let input = self.process.stdin.as_mut().ok_or("the agent has no input")?;
-        input.write_all(encode(request).as_bytes()).map_err(|e| format!("asking the agent: {e}"))
+        input.write_all(encode_frame(request).as_bytes()).map_err(|e| format!("asking the agent: {e}"))
     }
 
     fn receive(&mut self, deadline: Instant) -> Result<Frame, String> {
@@ -193,13 +193,13 @@ impl Agent {
     }
 
     /// Makes the agent reach a netserver, stock or tare's own; gives the peer's name in a case.
-    pub fn reach(&mut self, address: std::net::SocketAddr) -> String {
+    pub fn add_netserver_peer(&mut self, address: std::net::SocketAddr) -> String {
         self.peers.insert(FAR.to_owned(), Peer::Netperf { address: address.to_string() });
         FAR.to_owned()
     }
 
     /// Returns the folder in which file probes work.
-    pub fn own(&self) -> &Path {
+    pub fn probe_folder(&self) -> &Path {
         self.own.path()
     }
 
@@ -214,7 +214,7 @@ impl Agent {
     }
 
     /// Runs one trial; a failure is the reason why there is no figure.
-    pub fn trial(&mut self, case: &Case, amount: Amount) -> Result<Ran, String> {
+    pub fn run_trial(&mut self, case: &Case, amount: Amount) -> Result<Ran, String> {
         let number = self.next;
         self.next += 1;
         let peer = match case.peer.as_deref() {
@@ -286,19 +286,19 @@ impl Agent {
     pub fn for_seconds(&mut self, case: &Case, seconds: f64) -> Result<Amount, String> {
         let batch_ns = BATCH_NS.min(seconds * 1e9 / 4.0);
         let batch = |operation_ns: f64| (batch_ns / operation_ns.max(0.1)).max(1.0) as u64;
-        let ran = self.trial(case, Amount::Calibrate)?;
+        let ran = self.run_trial(case, Amount::Calibrate)?;
         let calibrated_ns =
             operation_ns(&ran.trial.batches.to_vec()).ok_or("a calibration without batches")?;
         let asked = batch(calibrated_ns);
-        let ran = self.trial(case, Amount::Duration { batch: asked, seconds: SHORT_S })?;
+        let ran = self.run_trial(case, Amount::Duration { batch: asked, seconds: SHORT_S })?;
         // By the headline: the first batch may be of work that happens once, like connecting.
-        let series = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
+        let series = tare_probes::find_probe(&case.probe).map_or("", |probe| probe.metrics[0].series);
         let headline = |batch: &&Batch| batch.phase == Phase::Warm && batch.series == series;
         let batches = ran.trial.batches.to_vec();
         let last = batches.iter().rev().find(headline);
         let last = last.ok_or("a short run without a batch of the headline's series")?;
         // By the number asked for: an operation may be several samples, as one that fills a queue is.
-        let last = last.sample.timed().last().map(|timed| timed.elapsed_ns as f64 / asked as f64);
+        let last = last.sample.iter_timed().last().map(|timed| timed.elapsed_ns as f64 / asked as f64);
         let operation_ns = last.unwrap_or(calibrated_ns);
         Ok(Amount::Duration { batch: batch(operation_ns), seconds })
     }
@@ -308,7 +308,7 @@ impl Agent {
 /// batches are the longest, of which the quicker met no hiccup. A probe that does a fixed amount of work has
 /// no such batches.
 fn operation_ns(batches: &[Batch]) -> Option<f64> {
-    let timed = |batch: &Batch| -> Vec<Timed> { batch.sample.timed().collect() };
+    let timed = |batch: &Batch| -> Vec<Timed> { batch.sample.iter_timed().collect() };
     let last = batches.iter().rev().filter(|batch| batch.series == CALIBRATION).flat_map(timed).take(2);
     let each_ns = |timed: Timed| timed.elapsed_ns as f64 / timed.operations.max(1) as f64;
     let quicker_ns = last.map(each_ns).reduce(f64::min);
@@ -317,9 +317,9 @@ fn operation_ns(batches: &[Batch]) -> Option<f64> {
 }
 
 /// Builds a case of a probe in its baseline size, but for these parameters.
-pub fn case(probe: &str, parameters: &[(&str, &str)]) -> Result<Case, String> {
-    let found = tare_probes::find(probe).ok_or_else(|| format!("this tare has no probe {probe}"))?;
-    let mut all = found.defaults(Size::Reference);
+pub fn make_case(probe: &str, parameters: &[(&str, &str)]) -> Result<Case, String> {
+    let found = tare_probes::find_probe(probe).ok_or_else(|| format!("this tare has no probe {probe}"))?;
+    let mut all = found.default_parameters(Size::Reference);
     for (key, value) in parameters {
         if !all.0.contains_key(*key) {
             return Err(format!("this tare's {probe} has no parameter {key}"));

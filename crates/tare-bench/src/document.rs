@@ -31,14 +31,14 @@ pub enum Lines {
 
 impl Document {
     /// Writes the document with these rows, and those already in it that were measured on this machine.
-    pub fn write(&self, rows: &BTreeMap<String, Lines>) -> Result<(), String> {
+    pub fn write_rows(&self, rows: &BTreeMap<String, Lines>) -> Result<(), String> {
         let old = fs::read_to_string(&self.path).unwrap_or_default();
         let text = self.text(&old, rows);
         fs::write(&self.path, text).map_err(|e| format!("writing {}: {e}", self.path.display()))
     }
 
     /// Finds the rows of the document that were measured on this machine.
-    pub fn kept(&self) -> BTreeMap<String, Lines> {
+    pub fn read_machine_rows(&self) -> BTreeMap<String, Lines> {
         self.of_this_machine(&fs::read_to_string(&self.path).unwrap_or_default())
     }
 
@@ -97,12 +97,12 @@ fn read(text: &str) -> BTreeMap<String, Lines> {
 }
 
 /// Formats a line of a table. Bars in a cell would end it.
-pub fn line<'c>(cells: impl IntoIterator<Item = &'c str>) -> String {
+pub fn format_table_line<'c>(cells: impl IntoIterator<Item = &'c str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(|cell| cell.replace('|', "\\|")).collect();
     format!("| {} |", cells.join(" | "))
 }
 
-pub fn path(folder: &Path, name: &str) -> PathBuf {
+pub fn document_path(folder: &Path, name: &str) -> PathBuf {
     folder.join(name)
 }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn measured(name: &str, ratio: &str) -> (String, Lines) {
-        (name.to_owned(), Lines::Measured(vec![line([format!("`{name}`").as_str(), ratio])]))
+        (name.to_owned(), Lines::Measured(vec![format_table_line([format!("`{name}`").as_str(), ratio])]))
     }
 
     #[test]

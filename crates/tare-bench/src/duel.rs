@@ -37,7 +37,7 @@ pub enum Way {
 }
 
 impl Way {
-    pub fn text(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Way::Loopback => "loopback",
             Way::Veth => "a pair of virtual cards",
@@ -56,7 +56,7 @@ pub trait Duel {
     /// Returns the name of the row; the family precedes the first dot.
     fn name(&self) -> String;
     /// Describes the tool and its arguments.
-    fn tool(&self) -> String;
+    fn describe_tool(&self) -> String;
     fn placement(&self) -> Placement {
         Placement::Free
     }
@@ -69,14 +69,14 @@ pub trait Duel {
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String>;
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String>;
     /// Ends the programs started for the row, whether it ran through or not.
-    fn finish(&mut self) {}
+    fn stop_programs(&mut self) {}
 }
 
 /// Ratio per figure, or the reason why there is none.
 pub type Found = Result<Vec<(Figure, Ratio)>, String>;
 
 /// Lets both sides run in turn, in random order within each round.
-pub fn fight(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progress: &Progress) -> Found {
+pub fn run_duel(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progress: &Progress) -> Found {
     let _pinned = match (duel.placement(), duel.way()) {
         (Placement::Pinned, _) => Some(machine::Pinned::last_of_all()?),
         // Over loopback, probe and tool put their two ends on two processors by themselves.
@@ -85,25 +85,25 @@ pub fn fight(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, prog
     };
     let _veth = match duel.way() {
         Way::Loopback => None,
-        Way::Veth => Some(Veth::enter()?),
+        Way::Veth => Some(Veth::make_and_enter()?),
     };
     let found = rounds(duel, workspace, setting, progress);
-    duel.finish();
+    duel.stop_programs();
     found
 }
 
 fn rounds(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progress: &Progress) -> Found {
-    let mut agent = workspace.enter(setting.seed)?;
+    let mut agent = workspace.start_agent(setting.seed)?;
     let mut site = Site { agent: &mut agent, setting };
     duel.prepare(&mut site)?;
     let figures = duel.figures();
     let mut rounds: Vec<Vec<(f64, f64)>> = vec![Vec::new(); figures.len()];
     let mut orders = Orders::new(setting.seed, &duel.name());
     for round in 0..setting.rounds() {
-        interrupt::check()?;
-        progress.round(&duel.name(), round);
+        interrupt::check_interrupted()?;
+        progress.draw_round(&duel.name(), round);
         let mut sides = [Vec::new(), Vec::new()];
-        for side in orders.next(&[0, 1]) {
+        for side in orders.draw_next(&[0, 1]) {
             sides[side] = match side {
                 0 => duel.run_tare(&mut site)?,
                 _ => duel.run_tool(&mut site)?,
@@ -118,7 +118,7 @@ fn rounds(duel: &mut dyn Duel, workspace: &Workspace, setting: &Setting, progres
         }
     }
     let ratio = |(figure, rounds): (Figure, &Vec<(f64, f64)>)| {
-        let ratio = Ratio::of(rounds).ok_or_else(|| format!("{}: a figure of zero", figure.name))?;
+        let ratio = Ratio::from_rounds(rounds).ok_or_else(|| format!("{}: a figure of zero", figure.name))?;
         Ok((figure, ratio))
     };
     figures.into_iter().zip(&rounds).map(ratio).collect()

@@ -11,7 +11,7 @@ static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 pub const EXIT: i32 = 130;
 
 /// Begins to watch.
-pub fn watch() -> Result<(), String> {
+pub fn watch_signals() -> Result<(), String> {
     let flag = INTERRUPTED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM] {
         // In this order: the first one finds the flag unset.
@@ -23,7 +23,7 @@ pub fn watch() -> Result<(), String> {
 }
 
 /// Fails once the program was interrupted.
-pub fn check() -> Result<(), String> {
+pub fn check_interrupted() -> Result<(), String> {
     match INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
         true => Err("interrupted".into()),
         false => Ok(()),

@@ -8,7 +8,7 @@ use crate::agent::Agent;
 use crate::tool;
 
 /// Describes the machine in one line: processor, kernel, file system.
-pub fn line(agent: &Agent) -> String {
+pub fn describe_machine(agent: &Agent) -> String {
     let fact = |key: &str| agent.fact(key).unwrap_or_else(|| "unknown".into());
     let mut parts = vec![
         format!("{} processors of {}", fact("cpu.count"), fact("cpu.model")),
@@ -20,7 +20,7 @@ pub fn line(agent: &Agent) -> String {
 }
 
 /// Lists the versions of the tools that are installed.
-pub fn tools() -> String {
+pub fn list_tool_versions() -> String {
     let asked: [(&str, &[&str]); 6] = [
         ("sysbench", &["--version"]),
         ("fio", &["--version"]),
@@ -29,7 +29,7 @@ pub fn tools() -> String {
         ("sockperf", &["--version"]),
         ("iperf3", &["--version"]),
     ];
-    let versions = asked.iter().filter_map(|(name, question)| tool::version(name, question));
+    let versions = asked.iter().filter_map(|(name, question)| tool::read_version(name, question));
     // sockperf colours its version.
     versions.map(|version| plain(&version)).collect::<Vec<_>>().join(", ")
 }
@@ -45,13 +45,13 @@ fn plain(text: &str) -> String {
 }
 
 /// Formats the day before today, as `2026-01-31`.
-pub fn yesterday() -> String {
+pub fn format_yesterday() -> String {
     let yesterday = jiff::Zoned::now().yesterday();
-    yesterday.map_or_else(|_| today(), |day| day.strftime("%Y-%m-%d").to_string())
+    yesterday.map_or_else(|_| format_today(), |day| day.strftime("%Y-%m-%d").to_string())
 }
 
 /// Formats today, as `2026-01-31`.
-pub fn today() -> String {
+pub fn format_today() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
 }
 
@@ -84,11 +84,11 @@ impl Pinned {
 /// Lists the processors that this program could run on when it was first asked, before it was pinned to any.
 fn processors() -> &'static [usize] {
     static ALL: OnceLock<Vec<usize>> = OnceLock::new();
-    ALL.get_or_init(allowed)
+    ALL.get_or_init(list_allowed_processors)
 }
 
 /// Lists the processors that this thread may run on, in order.
-pub fn allowed() -> Vec<usize> {
+pub fn list_allowed_processors() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&processor| set.is_set(processor)).collect()
 }

@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, homes, soak};
 
 use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, sessions, validation};
-use crate::setting::{Setting, binary};
+use crate::setting::{Setting, find_tare_binary};
 
 #[derive(Debug, Parser)]
 #[command(name = "bench", about = "tare beside the tools that it replaces", subcommand_required = true)]
@@ -222,11 +222,11 @@ struct Soak {
 
 /// Has one long session meet faults; false where something was wrong.
 fn soak(request: &Soak) -> Result<bool, String> {
-    let tare = binary(request.tare.as_deref())?;
+    let tare = find_tare_binary(request.tare.as_deref())?;
     let folder =
         tempfile::Builder::new().prefix("soak-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
     let quick: Vec<_> = kills::TARGETS.into_iter().filter(|(_, span_ms)| *span_ms < 8_000).collect();
-    let (ready, _) = kills::ready(&tare, &quick).map_err(|e| format!("tare check: {e}"))?;
+    let (ready, _) = kills::split_ready_targets(&tare, &quick).map_err(|e| format!("tare check: {e}"))?;
     let mut targets: Vec<&str> = request.environments.iter().map(String::as_str).collect();
     if targets.is_empty() {
         targets = ready.iter().map(|(target, _)| *target).collect();
@@ -237,9 +237,9 @@ fn soak(request: &Soak) -> Result<bool, String> {
         soak::Soak { tare: &tare, folder: folder.path(), targets: &targets, lasts, seed: request.seed };
     let report = &mut |line: &str| {
         println!("{line}");
-        interrupt::check().map_err(io::Error::other)
+        interrupt::check_interrupted().map_err(io::Error::other)
     };
-    let soaked = soak.run(report).map_err(|e| e.to_string())?;
+    let soaked = soak.run_session(report).map_err(|e| e.to_string())?;
     println!("\n{} trials, {} of them failed", soaked.trials, soaked.failed);
     soaked.wrong.iter().for_each(|wrong| println!("{wrong}"));
     Ok(soaked.wrong.is_empty())
@@ -247,14 +247,15 @@ fn soak(request: &Soak) -> Result<bool, String> {
 
 /// Kills sessions; false when something was left.
 fn kill(request: &Kill) -> Result<bool, String> {
-    let tare = binary(request.tare.as_deref())?;
+    let tare = find_tare_binary(request.tare.as_deref())?;
     let folder =
         tempfile::Builder::new().prefix("kills-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
     let wanted = |(target, _): &(&str, u64)| {
         request.environments.is_empty() || request.environments.iter().any(|e| e == target)
     };
     let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
-    let (targets, absent) = kills::ready(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
+    let (targets, absent) =
+        kills::split_ready_targets(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
     absent
         .iter()
         .for_each(|target| println!("{target} is not ready here, and not killed: tare check says why"));
@@ -271,10 +272,10 @@ fn kill(request: &Kill) -> Result<bool, String> {
     };
     let report = &mut |line: &str| {
         println!("{line}");
-        interrupt::check().map_err(io::Error::other)
+        interrupt::check_interrupted().map_err(io::Error::other)
     };
-    let (tallies, found) = kills.run(report).map_err(|e| e.to_string())?;
-    print!("\n{}\n", kills::table(&tallies));
+    let (tallies, found) = kills.run_rounds(report).map_err(|e| e.to_string())?;
+    print!("\n{}\n", kills::render_tallies(&tallies));
     println!(
         "{} sessions killed, seed {}: something was left of {}",
         request.rounds,
@@ -287,7 +288,7 @@ fn kill(request: &Kill) -> Result<bool, String> {
 
 /// Kills sessions on nodes that share a home; false when something of another's was taken, or left.
 fn share(request: &Shared) -> Result<bool, String> {
-    let tare = binary(request.tare.as_deref())?;
+    let tare = find_tare_binary(request.tare.as_deref())?;
     let folder =
         tempfile::Builder::new().prefix("homes-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
     let homes = homes::Homes {
@@ -299,9 +300,9 @@ fn share(request: &Shared) -> Result<bool, String> {
     };
     let report = &mut |line: &str| {
         println!("{line}");
-        interrupt::check().map_err(io::Error::other)
+        interrupt::check_interrupted().map_err(io::Error::other)
     };
-    let homes::Tally { tries, made, lived, wrong } = homes.run(report).map_err(|e| e.to_string())?;
+    let homes::Tally { tries, made, lived, wrong } = homes.run_tries(report).map_err(|e| e.to_string())?;
     println!(
         "\n{tries} tries, seed {}: {made} sessions killed that had made something, {lived} others alive when that was \
          cleaned, {} wrong",
@@ -316,33 +317,37 @@ fn main() -> ExitCode {
     let command = Arguments::parse().command;
     // A program that is entered ends as its session says.
     if !matches!(command, Command::Delayed { .. } | Command::Lie)
-        && let Err(reason) = interrupt::watch()
+        && let Err(reason) = interrupt::watch_signals()
     {
         eprintln!("warning: {reason}");
     }
     let done = match command {
         Command::Agreement { family, row, resume, unixbench, setting } => {
             let unixbench = unixbench.or_else(|| std::env::var_os("UNIXBENCH").map(PathBuf::from));
-            agreement::run(&setting, &agreement::Choice { families: family, rows: row, resume }, unixbench)
+            agreement::run_agreement(
+                &setting,
+                &agreement::Choice { families: family, rows: row, resume },
+                unixbench,
+            )
         }
-        Command::Overhead { setting } => overhead::run(&setting).map(|()| true),
+        Command::Overhead { setting } => overhead::run_overhead(&setting).map(|()| true),
         Command::Kills(request) => kill(&request),
         Command::Homes(request) => share(&request),
-        Command::Faults(request) => faults::run(&request),
+        Command::Faults(request) => faults::run_faults(&request),
         Command::Soak(request) => soak(&request),
-        Command::Fleet(request) => fleet::run(&request),
-        Command::Truths { setting } => truths::run(&setting),
-        Command::Validation { setting } => validation::run(&setting),
-        Command::Precision(request) => precision::run(&request),
-        Command::Sessions(request) => sessions::run(&request),
-        Command::Findings => findings::run(),
-        Command::Forecast { record } => forecast::page(&record).map(|page| {
+        Command::Fleet(request) => fleet::run_fleet(&request),
+        Command::Truths { setting } => truths::run_truths(&setting),
+        Command::Validation { setting } => validation::run_validation(&setting),
+        Command::Precision(request) => precision::run_precision(&request),
+        Command::Sessions(request) => sessions::run_sessions(&request),
+        Command::Findings => findings::measure_findings(),
+        Command::Forecast { record } => forecast::render_forecast_page(&record).map(|page| {
             print!("{page}");
             true
         }),
-        Command::Lie => kills::liar::act(&std::env::var(kills::liar::LIE).unwrap_or_default()),
+        Command::Lie => kills::liar::run_liar(&std::env::var(kills::liar::LIE).unwrap_or_default()),
         Command::Delayed { delay_us, words } => {
-            let ended = truths::delay::run(Duration::from_micros(delay_us), &words);
+            let ended = truths::delay::run_with_delay(Duration::from_micros(delay_us), &words);
             return ended.map_or_else(
                 |reason| {
                     eprintln!("error: {reason}");
@@ -357,7 +362,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::from(1),
         Err(reason) => {
             eprintln!("error: {reason}");
-            ExitCode::from(if interrupt::check().is_err() { interrupt::EXIT as u8 } else { 2 })
+            ExitCode::from(if interrupt::check_interrupted().is_err() { interrupt::EXIT as u8 } else { 2 })
         }
     }
 }

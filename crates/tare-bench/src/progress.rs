@@ -34,14 +34,14 @@ impl Progress {
     }
 
     /// Begins a row; returns its number and the time left, for its line.
-    pub fn row(&mut self) -> String {
+    pub fn start_row(&mut self) -> String {
         self.row += 1;
         self.row_began = Instant::now();
         format!("[{}/{}, {} left]", self.row, self.rows, minutes(self.left(0, Duration::ZERO)))
     }
 
     /// Draws the number of rounds done of the row, over the last such line, on a terminal.
-    pub fn round(&self, name: &str, done: u32) {
+    pub fn draw_round(&self, name: &str, done: u32) {
         if self.draws {
             let left = minutes(self.left(done, self.row_began.elapsed()));
             eprint!("\r\x1b[K{name}: round {done} of {}, {left} left", self.rounds);
@@ -49,7 +49,7 @@ impl Progress {
     }
 
     /// Ends a row; one that could not be run does not predict the time of the others.
-    pub fn done(&mut self, was_run: bool) {
+    pub fn end_row(&mut self, was_run: bool) {
         if self.draws {
             eprint!("\r\x1b[K");
         }

@@ -1,7 +1,7 @@
 //! The ratio tare/tool over rounds, with the interval that a session would give it, and the requirement on it.
 
-use tare_analysis::statistics::signed_ranks::{Nulls, median, sorted};
-use tare_analysis::verdicts::judge::judge;
+use tare_analysis::statistics::signed_ranks::{Nulls, compute_median, sort_values};
+use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::stopping::Schedule;
@@ -44,7 +44,7 @@ pub struct Ratio {
 
 impl Ratio {
     /// Compares rounds of (tare, tool) by the engine of a session with one look; none without a round that counts.
-    pub fn of(rounds: &[(f64, f64)]) -> Option<Ratio> {
+    pub fn from_rounds(rounds: &[(f64, f64)]) -> Option<Ratio> {
         let counts = |(tare, tool): &&(f64, f64)| *tare > 0.0 && *tool > 0.0;
         if rounds.is_empty() || !rounds.iter().all(|round| counts(&round)) {
             return None;
@@ -63,9 +63,10 @@ impl Ratio {
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached };
         let schedule = Schedule::new(&[reached], reached);
-        let judged = judge(&pairs, &schedule, Margin::plain(MARGIN), &mut Nulls::default())?;
-        let middle =
-            |side: fn(&(f64, f64)) -> f64| median(&sorted(&rounds.iter().map(side).collect::<Vec<_>>()));
+        let judged = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut Nulls::default())?;
+        let middle = |side: fn(&(f64, f64)) -> f64| {
+            compute_median(&sort_values(&rounds.iter().map(side).collect::<Vec<_>>()))
+        };
         Some(Ratio {
             tare: middle(|round| round.0),
             tool: middle(|round| round.1),
@@ -77,7 +78,7 @@ impl Ratio {
     }
 
     /// Checks a requirement.
-    pub fn holds(&self, requirement: Requirement) -> Holds {
+    pub fn check_requirement(&self, requirement: Requirement) -> Holds {
         let (from, to) = match requirement {
             Requirement::AtLeast(least) => (least, f64::INFINITY),
             Requirement::Within(share) => (1.0 - share, 1.0 + share),
@@ -91,7 +92,7 @@ impl Ratio {
     }
 
     /// Formats `1.003 [0.998, 1.009]`; too few rounds leave the interval open.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         if self.low > 0.0 && self.high.is_finite() {
             format!("{:.3} [{:.3}, {:.3}]", self.estimate, self.low, self.high)
         } else {
@@ -101,7 +102,7 @@ impl Ratio {
 }
 
 impl Requirement {
-    pub fn text(self) -> String {
+    pub fn to_text(self) -> String {
         match self {
             Requirement::AtLeast(least) => format!("at least {least:.2}"),
             Requirement::Within(share) if share < 0.01 => format!("1 within {:.1} %", share * 100.0),
@@ -112,7 +113,7 @@ impl Requirement {
 }
 
 impl Holds {
-    pub fn text(self) -> &'static str {
+    pub fn to_text(self) -> &'static str {
         match self {
             Holds::Yes => "yes",
             Holds::Reached => "reached",
@@ -133,34 +134,34 @@ mod tests {
     #[test]
     fn a_constant_ratio_is_found_whatever_drifts() {
         let rounds: Vec<(f64, f64)> = (1..=12).map(|i| (2.0 * f64::from(i), f64::from(i))).collect();
-        let found = Ratio::of(&rounds).unwrap();
+        let found = Ratio::from_rounds(&rounds).unwrap();
         assert!((found.estimate - 2.0).abs() < 1e-12 && (found.high / found.low - 1.0).abs() < 1e-12);
         assert_eq!((found.tare, found.tool, found.rounds), (13.0, 6.5, 12));
-        assert_eq!(Ratio::of(&[]), None);
-        assert_eq!(Ratio::of(&[(1.0, 1.0), (0.0, 1.0)]), None);
+        assert_eq!(Ratio::from_rounds(&[]), None);
+        assert_eq!(Ratio::from_rounds(&[(1.0, 1.0), (0.0, 1.0)]), None);
     }
 
     #[test]
     fn three_rounds_have_no_interval_and_decide_nothing() {
-        let few = Ratio::of(&[(1.0, 2.0); 3]).unwrap();
-        assert_eq!(few.holds(Requirement::AtLeast(0.98)), Holds::Reached);
-        assert_eq!(few.text(), "0.500, no interval");
+        let few = Ratio::from_rounds(&[(1.0, 2.0); 3]).unwrap();
+        assert_eq!(few.check_requirement(Requirement::AtLeast(0.98)), Holds::Reached);
+        assert_eq!(few.to_text(), "0.500, no interval");
     }
 
     #[test]
     fn at_least_holds_when_the_interval_reaches_it() {
         let required = Requirement::AtLeast(0.98);
-        assert_eq!(ratio(0.99, 1.4).holds(required), Holds::Yes);
-        assert_eq!(ratio(0.95, 0.985).holds(required), Holds::Reached);
-        assert_eq!(ratio(0.95, 0.979).holds(required), Holds::No);
+        assert_eq!(ratio(0.99, 1.4).check_requirement(required), Holds::Yes);
+        assert_eq!(ratio(0.95, 0.985).check_requirement(required), Holds::Reached);
+        assert_eq!(ratio(0.95, 0.979).check_requirement(required), Holds::No);
     }
 
     #[test]
     fn within_holds_on_both_sides() {
         let required = Requirement::Within(0.03);
-        assert_eq!(ratio(0.98, 1.02).holds(required), Holds::Yes);
-        assert_eq!(ratio(0.98, 1.04).holds(required), Holds::Reached);
-        assert_eq!(ratio(1.04, 1.05).holds(required), Holds::No);
-        assert_eq!(ratio(1.04, 1.05).holds(Requirement::Shown), Holds::NotRequired);
+        assert_eq!(ratio(0.98, 1.02).check_requirement(required), Holds::Yes);
+        assert_eq!(ratio(0.98, 1.04).check_requirement(required), Holds::Reached);
+        assert_eq!(ratio(1.04, 1.05).check_requirement(required), Holds::No);
+        assert_eq!(ratio(1.04, 1.05).check_requirement(Requirement::Shown), Holds::NotRequired);
     }
 }

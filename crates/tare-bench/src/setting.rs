@@ -46,13 +46,13 @@ impl Setting {
         Duration::from_secs(120 + 10 * u64::from(self.seconds()))
     }
 
-    pub fn binary(&self) -> Result<PathBuf, String> {
-        binary(self.tare.as_deref())
+    pub fn find_binary(&self) -> Result<PathBuf, String> {
+        find_tare_binary(self.tare.as_deref())
     }
 }
 
 /// Finds tare's binary: the one named, or the one that cargo puts next to this program.
-pub fn binary(named: Option<&Path>) -> Result<PathBuf, String> {
+pub fn find_tare_binary(named: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(tare) = named {
         return tare.canonicalize().map_err(|e| format!("{}: {e}", tare.display()));
     }

@@ -22,7 +22,7 @@ pub struct Ended {
 }
 
 /// Finds a program, or explains that it is not installed.
-pub fn find(name: &str) -> Result<PathBuf, String> {
+pub fn find_program(name: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"].map(PathBuf::from);
     let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(system);
@@ -33,7 +33,7 @@ pub fn find(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Runs a program and returns its output; an error when it failed, with its last words.
-pub fn run(command: &mut Command, patience: Duration) -> Result<Ended, String> {
+pub fn run_program(command: &mut Command, patience: Duration) -> Result<Ended, String> {
     let name = Path::new(command.get_program()).file_name().map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     // Numbers with points, messages that can be read by program.
@@ -70,7 +70,7 @@ fn output(command: &mut Command, patience: Duration) -> io::Result<Output> {
 }
 
 /// Parses the JSON that a program printed; warnings may precede it.
-pub fn json(name: &str, output: &str) -> Result<Value, String> {
+pub fn parse_json(name: &str, output: &str) -> Result<Value, String> {
     let json = output.find('{').map_or("", |at| &output[at..]);
     serde_json::from_str(json).map_err(|e| format!("{name}'s JSON: {e}"))
 }
@@ -87,8 +87,8 @@ pub fn number_after(text: &str, label: &str) -> Result<f64, String> {
 }
 
 /// Asks a program for its version: the first line that it prints.
-pub fn version(name: &str, question: &[&str]) -> Option<String> {
-    let ended = output(Command::new(find(name).ok()?).args(question), VERSION).ok()?;
+pub fn read_version(name: &str, question: &[&str]) -> Option<String> {
+    let ended = output(Command::new(find_program(name).ok()?).args(question), VERSION).ok()?;
     let printed = [ended.stdout, ended.stderr].concat();
     let printed = String::from_utf8_lossy(&printed);
     printed.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_program_is_run_to_its_end_or_to_its_deadline() {
-        let shell = |script: &str, patience| run(Command::new("/bin/sh").args(["-c", script]), patience);
+        let shell =
+            |script: &str, patience| run_program(Command::new("/bin/sh").args(["-c", script]), patience);
         let ended = shell("echo out; echo err >&2", VERSION).unwrap();
         assert_eq!((ended.output.as_str(), ended.errors.as_str()), ("out\n", "err\n"));
         assert!(shell("echo reason >&2; exit 3", VERSION).is_err_and(|reason| reason.ends_with(": reason")));

@@ -28,7 +28,7 @@ pub struct Veth {
 
 impl Veth {
     /// Makes the pair and moves this thread, and the programs that it starts from then on, to its near end.
-    pub fn enter() -> Result<Veth, String> {
+    pub fn make_and_enter() -> Result<Veth, String> {
         remove();
         let before =
             File::open("/proc/thread-self/ns/net").map_err(|e| format!("this network namespace: {e}"))?;
@@ -73,6 +73,6 @@ fn remove() {
 }
 
 fn ip(arguments: &[&str]) -> Result<(), String> {
-    let mut command = Command::new(tool::find("ip")?);
-    tool::run(command.args(arguments), PATIENCE).map(drop)
+    let mut command = Command::new(tool::find_program("ip")?);
+    tool::run_program(command.args(arguments), PATIENCE).map(drop)
 }

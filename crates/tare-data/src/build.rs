@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::encoding::hex;
+use crate::encoding::encode_hex;
 
 /// Processors by their numbers in ELF files, named as in [`std::env::consts::ARCH`].
 const PROCESSORS: [(u16, &str); 3] = [(62, "x86_64"), (183, "aarch64"), (243, "riscv64")];
@@ -103,7 +103,7 @@ fn code_view(bytes: &[u8], headers: usize, laid: Laid) -> Option<String> {
     views.find_map(|at| {
         let from = number(if laid == Laid::InMemory { at + 20 } else { at + 24 })?;
         let content = bytes.get(from..from.checked_add(20)?)?;
-        content.starts_with(b"RSDS").then(|| hex(&content[4..]))
+        content.starts_with(b"RSDS").then(|| encode_hex(&content[4..]))
     })
 }
 
@@ -136,7 +136,7 @@ pub fn build_id(mut notes: &[u8]) -> Option<String> {
         let to = from.checked_add(text)?;
         let content = notes.get(from..to)?;
         if kind == BUILD_ID && notes.get(12..16)? == b"GNU\0" {
-            return Some(hex(content));
+            return Some(encode_hex(content));
         }
         notes = notes.get(to.checked_next_multiple_of(4)?..)?;
     }

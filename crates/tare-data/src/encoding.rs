@@ -2,7 +2,7 @@
 
 use std::char::DecodeUtf16Error;
 
-pub fn hex(bytes: &[u8]) -> String {
+pub fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -19,7 +19,7 @@ pub fn hex_bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// Cuts a text so that it takes at most this many bytes as JSON.
-pub fn clipped(mut text: String, most: usize) -> String {
+pub fn clip_text(mut text: String, most: usize) -> String {
     let mut written = 0;
     let end = text.char_indices().find_map(|(at, c)| {
         written += match c {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn hex_digits_go_there_and_back() {
-        assert_eq!(hex(&[0, 0x1f, 0xff]), "001fff");
+        assert_eq!(encode_hex(&[0, 0x1f, 0xff]), "001fff");
         assert_eq!(hex_bytes("001fFF"), Some([0, 0x1f, 0xff]));
         assert_eq!(hex_bytes::<2>("001fff"), None);
         assert_eq!(hex_bytes::<2>("+1é"), None);
@@ -92,10 +92,10 @@ mod tests {
         for text in ["\u{1}\u{8}\u{c}", "\"\\\n\r\t", "aé\u{2028}\u{1f427}\u{7f}"] {
             let written = serde_json::to_string(text).unwrap().len() - 2;
             for most in 0..written {
-                let clipped = clipped(text.to_owned(), most);
+                let clipped = clip_text(text.to_owned(), most);
                 assert!(serde_json::to_string(&clipped).unwrap().len() - 2 <= most, "{text:?} {most}");
             }
-            assert_eq!(clipped(text.to_owned(), written), text);
+            assert_eq!(clip_text(text.to_owned(), written), text);
         }
     }
 }

@@ -13,7 +13,7 @@ pub struct Facts(pub BTreeMap<String, String>);
 
 impl Facts {
     /// Notes a fact; an empty text is not one.
-    pub fn note(&mut self, key: impl Into<String>, value: impl Into<String>) {
+    pub fn add_fact(&mut self, key: impl Into<String>, value: impl Into<String>) {
         let value = value.into();
         if !value.is_empty() {
             self.0.insert(key.into(), value);
@@ -24,7 +24,7 @@ impl Facts {
         self.0.get(key).map(String::as_str)
     }
 
-    pub fn integer(&self, key: &str) -> Option<u64> {
+    pub fn get_integer(&self, key: &str) -> Option<u64> {
         self.get(key)?.parse().ok()
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::encoding::clipped;
+use crate::encoding::clip_text;
 
 /// Bytes of a reason as they are written: a plan holds one for every cell that cannot be measured.
 pub const LONGEST_REASON: usize = 2048;
@@ -43,13 +43,13 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(kind: FailureKind, reason: impl Into<String>) -> Self {
-        Failure { kind, reason: clipped(reason.into(), LONGEST_REASON) }
+        Failure { kind, reason: clip_text(reason.into(), LONGEST_REASON) }
     }
 }
 
 /// Bounds the reason, since environments send them too.
 fn reason<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
-    Ok(clipped(String::deserialize(from)?, LONGEST_REASON))
+    Ok(clip_text(String::deserialize(from)?, LONGEST_REASON))
 }
 
 impl Failure {
@@ -60,7 +60,7 @@ impl Failure {
 }
 
 impl FailureKind {
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             FailureKind::NotSupported => "not supported",
             FailureKind::NotPermitted => "not permitted",
@@ -75,7 +75,7 @@ impl FailureKind {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind.words(), self.reason)
+        write!(f, "{}: {}", self.kind.description(), self.reason)
     }
 }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::batch::Batch;
 use crate::build::Build;
-use crate::encoding::clipped;
+use crate::encoding::clip_text;
 use crate::facts::Facts;
 use crate::failure::Failure;
 use crate::session::Interference;
@@ -59,7 +59,7 @@ pub enum Frame {
 }
 
 /// Writes a value as one frame line.
-pub fn encode<T: Serialize>(value: &T) -> String {
+pub fn encode_frame<T: Serialize>(value: &T) -> String {
     let json = serde_json::to_string(value).expect("tare's own types always serialise");
     format!("{MARKER}{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
 }
@@ -67,7 +67,7 @@ pub fn encode<T: Serialize>(value: &T) -> String {
 /// Reads a frame line; None when it is not one, or is damaged.
 ///
 /// A frame is UTF-8: bytes that are not would grow threefold as replacement characters, beyond what a record can hold.
-pub fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+pub fn decode_frame<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
     let at = line.windows(MARKER.len()).rposition(|bytes| bytes == MARKER.as_bytes())?;
     let frame = std::str::from_utf8(&line[at + MARKER.len()..]).ok()?;
     let (sum, json) = frame.trim_end().split_once(' ')?;
@@ -112,11 +112,11 @@ impl Splitter {
 }
 
 fn line<T: DeserializeOwned>(bytes: &[u8], whole: bool) -> Option<Received<T>> {
-    if whole && let Some(frame) = decode(bytes) {
+    if whole && let Some(frame) = decode_frame(bytes) {
         return Some(Received::Frame(frame));
     }
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST_NOTE)]);
-    let note = clipped(text.trim_end().to_owned(), LONGEST_NOTE);
+    let note = clip_text(text.trim_end().to_owned(), LONGEST_NOTE);
     (!note.is_empty()).then_some(Received::Note(note))
 }
 
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     fn bye() -> String {
-        encode(&Frame::Bye)
+        encode_frame(&Frame::Bye)
     }
 
     #[test]

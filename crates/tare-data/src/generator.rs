@@ -45,7 +45,7 @@ impl Generator {
     }
 
     /// Draws a number in `0..bound`, without bias (Lemire's rejection). `bound` must not be 0.
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub fn draw_below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "below(0) has no answer");
         loop {
             let wide = u128::from(self.next_u64()) * u128::from(bound);
@@ -58,14 +58,14 @@ impl Generator {
     }
 
     /// Draws a number in `0.0..1.0` with 53 random bits.
-    pub fn unit(&mut self) -> f64 {
+    pub fn draw_unit(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
     /// Shuffles in place (Fisher-Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
-            items.swap(i, self.below(i as u64 + 1) as usize);
+            items.swap(i, self.draw_below(i as u64 + 1) as usize);
         }
     }
 }

@@ -124,9 +124,9 @@ impl Counterpart {
     ///
     /// Sizes are compared as sizes: `4KiB` is `4096`. A case of before round trips had these parameters
     /// speaks TCP, one request at a time.
-    pub fn fits(&self, case: &Case) -> bool {
+    pub fn matches_case(&self, case: &Case) -> bool {
         self.probe == case.probe
-            && self.peer.is_none_or(|peer| case.peer.as_deref().map(PeerKind::of) == Some(peer))
+            && self.peer.is_none_or(|peer| case.peer.as_deref().map(PeerKind::from_name) == Some(peer))
             && self.parameters.0.iter().all(|(key, value)| {
                 let unnamed = match key.as_str() {
                     "protocol" => Some("tcp"),
@@ -167,7 +167,7 @@ mod tests {
         };
         let fits = |probe: &str, pairs: &[(&str, &str)]| {
             let (probe, parameters) = (probe.to_owned(), parameters(pairs));
-            counterpart.fits(&Case { probe, parameters, place: None, peer: None })
+            counterpart.matches_case(&Case { probe, parameters, place: None, peer: None })
         };
         assert!(fits("file.queue", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
         assert!(!fits("file.seq", &[("bs", "4KiB"), ("op", "read"), ("depth", "32")]));
@@ -186,11 +186,16 @@ mod tests {
             peer: Some(peer.into()),
         };
         let (inside, outside) = (counterpart(Some(PeerKind::Loopback)), counterpart(Some(PeerKind::Outside)));
-        assert!(inside.fits(&case("loopback")) && !inside.fits(&case("host")));
+        assert!(inside.matches_case(&case("loopback")) && !inside.matches_case(&case("host")));
         assert!(
-            outside.fits(&case("host")) && outside.fits(&case("nas")) && !outside.fits(&case("loopback"))
+            outside.matches_case(&case("host"))
+                && outside.matches_case(&case("nas"))
+                && !outside.matches_case(&case("loopback"))
         );
-        assert!(counterpart(None).fits(&case("loopback")) && counterpart(None).fits(&case("host")));
+        assert!(
+            counterpart(None).matches_case(&case("loopback"))
+                && counterpart(None).matches_case(&case("host"))
+        );
     }
 
     #[test]

@@ -38,26 +38,26 @@ impl Parameters {
         BadParameter { key: key.to_owned(), value: self.0.get(key).cloned(), wanted: wanted.into() }
     }
 
-    pub fn text(&self, key: &str) -> Result<&str, BadParameter> {
+    pub fn get_text(&self, key: &str) -> Result<&str, BadParameter> {
         self.0.get(key).map(String::as_str).ok_or_else(|| self.bad(key, "a value"))
     }
 
     /// Parses a whole number with an optional binary suffix: `20000`, `4KiB`, `64K`, `1GiB`.
-    pub fn integer(&self, key: &str) -> Result<u64, BadParameter> {
+    pub fn get_integer(&self, key: &str) -> Result<u64, BadParameter> {
         let wanted = "a whole number such as 20000 or 4KiB";
-        parse_size(self.text(key)?).ok_or_else(|| self.bad(key, wanted))
+        parse_size(self.get_text(key)?).ok_or_else(|| self.bad(key, wanted))
     }
 
     /// Parses a whole number within bounds.
-    pub fn within(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, BadParameter> {
+    pub fn get_integer_within(&self, key: &str, bounds: RangeInclusive<u64>) -> Result<u64, BadParameter> {
         let wanted = || format!("from {} to {}", bounds.start(), bounds.end());
-        let number = self.integer(key)?;
+        let number = self.get_integer(key)?;
         if bounds.contains(&number) { Ok(number) } else { Err(self.bad(key, wanted())) }
     }
 
     /// Maps one of several words to its value.
     pub fn one_of<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Result<T, BadParameter> {
-        let text = self.text(key)?;
+        let text = self.get_text(key)?;
         let found = words.iter().find(|(word, _)| *word == text);
         found.map(|(_, value)| *value).ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -66,8 +66,8 @@ impl Parameters {
     }
 
     /// Parses a number with a fraction.
-    pub fn number(&self, key: &str) -> Result<f64, BadParameter> {
-        let number = self.text(key)?.parse().ok().filter(|v: &f64| v.is_finite());
+    pub fn get_number(&self, key: &str) -> Result<f64, BadParameter> {
+        let number = self.get_text(key)?.parse().ok().filter(|v: &f64| v.is_finite());
         number.ok_or_else(|| self.bad(key, "a number"))
     }
 }
@@ -118,7 +118,7 @@ impl fmt::Display for Case {
 /// Matches a text against a pattern in which `*` matches anything.
 ///
 /// Goes through the text once and falls back only to the last star, so that no pattern takes long.
-pub fn matches(pattern: &str, text: &str) -> bool {
+pub fn matches_pattern(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
     // The last star, and the end of the text that it matches.
@@ -159,14 +159,14 @@ mod tests {
         for (pattern, text) in
             [("*", ""), ("a*c", "abbc"), ("*b*b*", "abab"), ("", ""), ("ü*", "üä"), ("a", "a")]
         {
-            assert!(matches(pattern, text), "{pattern} {text}");
+            assert!(matches_pattern(pattern, text), "{pattern} {text}");
         }
         for (pattern, text) in [("a*c", "abcd"), ("", "a"), ("*b*b*b*", "abab"), ("a", "A"), ("a*", "")] {
-            assert!(!matches(pattern, text), "{pattern} {text}");
+            assert!(!matches_pattern(pattern, text), "{pattern} {text}");
         }
         // Would take until the end of days if every star tried every place.
-        assert!(!matches(&"a*".repeat(40), &"a".repeat(39)));
-        assert!(!matches(&("a*".repeat(40) + "b"), &"a".repeat(4000)));
+        assert!(!matches_pattern(&"a*".repeat(40), &"a".repeat(39)));
+        assert!(!matches_pattern(&("a*".repeat(40) + "b"), &"a".repeat(4000)));
     }
 
     #[test]

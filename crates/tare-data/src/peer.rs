@@ -52,12 +52,12 @@ pub enum PeerKind {
 
 impl PeerKind {
     /// Classifies the peer that a case names.
-    pub fn of(name: &str) -> PeerKind {
+    pub fn from_name(name: &str) -> PeerKind {
         if name == LOOPBACK { PeerKind::Loopback } else { PeerKind::Outside }
     }
 
     /// Classifies a peer by the name or the address that a tool prints.
-    pub fn at(address: &str) -> PeerKind {
+    pub fn from_address(address: &str) -> PeerKind {
         let is_loopback = match address.parse::<std::net::IpAddr>() {
             Ok(address) => address.is_loopback(),
             Err(_) => address == "localhost" || address == "ip6-localhost",
@@ -80,9 +80,9 @@ mod tests {
             ("10.0.0.10", PeerKind::Outside),
             ("server.example", PeerKind::Outside),
         ] {
-            assert_eq!(PeerKind::at(address), kind, "{address}");
+            assert_eq!(PeerKind::from_address(address), kind, "{address}");
         }
-        assert_eq!(PeerKind::of(HOST), PeerKind::Outside);
-        assert_eq!(PeerKind::of(LOOPBACK), PeerKind::Loopback);
+        assert_eq!(PeerKind::from_name(HOST), PeerKind::Outside);
+        assert_eq!(PeerKind::from_name(LOOPBACK), PeerKind::Loopback);
     }
 }

@@ -16,9 +16,9 @@ const LONGEST: Duration = Duration::from_secs(10);
 const MOST_MEMORY: usize = 64 << 20;
 
 /// Runs one input, and checks the rules that hold for every input.
-pub fn hold(target: &Target, input: &[u8]) -> Result<String, String> {
+pub fn check_input(target: &Target, input: &[u8]) -> Result<String, String> {
     let started = Instant::now();
-    let before = memory::begin();
+    let before = memory::start_watching();
     let answer = (target.run)(input)?;
     let most = memory::most_since(before);
     if most > MOST_MEMORY {

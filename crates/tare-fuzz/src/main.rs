@@ -16,7 +16,7 @@ use clap::Parser;
 use tare_data::generator::Generator;
 
 use tare_fuzz::target::Target;
-use tare_fuzz::{TARGETS, hold};
+use tare_fuzz::{TARGETS, check_input};
 
 /// Inputs are cut to this: more bytes find nothing that fewer do not, and take longer.
 const LONGEST_INPUT: usize = 64 << 10;
@@ -122,7 +122,7 @@ fn fuzz(target: &Target, seed: u64, until: Until) -> Result<String, String> {
         Until::Inputs(inputs) => count < inputs,
         Until::Time(end) => Instant::now() < end,
     } {
-        let mut input = mutate::mutated(&mut generator, &corpus, target.words);
+        let mut input = mutate::mutate_input(&mut generator, &corpus, target.words);
         input.truncate(LONGEST_INPUT);
         let started = Instant::now();
         let answer = run(target, &input).map_err(|broken| {
@@ -149,7 +149,7 @@ fn run(target: &Target, input: &[u8]) -> Result<String, String> {
         target.name.clone_into(name);
         input.clone_into(current);
     });
-    hold(target, input)
+    check_input(target, input)
 }
 
 /// Keeps an input that found something, and says where.

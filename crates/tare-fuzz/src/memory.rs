@@ -28,7 +28,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 /// Begins to watch; returns the bytes held now.
-pub fn begin() -> usize {
+pub fn start_watching() -> usize {
     let held = HELD.load(Relaxed);
     MOST.store(held, Relaxed);
     held

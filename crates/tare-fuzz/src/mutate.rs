@@ -23,7 +23,7 @@ const NUMBERS: &[&str] = &[
 ];
 
 /// Changes one of these inputs in a few places.
-pub fn mutated(generator: &mut Generator, corpus: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+pub fn mutate_input(generator: &mut Generator, corpus: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
     let mut input = corpus[below(generator, corpus.len())].clone();
     for _ in 0..=below(generator, 8) {
         change(generator, &mut input, corpus, words);

@@ -15,7 +15,7 @@ use crate::platform;
 pub type Cause = Box<dyn Error + Send + Sync>;
 
 /// Adds the failed operation to an I/O error.
-pub(crate) fn failed(what: &str, cause: impl Into<std::io::Error>) -> std::io::Error {
+pub(crate) fn add_error_context(what: &str, cause: impl Into<std::io::Error>) -> std::io::Error {
     let cause = cause.into();
     std::io::Error::new(cause.kind(), format!("{what}: {cause}"))
 }
@@ -52,25 +52,25 @@ impl LabError {
     }
 
     /// Creates an error about input that cannot be understood.
-    pub fn usage(what: impl Into<String>) -> Self {
+    pub fn usage_error(what: impl Into<String>) -> Self {
         LabError::new(ErrorKind::Usage, what)
     }
 
     /// Makes an error of what went wrong with a file or folder: `read` or `write`, say, is what cannot be done.
-    pub fn storage<'a, E: Into<Cause>>(doing: &'a str, path: &'a Path) -> impl Fn(E) -> LabError + 'a {
+    pub fn storage_error<'a, E: Into<Cause>>(doing: &'a str, path: &'a Path) -> impl Fn(E) -> LabError + 'a {
         move |cause| {
-            LabError::new(ErrorKind::Storage, format!("cannot {doing} {}", path.display())).because(cause)
+            LabError::new(ErrorKind::Storage, format!("cannot {doing} {}", path.display())).with_cause(cause)
         }
     }
 
-    pub fn because(mut self, cause: impl Into<Cause>) -> Self {
+    pub fn with_cause(mut self, cause: impl Into<Cause>) -> Self {
         self.source = Some(cause.into());
         self
     }
 
     /// Adds the step that failed, on one line with the cause.
     pub(crate) fn while_doing(self, what: impl Into<String>, cause: impl Into<Cause>) -> Self {
-        self.because(Step { what: what.into(), cause: cause.into() })
+        self.with_cause(Step { what: what.into(), cause: cause.into() })
     }
 
     /// Returns this error where the host itself is at fault, not an environment: its disk, or resources that
@@ -90,7 +90,7 @@ impl LabError {
         }
     }
 
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
@@ -152,16 +152,16 @@ impl Error for LabError {
 
 impl LabError {
     /// Creates the error of a session that the user stopped before there was anything to report.
-    pub fn interrupted() -> Self {
+    pub fn interruption_error() -> Self {
         LabError::new(ErrorKind::Interrupted, "interrupted before the first round")
     }
 }
 
 impl From<SpecificationError> for LabError {
     fn from(error: SpecificationError) -> Self {
-        LabError::usage(format!("cannot read the environment '{}'", error.text))
-            .because(error.cause)
-            .hint("write NAME or provider:instance?key=value&key=value")
+        LabError::usage_error(format!("cannot read the environment '{}'", error.text))
+            .with_cause(error.cause)
+            .with_hint("write NAME or provider:instance?key=value&key=value")
     }
 }
 
@@ -193,9 +193,9 @@ impl From<RecordError> for LabError {
             RecordError::Io { .. } | RecordError::InUse { .. } => ErrorKind::Storage,
             _ => ErrorKind::Record,
         };
-        let lab = LabError::new(kind, error.to_string()).hint(hint);
+        let lab = LabError::new(kind, error.to_string()).with_hint(hint);
         match error {
-            RecordError::Io { source, .. } => lab.because(source),
+            RecordError::Io { source, .. } => lab.with_cause(source),
             _ => lab,
         }
     }
@@ -208,8 +208,8 @@ mod tests {
     #[test]
     fn a_source_is_kept_and_each_cause_is_printed_once() {
         let cause = std::io::Error::from_raw_os_error(libc::ENOENT);
-        let inner = LabError::new(ErrorKind::Storage, "cannot read b").because(cause);
-        let outer = LabError::new(ErrorKind::Environment, "cannot enter a").because(inner);
+        let inner = LabError::new(ErrorKind::Storage, "cannot read b").with_cause(cause);
+        let outer = LabError::new(ErrorKind::Environment, "cannot enter a").with_cause(inner);
         assert_eq!(
             outer.to_string(),
             "cannot enter a: cannot read b: No such file or directory (os error 2)"

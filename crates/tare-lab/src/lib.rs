@@ -35,4 +35,4 @@ pub mod storage;
 pub mod study;
 
 pub use crate::duration::parse_duration;
-pub use crate::nearest::{nearest, unlike};
+pub use crate::nearest::{add_nearest_hint, find_nearest};

@@ -8,7 +8,7 @@ const NEAR: f64 = 0.75;
 const ONE_SLIP: f64 = 0.9;
 
 /// Finds the candidate that is most like a word, if it is like enough to be a slip.
-pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn find_nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .into_iter()
         .map(|candidate| (likeness(word, candidate), candidate))
@@ -26,23 +26,23 @@ fn likeness(word: &str, candidate: &str) -> f64 {
 }
 
 /// Builds an error about an unknown word, with the nearest known word as its hint, else another hint.
-pub fn unlike<'a>(
+pub fn add_nearest_hint<'a>(
     error: LabError,
     given: &str,
     known: impl IntoIterator<Item = &'a str>,
     otherwise: impl Into<String>,
 ) -> LabError {
-    match nearest(given, known) {
-        Some(name) => error.hint(format!("did you mean '{name}'?")),
-        None => error.hint(otherwise),
+    match find_nearest(given, known) {
+        Some(name) => error.with_hint(format!("did you mean '{name}'?")),
+        None => error.with_hint(otherwise),
     }
 }
 
 /// Builds an error about an unknown word whose hint lists the known ones where none is near.
-pub fn unknown(error: LabError, given: &str, known: &[&str]) -> LabError {
+pub fn add_known_words_hint(error: LabError, given: &str, known: &[&str]) -> LabError {
     let all =
         if known.is_empty() { "it has none".into() } else { format!("there are: {}", known.join(", ")) };
-    unlike(error, given, known.iter().copied(), all)
+    add_nearest_hint(error, given, known.iter().copied(), all)
 }
 
 #[cfg(test)]
@@ -52,9 +52,9 @@ mod tests {
     #[test]
     fn slips_are_recognised_and_other_words_are_not() {
         let names = ["native", "container", "gvisor", "proot"];
-        assert_eq!(nearest("gvisro", names), Some("gvisor"));
-        assert_eq!(nearest("contaner", names), Some("container"));
-        assert_eq!(nearest("kubernetes", names), None);
-        assert_eq!(nearest("rnu", ["report", "run"]), Some("run"));
+        assert_eq!(find_nearest("gvisro", names), Some("gvisor"));
+        assert_eq!(find_nearest("contaner", names), Some("container"));
+        assert_eq!(find_nearest("kubernetes", names), None);
+        assert_eq!(find_nearest("rnu", ["report", "run"]), Some("run"));
     }
 }

@@ -55,7 +55,7 @@ pub enum Runtime {
 
 impl Runtime {
     /// Recognises the runtime that a program is.
-    pub fn of(program: &Path) -> Runtime {
+    pub fn from_program(program: &Path) -> Runtime {
         let all = [Runtime::Runsc, Runtime::Runc, Runtime::Crun, Runtime::Youki];
         let is = |runtime: &Runtime| {
             program.file_name().is_some_and(|name| Some(name) == runtime.program().map(OsStr::new))
@@ -118,7 +118,7 @@ impl EngineThing {
     }
 
     /// Returns the words that remove the thing named after them.
-    pub fn remove(self) -> [&'static str; 2] {
+    pub fn removal_words(self) -> [&'static str; 2] {
         match self {
             EngineThing::Container => ["rm", "--force"],
             EngineThing::Image => ["rmi", "--force"],
@@ -126,7 +126,7 @@ impl EngineThing {
     }
 
     /// Returns the words for which the engine prints a name a line.
-    pub fn list(self) -> &'static [&'static str] {
+    pub fn listing_words(self) -> &'static [&'static str] {
         match self {
             EngineThing::Container => &["ps", "--all", "--format", "{{.Names}}"],
             EngineThing::Image => &["images", "--format", "{{.Repository}}"],
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_runtime_is_known_by_its_name_wherever_it_lies() {
-        assert_eq!(Runtime::of(Path::new("/opt/x/runc")), Runtime::Runc);
-        assert_eq!(Runtime::of(Path::new("/opt/x/runc.sh")), Runtime::Other);
+        assert_eq!(Runtime::from_program(Path::new("/opt/x/runc")), Runtime::Runc);
+        assert_eq!(Runtime::from_program(Path::new("/opt/x/runc.sh")), Runtime::Other);
     }
 }

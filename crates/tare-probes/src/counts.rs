@@ -19,7 +19,7 @@ pub enum Count {
 
 impl Count {
     /// Computes what a batch of `operations` reports in a series.
-    pub fn of(case: &Case, series: &str, operations: u64) -> Count {
+    pub fn from_case(case: &Case, series: &str, operations: u64) -> Count {
         match (case.probe.as_str(), series) {
             ("time.spin" | "proc.thread_hold" | "proc.fork_hold" | "file.seq", _) => Count::Free,
             ("file.random", "read" | "write" | "fsync") => Count::Free,
@@ -30,7 +30,7 @@ impl Count {
             ("net.rr" | "net.stream", "connect") => Count::AtMost(1),
             ("net.rr", _) => Count::AtMost(operations),
             ("cpu.primes", _) => {
-                let threads = case.parameters.integer("threads").unwrap_or(1);
+                let threads = case.parameters.get_integer("threads").unwrap_or(1);
                 Count::Exactly(operations.saturating_mul(threads))
             }
             ("cpu.whetstone", "million") => Count::Exactly(operations.saturating_mul(MILLIONS_A_PASS)),
@@ -39,7 +39,7 @@ impl Count {
         }
     }
 
-    pub fn holds(self, operations: u64) -> bool {
+    pub fn matches_operations(self, operations: u64) -> bool {
         match self {
             Count::Exactly(count) => operations == count,
             Count::AtMost(count) => operations <= count,
@@ -62,8 +62,10 @@ mod tests {
                 place: None,
                 peer: None,
             };
-            Count::of(&case, "event", 5)
+            Count::from_case(&case, "event", 5)
         };
-        assert!(of("1").holds(5) && of("2").holds(10) && !of("2").holds(5));
+        assert!(
+            of("1").matches_operations(5) && of("2").matches_operations(10) && !of("2").matches_operations(5)
+        );
     }
 }

@@ -12,7 +12,7 @@ use tare_data::peer::Peer;
 use crate::harness::child::Child;
 use crate::harness::handover::Placement;
 use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{Trial, broken, prove};
+use crate::harness::trial::{Trial, broken_failure, prove_count};
 use crate::net::flow::{Flow, RESPONSE, Rounds, Transport};
 use crate::net::serving::Serving;
 use crate::net::token::{TOKEN_BYTES, Token, fresh_token, shown_back};
@@ -51,7 +51,7 @@ impl Far {
         match peer {
             Peer::Tare { address, secret } => Far::at_peer(address, secret, flow, trial.deadline()),
             Peer::Netperf { address } => Far::at_netserver(address, flow, trial.deadline()),
-            Peer::Loopback => Err(broken("the peer", "loopback is not reached over a network")),
+            Peer::Loopback => Err(broken_failure("the peer", "loopback is not reached over a network")),
         }
     }
 
@@ -59,7 +59,7 @@ impl Far {
         let mut driven = Driven::open(address, flow, deadline)?;
         // Round trips are one test; connections and streams are one test per batch, which states how much it holds.
         let data = match flow {
-            Flow::Rounds(_) | Flow::Hops => driven.begin(None)?,
+            Flow::Rounds(_) | Flow::Hops => driven.begin_test(None)?,
             Flow::Connections { .. } | Flow::Transfer(_) => SocketAddr::from(([0; 4], 0)),
         };
         let held = Held::Netserver(Box::new(driven));
@@ -67,7 +67,7 @@ impl Far {
     }
 
     /// Returns the byte with which the peer's responses begin.
-    pub fn response(&self) -> u8 {
+    pub fn response_byte(&self) -> u8 {
         if self.is_netserver() { client::RESPONSE } else { RESPONSE }
     }
 
@@ -78,16 +78,16 @@ impl Far {
     }
 
     /// Begins a batch of `count` transactions or bytes, where the far end has to know.
-    pub fn begin(&mut self, count: u64) -> Result<(), Failure> {
+    pub fn begin_batch(&mut self, count: u64) -> Result<(), Failure> {
         if let Held::Netserver(driven) = &mut self.held {
-            self.address = driven.begin(Some(count))?;
+            self.address = driven.begin_test(Some(count))?;
         }
         Ok(())
     }
 
     /// Ends what was begun, where the far end counts for itself: it has to have seen at least what was answered
     /// and at most what was sent. `part` is the line of a flow over UDP, which nothing else would end.
-    pub fn settle(
+    pub fn settle_batch(
         &mut self,
         answered: u64,
         sent: u64,
@@ -95,20 +95,20 @@ impl Far {
     ) -> Result<(), Failure> {
         let Held::Netserver(driven) = &mut self.held else { return Ok(()) };
         if let Some(line) = part {
-            driven.part(line);
+            driven.send_farewells(line);
         }
-        let counted = driven.counted()?;
+        let counted = driven.read_count()?;
         if (answered..=sent).contains(&counted) {
             return Ok(());
         }
-        prove("the count of netserver", counted, answered)
+        prove_count("the count of netserver", counted, answered)
     }
 
     fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
-        let secret =
-            Secret::parse(secret).ok_or_else(|| broken("the peer's secret", "it is not 64 hex digits"))?;
+        let secret = Secret::parse(secret)
+            .ok_or_else(|| broken_failure("the peer's secret", "it is not 64 hex digits"))?;
         let mut session = PeerSession::open(address, &secret)?;
-        let ready = session.request(flow, deadline)?;
+        let ready = session.request_flow(flow, deadline)?;
         let (address, token) = (ready.address, ready.token);
         Ok(Far { address, token, held: Held::Session(Box::new(session)), ends_by_closing: by_closing(flow) })
     }
@@ -117,12 +117,12 @@ impl Far {
     pub(crate) fn on_loopback(flow: &Flow, placement: Placement) -> Result<Far, Failure> {
         let token = fresh_token()?;
         let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
-        let serving = Serving::prepare(flow, any_port, token, None)?;
+        let serving = Serving::listen_at(flow, any_port, token, None)?;
         let address = serving.address();
         let child = Child::fork(
             &[],
-            AssertUnwindSafe(move || match placement.there() {
-                Ok(()) => serving.run(),
+            AssertUnwindSafe(move || match placement.pin_other_side() {
+                Ok(()) => serving.serve_flow(),
                 Err(_) => 1,
             }),
         )?;
@@ -145,18 +145,18 @@ impl Far {
     /// Connects, timed, shows the token and waits for its answer: the first request does not wait for a delayed
     /// acknowledgement of the token.
     pub fn connect(&self, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
-        let (socket, stopwatch) = sockets::connected(self.address, no_delay)?;
+        let (socket, stopwatch) = sockets::connect_stream(self.address, no_delay)?;
         if self.is_netserver() {
             return Ok((socket, stopwatch));
         }
         let shown = net::send(&socket, &self.token, SendFlags::NOSIGNAL);
         let shown = shown.map_err(|e| sockets::stream_failure("showing the token", e))?;
-        prove("bytes of the token sent", shown as u64, TOKEN_BYTES as u64)?;
+        prove_count("bytes of the token sent", shown as u64, TOKEN_BYTES as u64)?;
         let mut answer = [0; TOKEN_BYTES];
         let came = net::recv(&socket, &mut answer, RecvFlags::WAITALL);
         let (came, _) = came.map_err(|e| sockets::stream_failure("the answer to the token", e))?;
         if came != TOKEN_BYTES || answer != shown_back(&self.token) {
-            return Err(broken("the peer", "it did not take the token"));
+            return Err(broken_failure("the peer", "it did not take the token"));
         }
         Ok((socket, stopwatch))
     }
@@ -164,10 +164,10 @@ impl Far {
     /// Opens a line that the far end knows and answers; timed from the greeting to its answer.
     pub fn greet(&self) -> Result<(UdpPeer<OwnedFd>, Stopwatch), Failure> {
         if let Held::Netserver(driven) = &self.held {
-            return Ok((datagrams::ungreeted(self.address)?, driven.exchange()));
+            return Ok((datagrams::open_ungreeted_line(self.address)?, driven.exchange_time()));
         }
-        let mut stopwatch = Stopwatch::started();
-        let line = datagrams::greet(self.address, &self.token)?;
+        let mut stopwatch = Stopwatch::start_new();
+        let line = datagrams::greet_far_end(self.address, &self.token)?;
         stopwatch.stop();
         Ok((line, stopwatch))
     }
@@ -176,21 +176,23 @@ impl Far {
     pub fn finish(self) -> Result<(), Failure> {
         match self.held {
             Held::Child(child) if self.ends_by_closing => {
-                prove("exit code of the peer", child.wait().unwrap_or(-1) as u64, 0)
+                prove_count("exit code of the peer", child.wait().unwrap_or(-1) as u64, 0)
             }
             Held::Child(child) if child.is_alive() => Ok(()),
             Held::Child(child) => {
                 let code = child.wait().unwrap_or(-1);
-                Err(broken("the peer", format!("it ended early, with exit code {code}")))
+                Err(broken_failure("the peer", format!("it ended early, with exit code {code}")))
             }
             // Settled, batch by batch.
             Held::Netserver(_) => Ok(()),
             Held::Session(session) if self.ends_by_closing => {
-                prove("exit code of the peer's flow", session.done()? as u64, 0)
+                prove_count("exit code of the peer's flow", session.wait_for_end()? as u64, 0)
             }
             Held::Session(mut session) => match session.ended_early()? {
                 None => Ok(()),
-                Some(code) => Err(broken("the peer", format!("its flow ended early, with exit code {code}"))),
+                Some(code) => {
+                    Err(broken_failure("the peer", format!("its flow ended early, with exit code {code}")))
+                }
             },
         }
     }

@@ -47,7 +47,7 @@ pub use platform::Job;
 pub use probe::Probe;
 
 /// Finds a probe by name. Each user command has a name of its own, and all of them are one probe.
-pub fn find(name: &str) -> Option<&'static Probe> {
+pub fn find_probe(name: &str) -> Option<&'static Probe> {
     let name = if name.starts_with(descriptions::USER) { descriptions::USER_COMMAND } else { name };
     PROBES.iter().copied().find(|probe| probe.name == name)
 }

@@ -20,7 +20,7 @@ const ON_WINDOWS: &[(&str, &str)] = &[
 ];
 
 /// Explains why a probe has no loop on the system for which this agent was built.
-pub(crate) fn reason(probe: &str) -> &'static str {
+pub(crate) fn explain_missing_probe(probe: &str) -> &'static str {
     let known = ON_WINDOWS.iter().find(|(name, _)| *name == probe);
     known.map_or("this agent has no such probe", |(_, reason)| reason)
 }

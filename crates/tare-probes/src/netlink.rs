@@ -37,12 +37,12 @@ impl Netlink {
     }
 
     /// Requests a change, and waits until the kernel acknowledges it.
-    pub fn change(&mut self, message: Message) -> io::Result<()> {
+    pub fn request_change(&mut self, message: Message) -> io::Result<()> {
         self.exchange(message, libc::NLM_F_ACK as u16, &mut |_, _| {})
     }
 
     /// Requests a list: kinds of messages with their bodies, as the kernel sent them.
-    pub fn list(&mut self, message: Message) -> io::Result<Vec<(u16, Vec<u8>)>> {
+    pub fn request_list(&mut self, message: Message) -> io::Result<Vec<(u16, Vec<u8>)>> {
         let mut answers = Vec::new();
         self.exchange(message, libc::NLM_F_DUMP as u16, &mut |kind, body| {
             answers.push((kind, body.to_vec()))
@@ -95,7 +95,7 @@ fn take_message<'a>(rest: &mut &'a [u8]) -> Option<(u16, u32, &'a [u8])> {
 }
 
 /// Iterates over the attributes in a message's body behind its fixed part: kinds with their values.
-pub fn attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16, &[u8])> {
+pub fn iter_attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = body.get(fixed_bytes..).unwrap_or_default();
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));
@@ -120,18 +120,18 @@ impl Message {
     }
 
     /// Flags of a request that the object be created, and an error if it exists.
-    pub fn makes(mut self) -> Self {
+    pub fn with_create(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_EXCL) as u16;
         self
     }
 
     /// Flags of a request that the object be created, replacing one that exists.
-    pub fn replaces(mut self) -> Self {
+    pub fn with_replace(mut self) -> Self {
         self.flags |= (libc::NLM_F_CREATE | libc::NLM_F_REPLACE) as u16;
         self
     }
 
-    pub fn attribute(mut self, kind: u16, value: &[u8]) -> Self {
+    pub fn with_attribute(mut self, kind: u16, value: &[u8]) -> Self {
         let length = (ATTRIBUTE + value.len()) as u16;
         self.body.extend(length.to_ne_bytes());
         self.body.extend(kind.to_ne_bytes());
@@ -141,15 +141,15 @@ impl Message {
     }
 
     /// Adds a text as an attribute, with the zero byte that ends it.
-    pub fn text(self, kind: u16, value: &str) -> Self {
+    pub fn with_text(self, kind: u16, value: &str) -> Self {
         let value = [value.as_bytes(), &[0]].concat();
-        self.attribute(kind, &value)
+        self.with_attribute(kind, &value)
     }
 
     /// Adds an attribute that holds others, behind a fixed part.
-    pub fn nest(mut self, kind: u16, fixed: &[u8], within: impl FnOnce(Message) -> Message) -> Self {
+    pub fn with_nested(mut self, kind: u16, fixed: &[u8], within: impl FnOnce(Message) -> Message) -> Self {
         let at = self.body.len();
-        self = self.attribute(kind, fixed);
+        self = self.with_attribute(kind, fixed);
         self = within(self);
         let length = (self.body.len() - at) as u16;
         self.body[at..at + 2].copy_from_slice(&length.to_ne_bytes());
@@ -178,15 +178,16 @@ mod tests {
 
     #[test]
     fn a_nest_counts_what_is_in_it() {
-        let message = Message::new(16, &[9; 4]).text(3, "lo").nest(18, &[], |m| m.text(1, "veth"));
+        let message =
+            Message::new(16, &[9; 4]).with_text(3, "lo").with_nested(18, &[], |m| m.with_text(1, "veth"));
         let bytes = message.finish(4, 7);
         assert_eq!(bytes.len() % 4, 0);
         let mut rest = bytes.as_slice();
         let (kind, sequence, body) = take_message(&mut rest).unwrap();
         assert_eq!((kind, sequence, rest.len()), (16, 7, 0));
-        let found: Vec<(u16, &[u8])> = attributes(body, 4).collect();
+        let found: Vec<(u16, &[u8])> = iter_attributes(body, 4).collect();
         assert_eq!(found[0], (3, &b"lo\0"[..]));
-        let inner: Vec<(u16, &[u8])> = attributes(found[1].1, 0).collect();
+        let inner: Vec<(u16, &[u8])> = iter_attributes(found[1].1, 0).collect();
         assert_eq!((found[1].0, inner), (18, vec![(1, &b"veth\0"[..])]));
     }
 
@@ -197,7 +198,7 @@ mod tests {
             assert_eq!(take_message(&mut &piece(length)[..]), None, "{length}");
         }
         for length in [0, 3, 200] {
-            assert_eq!(attributes(&piece(length), 0).count(), 0, "{length}");
+            assert_eq!(iter_attributes(&piece(length), 0).count(), 0, "{length}");
         }
         assert!(verdict(&[]).is_err() && verdict(&i32::MIN.to_ne_bytes()).is_err());
     }
@@ -205,6 +206,6 @@ mod tests {
     #[test]
     fn the_kernel_refuses_what_it_does_not_know() {
         let Ok(mut netlink) = Netlink::open() else { return println!("SKIPPED netlink: it is not there") };
-        assert!(netlink.change(Message::new(0x7ff0, &[0; 16])).is_err());
+        assert!(netlink.request_change(Message::new(0x7ff0, &[0; 16])).is_err());
     }
 }

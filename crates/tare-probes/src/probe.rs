@@ -42,7 +42,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// Builds a parameter from its values in both sizes: `[short, reference]`.
-    pub(crate) const fn sized(
+    pub(crate) const fn from_values(
         name: &'static str,
         values: [&'static str; 2],
         about: &'static str,
@@ -52,8 +52,8 @@ impl Parameter {
     }
 
     /// Builds a parameter with the same value in both sizes.
-    pub const fn same(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
-        Parameter::sized(name, [value, value], about)
+    pub const fn from_one_value(name: &'static str, value: &'static str, about: &'static str) -> Parameter {
+        Parameter::from_values(name, [value, value], about)
     }
 }
 
@@ -66,12 +66,12 @@ pub struct MetricDescription {
     pub direction: Direction,
 }
 
-pub const fn time(name: &'static str, series: &'static str) -> MetricDescription {
-    nanoseconds(name, series, Reading::TimePerOperation)
+pub const fn time_metric(name: &'static str, series: &'static str) -> MetricDescription {
+    nanoseconds_metric(name, series, Reading::TimePerOperation)
 }
 
 /// Builds the description of a time that is not the usual one, e.g. from a histogram.
-pub(crate) const fn nanoseconds(
+pub(crate) const fn nanoseconds_metric(
     name: &'static str,
     series: &'static str,
     reading: Reading,
@@ -80,22 +80,26 @@ pub(crate) const fn nanoseconds(
 }
 
 /// Builds the description of a quantile of a series' histogram.
-pub(crate) const fn quantile(name: &'static str, series: &'static str, quantile: f64) -> MetricDescription {
-    nanoseconds(name, series, Reading::Quantile(quantile))
+pub(crate) const fn quantile_metric(
+    name: &'static str,
+    series: &'static str,
+    quantile: f64,
+) -> MetricDescription {
+    nanoseconds_metric(name, series, Reading::Quantile(quantile))
 }
 
 /// Builds the description of the first call's time in a process.
-pub(crate) const fn first(series: &'static str) -> MetricDescription {
-    nanoseconds("first", series, Reading::Cold)
+pub(crate) const fn first_call_metric(series: &'static str) -> MetricDescription {
+    nanoseconds_metric("first", series, Reading::Cold)
 }
 
 /// Builds the description of a figure that is read, not timed, where less is better.
-pub const fn gauge(name: &'static str, series: &'static str, unit: Unit) -> MetricDescription {
+pub const fn gauge_metric(name: &'static str, series: &'static str, unit: Unit) -> MetricDescription {
     MetricDescription { name, series, reading: Reading::Gauge, unit, direction: Direction::Lower }
 }
 
 /// Builds the description of a rate over elapsed time, where more is better.
-pub(crate) const fn rate(
+pub(crate) const fn rate_metric(
     name: &'static str,
     series: &'static str,
     reading: Reading,
@@ -105,11 +109,11 @@ pub(crate) const fn rate(
 }
 
 pub(crate) const fn per_second(name: &'static str, series: &'static str) -> MetricDescription {
-    rate(name, series, Reading::OperationsPerSecond, Unit::PerSecond)
+    rate_metric(name, series, Reading::OperationsPerSecond, Unit::PerSecond)
 }
 
 pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -> MetricDescription {
-    rate(name, series, Reading::BytesPerSecond, Unit::BytesPerSecond)
+    rate_metric(name, series, Reading::BytesPerSecond, Unit::BytesPerSecond)
 }
 
 /// The part of a system that a probe works, with all that has to be known to use and to judge its figures.
@@ -185,7 +189,7 @@ pub enum Size {
 
 impl Probe {
     /// Returns the part of the name before the first dot.
-    pub fn family(&self) -> &'static str {
+    pub fn family_name(&self) -> &'static str {
         self.name.split('.').next().unwrap_or(self.name)
     }
 
@@ -205,7 +209,7 @@ impl Probe {
     }
 
     /// Declares a case of the probe.
-    pub fn declare(&self, parameters: &Parameters) -> Declared {
+    pub fn declare_case(&self, parameters: &Parameters) -> Declared {
         let rests_on = match self.family {
             Family::Held => vec![Promise::MemoryCounters],
             Family::Files { rests_on, .. } => match rests_on(parameters) {
@@ -231,7 +235,7 @@ impl Probe {
     }
 
     /// Lists all parameters with their defaults for a size.
-    pub fn defaults(&self, size: Size) -> Parameters {
+    pub fn default_parameters(&self, size: Size) -> Parameters {
         let value = |p: &Parameter| match size {
             Size::Short => p.short,
             Size::Reference => p.reference,
@@ -255,7 +259,7 @@ impl Probe {
 
     /// Computes a hash (FNV-1a, hex) of everything that defines a figure: probe, revision, parameters and
     /// readings of metrics.
-    pub fn definition(&self, parameters: &Parameters) -> String {
+    pub fn definition_hash(&self, parameters: &Parameters) -> String {
         let text = format!("{} {} {:?} {:?}", self.name, self.revision, parameters.0, self.metrics());
         let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -265,7 +269,7 @@ impl Probe {
 }
 
 /// Parameter that places the two processes of a probe that switches between them.
-pub(crate) const PIN: Parameter = Parameter::same(
+pub(crate) const PIN: Parameter = Parameter::from_one_value(
     "pin",
     "none",
     "none: wherever the scheduler places them; same: both on one processor; cross: one on each of two",
@@ -273,7 +277,7 @@ pub(crate) const PIN: Parameter = Parameter::same(
 
 /// Labels a case of two processes: `unpinned`, or `pinned` with the number of processors.
 pub(crate) fn placement_label(parameters: &Parameters, pinned: &str, unpinned: &str) -> String {
-    match parameters.text(PIN.name) {
+    match parameters.get_text(PIN.name) {
         Ok("same") => format!("{pinned}, 1 CPU"),
         Ok("cross") => format!("{pinned}, 2 CPU"),
         _ => unpinned.into(),
@@ -282,7 +286,7 @@ pub(crate) fn placement_label(parameters: &Parameters, pinned: &str, unpinned: &
 
 /// Formats a size parameter for the label of a case.
 pub(crate) fn size_of(parameters: &Parameters, key: &str) -> String {
-    parameters.integer(key).map(size_words).unwrap_or_default()
+    parameters.get_integer(key).map(size_words).unwrap_or_default()
 }
 
 /// Formats a size briefly for a row heading, in powers of 1024: `4K`, `32M`.
@@ -305,9 +309,12 @@ pub(crate) mod describing {
     pub(crate) use tare_data::session::declared::Promise;
 
     pub(crate) use super::{
-        Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first,
+        Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first_call_metric,
     };
-    pub(crate) use super::{gauge, nanoseconds, per_second, placement_label, quantile, rate, size_of, time};
+    pub(crate) use super::{
+        gauge_metric, nanoseconds_metric, per_second, placement_label, quantile_metric, rate_metric, size_of,
+        time_metric,
+    };
 }
 
 /// Imports that nearly every loop of a probe needs.
@@ -320,7 +327,7 @@ pub(crate) mod prelude {
     #[cfg(unix)]
     pub(crate) use crate::harness::handover::Placement;
     pub(crate) use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
-    pub(crate) use crate::harness::trial::{Report, Trial, broken, prove};
+    pub(crate) use crate::harness::trial::{Report, Trial, broken_failure, prove_count};
     pub(crate) use crate::platform::{AsFd, BorrowedFd, Errno, OFlags, OwnedFd};
 }
 

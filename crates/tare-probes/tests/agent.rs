@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use tare_data::batch::{Batch, HELD, Phase};
 use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode};
+use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode_frame};
 use tare_data::names::Case;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, Request, TrialRequest};
@@ -57,7 +57,7 @@ impl Agent {
     }
 
     fn ask(&mut self, request: &Request) {
-        self.say(encode(request).as_bytes());
+        self.say(encode_frame(request).as_bytes());
     }
 
     /// Reads the next frame; none at the end of the stream.
@@ -102,12 +102,12 @@ impl Agent {
 }
 
 fn request(name: &str, place: Option<&Path>) -> TrialRequest {
-    let probe = tare_probes::find(name);
+    let probe = tare_probes::find_probe(name);
     TrialRequest {
         trial: 41,
         case: Case {
             probe: name.into(),
-            parameters: probe.map(|p| p.defaults(Size::Short)).unwrap_or_default(),
+            parameters: probe.map(|p| p.default_parameters(Size::Short)).unwrap_or_default(),
             place: place.map(|_| "own".into()),
             peer: probe.filter(|p| p.needs_peer()).map(|_| "loopback".into()),
         },
@@ -136,7 +136,7 @@ fn every_probe_runs_in_a_process_of_its_own() {
 #[test]
 fn every_probe_runs_as_it_is_released() {
     // A build that is optimised as a whole links other things than this one.
-    runs_every_probe("released", Agent::at(&release::agent()));
+    runs_every_probe("released", Agent::at(&release::build_agent()));
 }
 
 #[expect(clippy::disallowed_methods, reason = "tests are told where they run")]

@@ -31,10 +31,10 @@ fn lossy(size: u32, fate: impl Fn(u64) -> Fate + Send + 'static) -> (SocketAddr,
     let flow =
         Flow::Rounds(Rounds { transport: Transport::Udp, request: size, response: size, no_delay: false });
     let token = fresh_token().unwrap();
-    let far = Serving::prepare(&flow, (Ipv4Addr::LOCALHOST, 0).into(), token, None).unwrap();
+    let far = Serving::listen_at(&flow, (Ipv4Addr::LOCALHOST, 0).into(), token, None).unwrap();
     let to = far.address();
     // Both serve until the test's process ends.
-    thread::spawn(move || far.run());
+    thread::spawn(move || far.serve_flow());
     let front = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = front.local_addr().unwrap();
     let back = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -90,12 +90,12 @@ fn run(
     fate: impl Fn(u64) -> Fate + Send + 'static,
 ) -> (Counts, Laps) {
     let (address, token) = lossy(size, fate);
-    let line = datagrams::greet(address, &token).unwrap();
+    let line = datagrams::greet_far_end(address, &token).unwrap();
     let (mut request, mut response) = (vec![0; size as usize], vec![0; size as usize + 1]);
     let (mut ledger, mut laps) = (Ledger::new(size as usize, size as usize), Laps::new());
     let messages = (&mut request[..], &mut response[..]);
     let pace = Pace { burst, interval_ns: 0 };
-    datagrams::request(operations, &line, messages, pace, &mut ledger, &mut laps).unwrap();
+    datagrams::request_datagrams(operations, &line, messages, pace, &mut ledger, &mut laps).unwrap();
     datagrams::listen_on(&line, &mut response, &mut ledger).unwrap();
     (ledger.counts, laps)
 }
@@ -149,10 +149,10 @@ fn a_loss_among_many_in_flight_holds_nobody_up_for_ever() {
 #[test]
 fn a_way_that_loses_too_much_fails_the_trial() {
     let (address, token) = lossy(1, |_| Fate::Dropped);
-    let line = datagrams::greet(address, &token).unwrap();
+    let line = datagrams::greet_far_end(address, &token).unwrap();
     let (mut ledger, mut laps) = (Ledger::new(1, 1), Laps::new());
     let pace = Pace { burst: 64, interval_ns: 0 };
     let messages = (&mut [0][..], &mut [0; 2][..]);
-    let failure = datagrams::request(1_000, &line, messages, pace, &mut ledger, &mut laps);
+    let failure = datagrams::request_datagrams(1_000, &line, messages, pace, &mut ledger, &mut laps);
     assert!(failure.unwrap_err().reason.starts_with(&format!("more than {MOST_LOST} requests")));
 }

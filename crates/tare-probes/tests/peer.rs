@@ -39,10 +39,10 @@ impl Peer {
     }
 
     fn listening(ip: IpAddr, expires_s: u64) -> Peer {
-        let secret = Secret::fresh().unwrap();
+        let secret = Secret::new_random().unwrap();
         let mut child =
             Command::new(agent()).arg(PEER).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let told = PeerRequest { listen: (ip, 0).into(), secret: secret.hex(), expires_s };
+        let told = PeerRequest { listen: (ip, 0).into(), secret: secret.to_hex(), expires_s };
         let line = serde_json::to_string(&told).unwrap();
         writeln!(child.stdin.as_mut().unwrap(), "{line}").unwrap();
         let mut line = String::new();
@@ -125,14 +125,14 @@ fn ten_thousand_strangers_get_no_byte_and_cost_little() {
     }
     assert!(peer.rss() < before + 10_000_000, "{} to {} bytes", before, peer.rss());
     // And a client that knows the secret is served as before.
-    assert_eq!(peer.open().unwrap().who().unwrap().0, env!("CARGO_PKG_VERSION"));
+    assert_eq!(peer.open().unwrap().query_peer().unwrap().0, env!("CARGO_PKG_VERSION"));
 }
 
 #[test]
 fn strangers_that_stay_open_make_room_for_who_knows_the_secret() {
     let peer = Peer::start();
     let open: Vec<TcpStream> = (0..600).map(|_| peer.connect()).collect();
-    peer.open().unwrap().who().unwrap();
+    peer.open().unwrap().query_peer().unwrap();
     drop(open);
 }
 
@@ -155,10 +155,10 @@ fn a_recorded_handshake_is_not_answered_again() {
 fn who_does_not_know_the_secret_is_told_what_may_be_wrong() {
     let peer = Peer::start();
     let address = peer.address.to_string();
-    let wrong = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+    let wrong = PeerSession::open(&address, &Secret::new_random().unwrap()).err().unwrap();
     assert!(wrong.reason.starts_with("wrong or expired secret: "), "{wrong}");
     drop(peer);
-    let refused = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+    let refused = PeerSession::open(&address, &Secret::new_random().unwrap()).err().unwrap();
     assert!(refused.reason.starts_with("refused: nothing listens on"), "{refused}");
     assert!(refused.reason.contains("tare serve --listen"), "{refused}");
 }
@@ -179,7 +179,7 @@ fn another_program_on_the_port_is_told_as_such() {
         }
     });
     for kind in ["another program: ", "another program: ", "wrong or expired secret: ", "another program: "] {
-        let failure = PeerSession::open(&address, &Secret::fresh().unwrap()).err().unwrap();
+        let failure = PeerSession::open(&address, &Secret::new_random().unwrap()).err().unwrap();
         assert!(failure.reason.starts_with(kind), "{failure}");
     }
     speaks.join().unwrap();
@@ -187,7 +187,7 @@ fn another_program_on_the_port_is_told_as_such() {
 
 #[test]
 fn names_and_addresses_that_lead_nowhere_are_told_apart() {
-    let open = |address: &str| PeerSession::open(address, &Secret::fresh().unwrap()).err().unwrap();
+    let open = |address: &str| PeerSession::open(address, &Secret::new_random().unwrap()).err().unwrap();
     assert!(open("no-such-name.invalid:7").reason.starts_with("name not found: "));
     assert!(open("127.0.0.1").reason.contains("it is not HOST:PORT"));
 }
@@ -195,7 +195,7 @@ fn names_and_addresses_that_lead_nowhere_are_told_apart() {
 #[test]
 fn an_expired_secret_is_good_for_nothing() {
     let mut peer = Peer::expiring(1);
-    peer.open().unwrap().who().unwrap();
+    peer.open().unwrap().query_peer().unwrap();
     assert!(peer.child.wait().unwrap().success());
     let refused = peer.open().err().unwrap();
     assert!(refused.reason.starts_with("refused: "), "{refused}");
@@ -212,7 +212,7 @@ fn two_hundred_sessions_are_served_in_the_order_in_which_they_asked() {
             // The question is sent before the next session asks.
             let asked = session.ask_for(&rounds(Transport::Tcp), WAIT);
             asked.unwrap();
-            while n > 0 && peer.open().unwrap().who().unwrap().1 < 1 {}
+            while n > 0 && peer.open().unwrap().query_peer().unwrap().1 < 1 {}
             scope.spawn(move || {
                 let ready = session.wait_for_turn().unwrap();
                 served.lock().unwrap().push(n);
@@ -225,7 +225,7 @@ fn two_hundred_sessions_are_served_in_the_order_in_which_they_asked() {
                 data.read_exact(&mut answer).unwrap();
                 assert_eq!(&answer, b"r");
                 drop(data);
-                assert_eq!(session.done().unwrap(), 0);
+                assert_eq!(session.wait_for_end().unwrap(), 0);
             });
         }
     });
@@ -238,7 +238,7 @@ fn a_data_flow_without_its_token_gets_no_byte() {
     let peer = Peer::start();
     for transport in [Transport::Tcp, Transport::Udp] {
         let mut session = peer.open().unwrap();
-        let ready = session.request(&rounds(transport), WAIT).unwrap();
+        let ready = session.request_flow(&rounds(transport), WAIT).unwrap();
         let mut wrong = ready.token;
         wrong[15] ^= 1;
         match transport {
@@ -281,15 +281,15 @@ fn a_flow_that_is_out_of_bounds_is_refused_with_its_reason() {
     let peer = Peer::start();
     let more_back = Rounds { transport: Transport::Udp, request: 1, response: 1400, no_delay: false };
     for flow in [Flow::Rounds(more_back), Flow::Connections { request: 0, response: 1 }] {
-        let failure = peer.open().unwrap().request(&flow, WAIT).err().unwrap();
+        let failure = peer.open().unwrap().request_flow(&flow, WAIT).err().unwrap();
         assert!(failure.reason.starts_with("the peer refuses: "), "{failure}");
     }
 }
 
 /// Runs a trial of a probe at a peer, in this process.
 fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<Batch>, Failure> {
-    let probe = tare_probes::find(probe).unwrap();
-    let mut all = probe.defaults(Size::Short);
+    let probe = tare_probes::find_probe(probe).unwrap();
+    let mut all = probe.default_parameters(Size::Short);
     parameters.iter().for_each(|(key, value)| drop(all.0.insert((*key).into(), (*value).into())));
     let request = TrialRequest {
         trial: 1,
@@ -298,7 +298,7 @@ fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<
         directory: None,
         peer: Some(tare_data::peer::Peer::Tare {
             address: peer.address.to_string(),
-            secret: peer.secret.hex(),
+            secret: peer.secret.to_hex(),
         }),
         seed: 7,
         deadline_ms: 60_000,
@@ -349,7 +349,7 @@ fn a_client_that_is_gone_leaves_its_turn_to_the_next() {
     let peer = Peer::start();
     for transport in [Transport::Tcp, Transport::Udp] {
         let mut first = peer.open().unwrap();
-        first.request(&rounds(transport), WAIT).unwrap();
+        first.request_flow(&rounds(transport), WAIT).unwrap();
         let mut second = peer.open().unwrap();
         second.ask_for(&rounds(transport), WAIT).unwrap();
         drop(first);
@@ -362,7 +362,7 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
     for transport in [Transport::Tcp, Transport::Udp] {
         let mut peer = Peer::start();
         let mut session = peer.open().unwrap();
-        let ready = session.request(&rounds(transport), WAIT).unwrap();
+        let ready = session.request_flow(&rounds(transport), WAIT).unwrap();
         if transport == Transport::Tcp {
             let mut data = TcpStream::connect(ready.address).unwrap();
             data.set_read_timeout(Some(WAIT)).unwrap();
@@ -413,7 +413,7 @@ fn ip(words: &str) -> bool {
 #[test]
 fn no_route_and_a_firewall_that_drops_are_told_apart() {
     let done = in_own_network(|| {
-        let open = |address: &str| PeerSession::open(address, &Secret::fresh().unwrap()).err().unwrap();
+        let open = |address: &str| PeerSession::open(address, &Secret::new_random().unwrap()).err().unwrap();
         let nowhere = open("192.0.2.2:12866");
         assert!(nowhere.reason.starts_with("no route to 192.0.2.2:12866"), "{nowhere}");
         // A neighbour that answers nothing, as behind a firewall that drops.
@@ -454,7 +454,7 @@ fn no_datagram_goes_to_who_has_not_shown_the_token() {
         let peer = Peer::start();
         let seen = capture();
         let mut session = peer.open().unwrap();
-        let ready = session.request(&rounds(Transport::Udp), WAIT).unwrap();
+        let ready = session.request_flow(&rounds(Transport::Udp), WAIT).unwrap();
         let bind = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let (near, stranger) = (bind(), bind());
         // From another address of this machine, with the right token: the session's is 127.0.0.1.

@@ -112,7 +112,7 @@ fn risc_v_fault(before: u32) -> Fault {
 
 #[test]
 fn the_number_stands_right_before_every_timed_syscall() {
-    let binary = release::agent();
+    let binary = release::build_agent();
     let file = std::fs::read(&binary).unwrap();
     let section = section(&file, SECTION).expect("the binary has a section of timed loops");
     let sites = sites(&section);

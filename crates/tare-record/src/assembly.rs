@@ -85,13 +85,13 @@ impl Assembly {
     /// Takes the next entry, and the lines before it that cannot be read.
     ///
     /// Nothing can be made of a record whose damage comes before its plan. After it, damage costs a trial.
-    pub(crate) fn take(
+    pub(crate) fn add_entry(
         &mut self,
         entry: Entry,
         Passed { number: line, bytes, bad }: Passed,
         path: &Path,
     ) -> Result<(), RecordError> {
-        if !self.room.take(&entry, (bytes.end - bytes.start) as usize) {
+        if !self.room.count_entry(&entry, (bytes.end - bytes.start) as usize) {
             return Err(RecordError::TooMuch { path: path.to_owned(), limit: MOST_KEPT });
         }
         let second = |entry| RecordError::Second { path: path.to_owned(), entry, line };
@@ -118,15 +118,15 @@ impl Assembly {
                 self.skip_to(begin.trial);
                 // A session that goes on has not ended, even if the line that resumed it cannot be read.
                 self.ending = None;
-                self.open = Some(begin.trial());
+                self.open = Some(begin.into_trial());
                 self.open_batches = OpenBatches { from: bytes.end, ..Default::default() };
             }
             Entry::Batch { trial, batch } => match self.open.as_mut().filter(|open| open.number == trial) {
                 Some(open) => {
                     let of_open = &mut self.open_batches;
-                    of_open.count += batch.sample.timed().count().max(1);
+                    of_open.count += batch.sample.iter_timed().count().max(1);
                     of_open.held_bytes += batch.held_bytes();
-                    match self.keeper.instead(of_open.held_bytes, trial, of_open.from..bytes.end) {
+                    match self.keeper.leave_in_record(of_open.held_bytes, trial, of_open.from..bytes.end) {
                         Some(lying) => (open.batches, of_open.lie) = (lying, true),
                         None => open.batches.push(batch),
                     }
@@ -134,7 +134,7 @@ impl Assembly {
                 None => self.stray(trial),
             },
             Entry::End(end) => match self.open.take_if(|open| open.number == end.trial) {
-                Some(open) => self.close(end.of(open)),
+                Some(open) => self.close(end.complete_trial(open)),
                 None => self.stray(end.trial),
             },
             Entry::Repeated(repeated) => self.repeated.push(repeated),
@@ -163,7 +163,7 @@ impl Assembly {
     fn close(&mut self, mut trial: Trial) {
         let of_open = std::mem::take(&mut self.open_batches);
         if !of_open.lie {
-            self.keeper.holds(of_open.held_bytes);
+            self.keeper.count_held(of_open.held_bytes);
         }
         if of_open.count > MOST_BATCHES {
             let reason = format!("it has more than {MOST_BATCHES} batches in the record");
@@ -227,7 +227,7 @@ impl Assembly {
         Ok(ImportedRecord { header, imported: self.imported })
     }
 
-    pub(crate) fn finish(mut self, path: &Path) -> Result<Session, RecordError> {
+    pub(crate) fn finish_session(mut self, path: &Path) -> Result<Session, RecordError> {
         self.abandon();
         if !self.imported.is_empty() {
             return Err(RecordError::Imported { path: path.to_owned() });
@@ -243,7 +243,7 @@ impl Assembly {
         if self.stray_lines > 0 {
             warnings.push(Warning::StrayLines { lines: self.stray_lines });
         }
-        let others = self.others.max(header.host.integer(OTHER_SESSIONS).unwrap_or(0));
+        let others = self.others.max(header.host.get_integer(OTHER_SESSIONS).unwrap_or(0));
         if others > 0 {
             warnings.push(Warning::SessionsAtOnce { others });
         }

@@ -28,7 +28,7 @@ pub(crate) fn plan_from_json(json: &[u8]) -> Option<Plan> {
 }
 
 fn declared(case: &Case) -> Declared {
-    let parameter = |key| case.parameters.text(key).unwrap_or_default();
+    let parameter = |key| case.parameters.get_text(key).unwrap_or_default();
     let probe = case.probe.as_str();
     let writes = parameter("op") != "read";
     let syncs = match probe {

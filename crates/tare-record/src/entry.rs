@@ -97,7 +97,7 @@ pub struct End {
 
 impl Begin {
     /// Creates the trial, of which nothing more is known yet.
-    pub fn trial(self) -> Trial {
+    pub fn into_trial(self) -> Trial {
         Trial {
             number: self.trial,
             case: self.case,
@@ -120,7 +120,7 @@ impl Begin {
 
 impl End {
     /// Completes the trial that this is the end of.
-    pub fn of(self, trial: Trial) -> Trial {
+    pub fn complete_trial(self, trial: Trial) -> Trial {
         Trial {
             host_elapsed_ns: self.host_elapsed_ns,
             agent_elapsed_ns: self.agent_elapsed_ns,

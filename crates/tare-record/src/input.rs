@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::platform;
 
 /// Opens a file for reading. A pipe or a device may never begin, or never end: only a regular file is opened.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_regular_file(path: &Path) -> io::Result<File> {
     open_with(OpenOptions::new().read(true), path)
 }
 
@@ -23,9 +23,9 @@ pub(crate) fn open_with(options: &mut OpenOptions, path: &Path) -> io::Result<Fi
 }
 
 /// Reads the bytes of a file; an error where there are more than `longest`.
-pub fn bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+pub fn read_bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(path)?.take(longest.saturating_add(1)).read_to_end(&mut bytes)?;
+    open_regular_file(path)?.take(longest.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > longest {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {longest} bytes")));
     }
@@ -33,8 +33,8 @@ pub fn bytes(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a file as text; an error where it is not UTF-8.
-pub fn text(path: &Path, longest: u64) -> io::Result<String> {
-    String::from_utf8(bytes(path, longest)?)
+pub fn read_text(path: &Path, longest: u64) -> io::Result<String> {
+    String::from_utf8(read_bytes(path, longest)?)
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
@@ -51,15 +51,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, "12345").unwrap();
-        assert_eq!(text(&path, 5).unwrap(), "12345");
-        assert_eq!(bytes(&path, 4).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        assert_eq!(read_bytes(&path, 4).unwrap_err().kind(), ErrorKind::FileTooLarge);
         let pipe = folder.path().join("pipe");
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let link = folder.path().join("link");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         for path in [&pipe, &link] {
-            assert_eq!(open(path).unwrap_err().kind(), ErrorKind::InvalidInput);
+            assert_eq!(open_regular_file(path).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
-        assert_eq!(open(folder.path()).unwrap_err().kind(), ErrorKind::IsADirectory);
+        assert_eq!(open_regular_file(folder.path()).unwrap_err().kind(), ErrorKind::IsADirectory);
     }
 }

@@ -24,6 +24,6 @@ pub mod writer;
 
 pub use entry::Entry;
 pub use error::RecordError;
-pub use reader::{Contents, ImportedRecord, Recording, header, is_record, open, read};
+pub use reader::{Contents, ImportedRecord, Recording, is_record, read_header, read_record, read_session};
 pub use room::MOST_BATCHES;
 pub use writer::Writer;

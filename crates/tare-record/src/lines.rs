@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// Marks the last line as an entry.
-    pub(crate) fn passed(&mut self) -> Passed {
+    pub(crate) fn mark_entry(&mut self) -> Passed {
         (self.whole_bytes, self.whole_lines) = (self.bytes, self.number);
         Passed { number: self.number, bytes: self.begin..self.bytes, bad: self.bad.take() }
     }

@@ -38,13 +38,13 @@ pub enum Contents {
 
 /// Checks that a file exists and begins as a record does.
 pub fn is_record(path: &Path) -> bool {
-    header(path).is_some()
+    read_header(path).is_some()
 }
 
 /// Reads the first line of a record, which tells its origin. None where the file does not begin as a
 /// record does.
-pub fn header(path: &Path) -> Option<Header> {
-    let file = input::open(path).ok()?;
+pub fn read_header(path: &Path) -> Option<Header> {
+    let file = input::open_regular_file(path).ok()?;
     match Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line)? {
         Entry::Record { header, .. } => Some(header),
         _ => None,
@@ -52,17 +52,17 @@ pub fn header(path: &Path) -> Option<Header> {
 }
 
 /// Reads a record of a session.
-pub fn read(path: &Path) -> Result<Recording, RecordError> {
-    match open(path)? {
+pub fn read_session(path: &Path) -> Result<Recording, RecordError> {
+    match read_record(path)? {
         Contents::Session(recording) => Ok(recording),
         Contents::Imported(_) => Err(RecordError::Imported { path: path.to_owned() }),
     }
 }
 
 /// Reads a record, whatever it holds.
-pub fn open(path: &Path) -> Result<Contents, RecordError> {
+pub fn read_record(path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
-    let file = input::open(path).map_err(io)?;
+    let file = input::open_regular_file(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
         return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }
@@ -71,7 +71,7 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
     let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);
     while let Some(line) = lines.next().map_err(io)? {
         match from_line(line) {
-            Some(entry) => assembly.take(entry, lines.passed(), path)?,
+            Some(entry) => assembly.add_entry(entry, lines.mark_entry(), path)?,
             None if lines.number == 1 => return Err(RecordError::NotARecord { path: path.to_owned() }),
             None => lines.is_bad(),
         }
@@ -81,5 +81,5 @@ pub fn open(path: &Path) -> Result<Contents, RecordError> {
         return assembly.finish_imported(path).map(Contents::Imported);
     }
     let room = assembly.room.clone();
-    Ok(Contents::Session(Recording { session: assembly.finish(path)?, whole_bytes, torn_line, room }))
+    Ok(Contents::Session(Recording { session: assembly.finish_session(path)?, whole_bytes, torn_line, room }))
 }

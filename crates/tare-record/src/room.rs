@@ -32,7 +32,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// Counts an entry, whose line has these bytes; false where there is no room for it.
-    pub(crate) fn take(&mut self, entry: &Entry, line: usize) -> bool {
+    pub(crate) fn count_entry(&mut self, entry: &Entry, line: usize) -> bool {
         self.kept = self.kept.saturating_add(kept(entry, line));
         self.kept <= MOST_KEPT
     }

@@ -51,13 +51,13 @@ impl Keeper {
     }
 
     /// Returns the place of a trial's batches in the record, if these bytes cannot be held in memory.
-    pub(crate) fn instead(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
+    pub(crate) fn leave_in_record(&self, bytes: usize, trial: u64, stretch: Range<u64>) -> Option<Batches> {
         let shelf = self.shelf.as_ref().filter(|_| self.held + bytes > self.most)?;
-        Some(Batches::lying(Arc::<RecordShelf>::clone(shelf), trial, stretch))
+        Some(Batches::from_shelf(Arc::<RecordShelf>::clone(shelf), trial, stretch))
     }
 
     /// Counts bytes that are held.
-    pub(crate) fn holds(&mut self, bytes: usize) {
+    pub(crate) fn count_held(&mut self, bytes: usize) {
         self.held += bytes;
     }
 }
@@ -69,7 +69,7 @@ struct RecordShelf {
 }
 
 impl Shelf for RecordShelf {
-    fn read<'a>(
+    fn read_batches<'a>(
         &'a self,
         trial: u64,
         stretch: Range<u64>,

@@ -11,7 +11,7 @@ use crate::entry::{Entry, LONGEST_WRITTEN, to_line};
 use crate::error::RecordError;
 use crate::input;
 use crate::platform;
-use crate::reader::{Recording, read};
+use crate::reader::{Recording, read_session};
 use crate::room::{LONGEST_RECORD, MOST_KEPT, Room};
 use crate::shelf::Keeper;
 
@@ -39,7 +39,7 @@ impl Writer {
     pub fn resume(path: &Path) -> Result<(Self, Recording), RecordError> {
         let file = input::open_with(OpenOptions::new().read(true).append(true), path);
         let mut writer = Self::locked(file, "open", path)?;
-        let recording = read(path)?;
+        let recording = read_session(path)?;
         (writer.cut, writer.bytes) = (Some(recording.whole_bytes), recording.whole_bytes);
         writer.room = recording.room.clone();
         Ok((writer, recording))
@@ -76,14 +76,14 @@ impl Writer {
             let (path, limit) = (self.path.clone(), LONGEST_WRITTEN);
             return Err(RecordError::TooLongLine { path, length: line.len(), limit });
         }
-        if !self.room.take(entry, line.len()) {
+        if !self.room.count_entry(entry, line.len()) {
             return Err(RecordError::TooMuch { path: self.path.clone(), limit: MOST_KEPT });
         }
         if self.bytes + line.len() as u64 > LONGEST_RECORD {
             return Err(RecordError::TooLong { path: self.path.clone(), limit: LONGEST_RECORD });
         }
         if let Some(whole_bytes) = self.cut.take() {
-            self.done("cut", platform::cut(&self.file, &self.path, whole_bytes))?;
+            self.done("cut", platform::cut_file(&self.file, &self.path, whole_bytes))?;
         }
         let written = self.file.write_all(line.as_bytes());
         self.bytes += line.len() as u64;
@@ -101,12 +101,12 @@ impl Writer {
 
     /// Keeps the batches of a trial that were written from some byte on: in memory as long as there is room, and then in
     /// the record alone.
-    pub fn keep(&mut self, trial: u64, from: u64, batches: Vec<Batch>) -> Batches {
+    pub fn keep_batches(&mut self, trial: u64, from: u64, batches: Vec<Batch>) -> Batches {
         let bytes = batches.iter().map(Batch::held_bytes).sum();
-        match self.keeper.instead(bytes, trial, from..self.bytes) {
+        match self.keeper.leave_in_record(bytes, trial, from..self.bytes) {
             Some(lying) => lying,
             None => {
-                self.keeper.holds(bytes);
+                self.keeper.count_held(bytes);
                 batches.into()
             }
         }

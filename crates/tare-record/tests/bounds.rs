@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_FRAME, MARKER, Received, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_FRAME, MARKER, Received, Splitter, encode_frame};
 use tare_data::session::specification::Specification;
 use tare_data::session::{Header, Interference, Plan, Role, Target, TargetFacts};
 use tare_record::entry::{Begin, End, SCHEMA};
-use tare_record::{Entry, Writer, read};
+use tare_record::{Entry, Writer, read_session};
 
 /// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
@@ -58,7 +58,7 @@ fn end(failure: Option<Failure>, notes: Vec<String>) -> Entry {
 
 /// Decodes, as the host does, a line in which a byte or an escape, in place of `FILL`, fills a frame.
 fn received(frame: &Frame, fill: &[u8]) -> Vec<Received<Frame>> {
-    let line = encode(frame);
+    let line = encode_frame(frame);
     let (_, json) = line[MARKER.len()..].trim_end().split_once(' ').unwrap();
     let (before, after) = json.split_once("FILL").unwrap();
     let times = (LONGEST_FRAME - json.len() - 64) / fill.len();
@@ -97,7 +97,7 @@ fn survives(frame: &Frame, fill: &[u8]) {
     }
     notes.truncate(64);
     writer.append(&end(failed, notes)).unwrap();
-    let session = read(&path).unwrap().session;
+    let session = read_session(&path).unwrap().session;
     assert_eq!(session.trials.len(), 1);
 }
 
@@ -107,7 +107,7 @@ fn what_a_hostile_environment_sends_can_be_written_and_read() {
     let batch = Batch { series: "FILL".into(), phase: Phase::Warm, started_ns: 1, sample };
     let failure = Failure { kind: FailureKind::Broken, reason: "FILL".into() };
     let mut facts = Facts::default();
-    facts.note("kernel.release", "FILL");
+    facts.add_fact("kernel.release", "FILL");
     let frames = [
         Frame::Batch { trial: 0, batch },
         Frame::Failed { trial: 0, failure, clock_ns: 1 },

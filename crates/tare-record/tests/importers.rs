@@ -8,7 +8,9 @@ use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
-use tare_record::importers::{IMPORTERS, LONGEST_SOURCE, MOST_FIGURES, Refusal, Text, find, import};
+use tare_record::importers::{
+    IMPORTERS, LONGEST_SOURCE, MOST_FIGURES, Refusal, Text, find_importer, import_file,
+};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imported")
@@ -19,7 +21,7 @@ fn bytes(name: &str) -> Vec<u8> {
 }
 
 fn imported(name: &str) -> Imported {
-    import(&bytes(name), name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+    import_file(&bytes(name), name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
 fn fixtures() -> Vec<String> {
@@ -45,7 +47,7 @@ fn stated<'a>(figure: &'a ImportedFigure, statistic: &str) -> &'a Stated {
 }
 
 fn refusal(bytes: &[u8]) -> Refusal {
-    import(bytes, "file", None).expect_err("this must be refused")
+    import_file(bytes, "file", None).expect_err("this must be refused")
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn every_importer_is_listed_and_has_fixtures() {
         assert!(!own.is_empty(), "{tool} has no fixture");
         for name in own {
             let text = Text::decode(&bytes(&name)).unwrap();
-            assert_eq!(find(&text).map(|found| found.name), Some(importer.name), "{name}");
+            assert_eq!(find_importer(&text).map(|found| found.name), Some(importer.name), "{name}");
             assert_eq!(imported(&name).tool, importer.name);
         }
     }
@@ -173,7 +175,7 @@ fn counterparts_are_what_the_output_fixes() {
         assert_eq!(counterpart.map(ToString::to_string).unwrap_or_default(), expected, "{file}");
     }
     let peer = |text: &str| {
-        let imported = import(text.as_bytes(), "x", None).unwrap();
+        let imported = import_file(text.as_bytes(), "x", None).unwrap();
         imported.figures[0].counterpart.as_ref().and_then(|counterpart| counterpart.peer)
     };
     let text = String::from_utf8(bytes("netperf-tcp-rr.txt")).unwrap();
@@ -194,15 +196,15 @@ fn counterparts_are_what_the_output_fixes() {
 
 #[test]
 fn a_file_is_named_with_its_origin() {
-    let imported = import(&bytes("dd-two.txt"), "two.txt", Some("gvisor")).unwrap();
+    let imported = import_file(&bytes("dd-two.txt"), "two.txt", Some("gvisor")).unwrap();
     assert_eq!((imported.figures.len(), imported.environment.as_deref()), (2, Some("gvisor")));
     assert_eq!(
         (imported.source.name.as_str(), imported.source.bytes),
         ("two.txt", bytes("dd-two.txt").len() as u64)
     );
     assert_eq!(imported.source.sha256.len(), 64);
-    let windows = import(&bytes("crystaldiskmark-8-utf16.txt"), "a", None).unwrap();
-    let plain = import(&bytes("crystaldiskmark-8.txt"), "a", None).unwrap();
+    let windows = import_file(&bytes("crystaldiskmark-8-utf16.txt"), "a", None).unwrap();
+    let plain = import_file(&bytes("crystaldiskmark-8.txt"), "a", None).unwrap();
     assert_eq!(windows.figures, plain.figures);
     assert_eq!(stated(&imported.figures[0], "elapsed").written, "0.00754201 s");
 }
@@ -215,11 +217,11 @@ fn a_cut_file_never_passes_for_another() {
         let whole = bytes(&name);
         let all = imported(&name);
         let text = Text::decode(&whole).unwrap();
-        let importer = find(&text).unwrap();
+        let importer = find_importer(&text).unwrap();
         let mut last = 0;
         // At every byte of a short file; a long one repeats itself.
         for cut in (0..whole.len()).step_by(1 + whole.len() / 2000) {
-            match import(&whole[..cut], &name, None) {
+            match import_file(&whole[..cut], &name, None) {
                 Err(refusal) => {
                     assert!(
                         refusal.position.byte <= cut && refusal.position.line >= 1,
@@ -311,14 +313,14 @@ fn what_is_hostile_is_bounded() {
     let result = format!("{{\"command\":\"{name}\",\"mean\":1,\"median\":1,\"min\":1,\"max\":1}},");
     let results = result.repeat(MOST_FIGURES);
     let wide = format!("{{\"results\": [{}]}}", results.trim_end_matches(','));
-    assert_eq!(import(wide.as_bytes(), "wide", None).unwrap().figures.len(), MOST_FIGURES);
+    assert_eq!(import_file(wide.as_bytes(), "wide", None).unwrap().figures.len(), MOST_FIGURES);
 }
 
 #[test]
 fn figures_are_read_as_they_were_written_to_the_last_bit() {
     let text =
         String::from_utf8(bytes("sysbench-cpu.txt")).unwrap().replace("2750.97", "118446744073709551616.1");
-    let entry = Entry::Imported(import(text.as_bytes(), "file", None).unwrap());
+    let entry = Entry::Imported(import_file(text.as_bytes(), "file", None).unwrap());
     assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
 }
 

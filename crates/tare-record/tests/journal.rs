@@ -9,7 +9,7 @@ use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
 use tare_data::warning::Warning;
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
-use tare_record::{Entry, RecordError, Writer, read};
+use tare_record::{Entry, RecordError, Writer, read_session};
 
 fn entries() -> Vec<Entry> {
     let header = Header {
@@ -79,7 +79,7 @@ fn what_is_written_is_read() {
     let mut writer = Writer::create(&path).unwrap();
     entries().iter().for_each(|entry| writer.append(entry).unwrap());
     writer.sync().unwrap();
-    let recording = read(&path).unwrap();
+    let recording = read_session(&path).unwrap();
     assert_eq!(recording.session.trials.len(), 3);
     assert_eq!(recording.session.ending, Ending::Complete);
     assert_eq!(recording.whole_bytes, fs::metadata(&path).unwrap().len());
@@ -92,7 +92,7 @@ fn a_record_cut_at_any_byte_gives_what_came_before() {
     let text: String = entries().iter().map(to_line).collect();
     let plan_end: usize = entries()[..2].iter().map(|e| to_line(e).len()).sum();
     for cut in 0..text.len() {
-        match read(&file(&folder, &text.as_bytes()[..cut])) {
+        match read_session(&file(&folder, &text.as_bytes()[..cut])) {
             Ok(recording) => {
                 assert!(cut >= plan_end);
                 assert_eq!(recording.session.ending, Ending::BrokenOff);
@@ -126,7 +126,7 @@ fn a_damaged_line_costs_its_trial_and_is_counted() {
         (&[3, 4, 5], &[0], 0),
         (&[4, 10], &[0, 2], 2),
     ] {
-        let recording = read(&file(&folder, damaged(lines).as_bytes())).unwrap();
+        let recording = read_session(&file(&folder, damaged(lines).as_bytes())).unwrap();
         let session = recording.session;
         let (lines, trials) = (lines.len() as u64, trials.to_vec());
         assert_eq!(session.warnings, [Warning::DamagedLines { lines, trials }]);
@@ -147,7 +147,7 @@ fn a_line_that_is_too_long_is_passed_over_too() {
     let text = damaged(&[]);
     let at: usize = text.split_inclusive('\n').take(3).map(str::len).sum();
     let session =
-        read(&file(&folder, [&text[..at], &long, &text[at..]].concat().as_bytes())).unwrap().session;
+        read_session(&file(&folder, [&text[..at], &long, &text[at..]].concat().as_bytes())).unwrap().session;
     assert_eq!(session.warnings, [Warning::DamagedLines { lines: 1, trials: vec![0] }]);
     assert_eq!((session.trials.len(), session.ending), (3, Ending::Complete));
 }
@@ -164,9 +164,9 @@ fn damage_does_not_make_a_repeated_round_count_twice() {
     }
     let mut lines: Vec<String> = entries.iter().map(to_line).collect();
     lines.insert(5, "damaged\n".into());
-    let session = read(&file(&folder, lines.concat().as_bytes())).unwrap().session;
+    let session = read_session(&file(&folder, lines.concat().as_bytes())).unwrap().session;
     let counted: Vec<u64> =
-        session.trials.iter().filter(|trial| session.counts(trial)).map(|trial| trial.number).collect();
+        session.trials.iter().filter(|trial| session.is_counted(trial)).map(|trial| trial.number).collect();
     assert_eq!(counted, [1, 2]);
     assert_eq!(session.warnings, [Warning::DamagedLines { lines: 1, trials: vec![] }]);
 }
@@ -174,9 +174,9 @@ fn damage_does_not_make_a_repeated_round_count_twice() {
 #[test]
 fn a_record_whose_head_is_damaged_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let refused = read(&file(&folder, damaged(&[1]).as_bytes()));
+    let refused = read_session(&file(&folder, damaged(&[1]).as_bytes()));
     assert!(matches!(refused, Err(RecordError::NotARecord { .. })));
-    let refused = read(&file(&folder, damaged(&[2]).as_bytes()));
+    let refused = read_session(&file(&folder, damaged(&[2]).as_bytes()));
     assert!(matches!(refused, Err(RecordError::Damaged { line: 2, .. })));
 }
 
@@ -189,7 +189,7 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
     assert_eq!(recording.torn_line, Some(12));
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
     writer.append(entries().last().unwrap()).unwrap();
-    assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
+    assert_eq!(read_session(&path).unwrap().session.ending, Ending::Complete);
 }
 
 #[test]
@@ -197,7 +197,10 @@ fn a_record_of_a_newer_schema_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
     let line = to_line(&Entry::Record { schema: SCHEMA + 1, header });
-    assert!(matches!(read(&file(&folder, line.as_bytes())), Err(RecordError::Newer { found: 2, .. })));
+    assert!(matches!(
+        read_session(&file(&folder, line.as_bytes())),
+        Err(RecordError::Newer { found: 2, .. })
+    ));
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn lines_outside_any_trial_and_sessions_at_once_are_named() {
     entries.remove(5);
     *entries.last_mut().unwrap() = Entry::Ended { ending: Ending::Complete, at: "".into(), others: 2 };
     let text: String = entries.iter().map(to_line).collect();
-    let session = read(&file(&folder, text.as_bytes())).unwrap().session;
+    let session = read_session(&file(&folder, text.as_bytes())).unwrap().session;
     assert_eq!(session.trials.len(), 2);
     let warnings = [Warning::StrayLines { lines: 2 }, Warning::SessionsAtOnce { others: 2 }];
     assert_eq!(session.warnings, warnings);
@@ -251,7 +254,7 @@ fn a_writer_notices_that_its_record_is_removed_or_cut() {
 fn two_records_in_one_file_and_a_schema_that_never_was_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = entries().iter().map(to_line).collect();
-    let refused = |text: &str| read(&file(&folder, text.as_bytes())).unwrap_err();
+    let refused = |text: &str| read_session(&file(&folder, text.as_bytes())).unwrap_err();
     assert!(matches!(refused(&text.repeat(2)), RecordError::Second { entry: "header", line: 13, .. }));
     let plan = to_line(&entries()[1]);
     assert!(matches!(refused(&(text.clone() + &plan)), RecordError::Second { entry: "plan", line: 13, .. }));

@@ -12,7 +12,7 @@ use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
 use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
-use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read};
+use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read_session};
 
 /// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
@@ -89,18 +89,18 @@ fn batches_beyond_what_is_held_are_read_from_the_record() {
         for batch in of_trial(trial) {
             writer.append(&Entry::Batch { trial, batch }).unwrap();
         }
-        kept.push(writer.keep(trial, from, of_trial(trial)));
+        kept.push(writer.keep_batches(trial, from, of_trial(trial)));
         writer.append(&end(trial, vec![])).unwrap();
     }
-    let session = read(&path).unwrap().session;
+    let session = read_session(&path).unwrap().session;
     let lying = |batches: &Batches| format!("{batches:?}").contains("Lying");
     for all in [&kept, &session.trials.iter().map(|trial| trial.batches.clone()).collect()] {
         assert!(!lying(&all[0]) && lying(&all[129]));
         for (trial, batches) in (0..).zip(all) {
             assert_eq!(*batches, Batches::from(of_trial(trial)), "{trial}");
-            let other: Vec<Batch> = batches.of("other").map(|batch| batch.into_owned()).collect();
+            let other: Vec<Batch> = batches.iter_series("other").map(|batch| batch.into_owned()).collect();
             assert_eq!(other, [batch("other", trial, 5)]);
-            assert_eq!(batches.of("call").count(), 2);
+            assert_eq!(batches.iter_series("call").count(), 2);
         }
     }
     let mut last = kept.pop().unwrap();
@@ -129,11 +129,11 @@ fn a_record_is_full_before_a_reader_would_refuse_it() {
     writer.append(&Entry::Ended { ending: Ending::Complete, at: String::new(), others: 0 }).unwrap();
     let refused = (0..5).find_map(|trial| writer.append(&end(trial, notes.clone())).err());
     assert!(matches!(refused, Some(RecordError::TooMuch { .. })), "{refused:?}");
-    assert_eq!(read(&path).unwrap().session.ending, Ending::Complete);
+    assert_eq!(read_session(&path).unwrap().session.ending, Ending::Complete);
     // Written nevertheless, it is not read.
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     (0..5).for_each(|trial| file.write_all(to_line(&end(trial, notes.clone())).as_bytes()).unwrap());
-    assert!(matches!(read(&path), Err(RecordError::TooMuch { .. })));
+    assert!(matches!(read_session(&path), Err(RecordError::TooMuch { .. })));
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_trial_with_too_many_batches_is_kept_and_does_not_count() {
     let mut file = OpenOptions::new().append(true).open(&path).unwrap();
     file.write_all(line.repeat(MOST_BATCHES + 1).as_bytes()).unwrap();
     file.write_all(to_line(&end(0, vec![])).as_bytes()).unwrap();
-    let session = read(&path).unwrap().session;
+    let session = read_session(&path).unwrap().session;
     let failure = session.trials[0].failure.as_ref().unwrap();
     assert_eq!(failure.kind, FailureKind::Broken);
     assert!(failure.reason.contains("batches"), "{failure:?}");

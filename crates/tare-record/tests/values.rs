@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tare_data::imported::{Imported, Stated};
 use tare_data::unit::Unit;
-use tare_record::importers::{Text, import};
+use tare_record::importers::{Text, import_file};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imported")
@@ -21,7 +21,7 @@ fn fixtures() -> BTreeMap<String, Vec<u8>> {
 }
 
 fn imported(name: &str, bytes: &[u8]) -> Imported {
-    import(bytes, name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+    import_file(bytes, name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
 /// Converts a tool's unit to tare's. A second copy on purpose: a wrong factor in one of them shows.

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use tare_analysis::facts::{Difference, TargetDifferences};
 
-use crate::json::pretty;
-use crate::text::{clean, wrap};
+use crate::json::render_pretty_json;
+use crate::text::{clean_text, wrap_text};
 
 /// Text for a fact that an environment or the baseline does not know.
 const UNKNOWN: &str = "unknown";
@@ -15,10 +15,10 @@ const INDENT: usize = 4;
 
 /// Renders every environment's differences as paragraphs: the fact, its value here, its value in the
 /// baseline.
-pub fn render(baseline: &str, targets: &[TargetDifferences], width: usize) -> String {
+pub fn render_facts(baseline: &str, targets: &[TargetDifferences], width: usize) -> String {
     let mut text = String::new();
     for target in targets {
-        let _ = writeln!(text, "{} differs from {} in", clean(&target.target), clean(baseline));
+        let _ = writeln!(text, "{} differs from {} in", clean_text(&target.target), clean_text(baseline));
         for difference in &target.differences {
             paragraph(&mut text, difference, baseline, width);
         }
@@ -34,29 +34,29 @@ pub fn render(baseline: &str, targets: &[TargetDifferences], width: usize) -> St
 }
 
 fn paragraph(text: &mut String, difference: &Difference, baseline: &str, width: usize) {
-    let _ = writeln!(text, "  {}", clean(&difference.key));
+    let _ = writeln!(text, "  {}", clean_text(&difference.key));
     let mut line = |words: String| {
-        for line in wrap(&words, width.saturating_sub(INDENT).max(1)) {
+        for line in wrap_text(&words, width.saturating_sub(INDENT).max(1)) {
             let _ = writeln!(text, "{:INDENT$}{line}", "");
         }
     };
     match &difference.words {
         Some((more, less)) => {
             let list = |sign: &str, words: &[String]| {
-                words.iter().map(|word| format!("{sign}{}", clean(word))).collect::<Vec<_>>().join(" ")
+                words.iter().map(|word| format!("{sign}{}", clean_text(word))).collect::<Vec<_>>().join(" ")
             };
             [list("+", more), list("-", less)].into_iter().filter(|list| !list.is_empty()).for_each(line);
         }
         None => {
-            let value = |value: &Option<String>| value.as_deref().map_or(UNKNOWN.to_owned(), clean);
+            let value = |value: &Option<String>| value.as_deref().map_or(UNKNOWN.to_owned(), clean_text);
             line(value(&difference.here));
-            line(format!("{}: {}", clean(baseline), value(&difference.baseline)));
+            line(format!("{}: {}", clean_text(baseline), value(&difference.baseline)));
         }
     }
 }
 
 /// Writes one JSON document: every environment's differences; an unknown fact is null.
-pub fn json(baseline: &str, targets: &[TargetDifferences]) -> String {
+pub fn render_facts_json(baseline: &str, targets: &[TargetDifferences]) -> String {
     let targets: Vec<Value> = targets
         .iter()
         .map(|target| {
@@ -64,7 +64,7 @@ pub fn json(baseline: &str, targets: &[TargetDifferences]) -> String {
             json!({ "environment": target.target, "differences": differences })
         })
         .collect();
-    pretty(&json!({ "baseline": baseline, "environments": targets }))
+    render_pretty_json(&json!({ "baseline": baseline, "environments": targets }))
 }
 
 fn difference(difference: &Difference) -> Value {
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn lists_are_shown_by_what_is_more_and_less_and_nothing_reaches_the_terminal_raw() {
-        let text = render("native", &targets(), 80);
+        let text = render_facts("native", &targets(), 80);
         assert_eq!(
             text,
             "gvisor differs from native in\n  cpu.flags\n    -avx\n  kernel.release\n    4.4.0\u{fffd}[2J\n    native: unknown\n\n"
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_document_has_both_sides() {
-        let document: Value = serde_json::from_str(&json("native", &targets())).unwrap();
+        let document: Value = serde_json::from_str(&render_facts_json("native", &targets())).unwrap();
         assert_eq!(document["environments"][0]["differences"][0]["less"], json!(["avx"]));
         assert_eq!(document["environments"][0]["differences"][1]["baseline"], Value::Null);
     }

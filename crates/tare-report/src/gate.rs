@@ -4,7 +4,7 @@ use tare_analysis::findings::Findings;
 use tare_analysis::gate::{Judged, Outcome, Ruling};
 
 use crate::language::{Language, say};
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 /// Limit on listed cells; further ones are counted.
@@ -12,10 +12,10 @@ const MOST_LISTED: usize = 20;
 
 /// States in one line whether a condition is met, in how many cells, and how many could not be decided or
 /// compared.
-pub fn sentence(outcome: &Outcome, language: Language) -> String {
+pub fn describe_outcome(outcome: &Outcome, language: Language) -> String {
     let all = language.counted(outcome.cells.len(), "cell", "cells");
-    let missing = outcome.count(Ruling::Missing);
-    let head = match outcome.count(Ruling::Trips) {
+    let missing = outcome.count_cells(Ruling::Missing);
+    let head = match outcome.count_cells(Ruling::Trips) {
         0 if missing > 0 && missing == outcome.cells.len() => {
             return say!(language, "condition not checked: none of {all} could be compared", all = all);
         }
@@ -26,7 +26,7 @@ pub fn sentence(outcome: &Outcome, language: Language) -> String {
         0 => String::new(),
         some => say!(language, "{some} could not be compared, ", some = some),
     };
-    let undecided = match outcome.count(Ruling::Undecided) {
+    let undecided = match outcome.count_cells(Ruling::Undecided) {
         0 => language.word("all others are decided").to_owned(),
         some if outcome.allows_undecided => {
             say!(language, "{some} could not be decided, and --allow-undecided lets that pass", some = some)
@@ -37,18 +37,18 @@ pub fn sentence(outcome: &Outcome, language: Language) -> String {
 }
 
 /// Lists each cell that meets a condition: place, size and condition.
-pub fn met(findings: &Findings, outcome: &Outcome, language: Language) -> Vec<String> {
-    listed(outcome, language, |judged| {
+pub fn list_met_cells(findings: &Findings, outcome: &Outcome, language: Language) -> Vec<String> {
+    list_first_cells(outcome, language, |judged| {
         let row = findings.rows.get(judged.row)?;
-        let finding = clean(&words::cell(row.cells.get(judged.target)?, language));
-        let target = clean(findings.subjects.get(judged.target)?);
-        let label = words::title(row, language);
+        let finding = clean_text(&words::describe_cell(row.cells.get(judged.target)?, language));
+        let target = clean_text(findings.subjects.get(judged.target)?);
+        let label = words::translate_row_title(row, language);
         Some(format!("{target}: {label} {finding} ({})", judged.condition))
     })
 }
 
 /// Lists the first cells that meet a condition, and counts the rest.
-pub(crate) fn listed(
+pub(crate) fn list_first_cells(
     outcome: &Outcome,
     language: Language,
     line: impl Fn(&Judged) -> Option<String>,
@@ -69,7 +69,7 @@ mod tests {
         let cell = |answer| Judged { row: 0, target: 0, answer, condition: "slower".into() };
         let said = |answers: &[Ruling], language| {
             let cells = answers.iter().map(|a| cell(*a)).collect();
-            sentence(&Outcome { cells, ..Outcome::default() }, language)
+            describe_outcome(&Outcome { cells, ..Outcome::default() }, language)
         };
         let of = |answers: &[Ruling]| said(answers, Language::English);
         use Ruling::*;

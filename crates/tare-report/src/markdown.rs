@@ -7,32 +7,37 @@ use tare_data::unit::Unit;
 use crate::language::Language;
 use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::{published, summary, view, words};
 
 /// Language of exports: they read the same wherever they were made.
 const ENGLISH: Language = Language::English;
 
 /// Renders a table of the headline metrics, with notes and checks; the words are those of the terminal.
-pub fn render(session: &Session, findings: &Findings) -> String {
-    let rows = view::rows(findings, false);
+pub fn render_markdown(session: &Session, findings: &Findings) -> String {
+    let rows = view::select_rows(findings, false);
     let mut notes = Notes::default();
     let mut out = String::new();
-    let heading = view::heading(session, findings, None, ENGLISH);
-    push(&mut out, &heading.iter().map(|line| literal(line)).collect::<Vec<_>>().join("<br>\n"));
-    if let Some(banner) = view::banner(findings, ENGLISH) {
-        push(&mut out, &format!("> [!WARNING]\n> {}", literal(&banner)));
+    let heading = view::make_heading(session, findings, None, ENGLISH);
+    push(&mut out, &heading.iter().map(|line| escape_markdown(line)).collect::<Vec<_>>().join("<br>\n"));
+    if let Some(banner) = view::make_baseline_banner(findings, ENGLISH) {
+        push(&mut out, &format!("> [!WARNING]\n> {}", escape_markdown(&banner)));
     }
-    for note in view::ending(findings, None, ENGLISH).into_iter().chain(view::failed(findings, ENGLISH)) {
-        push(&mut out, &format!("> [!NOTE]\n> {}", literal(&note)));
+    for note in view::describe_early_end(findings, None, ENGLISH)
+        .into_iter()
+        .chain(view::summarise_failed_trials(findings, ENGLISH))
+    {
+        push(&mut out, &format!("> [!NOTE]\n> {}", escape_markdown(&note)));
     }
     if rows.is_empty() {
         push(&mut out, "Nothing was measured.");
     } else {
         push(&mut out, &table(session, findings, &rows, &mut notes));
     }
-    let sentences = summary::sentences(findings, ENGLISH);
-    let sentence = |(target, text): &(String, String)| format!("- **{}** {}", literal(target), literal(text));
+    let sentences = summary::summarise_environments(findings, ENGLISH);
+    let sentence = |(target, text): &(String, String)| {
+        format!("- **{}** {}", escape_markdown(target), escape_markdown(text))
+    };
     push(&mut out, &sentences.iter().map(sentence).collect::<Vec<_>>().join("\n"));
     push(&mut out, &explanations(session, findings, &rows, &notes));
     push(&mut out, &published_table(findings));
@@ -53,17 +58,17 @@ fn push(out: &mut String, paragraph: &str) {
 
 fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Notes) -> String {
     let warnings = CellWarnings::of_rows(rows, false, ENGLISH);
-    let names = findings.subjects.iter().map(|name| literal(&clean(name)));
+    let names = findings.subjects.iter().map(|name| escape_markdown(&clean_text(name)));
     let mut lines = vec![
-        line(["probe".to_owned(), literal(&clean(&findings.baseline))].into_iter().chain(names)),
+        line(["probe".to_owned(), escape_markdown(&clean_text(&findings.baseline))].into_iter().chain(names)),
         line(["---", "---:"].into_iter().chain(findings.subjects.iter().map(|_| "---")).map(str::to_owned)),
     ];
     for row in rows {
         let unit = row.metric.unit;
         let label = format!(
             "{}<br><sub>{}</sub>",
-            literal(&clean(&row.label)),
-            literal(&view::where_it_runs(row, ENGLISH))
+            escape_markdown(&clean_text(&row.label)),
+            escape_markdown(&view::where_it_runs(row, ENGLISH))
         );
         let baseline = match &row.baseline {
             Some(level) => Figure::of_level(level, unit).text_with_half(),
@@ -71,7 +76,7 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
         };
         let cells = row.cells.iter().map(|cell| match cell {
             Cell::Compared(comparison) => compared(comparison, unit, &warnings, notes),
-            Cell::Observed(level) => Figure::plain(level.median, unit).text(),
+            Cell::Observed(level) => Figure::without_interval(level.median, unit).to_text(),
             Cell::Missing(found) => missing(found, unit, notes),
         });
         lines.push(line([label, baseline].into_iter().chain(cells)));
@@ -84,21 +89,23 @@ fn line(cells: impl Iterator<Item = String>) -> String {
 }
 
 fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes: &mut Notes) -> String {
-    let verdict = words::verdict(comparison, ENGLISH);
+    let verdict = words::format_verdict(comparison, ENGLISH);
     let is_difference = matches!(comparison.answer(), Answer::Slower | Answer::Faster);
     let head = if is_difference { format!("**{verdict}**") } else { verdict };
-    let value = Figure::plain(comparison.level.median, unit).text();
-    let interval = literal(&words::interval(comparison, ENGLISH));
-    let marks = warnings.marks(comparison, notes).join("·");
+    let value = Figure::without_interval(comparison.level.median, unit).to_text();
+    let interval = escape_markdown(&words::format_interval(comparison, ENGLISH));
+    let marks = warnings.list_marks(comparison, notes).join("·");
     let mean = words::mean_where_it_differs(comparison, ENGLISH);
-    let mean = mean.map(|mean| format!("<br>mean {}", literal(&mean))).unwrap_or_default();
+    let mean = mean.map(|mean| format!("<br>mean {}", escape_markdown(&mean))).unwrap_or_default();
     format!("{head}<br><sub>{value} {interval}{mean}</sub>{marks}")
 }
 
 fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
-    let text = literal(&notes.missing(missing, ENGLISH));
+    let text = escape_markdown(&notes.mark_missing(missing, ENGLISH));
     match missing {
-        Missing::NoBaseline(level) => format!("{text}<br>{}", Figure::plain(level.median, unit).text()),
+        Missing::NoBaseline(level) => {
+            format!("{text}<br>{}", Figure::without_interval(level.median, unit).to_text())
+        }
         _ => text,
     }
 }
@@ -106,7 +113,7 @@ fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
 /// Renders the values of articles for these rows as a separate table: other machines, other days.
 fn published_table(findings: &Findings) -> String {
     let rows = published::beside_rows(findings);
-    let beyond = published::beyond(findings);
+    let beyond = published::list_articles_beyond_rows(findings);
     if rows.is_empty() {
         return claims(&beyond);
     }
@@ -114,11 +121,11 @@ fn published_table(findings: &Findings) -> String {
     let mut lines =
         vec![line(head.map(str::to_owned).into_iter()), line(["---"; 5].map(str::to_owned).into_iter())];
     for row in rows {
-        let first = format!("{}<br><sub>{}</sub>", literal(&row.label), literal(&row.source));
+        let first = format!("{}<br><sub>{}</sub>", escape_markdown(&row.label), escape_markdown(&row.source));
         lines.push(line(
             [first]
                 .into_iter()
-                .chain([row.printed, row.ratio, row.session, row.holds].iter().map(|t| literal(t))),
+                .chain([row.printed, row.ratio, row.session, row.holds].iter().map(|t| escape_markdown(t))),
         ));
     }
     match claims(&beyond) {
@@ -131,19 +138,19 @@ fn published_table(findings: &Findings) -> String {
 fn claims(articles: &[published::Beyond]) -> String {
     let mut lines = Vec::new();
     for article in articles {
-        lines.extend([literal(&article.heading()), String::new()]);
+        lines.extend([escape_markdown(&article.heading()), String::new()]);
         for (claim, checks) in &article.claims {
-            lines.push(format!("- {}", literal(claim)));
-            lines.extend(
-                checks.iter().map(|(states, answer)| format!("  - {}: {}", literal(states), literal(answer))),
-            );
+            lines.push(format!("- {}", escape_markdown(claim)));
+            lines.extend(checks.iter().map(|(states, answer)| {
+                format!("  - {}: {}", escape_markdown(states), escape_markdown(answer))
+            }));
         }
         if !article.without_row.is_empty() {
-            lines.extend([String::new(), literal(&article.without_heading()), String::new()]);
+            lines.extend([String::new(), escape_markdown(&article.without_heading()), String::new()]);
         }
         let without = article.without_row.iter();
         lines.extend(without.map(|texts| {
-            let [name, printed, reason] = texts.each_ref().map(|text| literal(text));
+            let [name, printed, reason] = texts.each_ref().map(|text| escape_markdown(text));
             format!("- {name} ({printed}): {reason}")
         }));
         lines.push(String::new());
@@ -154,16 +161,19 @@ fn claims(articles: &[published::Beyond]) -> String {
 /// Adds warnings and notes, then legend and checks in small letters.
 fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
     let mut lines: Vec<String> =
-        view::warnings(findings, ENGLISH).iter().map(|c| format!("- {}", literal(c))).collect();
-    let (shown, more) = notes.shown();
-    lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", literal(note))));
+        view::list_warnings(findings, ENGLISH).iter().map(|c| format!("- {}", escape_markdown(c))).collect();
+    let (shown, more) = notes.list_notes();
+    lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", escape_markdown(note))));
     if more > 0 {
         lines.push(format!("- {more} more notes"));
     }
-    let legend = view::legend(session, rows, ENGLISH).join("; ");
+    let legend = view::explain_table_signs(session, rows, ENGLISH).join("; ");
     lines.push(String::new());
-    let legend = if legend.is_empty() { legend } else { format!("{}. ", literal(&legend)) };
-    lines.push(format!("<sub>{legend}{}</sub>", literal(&view::checks(findings, ENGLISH).join(" "))));
+    let legend = if legend.is_empty() { legend } else { format!("{}. ", escape_markdown(&legend)) };
+    lines.push(format!(
+        "<sub>{legend}{}</sub>",
+        escape_markdown(&view::list_checks(findings, ENGLISH).join(" "))
+    ));
     if lines[0].is_empty() {
         lines.remove(0);
     }
@@ -172,7 +182,7 @@ fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &N
 
 /// Escapes every character that means something to Markdown, to HTML or to a forge (mentions, references,
 /// links).
-pub(crate) fn literal(text: &str) -> String {
+pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -204,19 +214,19 @@ mod tests {
 
     #[test]
     fn a_table_for_a_pull_request() {
-        insta::assert_snapshot!(render(&specimen::session(3), &specimen::findings(3)));
+        insta::assert_snapshot!(render_markdown(&specimen::make_session(3), &specimen::make_findings(3)));
     }
 
     #[test]
     fn text_from_a_record_stays_text() {
         assert_eq!(
-            literal("<script>|[a](http://x) @all #1 www.x.y `z`"),
+            escape_markdown("<script>|[a](http://x) @all #1 www.x.y `z`"),
             "&lt;script&gt;\\|\\[a\\](http\\://x) @<!-- -->all #<!-- -->1 www\\.x.y \\`z\\`"
         );
-        let mut findings = specimen::findings(1);
+        let mut findings = specimen::make_findings(1);
         findings.rows[0].label = "a|b\n\n# x".into();
         findings.subjects[0] = "<img src=x onerror=alert(1)>".into();
-        let shown = render(&specimen::session(1), &findings);
+        let shown = render_markdown(&specimen::make_session(1), &findings);
         assert!(!shown.contains("<img"), "{shown}");
         assert!(shown.lines().filter(|l| l.starts_with('|')).all(|l| l.ends_with('|')), "{shown}");
     }

@@ -9,7 +9,7 @@ use tare_data::session::{Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::language::{Language, say};
-use crate::text::{GLUE, clean};
+use crate::text::{GLUE, clean_text};
 use crate::{warnings, words};
 
 /// Limit on shown notes; further ones are counted, and the JSON document has them all.
@@ -24,33 +24,37 @@ pub struct Notes {
 
 impl Notes {
     /// Returns the word of a cell without a comparison, with the mark of its reason.
-    pub fn missing(&mut self, missing: &Missing, language: Language) -> String {
+    pub fn mark_missing(&mut self, missing: &Missing, language: Language) -> String {
         let word = language.word(words::missing_word(missing));
-        let reason = words::reason(missing, language);
-        if reason.trim().is_empty() { word.to_owned() } else { format!("{word}{GLUE}{}", self.mark(&reason)) }
+        let reason = words::explain_missing(missing, language);
+        if reason.trim().is_empty() {
+            word.to_owned()
+        } else {
+            format!("{word}{GLUE}{}", self.add_note(&reason))
+        }
     }
 
     /// Finds or adds a note, and returns its mark.
-    pub fn mark(&mut self, text: &str) -> String {
-        let text = clean(text);
+    pub fn add_note(&mut self, text: &str) -> String {
+        let text = clean_text(text);
         let next = self.texts.len() + 1;
         let number = *self.numbers.entry(text.clone()).or_insert(next);
         if number == next {
             self.texts.push(text);
         }
-        superscript(number)
+        format_superscript(number)
     }
 
     /// Lists marks and texts, and how many more there were.
-    pub fn shown(&self) -> (Vec<(String, &str)>, usize) {
+    pub fn list_notes(&self) -> (Vec<(String, &str)>, usize) {
         let shown = self.texts.iter().take(MOST_NOTES).enumerate();
-        let shown = shown.map(|(i, text)| (superscript(i + 1), text.as_str())).collect();
+        let shown = shown.map(|(i, text)| (format_superscript(i + 1), text.as_str())).collect();
         (shown, self.texts.len().saturating_sub(MOST_NOTES))
     }
 }
 
 /// Formats a number in superscript: `¹²`.
-pub fn superscript(number: usize) -> String {
+pub fn format_superscript(number: usize) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     number.to_string().bytes().map(|digit| RAISED[usize::from(digit - b'0')]).collect()
 }
@@ -68,7 +72,7 @@ impl<'a> CellWarnings<'a> {
     /// Collects the warnings in the rows of a view. With `each`, no warning is merged with others of its kind
     /// or left out.
     pub fn of_rows(rows: &[&'a Row], each: bool, language: Language) -> Self {
-        let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison);
+        let cells = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison);
         let mut kinds = HashMap::new();
         for warning in cells.flat_map(|cell| &cell.warnings) {
             let (first, differ) = kinds.entry(discriminant(warning)).or_insert((warning, false));
@@ -84,17 +88,17 @@ impl<'a> CellWarnings<'a> {
         }
         let differ = self.kinds.get(&discriminant(warning)).is_some_and(|(_, differ)| *differ);
         let words = match differ && !self.each {
-            true => self.language.word(warnings::kind(warning)).into(),
-            false => warnings::words(warning, self.language),
+            true => self.language.word(warnings::describe_warning_kind(warning)).into(),
+            false => warnings::describe_warning(warning, self.language),
         };
-        let advice = warnings::advice(warning, self.language);
+        let advice = warnings::advise_on_warning(warning, self.language);
         Some(say!(self.language, "{words}; {advice}", words = words, advice = advice))
     }
 
     /// Lists the marks of a comparison's warnings.
-    pub fn marks(&self, comparison: &Comparison, notes: &mut Notes) -> Vec<String> {
+    pub fn list_marks(&self, comparison: &Comparison, notes: &mut Notes) -> Vec<String> {
         let texts: Vec<String> = comparison.warnings.iter().filter_map(|w| self.note_of(w)).collect();
-        texts.iter().map(|text| notes.mark(text)).collect()
+        texts.iter().map(|text| notes.add_note(text)).collect()
     }
 }
 
@@ -126,20 +130,20 @@ mod tests {
     #[test]
     fn a_reason_that_occurs_twice_is_one_note() {
         let mut notes = Notes::default();
-        assert_eq!(notes.mark("memory overlay"), "¹");
-        assert_eq!(notes.mark("no KVM"), "²");
-        assert_eq!(notes.mark("memory overlay"), "¹");
-        assert_eq!(notes.shown().0, [("¹".to_owned(), "memory overlay"), ("²".to_owned(), "no KVM")]);
-        assert_eq!(superscript(120), "¹²⁰");
+        assert_eq!(notes.add_note("memory overlay"), "¹");
+        assert_eq!(notes.add_note("no KVM"), "²");
+        assert_eq!(notes.add_note("memory overlay"), "¹");
+        assert_eq!(notes.list_notes().0, [("¹".to_owned(), "memory overlay"), ("²".to_owned(), "no KVM")]);
+        assert_eq!(format_superscript(120), "¹²⁰");
     }
 
     #[test]
     fn a_flood_of_reasons_is_bounded_and_counted() {
         let mut notes = Notes::default();
         (0..1000).for_each(|i| {
-            notes.mark(&format!("reason {i}"));
+            notes.add_note(&format!("reason {i}"));
         });
-        let (shown, more) = notes.shown();
+        let (shown, more) = notes.list_notes();
         assert_eq!((shown.len(), more), (MOST_NOTES, 1000 - MOST_NOTES));
     }
 }

@@ -46,7 +46,7 @@ const PERCENT: &[Scale] = &[scale(1.0, "%")];
 const COUNT: &[Scale] = &[scale(1.0, "")];
 
 /// Lists the prefixes of a unit, smallest first.
-pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
+pub(crate) fn list_scales(unit: Unit) -> &'static [Scale] {
     match unit {
         Unit::Nanoseconds => TIMES,
         Unit::PerSecond => RATES,
@@ -62,7 +62,7 @@ pub(crate) fn scales(unit: Unit) -> &'static [Scale] {
 
 /// Finds the prefix under which a value has one to three digits before the point, or the last one.
 pub(crate) fn scale_of(value: f64, unit: Unit) -> Scale {
-    let all = scales(unit);
+    let all = list_scales(unit);
     let fits = |s: &&Scale| round_to_three(value.abs() / s.divisor) < step(s.unit);
     *all.iter().find(fits).unwrap_or(&all[all.len() - 1])
 }
@@ -82,7 +82,7 @@ fn round_to_three(value: f64) -> f64 {
 }
 
 /// Counts the decimals that leave three significant digits.
-pub fn decimals(value: f64) -> usize {
+pub fn count_decimals(value: f64) -> usize {
     match round_to_three(value.abs()) {
         v if v >= 100.0 || v == 0.0 || !v.is_finite() => 0,
         v if v >= 10.0 => 1,
@@ -92,7 +92,7 @@ pub fn decimals(value: f64) -> usize {
 }
 
 /// Formats a number with this many decimals; with an exponent if that would be too wide.
-pub fn fixed(value: f64, decimals: usize) -> String {
+pub fn format_fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NO_NUMBER.into();
     }
@@ -121,7 +121,7 @@ pub struct Figure {
 impl Figure {
     /// Formats a value with half the width of its interval.
     pub(crate) fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
-        let mut figure = Figure::plain(value, unit);
+        let mut figure = Figure::without_interval(value, unit);
         let scale = scale_of(value, unit);
         figure.half = Some(half_width((high - low).abs() / 2.0 / scale.divisor, value / scale.divisor));
         figure
@@ -131,7 +131,7 @@ impl Figure {
     pub(crate) fn of_rounds(median: f64, (low, high): (f64, f64), rounds: u32, unit: Unit) -> Figure {
         match rounds {
             ROUNDS_OF_AN_INTERVAL.. => Figure::with_interval(median, low, high, unit),
-            _ => Figure::plain(median, unit),
+            _ => Figure::without_interval(median, unit),
         }
     }
 
@@ -140,23 +140,23 @@ impl Figure {
         Figure::of_rounds(level.median, (level.low, level.high), level.rounds, unit)
     }
 
-    pub fn plain(value: f64, unit: Unit) -> Figure {
+    pub fn without_interval(value: f64, unit: Unit) -> Figure {
         let scale = scale_of(value, unit);
         let number = value / scale.divisor;
         let unit = if value.is_finite() { scale.unit } else { "" };
-        Figure { number: fixed(number, decimals(number)), unit, half: None }
+        Figure { number: format_fixed(number, count_decimals(number)), unit, half: None }
     }
 
     /// Formats `20.6 µs`, `4.2 %`, `17`.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         if self.unit.is_empty() { self.number.clone() } else { format!("{} {}", self.number, self.unit) }
     }
 
     /// Formats `20.6 µs ±0.4`.
     pub(crate) fn text_with_half(&self) -> String {
         match &self.half {
-            Some(half) => format!("{} {half}", self.text()),
-            None => self.text(),
+            Some(half) => format!("{} {half}", self.to_text()),
+            None => self.to_text(),
         }
     }
 }
@@ -164,12 +164,12 @@ impl Figure {
 /// Formats `±0.4` with the decimals of its value: more if that would round to zero, fewer if three digits are
 /// enough (`8.79 µs ±958`).
 fn half_width(half: f64, value: f64) -> String {
-    let own = decimals(value);
+    let own = count_decimals(value);
     let is_nothing = |places: usize| half < 0.5 * 10f64.powi(-(places as i32));
     let places = (own..own + 3).find(|p| !is_nothing(*p)).unwrap_or(own);
-    let places = if half >= 1.0 { places.min(decimals(half)) } else { places };
+    let places = if half >= 1.0 { places.min(count_decimals(half)) } else { places };
     let shown = if is_nothing(places) { 0.0 } else { half };
-    format!("±{}", fixed(shown, if shown == 0.0 { 0 } else { places }))
+    format!("±{}", format_fixed(shown, if shown == 0.0 { 0 } else { places }))
 }
 
 /// Counts the decimals of a ratio: three significant digits from 1 on, never finer than a hundredth near 1.
@@ -183,7 +183,7 @@ pub(crate) fn ratio_decimals(ratio: f64) -> usize {
 }
 
 /// Formats a ratio as `24.1x`, `1.02x`, `0.98x` or `156x`.
-pub fn ratio(value: f64) -> String {
+pub fn format_ratio(value: f64) -> String {
     format!("{}x", ratio_with(value, ratio_decimals(value)))
 }
 
@@ -191,7 +191,7 @@ fn ratio_with(value: f64, decimals: usize) -> String {
     if value != 0.0 && value.abs() < LEAST_PLAIN_RATIO && value.is_finite() {
         return format!("{value:.0e}");
     }
-    fixed(value, decimals)
+    format_fixed(value, decimals)
 }
 
 /// Formats an interval as `[23.8, 24.5]`, with the decimals of its ratio.
@@ -233,19 +233,19 @@ pub(crate) fn compact_interval(low: f64, high: f64) -> String {
 
 /// Formats the ends of a range, `9.8` and `12.3x`; the upper one alone if both read the same.
 pub(crate) fn ratio_range(least: f64, most: f64) -> (Option<String>, String) {
-    let (low, high) = (ratio_with(least, ratio_decimals(least)), ratio(most));
+    let (low, high) = (ratio_with(least, ratio_decimals(least)), format_ratio(most));
     (Some(low).filter(|low| format!("{low}x") != high), high)
 }
 
 /// Formats a share as a percentage with two significant digits: `2.6 %`, `12 %`.
-pub fn percent(share: f64) -> String {
+pub fn format_percent(share: f64) -> String {
     let value = share * 100.0;
     let places = if value.abs() < 9.95 && (value - value.round()).abs() > 0.05 { 1 } else { 0 };
-    format!("{} %", fixed(value, places))
+    format!("{} %", format_fixed(value, places))
 }
 
 /// Formats a time as `38 s`, `2 min 38 s` or `3 h 2 min`; one that is not finite is unknown.
-pub fn duration(seconds: f64) -> String {
+pub fn format_duration(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown time".into();
     }
@@ -260,7 +260,7 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// Formats a count with its noun: `1 round`, `2 rounds`.
-pub fn counted(count: usize, one: &str, many: &str) -> String {
+pub fn format_count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -286,8 +286,8 @@ mod tests {
             let unit: Unit = serde_json::from_value(item["unit"].clone()).expect("a unit");
             let (value, low, high) = (number(&item, "value"), number(&item, "low"), number(&item, "high"));
             let figure = Figure::with_interval(value, low, high, unit);
-            assert_eq!(figure.text(), item["text"].as_str().unwrap());
-            assert_eq!(figure.half.as_deref(), item["half"].as_str(), "{}", figure.text());
+            assert_eq!(figure.to_text(), item["text"].as_str().unwrap());
+            assert_eq!(figure.half.as_deref(), item["half"].as_str(), "{}", figure.to_text());
         }
     }
 
@@ -296,11 +296,11 @@ mod tests {
         for item in fixture("ratios") {
             let (estimate, low, high) =
                 (number(&item, "estimate"), number(&item, "low"), number(&item, "high"));
-            assert_eq!(ratio(estimate), item["text"].as_str().unwrap());
+            assert_eq!(format_ratio(estimate), item["text"].as_str().unwrap());
             assert_eq!(ratio_interval(low, high, estimate), item["interval"].as_str().unwrap());
         }
         for item in fixture("durations") {
-            assert_eq!(duration(number(&item, "seconds")), item["text"].as_str().unwrap());
+            assert_eq!(format_duration(number(&item, "seconds")), item["text"].as_str().unwrap());
         }
         assert_eq!(ratio_interval(1.0, f64::INFINITY, 12.3), "no interval");
         assert_eq!(ratio_range(8.71, 24.13), (Some("8.71".into()), "24.1x".into()));
@@ -330,11 +330,11 @@ mod tests {
 
     #[test]
     fn shares_and_durations_are_short() {
-        assert_eq!(percent(0.026), "2.6 %");
-        assert_eq!(percent(0.02), "2 %");
-        assert_eq!(percent(0.124), "12 %");
-        assert_eq!(duration(f64::NAN), "unknown time");
-        assert_eq!(duration(-1.0), "unknown time");
+        assert_eq!(format_percent(0.026), "2.6 %");
+        assert_eq!(format_percent(0.02), "2 %");
+        assert_eq!(format_percent(0.124), "12 %");
+        assert_eq!(format_duration(f64::NAN), "unknown time");
+        assert_eq!(format_duration(-1.0), "unknown time");
     }
 
     proptest! {
@@ -342,21 +342,21 @@ mod tests {
         fn no_figure_is_wider_than_a_column(value in any::<f64>(), low in any::<f64>(), high in any::<f64>()) {
             for unit in [Unit::Nanoseconds, Unit::Bytes, Unit::BitsPerSecond, Unit::Count] {
                 let figure = Figure::with_interval(value, low, high, unit);
-                prop_assert!(figure.text().chars().count() <= 17, "{}", figure.text());
+                prop_assert!(figure.to_text().chars().count() <= 17, "{}", figure.to_text());
                 prop_assert!(figure.half.unwrap().chars().count() <= 9);
             }
-            prop_assert!(ratio(value).chars().count() <= 9, "{}", ratio(value));
+            prop_assert!(format_ratio(value).chars().count() <= 9, "{}", format_ratio(value));
             prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
             prop_assert!(compact_interval(low, high).chars().count() <= 20);
-            prop_assert!(duration(value).chars().count() <= 16);
-            prop_assert!(percent(value).chars().count() <= 12);
+            prop_assert!(format_duration(value).chars().count() <= 16);
+            prop_assert!(format_percent(value).chars().count() <= 12);
         }
 
         #[test]
         fn a_figure_says_its_value_to_a_part_in_a_hundred(exponent in -0.9f64..12.0) {
             let value = libm::pow(10.0, exponent);
-            let figure = Figure::plain(value, Unit::Nanoseconds);
-            let scale = scales(Unit::Nanoseconds).iter().find(|s| s.unit == figure.unit).unwrap();
+            let figure = Figure::without_interval(value, Unit::Nanoseconds);
+            let scale = list_scales(Unit::Nanoseconds).iter().find(|s| s.unit == figure.unit).unwrap();
             let read: f64 = figure.number.parse().unwrap();
             prop_assert!((read * scale.divisor / value - 1.0).abs() < 0.01);
         }

@@ -1,7 +1,7 @@
 //! The progress of a session in one line: what runs now, rounds done, cells decided, time left.
 
 use crate::language::{Language, say};
-use crate::text::{clean, columns, wrap};
+use crate::text::{clean_text, count_columns, wrap_text};
 
 /// Cells of the bar.
 const BAR: usize = 12;
@@ -29,12 +29,12 @@ pub struct State {
 }
 
 /// Formats the line for entering an environment.
-pub fn entering(target: &str, language: Language) -> String {
-    say!(language, "entering {environment}", environment = clean(target))
+pub fn entering_line(target: &str, language: Language) -> String {
+    say!(language, "entering {environment}", environment = clean_text(target))
 }
 
 /// Formats the line for choosing amounts of work.
-pub fn calibrating(done: usize, of: usize, language: Language) -> String {
+pub fn calibrating_line(done: usize, of: usize, language: Language) -> String {
     say!(language, "calibrating, {done} of {all}", done = done, all = of)
 }
 
@@ -42,7 +42,7 @@ pub fn calibrating(done: usize, of: usize, language: Language) -> String {
 /// left out first.
 pub fn terminal_line(state: &State, width: usize) -> String {
     let language = state.language;
-    let left = state.left_s.map(|s| say!(language, "{time} left", time = language.duration(s)));
+    let left = state.left_s.map(|s| say!(language, "{time} left", time = language.format_duration(s)));
     // In the order of the line, each with its rank for leaving it: the greatest goes first.
     let mut parts: Vec<(u8, String)> = vec![
         (5, bar(state)),
@@ -55,11 +55,11 @@ pub fn terminal_line(state: &State, width: usize) -> String {
     parts.retain(|(_, text)| !text.is_empty());
     let joined =
         |parts: &[(u8, String)]| parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("  ");
-    while parts.len() > 1 && columns(&joined(&parts)) > width {
+    while parts.len() > 1 && count_columns(&joined(&parts)) > width {
         let first_to_go = parts.iter().map(|(order, _)| *order).max();
         parts.retain(|(order, _)| Some(*order) != first_to_go);
     }
-    wrap(&joined(&parts).replace("  ", "\u{a0} "), width.max(2)).swap_remove(0)
+    wrap_text(&joined(&parts).replace("  ", "\u{a0} "), width.max(2)).swap_remove(0)
 }
 
 /// Formats the line for a log: one now and then, complete whatever its length.
@@ -67,17 +67,19 @@ pub fn log_line(state: &State) -> String {
     let language = state.language;
     let all = language.counted(state.verdicts, "comparison", "comparisons");
     let mut parts = vec![
-        say!(language, "{time} elapsed", time = language.duration(state.elapsed_s)),
+        say!(language, "{time} elapsed", time = language.format_duration(state.elapsed_s)),
         rounds(state),
         say!(language, "{decided} of {all} decided", decided = state.decided, all = all),
     ];
-    parts.extend(state.left_s.map(|s| say!(language, "about {time} left", time = language.duration(s))));
+    parts.extend(
+        state.left_s.map(|s| say!(language, "about {time} left", time = language.format_duration(s))),
+    );
     parts.extend(trouble(state));
     let running = running(state);
     if !running.is_empty() {
         parts.push(say!(language, "now {running}", running = running));
     }
-    language.joined(&parts)
+    language.join_with_commas(&parts)
 }
 
 /// Formats `round 7 of 60`, or `7 rounds` if the total is not known.
@@ -93,11 +95,11 @@ fn rounds(state: &State) -> String {
 
 /// Formats `gvisor: TCP round trip`.
 fn running(state: &State) -> String {
-    let label = state.language.title(&clean(&state.label));
+    let label = state.language.translate_title(&clean_text(&state.label));
     match (state.target.is_empty(), label.is_empty()) {
         (true, _) => label,
-        (false, true) => clean(&state.target),
-        (false, false) => format!("{}: {label}", clean(&state.target)),
+        (false, true) => clean_text(&state.target),
+        (false, false) => format!("{}: {label}", clean_text(&state.target)),
     }
 }
 
@@ -112,7 +114,7 @@ fn trouble(state: &State) -> Option<String> {
         let rounds = language.counted(state.repeated as usize, "round", "rounds");
         parts.push(say!(language, "{rounds} repeated", rounds = rounds));
     }
-    (!parts.is_empty()).then(|| language.joined(&parts))
+    (!parts.is_empty()).then(|| language.join_with_commas(&parts))
 }
 
 /// Draws the session's progress: by time if the end is known, else by rounds.
@@ -185,7 +187,7 @@ mod tests {
             log_line(&state),
             "経過41秒、ラウンド7/60、判定済み9/14、残り約1分37秒、再測定1ラウンド、実行中 gvisor: TCP往復"
         );
-        assert_eq!(calibrating(3, 16, Language::Japanese), "キャリブレーション中 3/16");
+        assert_eq!(calibrating_line(3, 16, Language::Japanese), "キャリブレーション中 3/16");
     }
 
     proptest! {
@@ -193,7 +195,7 @@ mod tests {
         fn it_always_fits(width in 2usize..150, label in any::<String>(), left in any::<f64>()) {
             let state = State { label, left_s: Some(left), ..state() };
             let line = terminal_line(&state, width);
-            prop_assert!(columns(&line) <= width, "{line}");
+            prop_assert!(count_columns(&line) <= width, "{line}");
             prop_assert!(!line.chars().any(char::is_control));
         }
     }

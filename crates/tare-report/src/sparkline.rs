@@ -7,7 +7,7 @@ const NOTHING: char = '·';
 /// Draws how many of the finite values lie in each of `bins` equal steps from their least to their greatest, as bars.
 ///
 /// Empty without a finite value; one full bar where all values are equal.
-pub fn distribution(values: &[f64], bins: usize) -> String {
+pub fn draw_distribution(values: &[f64], bins: usize) -> String {
     let finite = || values.iter().copied().filter(|v| v.is_finite());
     let least = finite().fold(f64::INFINITY, f64::min);
     let most = finite().fold(f64::NEG_INFINITY, f64::max);
@@ -39,16 +39,16 @@ mod tests {
 
     #[test]
     fn bars_stand_where_the_values_are() {
-        assert_eq!(distribution(&[1.0, 1.0, 1.0, 1.0, 2.0], 4), "█··▂");
-        assert_eq!(distribution(&[5.0, 5.0], 4), "█");
-        assert_eq!(distribution(&[], 4), "");
-        assert_eq!(distribution(&[f64::NAN, f64::INFINITY], 4), "");
+        assert_eq!(draw_distribution(&[1.0, 1.0, 1.0, 1.0, 2.0], 4), "█··▂");
+        assert_eq!(draw_distribution(&[5.0, 5.0], 4), "█");
+        assert_eq!(draw_distribution(&[], 4), "");
+        assert_eq!(draw_distribution(&[f64::NAN, f64::INFINITY], 4), "");
     }
 
     proptest! {
         #[test]
         fn any_values_make_at_most_one_bar_a_bin(values in prop::collection::vec(any::<f64>(), 0..60)) {
-            prop_assert!(distribution(&values, 8).chars().count() <= 8);
+            prop_assert!(draw_distribution(&values, 8).chars().count() <= 8);
         }
     }
 }

@@ -61,14 +61,14 @@ fn metric(name: &str) -> Metric {
 }
 
 /// Builds a level around a median, with noise of a hundredth that is the same in every run.
-pub fn level(median: f64, seed: u64) -> Level {
+pub fn make_level(median: f64, seed: u64) -> Level {
     let mut generator = Generator::new(seed);
-    let values = (0..ROUNDS).map(|_| median * (1.0 + 0.02 * (generator.unit() - 0.5))).collect();
+    let values = (0..ROUNDS).map(|_| median * (1.0 + 0.02 * (generator.draw_unit() - 0.5))).collect();
     Level { median, low: median * 0.994, high: median * 1.006, rounds: ROUNDS, values }
 }
 
 /// Builds a comparison at a ratio, with the verdict for a half interval of one in a hundred.
-pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
+pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
     let (low, high) = (ratio * 0.99, ratio * 1.012);
     let verdict = match (low, high) {
         (low, _) if low > 1.02 => Verdict::Slower,
@@ -78,7 +78,7 @@ pub fn comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         _ => Verdict::Inconclusive,
     };
     Comparison {
-        level: level(baseline * ratio, seed),
+        level: make_level(baseline * ratio, seed),
         rounds: ROUNDS,
         ratio,
         low,
@@ -104,7 +104,7 @@ fn missing(probe: &str) -> Cell {
     Cell::Missing(match probe {
         "cpu.primes" => Missing::NotComparable {
             reason: "emulated processor (TCG): no KVM that works here".into(),
-            level: level(4e6, 3),
+            level: make_level(4e6, 3),
         },
         _ => Missing::Failed(Failure::new(
             FailureKind::NotComparable,
@@ -117,7 +117,7 @@ fn row(index: usize, targets: usize) -> Row {
     let (probe, label, place, peer, baseline) = WORK[index];
     let cell = |(_, costs): &(&str, Costs)| match costs[index] {
         Some(ratio) => {
-            Cell::Compared(Box::new(comparison(baseline, ratio, index as u64 * 31 + ratio as u64)))
+            Cell::Compared(Box::new(make_comparison(baseline, ratio, index as u64 * 31 + ratio as u64)))
         }
         None => missing(probe),
     };
@@ -129,9 +129,9 @@ fn row(index: usize, targets: usize) -> Row {
         peer: peer.map(Into::into),
         metric: metric("time"),
         headline: true,
-        baseline: Some(level(baseline, index as u64)),
+        baseline: Some(make_level(baseline, index as u64)),
         cells: TARGETS[..targets].iter().map(cell).collect(),
-        control: Some(Cell::Compared(Box::new(comparison(baseline, 1.001, 7)))),
+        control: Some(Cell::Compared(Box::new(make_comparison(baseline, 1.001, 7)))),
         published: Vec::new(),
     }
 }
@@ -141,8 +141,8 @@ fn longest(row: &Row) -> Row {
     Row {
         metric: metric("max"),
         headline: false,
-        baseline: Some(level(91_000.0, 3)),
-        cells: (0..row.cells.len()).map(|i| Cell::Observed(level(92_000.0, i as u64))).collect(),
+        baseline: Some(make_level(91_000.0, 3)),
+        cells: (0..row.cells.len()).map(|i| Cell::Observed(make_level(92_000.0, i as u64))).collect(),
         control: None,
         ..row.clone()
     }
@@ -159,7 +159,7 @@ fn case(index: usize) -> Case {
 }
 
 /// Builds a session with this many subjects (at most six).
-pub fn session(targets: usize) -> Session {
+pub fn make_session(targets: usize) -> Session {
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
     all.extend(TARGETS[..targets].iter().map(|(name, _)| target(name, Role::Subject)));
@@ -223,7 +223,7 @@ fn modal() -> Warning {
 }
 
 /// Builds the findings of [`session`].
-pub fn findings(targets: usize) -> Findings {
+pub fn make_findings(targets: usize) -> Findings {
     let mut rows: Vec<Row> = (0..WORK.len()).map(|i| row(i, targets)).collect();
     if let Some(Cell::Compared(cell)) = rows[3].cells.get_mut(1) {
         cell.warnings = vec![modal(), Warning::RoundsRepeated { repeated: 1, kept: 2 }];
@@ -261,11 +261,11 @@ pub fn one_cell_of_each() -> Vec<(Shown, Cell)> {
             let starts = SharedStarts { starts: 3, between: None, design_effect: None };
             let starts = Some(starts)
                 .filter(|_| [Verdict::SlowerInFewStarts, Verdict::FasterInFewStarts].contains(&verdict));
-            Cell::Compared(Box::new(Comparison { verdict, starts, ..comparison(100.0, 1.25, 1) }))
+            Cell::Compared(Box::new(Comparison { verdict, starts, ..make_comparison(100.0, 1.25, 1) }))
         }
-        Shown::Observed => Cell::Observed(level(100.0, 1)),
-        Shown::NotComparable => Cell::Missing(Missing::NoBaseline(level(100.0, 1))),
+        Shown::Observed => Cell::Observed(make_level(100.0, 1)),
+        Shown::NotComparable => Cell::Missing(Missing::NoBaseline(make_level(100.0, 1))),
         Shown::NotMeasured => Cell::Missing(Missing::NotReached),
     };
-    Shown::all().map(|shown| (shown, cell(shown))).collect()
+    Shown::list_all().map(|shown| (shown, cell(shown))).collect()
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use tare_analysis::findings::{Cell, Family, Findings, Row, Shown, Verdict};
 
 use crate::language::{Language, say};
-use crate::number::{ratio, ratio_range};
-use crate::text::clean;
+use crate::number::{format_ratio, ratio_range};
+use crate::text::clean_text;
 use crate::verdict_words::{MAY_BE_CHANCE, verdict_words};
 use crate::words;
 
 /// Summarises every environment in a line.
-pub fn sentences(findings: &Findings, language: Language) -> Vec<(String, String)> {
+pub fn summarise_environments(findings: &Findings, language: Language) -> Vec<(String, String)> {
     let subjects = findings.subjects.iter().enumerate();
-    subjects.map(|(at, name)| (clean(name), sentence(findings, at, language))).collect()
+    subjects.map(|(at, name)| (clean_text(name), sentence(findings, at, language))).collect()
 }
 
 /// Summarises an environment: `slower: IPC 6.1 to 9.3x (most: pipes), network 4.2x. Same: CPU. Inconclusive:
@@ -23,10 +23,10 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
     let mut by_verdict: BTreeMap<Shown, Vec<(&Row, &Cell)>> = BTreeMap::new();
     let mut in_family: BTreeMap<Family, usize> = BTreeMap::new();
     for (row, cell) in headlines.filter_map(|row| Some((row, row.cells.get(subject)?))) {
-        let shown = cell.shown();
+        let shown = cell.to_shown();
         if shown != Shown::Observed {
             by_verdict.entry(shown).or_default().push((row, cell));
-            *in_family.entry(Family::of(&row.probe)).or_default() += 1;
+            *in_family.entry(Family::from_probe(&row.probe)).or_default() += 1;
         }
     }
     let all: usize = in_family.values().sum();
@@ -35,7 +35,7 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
         .iter()
         .map(|(shown, cells)| match shown {
             Shown::Verdict(Verdict::Same) if !differs => {
-                let (baseline, count) = (clean(&findings.baseline), cells.len());
+                let (baseline, count) = (clean_text(&findings.baseline), cells.len());
                 say!(
                     language,
                     "same as {baseline} in {count} of {all}",
@@ -57,7 +57,7 @@ fn sentence(findings: &Findings, subject: usize, language: Language) -> String {
         let clause = if at == 0 { clause.clone() } else { capitalised(clause) };
         say!(language, "{clause}.", clause = clause)
     };
-    language.sentences(&clauses.iter().enumerate().map(sentence).collect::<Vec<_>>())
+    language.join_sentences(&clauses.iter().enumerate().map(sentence).collect::<Vec<_>>())
 }
 
 /// Lists the families with cells of one kind: with their sizes, or with the number of their rows.
@@ -69,7 +69,7 @@ fn clause(
 ) -> String {
     let mut families: BTreeMap<Family, Vec<(&Row, &Cell)>> = BTreeMap::new();
     for (row, cell) in cells {
-        families.entry(Family::of(&row.probe)).or_default().push((row, cell));
+        families.entry(Family::from_probe(&row.probe)).or_default().push((row, cell));
     }
     let line = verdict_words(shown);
     let word = language.word(line.word);
@@ -82,7 +82,7 @@ fn clause(
             families.iter().map(|(family, cells)| size(*family, cells, language)).collect();
         sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
         let sizes: Vec<String> = sizes.into_iter().map(|(_, text)| text).collect();
-        return format!("{head}: {}", language.joined(&sizes));
+        return format!("{head}: {}", language.join_with_commas(&sizes));
     }
     let parts = families.iter().map(|(family, cells)| match in_family[family] {
         all if all == cells.len() => name(*family, cells, language),
@@ -91,7 +91,7 @@ fn clause(
             say!(language, "{name} ({count} of {all})", name = name, count = cells.len(), all = all)
         }
     });
-    format!("{head}: {}", language.joined(&parts.collect::<Vec<_>>()))
+    format!("{head}: {}", language.join_with_commas(&parts.collect::<Vec<_>>()))
 }
 
 /// Finds the largest factor of a family's rows, and describes all of them: `processes 8.7 to 12.3x (most:
@@ -99,15 +99,17 @@ fn clause(
 fn size(family: Family, cells: &[(&Row, &Cell)], language: Language) -> (f64, String) {
     let mut factors: Vec<(f64, &str)> = cells
         .iter()
-        .filter_map(|(row, cell)| Some((words::factor(words::comparison(cell)?), row.label.as_str())))
+        .filter_map(|(row, cell)| {
+            Some((words::compute_factor(words::find_comparison(cell)?), row.label.as_str()))
+        })
         .collect();
     factors.sort_by(|a, b| a.0.total_cmp(&b.0));
     let name = name(family, cells, language);
     match factors[..] {
         [] => (0.0, name),
-        [(only, _)] => (only, format!("{name} {}", language.times(&ratio(only)))),
+        [(only, _)] => (only, format!("{name} {}", language.translate_ratio(&format_ratio(only)))),
         [(least, _), .., (most, label)] => {
-            let (range, label) = (range(least, most, language), language.title(&clean(label)));
+            let (range, label) = (range(least, most, language), language.translate_title(&clean_text(label)));
             (
                 most,
                 say!(language, "{name} {range} (most: {label})", name = name, range = range, label = label),
@@ -119,19 +121,22 @@ fn size(family: Family, cells: &[(&Row, &Cell)], language: Language) -> (f64, St
 /// Formats a range as `9.8 to 12.3x`, or as `9.8x` if both ends read the same.
 fn range(least: f64, most: f64, language: Language) -> String {
     match ratio_range(least, most) {
-        (Some(low), high) => say!(language, "{low} to {high}", low = low, high = language.times(&high)),
-        (None, both) => language.times(&both),
+        (Some(low), high) => {
+            say!(language, "{low} to {high}", low = low, high = language.translate_ratio(&high))
+        }
+        (None, both) => language.translate_ratio(&both),
     }
 }
 
 /// Returns the name of a family; rows without one, such as the harness's empty loop and user commands, have
 /// their own names.
 fn name(family: Family, cells: &[(&Row, &Cell)], language: Language) -> String {
-    let labels = || cells.iter().map(|(row, _)| words::title(row, language)).collect::<Vec<_>>();
+    let labels =
+        || cells.iter().map(|(row, _)| words::translate_row_title(row, language)).collect::<Vec<_>>();
     if family == Family::Other {
-        return language.listed(&labels());
+        return language.join_with_and(&labels());
     }
-    language.word(words::family(family)).to_owned()
+    language.word(words::describe_family(family)).to_owned()
 }
 
 fn capitalised(text: &str) -> String {
@@ -151,13 +156,13 @@ mod tests {
 
     /// Summarises the second environment, whose cells have these ratios or no comparison.
     fn line(change: impl Fn(&mut Findings)) -> String {
-        let mut findings = specimen::findings(2);
+        let mut findings = specimen::make_findings(2);
         change(&mut findings);
-        sentences(&findings, Language::English).remove(1).1
+        summarise_environments(&findings, Language::English).remove(1).1
     }
 
     fn set(findings: &mut Findings, row: usize, ratio: f64) {
-        findings.rows[row].cells[1] = Cell::Compared(Box::new(specimen::comparison(100.0, ratio, 1)));
+        findings.rows[row].cells[1] = Cell::Compared(Box::new(specimen::make_comparison(100.0, ratio, 1)));
     }
 
     #[test]
@@ -206,13 +211,13 @@ mod tests {
             cell.verdict = Verdict::TypicallySame;
             cell.total = Some(Total { ratio: 1.3, low: 1.1, high: 1.6 });
             cell.warnings = vec![Warning::Stalls { one_in: 10, factor: 4.0 }];
-            assert_eq!(words::verdict(cell, Language::English), "typically the same");
+            assert_eq!(words::format_verdict(cell, Language::English), "typically the same");
             assert_eq!(
                 words::mean_where_it_differs(cell, Language::English).as_deref(),
                 Some("1.30x [1.10, 1.60]")
             );
             assert_eq!(
-                warnings::words(&cell.warnings[0], Language::English),
+                warnings::describe_warning(&cell.warnings[0], Language::English),
                 "typically the same, but one round in 10 takes 4.0 times as long"
             );
         });
@@ -249,11 +254,11 @@ mod tests {
     #[test]
     fn every_word_of_a_cell_is_in_the_line() {
         for verdict in Verdict::ALL {
-            let mut findings = specimen::findings(1);
+            let mut findings = specimen::make_findings(1);
             let Cell::Compared(cell) = &mut findings.rows[0].cells[0] else { panic!("it is compared") };
             cell.verdict = *verdict;
-            let word = VerdictWords::of(*verdict).word;
-            let text = sentences(&findings, Language::English).remove(0).1.to_lowercase();
+            let word = VerdictWords::from_verdict(*verdict).word;
+            let text = summarise_environments(&findings, Language::English).remove(0).1.to_lowercase();
             assert!(text.contains(word), "{word}: {text}");
         }
     }

@@ -131,7 +131,7 @@ pub const fn verdict_words(shown: Shown) -> VerdictWords {
 
 impl VerdictWords {
     /// Returns the line of a verdict.
-    pub const fn of(verdict: Verdict) -> VerdictWords {
+    pub const fn from_verdict(verdict: Verdict) -> VerdictWords {
         verdict_words(Shown::Verdict(verdict))
     }
 
@@ -159,7 +159,7 @@ mod tests {
 
     /// Builds a session of one row and one environment with this cell.
     fn with_cell(cell: Cell) -> (Session, Findings) {
-        let (session, mut findings) = (specimen::session(1), specimen::findings(1));
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
         findings.rows.truncate(1);
         findings.rows[0].cells[0] = cell;
         (session, findings)
@@ -180,7 +180,8 @@ mod tests {
             let (session, findings) = with_cell(cell);
             let is_observed = shown == Shown::Observed;
 
-            let document: Value = serde_json::from_str(&crate::json::render(&session, &findings)).unwrap();
+            let document: Value =
+                serde_json::from_str(&crate::json::render_json(&session, &findings)).unwrap();
             let cell = &document["rows"][0]["cells"][0];
             assert_eq!([&cell["answer"], &cell["verdict"], &cell["words"]], [answer, name, word.as_str()]);
 
@@ -200,9 +201,9 @@ mod tests {
 
             // Tables show only the value of a cell that is never compared.
             let in_table = |text: &str| is_observed || text.replace('\u{a0}', " ").contains(&word);
-            let text = crate::markdown::render(&session, &findings);
+            let text = crate::markdown::render_markdown(&session, &findings);
             assert!(in_table(&text), "{word}: {text}");
-            let text = crate::terminal::render(
+            let text = crate::terminal::render_terminal(
                 &session,
                 &findings,
                 &TerminalOptions { width: 120, ..TerminalOptions::default() },
@@ -234,9 +235,9 @@ mod tests {
             format!("{word}{mark}")
         };
         let guide = document("guide/reading-a-report.md");
-        assert_eq!(first_column(&guide, "| verdict | means |\n"), Shown::all().map(words).collect());
+        assert_eq!(first_column(&guide, "| verdict | means |\n"), Shown::list_all().map(words).collect());
         let reference = document("reference/report-json.md");
-        let names: BTreeSet<String> = Shown::all().map(|shown| shown.name().to_owned()).collect();
+        let names: BTreeSet<String> = Shown::list_all().map(|shown| shown.name().to_owned()).collect();
         assert_eq!(first_column(&reference, "| `verdict` | `answer` | means |\n"), names);
         let answers: BTreeSet<String> = Answer::ALL.map(|answer| answer.name().to_owned()).into();
         assert_eq!(first_column(&reference, "| `answer` | means |\n"), answers);
@@ -252,7 +253,7 @@ mod tests {
         };
         assert_eq!(
             names(&cell["properties"]["verdict"]),
-            Shown::all().map(|s| s.name().to_owned()).collect()
+            Shown::list_all().map(|s| s.name().to_owned()).collect()
         );
         assert_eq!(
             names(&cell["properties"]["answer"]),

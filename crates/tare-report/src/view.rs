@@ -3,12 +3,12 @@
 use tare_analysis::findings::{Findings, PlantedCost, Row, Side, Verdict};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
-use tare_data::shell::quoted;
+use tare_data::shell::quote_word;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
-use crate::number::percent;
-use crate::text::{GLUE, clean};
+use crate::number::format_percent;
+use crate::text::{GLUE, clean_text};
 use crate::verdict_words::VerdictWords;
 use crate::warnings as warned;
 use crate::words;
@@ -21,39 +21,40 @@ const LEAST_EFFECT: f64 = 0.001;
 const OWN_PLACE: &str = "own";
 
 /// Selects the rows of a view: the headline of every case, or every metric.
-pub fn rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
+pub fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
     findings.rows.iter().filter(|row| every_metric || row.headline).collect()
 }
 
 /// Formats the place of a row's work next to its label: `file.seq · own`, `net.rr · to host`.
 pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
-    let mut parts = vec![clean(&row.probe)];
-    parts.extend(row.place.as_deref().map(clean));
-    parts.extend(row.peer.as_deref().map(|peer| say!(language, "to {peer}", peer = clean(peer))));
+    let mut parts = vec![clean_text(&row.probe)];
+    parts.extend(row.place.as_deref().map(clean_text));
+    parts.extend(row.peer.as_deref().map(|peer| say!(language, "to {peer}", peer = clean_text(peer))));
     parts.join(" · ")
 }
 
 /// Builds the two lines of the heading: the compared environments, then machine and duration.
-pub fn heading(
+pub fn make_heading(
     session: &Session,
     findings: &Findings,
     elapsed_s: Option<f64>,
     language: Language,
 ) -> Vec<String> {
-    let (study, baseline) = (clean(&session.plan.study), clean(&findings.baseline));
-    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
+    let (study, baseline) = (clean_text(&session.plan.study), clean_text(&findings.baseline));
+    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean_text(name)).collect();
     let compared = match subjects.is_empty() {
         true => say!(language, "{study}: {baseline} alone", study = study, baseline = baseline),
         false => {
-            let all = language.joined(&subjects);
+            let all = language.join_with_commas(&subjects);
             say!(language, "{study}: {all} against {baseline}", study = study, all = all, baseline = baseline)
         }
     };
     let elapsed_s = elapsed_s.or_else(|| measured_s(session));
-    let effort = elapsed_s.map(|s| language.duration(s)).into_iter().chain([rounds(findings, language)]);
+    let effort =
+        elapsed_s.map(|s| language.format_duration(s)).into_iter().chain([rounds(findings, language)]);
     let effort: Vec<String> = effort.chain(unusual_margin(&session.plan.cases, language)).collect();
-    let machine = language.joined(&machine(session, language));
-    let effort = language.joined(&effort);
+    let machine = language.join_with_commas(&machine(session, language));
+    let effort = language.join_with_commas(&effort);
     vec![
         compared,
         if machine.is_empty() {
@@ -82,18 +83,18 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     let baseline = session.baseline().map(|target| target.name.as_str());
     let of_baseline = session.facts.iter().find(|facts| Some(facts.target.as_str()) == baseline);
     let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get("file_system.type"));
-    let cpus = host.integer("cpu.count").map(|count| language.counted(count as usize, "CPU", "CPUs"));
-    let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean(cpu)));
+    let cpus = host.get_integer("cpu.count").map(|count| language.counted(count as usize, "CPU", "CPUs"));
+    let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean_text(cpu)));
     let release = host.get("kernel.release").map(|release| {
         let version = release.split(['-', '+']).next().unwrap_or(release);
-        format!("{} {}", clean(host.get("kernel.name").unwrap_or("Linux")), clean(version))
+        format!("{} {}", clean_text(host.get("kernel.name").unwrap_or("Linux")), clean_text(version))
     });
     [
         host.get("cpu.model").map(cpu_name),
         pinned.or(cpus),
         host.get("cpu.hypervisor").map(|_| language.word("virtual machine").to_owned()),
         release,
-        own_place.or_else(|| host.get("root.type")).map(clean),
+        own_place.or_else(|| host.get("root.type")).map(clean_text),
     ]
     .into_iter()
     .flatten()
@@ -103,7 +104,7 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
 /// Shortens `AMD EPYC 9R14 96-Core Processor` to `AMD EPYC 9R14`, and `Intel(R) Xeon(R) Processor @ 2.50GHz`
 /// to `Intel Xeon`.
 fn cpu_name(model: &str) -> String {
-    let model = clean(model).replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
+    let model = clean_text(model).replace("(R)", "").replace("(TM)", "").replace("(tm)", "");
     let own = model.split(" @ ").next().unwrap_or_default();
     let words =
         own.split_whitespace().filter(|w| !matches!(*w, "Processor" | "CPU") && !w.ends_with("-Core"));
@@ -132,14 +133,14 @@ fn rounds(findings: &Findings, language: Language) -> String {
 }
 
 /// Warns about a session whose baseline differs from itself.
-pub fn banner(findings: &Findings, language: Language) -> Option<String> {
+pub fn make_baseline_banner(findings: &Findings, language: Language) -> Option<String> {
     let certificate = &findings.certificate;
     certificate.banner.then(|| {
         say!(
             language,
             "This session cannot be trusted: {baseline} differs from itself in {count} of {cells} cells, more than \
              chance allows. Reduce background load ('tare check' lists sources of noise) and run again.",
-            baseline = clean(&findings.baseline),
+            baseline = clean_text(&findings.baseline),
             count = certificate.control_coloured,
             cells = certificate.control_cells
         )
@@ -147,8 +148,8 @@ pub fn banner(findings: &Findings, language: Language) -> Option<String> {
 }
 
 /// Explains the words and signs of a table that occur in it.
-pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
-    let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::comparison).collect();
+pub(crate) fn explain_table_signs(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
+    let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison).collect();
     if cells.is_empty() {
         return Vec::new();
     }
@@ -156,7 +157,7 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
     let present: Vec<VerdictWords> = Verdict::ALL
         .iter()
         .filter(|verdict| cells.iter().any(|cell| cell.verdict == **verdict))
-        .map(|verdict| VerdictWords::of(*verdict))
+        .map(|verdict| VerdictWords::from_verdict(*verdict))
         .collect();
     let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
     for VerdictWords { word, mark, meaning, .. } in &present {
@@ -169,7 +170,7 @@ pub(crate) fn legend(session: &Session, rows: &[&Row], language: Language) -> Ve
     let mut parts: Vec<String> = meanings
         .into_iter()
         .map(|(meaning, words)| {
-            let meaning = language.fill(meaning, &[("margin", &margin)]);
+            let meaning = language.translate_table_message(meaning, &[("margin", &margin)]);
             format!("{}{GLUE}= {meaning}", words.join(language.word(", ")))
         })
         .collect();
@@ -192,7 +193,7 @@ fn margins(cases: &[PlannedCase], language: Language) -> String {
     let shares = || cases.iter().map(|case| libm::expm1(case.margin)).filter(|share| share.is_finite());
     let least = shares().fold(f64::INFINITY, f64::min);
     let most = shares().fold(0.0, f64::max);
-    let (low, high) = (percent(least), percent(most));
+    let (low, high) = (format_percent(least), format_percent(most));
     match shares().next() {
         None => language.word("the margin").into(),
         Some(_) if low == high => high,
@@ -201,9 +202,9 @@ fn margins(cases: &[PlannedCase], language: Language) -> String {
 }
 
 /// Lists the checks of the session: its control, the differences it could have missed, repeated rounds.
-pub fn checks(findings: &Findings, language: Language) -> Vec<String> {
+pub fn list_checks(findings: &Findings, language: Language) -> Vec<String> {
     let certificate = &findings.certificate;
-    let baseline = clean(&findings.baseline);
+    let baseline = clean_text(&findings.baseline);
     let mut checks = vec![match certificate.control_cells {
         0 => say!(language, "No control: {baseline} was not compared with itself.", baseline = baseline),
         cells => say!(
@@ -228,7 +229,7 @@ pub fn checks(findings: &Findings, language: Language) -> Vec<String> {
 
 /// Tells whether the planted cost was found.
 fn planted_cost(planted: &PlantedCost, language: Language) -> String {
-    let share = percent(planted.share);
+    let share = format_percent(planted.share);
     match planted.found {
         true => say!(language, "A planted {share} was found.", share = share),
         false => say!(
@@ -246,7 +247,7 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
     let (least, most) =
         effects.fold((f64::INFINITY, 0.0f64), |(least, most), effect| (least.min(effect), most.max(effect)));
     if least <= most {
-        let [low, high] = [least, most].map(|effect| percent(effect.max(LEAST_EFFECT)));
+        let [low, high] = [least, most].map(|effect| format_percent(effect.max(LEAST_EFFECT)));
         let range = match low == high {
             true => low,
             false => say!(language, "{low} to {high}", low = low.trim_end_matches(" %"), high = high),
@@ -265,7 +266,7 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
 /// Estimates the rounds that would decide the cells that lack rounds.
 fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
-    let open = || cells().filter_map(words::comparison).filter(|c| !c.answer().is_decided());
+    let open = || cells().filter_map(words::find_comparison).filter(|c| !c.answer().is_decided());
     let undecided = open().count();
     // Rounds that a cell needs, and those that it has: one that rested has fewer than others.
     let needed = open().filter_map(|cell| Some((words::rounds_needed(cell)?, cell.rounds)));
@@ -288,42 +289,48 @@ fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
 }
 
 /// Lists the warnings about an environment or the whole session, each with its advice.
-pub fn warnings(findings: &Findings, language: Language) -> Vec<String> {
+pub fn list_warnings(findings: &Findings, language: Language) -> Vec<String> {
     // The same words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
     // The first lines already have the number of failed trials.
     let below = |(_, warning): &&(_, Warning)| !matches!(warning, Warning::SessionFailed { .. });
     for (target, warning) in findings.warnings.iter().filter(below) {
-        let text = clean(&warned::words(warning, language));
+        let text = clean_text(&warned::describe_warning(warning, language));
         let at = lines.iter().position(|(known, ..)| *known == text).unwrap_or_else(|| {
-            lines.push((text, warned::advice(warning, language), Vec::new()));
+            lines.push((text, warned::advise_on_warning(warning, language), Vec::new()));
             lines.len() - 1
         });
-        lines[at].2.extend(target.as_deref().map(clean));
+        lines[at].2.extend(target.as_deref().map(clean_text));
     }
     let line = |(text, advice, targets): (String, &str, Vec<String>)| {
-        let who =
-            if targets.is_empty() { language.word("session").to_owned() } else { language.listed(&targets) };
+        let who = if targets.is_empty() {
+            language.word("session").to_owned()
+        } else {
+            language.join_with_and(&targets)
+        };
         say!(language, "{who}: {text}; {advice}.", who = who, text = text, advice = advice)
     };
     lines.into_iter().map(line).collect()
 }
 
 /// Counts the failed trials, with their reasons, for the first lines of a report.
-pub fn failed(findings: &Findings, language: Language) -> Option<String> {
+pub fn summarise_failed_trials(findings: &Findings, language: Language) -> Option<String> {
     let is_it = |(_, warning): &&(_, Warning)| matches!(warning, Warning::SessionFailed { .. });
     let (_, warning) = findings.warnings.iter().find(is_it)?;
-    let (text, advice) = (clean(&warned::words(warning, language)), warned::advice(warning, language));
+    let (text, advice) = (
+        clean_text(&warned::describe_warning(warning, language)),
+        warned::advise_on_warning(warning, language),
+    );
     Some(say!(language, "{text}; {advice}.", text = text, advice = advice))
 }
 
 /// Describes an early end of the session, with the command that continues it.
-pub fn ending(findings: &Findings, record: Option<&str>, language: Language) -> Option<String> {
-    let ended = language.word(words::ending(findings.ending)?);
+pub fn describe_early_end(findings: &Findings, record: Option<&str>, language: Language) -> Option<String> {
+    let ended = language.word(words::describe_ending(findings.ending)?);
     let resume = match (findings.ending, record) {
         (Ending::Complete, _) | (_, None) => String::new(),
         (_, Some(record)) => {
-            let record = quoted(&clean(record));
+            let record = quote_word(&clean_text(record));
             language.word(" ").to_owned()
                 + &say!(language, "tare run --resume {record} continues it.", record = record)
         }

@@ -8,7 +8,7 @@ use crate::language::{Language, message, say};
 const MOST_NUMBERED: usize = 5;
 
 /// Describes the doubt in one sentence.
-pub fn words(warning: &Warning, language: Language) -> String {
+pub fn describe_warning(warning: &Warning, language: Language) -> String {
     let rounds = |count: u32| language.counted(count as usize, "round", "rounds");
     let trials = |count: usize| language.counted(count, "trial", "trials");
     match warning {
@@ -42,7 +42,7 @@ pub fn words(warning: &Warning, language: Language) -> String {
             "{failed} of {trials} failed ({mostly})",
             failed = failed,
             trials = trials(*of),
-            mostly = language.text(mostly)
+            mostly = language.translate_text(mostly)
         ),
         Warning::SharedStarts { starts, rounds: of } => say!(
             language,
@@ -147,7 +147,7 @@ fn fallen_into(groups: &[Group], language: Language) -> String {
         language,
         "rounds fall into {count} groups: {each}",
         count = groups.len(),
-        each = language.joined(&each)
+        each = language.join_with_commas(&each)
     )
 }
 
@@ -162,7 +162,7 @@ fn damaged(lines: u64, trials: &[u64], language: Language) -> String {
             say!(language, "{lines} in the record: trial {trial} is left out", lines = lines, trial = one)
         }
         _ => {
-            let shown = language.joined(&shown);
+            let shown = language.join_with_commas(&shown);
             let shown = match more {
                 0 => shown,
                 more => say!(language, "{trials} and {more} more", trials = shown, more = more),
@@ -198,7 +198,7 @@ fn mean_cost(mean: [f64; 3], language: Language) -> String {
 }
 
 /// Advises how to resolve the doubt, in one sentence.
-pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
+pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'static str {
     language.word(match warning {
         Warning::ControlColoured { .. } => {
             message!("stop other programs on the machine (tare check names them) and run again")
@@ -246,7 +246,7 @@ pub(crate) fn advice(warning: &Warning, language: Language) -> &'static str {
 }
 
 /// Describes a kind of warning, for a note that covers several of them.
-pub(crate) fn kind(warning: &Warning) -> &'static str {
+pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
     match warning {
         Warning::ControlColoured { .. } => message!("the baseline differs from itself"),
         Warning::SkewedTail { .. } => {
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn one_is_not_several() {
-        let words = |warning: Warning| words(&warning, Language::English);
+        let words = |warning: Warning| describe_warning(&warning, Language::English);
         let shared = |starts, rounds| words(Warning::SharedStarts { starts, rounds });
         assert_eq!(shared(1, 18), "18 rounds share 1 start");
         assert_eq!(shared(3, 18), "18 rounds share 3 starts");

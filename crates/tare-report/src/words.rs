@@ -9,24 +9,25 @@ use tare_data::session::Ending;
 use tare_data::session::demand::Work;
 
 use crate::language::{Language, message, say};
-use crate::number::{NO_INTERVAL, compact_interval, percent, ratio, ratio_interval};
-use crate::text::clean;
+use crate::number::{NO_INTERVAL, compact_interval, format_percent, format_ratio, ratio_interval};
+use crate::text::clean_text;
 use crate::verdict_words::{VerdictWords, verdict_words};
 
 /// Computes the factor by which an environment is slower or, if that is its verdict, faster.
-pub fn factor(comparison: &Comparison) -> f64 {
+pub fn compute_factor(comparison: &Comparison) -> f64 {
     if is_speedup(comparison) { 1.0 / comparison.ratio } else { comparison.ratio }
 }
 
 /// Checks if the factor of a verdict is that of a faster environment.
 fn is_speedup(comparison: &Comparison) -> bool {
-    VerdictWords::of(comparison.verdict).factor == Some(Side::Faster)
+    VerdictWords::from_verdict(comparison.verdict).factor == Some(Side::Faster)
 }
 
 /// Says the verdict of a cell: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
-pub fn verdict(comparison: &Comparison, language: Language) -> String {
-    let line = VerdictWords::of(comparison.verdict);
-    let (word, size) = (language.word(line.word), language.times(&ratio(factor(comparison))));
+pub fn format_verdict(comparison: &Comparison, language: Language) -> String {
+    let line = VerdictWords::from_verdict(comparison.verdict);
+    let (word, size) =
+        (language.word(line.word), language.translate_ratio(&format_ratio(compute_factor(comparison))));
     let starts = || {
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
@@ -39,7 +40,7 @@ pub fn verdict(comparison: &Comparison, language: Language) -> String {
             say!(language, "{size} faster in {starts}", size = size, starts = starts())
         }
         Verdict::SlightlySlower | Verdict::SlightlyFaster => {
-            format!("{word} ({})", percent((comparison.ratio - 1.0).abs()))
+            format!("{word} ({})", format_percent((comparison.ratio - 1.0).abs()))
         }
         Verdict::Slower | Verdict::SlowerUnconfirmed | Verdict::Faster | Verdict::FasterUnconfirmed => {
             say!(language, "{size} {word}", size = size, word = word) + line.mark
@@ -56,11 +57,17 @@ pub fn verdict(comparison: &Comparison, language: Language) -> String {
 pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
     let Total { ratio: mean, low, high } = comparison.total?;
     let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
-    differs.then(|| format!("{} {}", language.times(&ratio(mean)), interval_of(low, high, mean, language)))
+    differs.then(|| {
+        format!(
+            "{} {}",
+            language.translate_ratio(&format_ratio(mean)),
+            interval_of(low, high, mean, language)
+        )
+    })
 }
 
 /// Formats the interval of the factor in the verdict, or of the slowdown if it states none.
-pub fn interval(comparison: &Comparison, language: Language) -> String {
+pub fn format_interval(comparison: &Comparison, language: Language) -> String {
     let (low, high, factor) = bounds(comparison);
     interval_of(low, high, factor, language)
 }
@@ -82,7 +89,7 @@ pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
 
 fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
     match is_speedup(comparison) {
-        true => (1.0 / comparison.high, 1.0 / comparison.low, factor(comparison)),
+        true => (1.0 / comparison.high, 1.0 / comparison.low, compute_factor(comparison)),
         false => (comparison.low, comparison.high, comparison.ratio),
     }
 }
@@ -97,33 +104,33 @@ pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
 
 /// Computes the smallest difference from the baseline that a comparison could have found, as a share.
 pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
-    let smallest = comparison(comparison_cell)?.smallest?;
+    let smallest = find_comparison(comparison_cell)?.smallest?;
     Some((smallest.differs - 1.0).abs()).filter(|share| share.is_finite())
 }
 
 /// Describes a cell in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
-pub fn cell(cell: &Cell, language: Language) -> String {
+pub fn describe_cell(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Compared(comparison) => {
-            format!("{} {}", verdict(comparison, language), interval(comparison, language))
+            format!("{} {}", format_verdict(comparison, language), format_interval(comparison, language))
         }
         Cell::Observed(_) => language.word(verdict_words(Shown::Observed).word).into(),
-        Cell::Missing(found) => missing(found, language),
+        Cell::Missing(found) => describe_missing(found, language),
     }
 }
 
 /// Says a cell without its interval and reasons: `3.4x slower`, `not measured`.
 pub fn cell_word(cell: &Cell, language: Language) -> String {
     match cell {
-        Cell::Compared(comparison) => verdict(comparison, language),
-        Cell::Observed(_) | Cell::Missing(_) => language.word(verdict_words(cell.shown()).word).into(),
+        Cell::Compared(comparison) => format_verdict(comparison, language),
+        Cell::Observed(_) | Cell::Missing(_) => language.word(verdict_words(cell.to_shown()).word).into(),
     }
 }
 
 /// Describes a cell without a comparison, with the reason.
-pub(crate) fn missing(missing: &Missing, language: Language) -> String {
+pub(crate) fn describe_missing(missing: &Missing, language: Language) -> String {
     let word = language.word(missing_word(missing));
-    match reason(missing, language) {
+    match explain_missing(missing, language) {
         reason if reason.is_empty() => word.into(),
         reason => format!("{word}: {reason}"),
     }
@@ -131,34 +138,36 @@ pub(crate) fn missing(missing: &Missing, language: Language) -> String {
 
 /// Returns the word of a cell without a comparison.
 pub fn missing_word(missing: &Missing) -> &'static str {
-    verdict_words(missing.shown()).word
+    verdict_words(missing.to_shown()).word
 }
 
 /// Explains why there is no comparison.
-pub fn reason(missing: &Missing, language: Language) -> String {
+pub fn explain_missing(missing: &Missing, language: Language) -> String {
     match missing {
         Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => {
-            language.text(&failure.reason)
+            language.translate_text(&failure.reason)
         }
         Missing::Failed(failure) => {
             let kind = language.word(failure_kind(failure.kind));
-            format!("{kind}: {}", language.text(&failure.reason)).trim_end_matches([':', ' ']).to_owned()
+            format!("{kind}: {}", language.translate_text(&failure.reason))
+                .trim_end_matches([':', ' '])
+                .to_owned()
         }
         Missing::NotReached => language.word("the session ended before it").into(),
         Missing::NoBaseline(_) => language.word("the baseline was not measured").into(),
-        Missing::NotComparable { reason, .. } => language.text(reason),
+        Missing::NotComparable { reason, .. } => language.translate_text(reason),
     }
 }
 
 /// Returns the words for a kind of failure: those of `tare-data`, which are in records.
 pub(crate) fn failure_kind(kind: FailureKind) -> &'static str {
-    kind.words()
+    kind.description()
 }
 
 /// Returns the kind of a missing value, in a word or two.
 pub fn missing_kind(missing: &Missing) -> &'static str {
     match missing {
-        Missing::Failed(failure) => failure.kind.words(),
+        Missing::Failed(failure) => failure.kind.description(),
         Missing::NotReached => message!("not reached"),
         Missing::NoBaseline(_) => message!("no baseline"),
         Missing::NotComparable { .. } => message!("not comparable"),
@@ -166,9 +175,9 @@ pub fn missing_kind(missing: &Missing) -> &'static str {
 }
 
 /// Translates the title of a row. A user command keeps its words.
-pub fn title(row: &Row, language: Language) -> String {
-    let label = clean(&row.label);
-    if row.probe.starts_with(USER) { label } else { language.title(&label) }
+pub fn translate_row_title(row: &Row, language: Language) -> String {
+    let label = clean_text(&row.label);
+    if row.probe.starts_with(USER) { label } else { language.translate_title(&label) }
 }
 
 /// Finds the name of a variant in files for programs, which is the one that serde gives it.
@@ -189,7 +198,7 @@ pub fn missing_name(missing: &Missing) -> String {
 }
 
 /// Returns the word for a family of probes.
-pub fn family(family: Family) -> &'static str {
+pub fn describe_family(family: Family) -> &'static str {
     match family {
         Family::Cpu => message!("CPU"),
         Family::Memory => message!("memory"),
@@ -205,7 +214,7 @@ pub fn family(family: Family) -> &'static str {
 }
 
 /// Describes an early end of a session.
-pub fn ending(ending: Ending) -> Option<&'static str> {
+pub fn describe_ending(ending: Ending) -> Option<&'static str> {
     match ending {
         Ending::Complete => None,
         Ending::Interrupted => {
@@ -218,7 +227,7 @@ pub fn ending(ending: Ending) -> Option<&'static str> {
     }
 }
 
-pub fn comparison(cell: &Cell) -> Option<&Comparison> {
+pub fn find_comparison(cell: &Cell) -> Option<&Comparison> {
     match cell {
         Cell::Compared(comparison) => Some(comparison),
         Cell::Observed(_) | Cell::Missing(_) => None,
@@ -226,7 +235,7 @@ pub fn comparison(cell: &Cell) -> Option<&Comparison> {
 }
 
 /// Returns the word for a kind of work.
-pub fn work(work: Work, language: Language) -> &'static str {
+pub fn describe_work(work: Work, language: Language) -> &'static str {
     language.word(match work {
         Work::Computing => message!("computing"),
         Work::OtherCalls => message!("other system calls"),

@@ -8,7 +8,7 @@ use crate::tree::{Crate, Tree};
 pub type Arrows<'a> = &'a [(&'a str, &'a [&'a str], &'a [&'a str])];
 
 /// Lists crates that import outside their arrows, or have none.
-pub fn crates(tree: &Tree, arrows: Arrows<'_>) -> Vec<String> {
+pub fn list_broken_arrows(tree: &Tree, arrows: Arrows<'_>) -> Vec<String> {
     let mut broken = Vec::new();
     for one in &tree.crates {
         let Some((_, allowed, of_tests)) = arrows.iter().find(|(name, ..)| *name == one.name) else {
@@ -30,7 +30,7 @@ pub fn crates(tree: &Tree, arrows: Arrows<'_>) -> Vec<String> {
 }
 
 /// Lists crates that import a crate which they are to do without.
-pub fn foreign(tree: &Tree, banned: &[(&str, &str, &str)]) -> Vec<String> {
+pub fn list_banned_imports(tree: &Tree, banned: &[(&str, &str, &str)]) -> Vec<String> {
     let imports = |crate_name: &str, name: &str| {
         let mut named = tree.crates.iter().filter(|one| one.name == crate_name);
         named.any(|one| dependencies(one).contains(&(false, name.to_owned())))
@@ -62,16 +62,17 @@ mod tests {
     #[test]
     fn an_import_against_the_arrows_is_found() {
         let planted = Planted::new();
-        planted.package("low", "[dev-dependencies]\nhigh.workspace = true\n", "//! Low.\n");
-        planted.package("high", "[dependencies]\nlow.workspace = true\nserde = \"1\"\n", "//! High.\n");
-        let tree = planted.tree();
-        assert_eq!(crates(&tree, &[("low", &[], &["high"]), ("high", &["low"], &[])]), [""; 0]);
-        assert_eq!(crates(&tree, &[("low", &[], &[]), ("high", &["low"], &[])]).len(), 1);
-        assert_eq!(crates(&tree, &[("low", &[], &["high"])]).len(), 1);
+        planted.write_package("low", "[dev-dependencies]\nhigh.workspace = true\n", "//! Low.\n");
+        planted.write_package("high", "[dependencies]\nlow.workspace = true\nserde = \"1\"\n", "//! High.\n");
+        let tree = planted.read_tree();
+        assert_eq!(list_broken_arrows(&tree, &[("low", &[], &["high"]), ("high", &["low"], &[])]), [""; 0]);
+        assert_eq!(list_broken_arrows(&tree, &[("low", &[], &[]), ("high", &["low"], &[])]).len(), 1);
+        assert_eq!(list_broken_arrows(&tree, &[("low", &[], &["high"])]).len(), 1);
         assert_eq!(
-            crates(&tree, &[("low", &[], &["high"]), ("high", &["low"], &[]), ("x", &[], &[])]).len(),
+            list_broken_arrows(&tree, &[("low", &[], &["high"]), ("high", &["low"], &[]), ("x", &[], &[])])
+                .len(),
             1
         );
-        assert_eq!(foreign(&tree, &[("high", "serde", "why"), ("low", "serde", "why")]).len(), 1);
+        assert_eq!(list_banned_imports(&tree, &[("high", "serde", "why"), ("low", "serde", "why")]).len(), 1);
     }
 }

@@ -7,7 +7,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Ident, Lit, Meta};
 
-use crate::tree::{Source, Tree, is_of_tests, plain};
+use crate::tree::{Source, Tree, is_of_tests, strip_raw_prefix};
 
 /// First words, or pairs of them, with which no doc comment begins.
 const BANNED: [&str; 11] =
@@ -63,12 +63,12 @@ impl std::fmt::Display for Broken {
 }
 
 /// Lists the comments and strings that break a rule, in the order of files.
-pub fn broken(tree: &Tree) -> Vec<Broken> {
+pub fn list_broken_comments(tree: &Tree) -> Vec<Broken> {
     tree.sources().flat_map(|source| Reader::read(source).broken).collect()
 }
 
 /// Lists the crates in which too many comments of functions open alike.
-pub fn dull(tree: &Tree) -> Vec<String> {
+pub fn list_dull_crates(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for krate in &tree.crates {
         let openings: Vec<String> =
@@ -122,7 +122,7 @@ impl<'s> Reader<'s> {
     }
 
     fn named(&mut self, kind: Kind, name: &Ident, attributes: &[Attribute]) {
-        self.comment(kind, &plain(name), attributes);
+        self.comment(kind, &strip_raw_prefix(name), attributes);
     }
 
     /// Holds a string against the rules.
@@ -153,7 +153,7 @@ impl<'s> Reader<'s> {
 impl<'s> Visit<'s> for Reader<'s> {
     fn visit_item(&mut self, item: &'s syn::Item) {
         use syn::Item::*;
-        let attributes = crate::modules::attributes(item);
+        let attributes = crate::modules::item_attributes(item);
         if is_of_tests(attributes) {
             return;
         }
@@ -197,7 +197,7 @@ impl<'s> Visit<'s> for Reader<'s> {
     }
 
     fn visit_field(&mut self, field: &'s syn::Field) {
-        let name = field.ident.as_ref().map_or("field".into(), plain);
+        let name = field.ident.as_ref().map_or("field".into(), strip_raw_prefix);
         self.comment(Kind::Any, &name, &field.attrs);
     }
 
@@ -243,7 +243,9 @@ fn documentation(attributes: &[Attribute]) -> Option<(usize, String)> {
 fn derives_clap(attributes: &[Attribute]) -> bool {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     let mut lists = derives.filter_map(|attribute| attribute.meta.require_list().ok());
-    lists.any(|list| crate::tree::identifiers(&list.tokens).iter().any(|name| CLAP.contains(&name.as_str())))
+    lists.any(|list| {
+        crate::tree::list_identifiers(&list.tokens).iter().any(|name| CLAP.contains(&name.as_str()))
+    })
 }
 
 /// Finds the rule that a comment breaks.
@@ -295,8 +297,11 @@ mod tests {
 
     fn rules(text: &str) -> Vec<String> {
         let planted = Planted::new();
-        planted.package("one", "", text);
-        broken(&planted.tree()).iter().map(|broken| format!("{} {}", broken.item, broken.words)).collect()
+        planted.write_package("one", "", text);
+        list_broken_comments(&planted.read_tree())
+            .iter()
+            .map(|broken| format!("{} {}", broken.item, broken.words))
+            .collect()
     }
 
     #[test]
@@ -350,9 +355,9 @@ mod tests {
     fn a_crate_may_not_open_every_comment_alike() {
         let planted = Planted::new();
         let seven = "/// Parses it.\nfn f() {}\n".repeat(6) + "/// Returns it.\nfn f() {}\n";
-        planted.package("one", "", &format!("//! A file.\n{seven}"));
-        assert_eq!(dull(&planted.tree()), [""; 0]);
-        planted.package("one", "", &format!("//! A file.\n{seven}/// Checks if it is.\nfn f() {{}}\n"));
-        assert_eq!(dull(&planted.tree()).len(), 1);
+        planted.write_package("one", "", &format!("//! A file.\n{seven}"));
+        assert_eq!(list_dull_crates(&planted.read_tree()), [""; 0]);
+        planted.write_package("one", "", &format!("//! A file.\n{seven}/// Checks if it is.\nfn f() {{}}\n"));
+        assert_eq!(list_dull_crates(&planted.read_tree()).len(), 1);
     }
 }

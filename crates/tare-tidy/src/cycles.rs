@@ -13,8 +13,8 @@ use proc_macro2::{Spacing, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Item, Visibility};
 
-use crate::modules::{Modules, Named, leaves, roots};
-use crate::tree::{Crate, Tree, is_of_tests, plain};
+use crate::modules::{Modules, Named, find_roots, visit_use_names};
+use crate::tree::{Crate, Tree, is_of_tests, strip_raw_prefix};
 
 /// Imports from one file or folder to another, each with a name that is imported.
 type Imports = BTreeMap<PathBuf, BTreeMap<PathBuf, String>>;
@@ -41,7 +41,7 @@ pub fn between_folders(tree: &Tree) -> Vec<String> {
 }
 
 fn every_target(tree: &Tree) -> impl Iterator<Item = Imports> {
-    tree.crates.iter().flat_map(|krate| roots(krate).into_iter().map(|root| imports(krate, root)))
+    tree.crates.iter().flat_map(|krate| find_roots(krate).into_iter().map(|root| imports(krate, root)))
 }
 
 /// Lifts imports between files to the two neighbours, in the deepest folder that holds both, which contain them.
@@ -72,7 +72,7 @@ fn place(file: &Path) -> PathBuf {
 
 /// Collects what each file of a target imports from its others.
 fn imports(krate: &Crate, root: usize) -> Imports {
-    let mut modules = Modules::of(krate, root);
+    let mut modules = Modules::from_root(krate, root);
     // Names brought in within functions are as good as those of the module, but for what they hide.
     for module in 0..modules.all.len() {
         for item in modules.all[module].items.clone() {
@@ -80,7 +80,7 @@ fn imports(krate: &Crate, root: usize) -> Imports {
             if !matches!(item, Item::Use(_) | Item::Mod(_)) {
                 uses.visit_item(item);
             }
-            uses.0.iter().for_each(|used| modules.bring(module, Vec::new(), &used.tree));
+            uses.0.iter().for_each(|used| modules.add_use(module, Vec::new(), &used.tree));
         }
     }
     let mut all = Imports::new();
@@ -94,7 +94,7 @@ fn imports(krate: &Crate, root: usize) -> Imports {
             }
         }
         for path in paths.0 {
-            let target = match modules.resolve(at, &path) {
+            let target = match modules.resolve_path(at, &path) {
                 Some(Named::Item(target)) => target,
                 // A module by itself is the beginning of a path that counts where it is written out.
                 Some(Named::Module(target)) if path.last().is_some_and(|last| last == "*") => target,
@@ -127,7 +127,7 @@ struct Paths(BTreeSet<Vec<String>>);
 
 impl Visit<'_> for Paths {
     fn visit_item(&mut self, item: &Item) {
-        if !is_of_tests(crate::modules::attributes(item)) {
+        if !is_of_tests(crate::modules::item_attributes(item)) {
             visit::visit_item(self, item);
         }
     }
@@ -139,13 +139,13 @@ impl Visit<'_> for Paths {
     }
 
     fn visit_item_use(&mut self, used: &syn::ItemUse) {
-        leaves(Vec::new(), &used.tree, &mut |_, path| {
+        visit_use_names(Vec::new(), &used.tree, &mut |_, path| {
             self.0.insert(path);
         });
     }
 
     fn visit_path(&mut self, path: &syn::Path) {
-        self.0.insert(path.segments.iter().map(|segment| plain(&segment.ident)).collect());
+        self.0.insert(path.segments.iter().map(|segment| strip_raw_prefix(&segment.ident)).collect());
         visit::visit_path(self, path);
     }
 
@@ -166,7 +166,7 @@ impl Paths {
                     if colons != 2 {
                         self.0.insert(std::mem::take(&mut path));
                     }
-                    path.push(plain(&ident));
+                    path.push(strip_raw_prefix(&ident));
                     colons = 0;
                 }
                 TokenTree::Punct(punct) if punct.as_char() == ':' => {
@@ -268,11 +268,11 @@ mod tests {
 
     fn between(files: &[(&str, &str)]) -> Vec<String> {
         let planted = Planted::new();
-        planted.package("one", "", "//! One.\nmod a;\nmod b;\nmod c;\n");
+        planted.write_package("one", "", "//! One.\nmod a;\nmod b;\nmod c;\n");
         for (name, text) in files {
-            planted.file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
+            planted.write_file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
         }
-        between_files(&planted.tree())
+        between_files(&planted.read_tree())
     }
 
     #[test]
@@ -311,11 +311,11 @@ mod tests {
     /// Circles of folders among these files.
     fn of_folders(files: &[(&str, &str)]) -> Vec<String> {
         let planted = Planted::new();
-        planted.package("one", "", "//! One.\nmod a;\nmod b;\npub const ROOT: u8 = 1;\n");
+        planted.write_package("one", "", "//! One.\nmod a;\nmod b;\npub const ROOT: u8 = 1;\n");
         for (name, text) in files {
-            planted.file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
+            planted.write_file(&format!("crates/one/src/{name}.rs"), &format!("//! A file.\n{text}"));
         }
-        let tree = planted.tree();
+        let tree = planted.read_tree();
         assert_eq!(between_files(&tree), [""; 0]);
         between_folders(&tree)
     }

@@ -75,19 +75,19 @@ mod tests {
     fn a_file_outside_is_found_unless_only_tests_read_it() {
         let planted = Planted::new();
         let inside = "//! One.\nconst A: &str = include_str!(\"../a.toml\");\nconst B: &str = include_str!(\"b.toml\");\n";
-        planted.package("one", "", inside);
-        planted.package(
+        planted.write_package("one", "", inside);
+        planted.write_package(
             "two",
             "",
             "//! Two.\n#[cfg(test)]\nmod tests {\n    const A: &str = include_str!(\"../../../a.toml\");\n}\n",
         );
-        assert_eq!(included_from_outside(&planted.tree()), [""; 0]);
-        planted.package(
+        assert_eq!(included_from_outside(&planted.read_tree()), [""; 0]);
+        planted.write_package(
             "three",
             "",
             "//! Three.\nconst A: &[&[u8]] = &[include_bytes!(\"../../../a.toml\")];\n",
         );
         let broken = "crates/three/src/lib.rs includes ../../../a.toml from outside its crate";
-        assert_eq!(included_from_outside(&planted.tree()), [broken]);
+        assert_eq!(included_from_outside(&planted.read_tree()), [broken]);
     }
 }

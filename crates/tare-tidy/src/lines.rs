@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::tree::{files, identifiers, plain, read};
+use crate::tree::{list_files, list_identifiers, read_text, strip_raw_prefix};
 
 /// Counts the lines of code of the library or program in a crate's folder.
 pub fn of_crate(folder: &Path) -> Result<usize, String> {
     let mut of_tests = BTreeSet::new();
     let mut counted = Vec::new();
-    for path in files(&folder.join("src"), "rs") {
-        let tokens = read(&path)?.parse().map_err(|e| format!("{}: {e}", path.display()))?;
+    for path in list_files(&folder.join("src"), "rs") {
+        let tokens = read_text(&path)?.parse().map_err(|e| format!("{}: {e}", path.display()))?;
         let mut lines = Lines::default();
         lines.read(tokens);
         let below = folder_of_children(&path);
@@ -48,7 +48,7 @@ impl Lines {
         let mut at = 0;
         while at < tokens.len() {
             if let Some((end, attribute)) = attribute(&tokens, at) {
-                let names = identifiers(&attribute);
+                let names = list_identifiers(&attribute);
                 is_test |=
                     names.contains("cfg") && attribute.to_string().replace(' ', "").contains("cfg(test");
                 if !names.contains("doc") {
@@ -105,7 +105,7 @@ fn is_mark(token: Option<&TokenTree>, mark: char) -> bool {
 
 fn word(tokens: &[TokenTree], at: usize) -> String {
     match tokens.get(at) {
-        Some(TokenTree::Ident(ident)) => plain(ident),
+        Some(TokenTree::Ident(ident)) => strip_raw_prefix(ident),
         _ => String::new(),
     }
 }
@@ -146,14 +146,16 @@ mod tests {
                     mod d {\n    const TEXT: &str = \"of two\n lines\";\n}\n#[cfg(test)]\npub mod e;\n\
                     #[cfg(test)]\nmod tests {\n    fn t() {}\n}\n";
         let planted = Planted::new();
-        planted.package("one", "", text);
+        planted.write_package("one", "", text);
         // Attribute, `fn`, parameter, answer, call, argument, `mod` and a text of two lines.
-        let folder = planted.tree().crates[0].folder.clone();
+        let folder = planted.read_tree().crates[0].folder.clone();
         assert_eq!(of_crate(&folder), Ok(9));
-        planted.file("crates/one/src/c.rs", "fn c() {}\n").file("crates/one/src/e.rs", "fn e() {}\n");
         planted
-            .file("crates/one/src/e/below.rs", "fn below() {}\n")
-            .file("crates/one/tests/t.rs", "fn t() {}\n");
+            .write_file("crates/one/src/c.rs", "fn c() {}\n")
+            .write_file("crates/one/src/e.rs", "fn e() {}\n");
+        planted
+            .write_file("crates/one/src/e/below.rs", "fn below() {}\n")
+            .write_file("crates/one/tests/t.rs", "fn t() {}\n");
         assert_eq!(of_crate(&folder), Ok(10));
     }
 }

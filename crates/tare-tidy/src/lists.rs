@@ -1,15 +1,15 @@
 //! Lists against folders: every file of a folder stands in the sources that list it.
 
-use crate::tree::{Tree, entries};
+use crate::tree::{Tree, list_paths};
 
 /// A folder of the workspace, and the crate whose sources name each of its files.
 pub type Listed<'a> = (&'a str, &'a str);
 
 /// Finds files that no source of their crate names.
-pub fn unlisted(tree: &Tree, lists: &[Listed<'_>]) -> Vec<String> {
+pub fn find_unlisted_files(tree: &Tree, lists: &[Listed<'_>]) -> Vec<String> {
     let mut broken = Vec::new();
     for (folder, lister) in lists {
-        let files = entries(&tree.root.join(folder));
+        let files = list_paths(&tree.root.join(folder));
         if files.is_empty() {
             broken.push(format!("{folder} is empty"));
         }
@@ -33,10 +33,13 @@ mod tests {
     #[test]
     fn a_file_that_no_list_names_is_found() {
         let planted = Planted::new();
-        planted.package("one", "", "//! One.\nconst A: &str = \"../studies/a.toml\";\n");
-        planted.file("studies/a.toml", "");
-        assert_eq!(unlisted(&planted.tree(), &[("studies", "one")]), [""; 0]);
-        planted.file("studies/b.toml", "");
-        assert_eq!(unlisted(&planted.tree(), &[("studies", "one")]), ["studies/b.toml is in no list of one"]);
+        planted.write_package("one", "", "//! One.\nconst A: &str = \"../studies/a.toml\";\n");
+        planted.write_file("studies/a.toml", "");
+        assert_eq!(find_unlisted_files(&planted.read_tree(), &[("studies", "one")]), [""; 0]);
+        planted.write_file("studies/b.toml", "");
+        assert_eq!(
+            find_unlisted_files(&planted.read_tree(), &[("studies", "one")]),
+            ["studies/b.toml is in no list of one"]
+        );
     }
 }

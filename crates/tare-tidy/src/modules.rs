@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use syn::{Attribute, Ident, Item, ItemMod, UseTree, Visibility};
 
-use crate::tree::{Crate, Source, is_of_tests, plain};
+use crate::tree::{Crate, Source, is_of_tests, strip_raw_prefix};
 
 /// A use of a use of a use: longer chains are circles.
 const LONGEST_CHAIN: usize = 16;
@@ -44,7 +44,7 @@ pub enum Named {
 }
 
 /// Finds the files from which cargo begins to compile.
-pub fn roots(krate: &Crate) -> Vec<usize> {
+pub fn find_roots(krate: &Crate) -> Vec<usize> {
     let is_root = |source: &Source| {
         let below = source.path.strip_prefix(&krate.folder).unwrap_or(&source.path);
         let parts: Vec<&str> = below.iter().filter_map(|part| part.to_str()).collect();
@@ -61,7 +61,7 @@ pub fn roots(krate: &Crate) -> Vec<usize> {
 
 impl<'t> Modules<'t> {
     /// Collects the modules below a root; modules that are only compiled for tests are left out.
-    pub fn of(krate: &'t Crate, root: usize) -> Modules<'t> {
+    pub fn from_root(krate: &'t Crate, root: usize) -> Modules<'t> {
         let mut modules = Modules { all: Vec::new(), krate };
         let source = &krate.sources[root];
         let folder = source.path.parent().unwrap_or(Path::new("")).to_owned();
@@ -81,22 +81,22 @@ impl<'t> Modules<'t> {
     ) -> usize {
         let own = self.all.len();
         let mut path = parent.map_or(Vec::new(), |parent| self.all[parent].path.clone());
-        path.extend(name.map(plain));
+        path.extend(name.map(strip_raw_prefix));
         self.all.push(Module { path, file, parent, is_public, ..Module::default() });
-        for item in items.iter().filter(|item| !is_of_tests(attributes(item))) {
+        for item in items.iter().filter(|item| !is_of_tests(item_attributes(item))) {
             match item {
                 Item::Mod(module) => self.add_child(own, file, folder, module),
-                Item::Use(used) => self.bring(own, Vec::new(), &used.tree),
+                Item::Use(used) => self.add_use(own, Vec::new(), &used.tree),
                 _ => {}
             }
-            self.all[own].defined.extend(name_of(item).map(plain));
+            self.all[own].defined.extend(name_of(item).map(strip_raw_prefix));
             self.all[own].items.push(item);
         }
         own
     }
 
     fn add_child(&mut self, parent: usize, file: usize, folder: &Path, module: &'t ItemMod) {
-        let name = plain(&module.ident);
+        let name = strip_raw_prefix(&module.ident);
         let is_public = matches!(module.vis, Visibility::Public(_));
         let child = if let Some((_, items)) = &module.content {
             self.add(Some(parent), Some(&module.ident), file, &folder.join(&name), is_public, items)
@@ -121,7 +121,10 @@ impl<'t> Modules<'t> {
         let declares = |item: &Item| match item {
             Item::Mod(item) => {
                 is_of_tests(&item.attrs)
-                    && source.path.file_stem().is_some_and(|stem| stem == plain(&item.ident).as_str())
+                    && source
+                        .path
+                        .file_stem()
+                        .is_some_and(|stem| stem == strip_raw_prefix(&item.ident).as_str())
             }
             _ => false,
         };
@@ -129,15 +132,15 @@ impl<'t> Modules<'t> {
     }
 
     /// Notes what a `use` brings into a module.
-    pub fn bring(&mut self, module: usize, before: Vec<String>, tree: &UseTree) {
-        leaves(before, tree, &mut |name, path| match name {
+    pub fn add_use(&mut self, module: usize, before: Vec<String>, tree: &UseTree) {
+        visit_use_names(before, tree, &mut |name, path| match name {
             Some(name) => drop(self.all[module].brought.insert(name, path)),
             None => self.all[module].globs.push(path),
         });
     }
 
     /// Resolves a path, seen from a module; None where it is not a name of this target.
-    pub fn resolve(&self, from: usize, path: &[String]) -> Option<Named> {
+    pub fn resolve_path(&self, from: usize, path: &[String]) -> Option<Named> {
         self.resolve_within(from, path, LONGEST_CHAIN)
     }
 
@@ -185,16 +188,24 @@ impl<'t> Modules<'t> {
 }
 
 /// Calls back with every name that a `use` brings, and its whole path; without a name for `*`.
-pub fn leaves(before: Vec<String>, tree: &UseTree, found: &mut dyn FnMut(Option<String>, Vec<String>)) {
-    let with = |ident: &Ident| [before.as_slice(), &[plain(ident)]].concat();
+pub fn visit_use_names(
+    before: Vec<String>,
+    tree: &UseTree,
+    found: &mut dyn FnMut(Option<String>, Vec<String>),
+) {
+    let with = |ident: &Ident| [before.as_slice(), &[strip_raw_prefix(ident)]].concat();
     match tree {
-        UseTree::Path(path) => leaves(with(&path.ident), &path.tree, found),
+        UseTree::Path(path) => visit_use_names(with(&path.ident), &path.tree, found),
         UseTree::Name(name) if name.ident == "self" => found(before.last().cloned(), before),
-        UseTree::Name(name) => found(Some(plain(&name.ident)), with(&name.ident)),
-        UseTree::Rename(rename) if rename.ident == "self" => found(Some(plain(&rename.rename)), before),
-        UseTree::Rename(rename) => found(Some(plain(&rename.rename)), with(&rename.ident)),
+        UseTree::Name(name) => found(Some(strip_raw_prefix(&name.ident)), with(&name.ident)),
+        UseTree::Rename(rename) if rename.ident == "self" => {
+            found(Some(strip_raw_prefix(&rename.rename)), before)
+        }
+        UseTree::Rename(rename) => found(Some(strip_raw_prefix(&rename.rename)), with(&rename.ident)),
         UseTree::Glob(_) => found(None, before),
-        UseTree::Group(group) => group.items.iter().for_each(|item| leaves(before.clone(), item, found)),
+        UseTree::Group(group) => {
+            group.items.iter().for_each(|item| visit_use_names(before.clone(), item, found))
+        }
     }
 }
 
@@ -219,7 +230,7 @@ pub fn name_of(item: &Item) -> Option<&Ident> {
     }
 }
 
-pub fn attributes(item: &Item) -> &[Attribute] {
+pub fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
         Item::Enum(item) => &item.attrs,

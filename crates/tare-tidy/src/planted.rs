@@ -13,7 +13,7 @@ impl Planted {
         Planted(tempfile::tempdir().unwrap())
     }
 
-    pub fn file(&self, name: &str, text: &str) -> &Planted {
+    pub fn write_file(&self, name: &str, text: &str) -> &Planted {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
@@ -21,12 +21,15 @@ impl Planted {
     }
 
     /// Adds a crate with these sections in its manifest and this text as its library.
-    pub fn package(&self, name: &str, sections: &str, text: &str) -> &Planted {
-        self.file(&format!("crates/{name}/Cargo.toml"), &format!("[package]\nname = \"{name}\"\n{sections}"));
-        self.file(&format!("crates/{name}/src/lib.rs"), text)
+    pub fn write_package(&self, name: &str, sections: &str, text: &str) -> &Planted {
+        self.write_file(
+            &format!("crates/{name}/Cargo.toml"),
+            &format!("[package]\nname = \"{name}\"\n{sections}"),
+        );
+        self.write_file(&format!("crates/{name}/src/lib.rs"), text)
     }
 
-    pub fn tree(&self) -> Tree {
-        Tree::read(self.0.path()).unwrap()
+    pub fn read_tree(&self) -> Tree {
+        Tree::read_workspace(self.0.path()).unwrap()
     }
 }

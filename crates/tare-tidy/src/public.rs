@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Fields, ImplItem, Item, ItemImpl, TraitItem, Type, Visibility};
 
-use crate::modules::{Modules, Named, leaves, name_of, roots};
-use crate::tree::{Crate, Tree, identifiers, plain};
+use crate::modules::{Modules, Named, find_roots, name_of, visit_use_names};
+use crate::tree::{Crate, Tree, list_identifiers, strip_raw_prefix};
 
 /// Something public: where it is, its name, and the names that its signature needs.
 struct Shown {
@@ -24,10 +24,11 @@ pub fn without_user(tree: &Tree, known: &[(&str, &str)]) -> Vec<String> {
     let mut broken = Vec::new();
     for krate in &tree.crates {
         let library = krate.folder.join("src/lib.rs");
-        let Some(root) = roots(krate).into_iter().find(|&root| krate.sources[root].path == library) else {
+        let Some(root) = find_roots(krate).into_iter().find(|&root| krate.sources[root].path == library)
+        else {
             continue;
         };
-        let modules = Modules::of(krate, root);
+        let modules = Modules::from_root(krate, root);
         let mut used = outside(tree, krate, &modules);
         let shown = shown(&modules, &used);
         // What is used needs what its signature names.
@@ -68,13 +69,13 @@ fn outside(tree: &Tree, krate: &Crate, modules: &Modules<'_>) -> BTreeSet<String
     });
     let mut names = BTreeSet::new();
     for source in others.chain(beside.map(|(_, source)| source)) {
-        names.extend(identifiers(&source.tokens));
+        names.extend(list_identifiers(&source.tokens));
     }
     for item in modules.all.iter().flat_map(|module| &module.items) {
         if let Item::Macro(item) = item
             && item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_export"))
         {
-            names.extend(identifiers(&item.mac.tokens));
+            names.extend(list_identifiers(&item.mac.tokens));
         }
     }
     names
@@ -102,8 +103,10 @@ fn shown(modules: &Modules<'_>, used: &BTreeSet<String>) -> Vec<Shown> {
             if !matches!(item.vis, Visibility::Public(_)) {
                 continue;
             }
-            leaves(Vec::new(), &item.tree, &mut |_, path| {
-                if let (Some(Named::Item(defined)), Some(name)) = (modules.resolve(at, &path), path.last()) {
+            visit_use_names(Vec::new(), &item.tree, &mut |_, path| {
+                if let (Some(Named::Item(defined)), Some(name)) =
+                    (modules.resolve_path(at, &path), path.last())
+                {
                     handed_on.insert((defined, name.clone()));
                 }
             });
@@ -112,7 +115,7 @@ fn shown(modules: &Modules<'_>, used: &BTreeSet<String>) -> Vec<Shown> {
     let mut types = BTreeSet::new();
     for (at, module) in modules.all.iter().enumerate() {
         for item in &module.items {
-            let Some(name) = name_of(item).map(plain) else { continue };
+            let Some(name) = name_of(item).map(strip_raw_prefix) else { continue };
             if is_public(item) && (reached.contains(&at) || handed_on.contains(&(at, name.clone()))) {
                 types.insert(name.clone());
                 all.push(Shown { file: module.file, name, needs: needs(item) });
@@ -132,7 +135,7 @@ fn shown(modules: &Modules<'_>, used: &BTreeSet<String>) -> Vec<Shown> {
 /// Collects public methods of public types, and the needs of their traits.
 fn methods(item: &ItemImpl, file: usize, types: &BTreeSet<String>, all: &mut Vec<Shown>) {
     let Type::Path(of) = &*item.self_ty else { return };
-    let Some(of) = of.path.segments.last().map(|last| plain(&last.ident)) else { return };
+    let Some(of) = of.path.segments.last().map(|last| strip_raw_prefix(&last.ident)) else { return };
     if !types.contains(&of) {
         return;
     }
@@ -151,11 +154,11 @@ fn methods(item: &ItemImpl, file: usize, types: &BTreeSet<String>, all: &mut Vec
         match item {
             ImplItem::Fn(item) if matches!(item.vis, Visibility::Public(_)) => {
                 needs.visit_signature(&item.sig);
-                all.push(Shown { file, name: plain(&item.sig.ident), needs: needs.0 });
+                all.push(Shown { file, name: strip_raw_prefix(&item.sig.ident), needs: needs.0 });
             }
             ImplItem::Const(item) if matches!(item.vis, Visibility::Public(_)) => {
                 needs.visit_type(&item.ty);
-                all.push(Shown { file, name: plain(&item.ident), needs: needs.0 });
+                all.push(Shown { file, name: strip_raw_prefix(&item.ident), needs: needs.0 });
             }
             _ => {}
         }
@@ -211,7 +214,7 @@ struct Names(BTreeSet<String>);
 
 impl Visit<'_> for Names {
     fn visit_path(&mut self, path: &syn::Path) {
-        self.0.extend(path.segments.iter().map(|segment| plain(&segment.ident)));
+        self.0.extend(path.segments.iter().map(|segment| strip_raw_prefix(&segment.ident)));
         visit::visit_path(self, path);
     }
 }
@@ -231,9 +234,9 @@ mod tests {
 
     fn unused(library: &str, user: &str) -> Vec<String> {
         let planted = Planted::new();
-        planted.package("shows", "", &format!("//! Shows.\n{library}"));
-        planted.package("uses", "", &format!("//! Uses.\n{user}"));
-        without_user(&planted.tree(), &[("known", "a reason")])
+        planted.write_package("shows", "", &format!("//! Shows.\n{library}"));
+        planted.write_package("uses", "", &format!("//! Uses.\n{user}"));
+        without_user(&planted.read_tree(), &[("known", "a reason")])
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-use crate::tree::{Source, Tree, files, plain};
+use crate::tree::{Source, Tree, list_files, strip_raw_prefix};
 
 /// Longest file of code, tests included.
 const LONGEST_FILE: usize = 500;
@@ -64,7 +64,7 @@ fn functions(tokens: &TokenStream, found: &mut dyn FnMut(&str, usize, usize)) {
                     && let Some(ident) = begun.take()
                 {
                     let (first, last) = (ident.span().start().line, group.span_close().end().line);
-                    found(&plain(&ident), first, last - first + 1);
+                    found(&strip_raw_prefix(&ident), first, last - first + 1);
                 }
                 functions(&group.stream(), found);
             }
@@ -83,7 +83,7 @@ fn functions(tokens: &TokenStream, found: &mut dyn FnMut(&str, usize, usize)) {
 pub fn of_folders(tree: &Tree, like_things: &[&str]) -> Vec<String> {
     let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
     let page = tree.root.join("report-ui");
-    for path in tree.sources().map(|source| source.path.clone()).chain(files(&page, "ts")) {
+    for path in tree.sources().map(|source| source.path.clone()).chain(list_files(&page, "ts")) {
         *counts.entry(path.parent().unwrap_or(Path::new("")).to_owned()).or_default() += 1;
     }
     let named = |path: &Path| path.strip_prefix(&tree.root).unwrap_or(path).display().to_string();
@@ -126,39 +126,39 @@ mod tests {
     #[test]
     fn a_function_of_eighty_lines_is_found() {
         let planted = Planted::new();
-        planted.package("one", "", &format!("//! One.\n{}", function(LONGEST_FUNCTION)));
-        assert_eq!(of_functions(&planted.tree()), [""; 0]);
-        planted.package("one", "", &format!("//! One.\n#[test]\n{}", function(80)));
-        assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 80 lines, of 70"]);
-        planted.package("one", "", &format!("//! One.\nwrap! {{\n{}}}\n", function(71)));
-        assert_eq!(of_functions(&planted.tree()), ["crates/one/src/lib.rs:3 long has 71 lines, of 70"]);
+        planted.write_package("one", "", &format!("//! One.\n{}", function(LONGEST_FUNCTION)));
+        assert_eq!(of_functions(&planted.read_tree()), [""; 0]);
+        planted.write_package("one", "", &format!("//! One.\n#[test]\n{}", function(80)));
+        assert_eq!(of_functions(&planted.read_tree()), ["crates/one/src/lib.rs:3 long has 80 lines, of 70"]);
+        planted.write_package("one", "", &format!("//! One.\nwrap! {{\n{}}}\n", function(71)));
+        assert_eq!(of_functions(&planted.read_tree()), ["crates/one/src/lib.rs:3 long has 71 lines, of 70"]);
         // A signature without a body does not count, and its name is not that of the next braces.
         let declared = format!("trait T {{ fn declared(&self); }}\nstruct S {{{}}}\n", "\n".repeat(90));
-        planted.package("one", "", &format!("//! One.\n{declared}"));
-        assert_eq!(of_functions(&planted.tree()), [""; 0]);
+        planted.write_package("one", "", &format!("//! One.\n{declared}"));
+        assert_eq!(of_functions(&planted.read_tree()), [""; 0]);
     }
 
     #[test]
     fn a_sixteenth_flat_file_is_found() {
         let planted = Planted::new();
-        planted.package("one", "", "//! One.\n");
+        planted.write_package("one", "", "//! One.\n");
         for number in 1..15 {
-            planted.file(&format!("crates/one/src/f{number}.rs"), "//! F.\n");
+            planted.write_file(&format!("crates/one/src/f{number}.rs"), "//! F.\n");
         }
-        planted.file("crates/one/src/below/f16.rs", "//! F.\n");
-        assert_eq!(of_folders(&planted.tree(), &[]), [""; 0]);
-        planted.file("crates/one/src/f15.rs", "//! F.\n");
-        assert_eq!(of_folders(&planted.tree(), &[]), ["crates/one/src has 16 files, of 15"]);
-        assert_eq!(of_folders(&planted.tree(), &["crates/one/src"]), [""; 0]);
+        planted.write_file("crates/one/src/below/f16.rs", "//! F.\n");
+        assert_eq!(of_folders(&planted.read_tree(), &[]), [""; 0]);
+        planted.write_file("crates/one/src/f15.rs", "//! F.\n");
+        assert_eq!(of_folders(&planted.read_tree(), &[]), ["crates/one/src has 16 files, of 15"]);
+        assert_eq!(of_folders(&planted.read_tree(), &["crates/one/src"]), [""; 0]);
     }
 
     #[test]
     fn files_without_purpose_or_end_and_vague_names_are_found() {
         let planted = Planted::new();
-        planted.package("one", "", "fn purpose() {}\n");
-        planted.file("crates/one/src/long.rs", &format!("//! Long.\n{}", "\n".repeat(LONGEST_FILE)));
-        planted.file("crates/one/src/util/mod.rs", "//! Things.\nfn later() { todo!() }\n");
-        let tree = planted.tree();
+        planted.write_package("one", "", "fn purpose() {}\n");
+        planted.write_file("crates/one/src/long.rs", &format!("//! Long.\n{}", "\n".repeat(LONGEST_FILE)));
+        planted.write_file("crates/one/src/util/mod.rs", "//! Things.\nfn later() { todo!() }\n");
+        let tree = planted.read_tree();
         assert_eq!(
             of_files(&tree),
             [

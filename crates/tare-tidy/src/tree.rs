@@ -32,12 +32,12 @@ pub struct Source {
 
 impl Tree {
     /// Reads a workspace; a file that is not Rust ends it.
-    pub fn read(root: &Path) -> Result<Tree, String> {
+    pub fn read_workspace(root: &Path) -> Result<Tree, String> {
         let mut crates = Vec::new();
-        for folder in entries(&root.join("crates")).into_iter().filter(|path| path.is_dir()) {
-            let manifest = read(&folder.join("Cargo.toml"))?;
+        for folder in list_paths(&root.join("crates")).into_iter().filter(|path| path.is_dir()) {
+            let manifest = read_text(&folder.join("Cargo.toml"))?;
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let sources = files(&folder, "rs").into_iter().map(|path| Source::read(root, path));
+            let sources = list_files(&folder, "rs").into_iter().map(|path| Source::read(root, path));
             let sources = sources.collect::<Result<_, _>>()?;
             crates.push(Crate { name, folder, manifest, sources });
         }
@@ -51,7 +51,7 @@ impl Tree {
 
 impl Source {
     fn read(root: &Path, path: PathBuf) -> Result<Source, String> {
-        let text = read(&path)?;
+        let text = read_text(&path)?;
         let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", path.display());
         let tokens = text.parse().map_err(|e| failed(&e))?;
         let syntax = syn::parse_file(&text).map_err(|e| failed(&e))?;
@@ -61,12 +61,12 @@ impl Source {
 }
 
 /// Lists files with an ending below a folder, in order; built files are left out.
-pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn list_files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut all = Vec::new();
-    for path in entries(folder) {
+    for path in list_paths(folder) {
         let name = path.file_name().unwrap_or_default();
         if path.is_dir() && name != "target" && name != "node_modules" {
-            all.extend(files(&path, ending));
+            all.extend(list_files(&path, ending));
         } else if path.extension().is_some_and(|found| found == ending) {
             all.push(path);
         }
@@ -74,12 +74,12 @@ pub(crate) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     all
 }
 
-pub(crate) fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// Lists paths in a folder, in order; none where there is no such folder.
-pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn list_paths(folder: &Path) -> Vec<PathBuf> {
     let mut all: Vec<PathBuf> =
         fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     all.sort();
@@ -87,12 +87,12 @@ pub(crate) fn entries(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Collects every identifier, including those in macros.
-pub(crate) fn identifiers(tokens: &TokenStream) -> BTreeSet<String> {
+pub(crate) fn list_identifiers(tokens: &TokenStream) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for token in tokens.clone() {
         match token {
-            TokenTree::Ident(ident) => all.extend([plain(&ident)]),
-            TokenTree::Group(group) => all.append(&mut identifiers(&group.stream())),
+            TokenTree::Ident(ident) => all.extend([strip_raw_prefix(&ident)]),
+            TokenTree::Group(group) => all.append(&mut list_identifiers(&group.stream())),
             TokenTree::Punct(_) | TokenTree::Literal(_) => {}
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn identifiers(tokens: &TokenStream) -> BTreeSet<String> {
 }
 
 /// Strips the mark of a raw identifier.
-pub(crate) fn plain(ident: &proc_macro2::Ident) -> String {
+pub(crate) fn strip_raw_prefix(ident: &proc_macro2::Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()
 }
 

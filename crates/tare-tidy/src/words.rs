@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tree::{Tree, files, read};
+use crate::tree::{Tree, list_files, read_text};
 
 /// Words and phrases that are not said, and what is said instead.
 const BANNED: [(&str, &str); 25] = [
@@ -64,7 +64,7 @@ struct Word {
 
 /// Finds banned words in Rust, in documents and in the page, except in quotations: files and words, `*` for
 /// all of them.
-pub fn banned(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
+pub fn find_banned_words(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
     let mut broken = Vec::new();
     let mut look = |name: &str, text: &str| {
         for (line, found, instead) in in_text(text) {
@@ -77,11 +77,12 @@ pub fn banned(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
         look(&source.name, &prose(&source.text));
     }
     let root = &tree.root;
-    let page = files(&root.join("report-ui/src"), "ts");
-    let documents = files(&root.join("docs"), "md").into_iter().chain(files(&root.join("studies"), "toml"));
+    let page = list_files(&root.join("report-ui/src"), "ts");
+    let documents =
+        list_files(&root.join("docs"), "md").into_iter().chain(list_files(&root.join("studies"), "toml"));
     for path in documents.chain(page).chain(beside(root)) {
         let name = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-        look(&name, &read(&path).unwrap_or_default());
+        look(&name, &read_text(&path).unwrap_or_default());
     }
     broken
 }
@@ -89,7 +90,7 @@ pub fn banned(tree: &Tree, quotations: &[(&str, &str)]) -> Vec<String> {
 /// Lists the documents in the folder itself.
 fn beside(root: &Path) -> Vec<PathBuf> {
     let is_document = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "md");
-    crate::tree::entries(root).into_iter().filter(is_document).collect()
+    crate::tree::list_paths(root).into_iter().filter(is_document).collect()
 }
 
 /// Finds banned words: line, words and replacement.
@@ -229,10 +230,15 @@ mod tests {
     #[test]
     fn a_planted_word_is_found_unless_it_is_quoted() {
         let planted = Planted::new();
-        planted.package("one", "", "//! One.\n");
-        planted.file("docs/a.md", "A word:\nthe lanes\n").file("report-ui/src/b.ts", "const lane = 1;\n");
+        planted.write_package("one", "", "//! One.\n");
+        planted
+            .write_file("docs/a.md", "A word:\nthe lanes\n")
+            .write_file("report-ui/src/b.ts", "const lane = 1;\n");
         let quoted = [("docs/a.md", "lanes")];
-        assert_eq!(banned(&planted.tree(), &[]).len(), 2);
-        assert_eq!(banned(&planted.tree(), &quoted), ["report-ui/src/b.ts:1 says 'lane': environment"]);
+        assert_eq!(find_banned_words(&planted.read_tree(), &[]).len(), 2);
+        assert_eq!(
+            find_banned_words(&planted.read_tree(), &quoted),
+            ["report-ui/src/b.ts:1 says 'lane': environment"]
+        );
     }
 }

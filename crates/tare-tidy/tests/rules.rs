@@ -61,7 +61,7 @@ const LISTS: &[lists::Listed<'_>] =
 /// Reads the tree, once for each rule: tokens belong to a thread.
 fn tree() -> Tree {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
-    Tree::read(&root).unwrap()
+    Tree::read_workspace(&root).unwrap()
 }
 
 /// Fails with everything that breaks a rule, a line each.
@@ -72,8 +72,8 @@ fn none(broken: Vec<String>) {
 
 #[test]
 fn crates_import_only_along_the_arrows() {
-    none(arrows::crates(&tree(), ARROWS));
-    none(arrows::foreign(&tree(), FOREIGN));
+    none(arrows::list_broken_arrows(&tree(), ARROWS));
+    none(arrows::list_banned_imports(&tree(), FOREIGN));
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn nothing_is_left_unfinished() {
 
 #[test]
 fn every_study_and_every_article_is_listed() {
-    none(lists::unlisted(&tree(), LISTS));
+    none(lists::find_unlisted_files(&tree(), LISTS));
 }
 
 #[test]
@@ -128,12 +128,12 @@ fn a_crate_is_built_of_what_lies_in_it() {
 
 #[test]
 fn words_are_those_of_the_field() {
-    none(words::banned(&tree(), QUOTATIONS));
+    none(words::find_banned_words(&tree(), QUOTATIONS));
 }
 
 #[test]
 fn comments_of_functions_begin_with_a_verb_and_those_of_types_with_a_noun() {
     let tree = tree();
-    none(comments::broken(&tree).iter().map(ToString::to_string).collect());
-    none(comments::dull(&tree));
+    none(comments::list_broken_comments(&tree).iter().map(ToString::to_string).collect());
+    none(comments::list_dull_crates(&tree));
 }

@@ -59,7 +59,7 @@ pub use self::view::{View, Wanted};
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare report tare-2026-01-31T12-00.tare  show a session again
 
-{}", Exit::list()))]
+{}", Exit::list_codes()))]
 pub struct Args {
     /// Run this command, or print the first steps if none is given.
     #[command(subcommand)]

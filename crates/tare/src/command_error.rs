@@ -7,7 +7,7 @@ use std::io::Write;
 
 use tare_lab::error::{ErrorKind, LabError};
 use tare_record::RecordError;
-use tare_report::text::{plain, plain_lines};
+use tare_report::text::{plain_line, plain_lines};
 
 use crate::exit::Exit;
 use crate::ui;
@@ -49,11 +49,11 @@ impl CommandError {
         let mut out = anstream::stderr().lock();
         let red = anstyle::AnsiColor::Red.on_default().bold();
         let dim = anstyle::Style::new().dimmed();
-        let language = ui::language();
+        let language = ui::find_language();
         let line = |heading: &'static str, text: &str| {
-            format!("{dim}{heading}{dim:#} {}\n", indented(&language.text(text)))
+            format!("{dim}{heading}{dim:#} {}\n", indented(&language.translate_text(text)))
         };
-        let what = plain(&language.text(&self.what));
+        let what = plain_line(&language.translate_text(&self.what));
         let causes: String =
             self.causes.iter().map(|cause| line(language.word("caused by:"), cause)).collect();
         let hint: String = self.hint.iter().map(|hint| line(language.word("hint:"), hint)).collect();

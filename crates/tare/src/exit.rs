@@ -84,7 +84,7 @@ impl Exit {
     }
 
     /// Lists all codes in one sentence, for `--help`.
-    pub fn list() -> String {
+    pub fn list_codes() -> String {
         let all: Vec<String> =
             Exit::ALL.iter().map(|exit| format!("{} {}", exit.code(), exit.word())).collect();
         format!("Exit codes, the first that applies: {}.", all.join(", "))

@@ -2,12 +2,12 @@
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
-use tare_data::names::matches;
+use tare_data::names::matches_pattern;
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::LabError;
-use tare_lab::nearest;
-use tare_lab::study::{SHIPPED, probes};
+use tare_lab::find_nearest;
+use tare_lab::study::{SHIPPED, list_probes};
 
 use crate::args::{Args, command_line};
 
@@ -78,7 +78,7 @@ const OPTIONS: &[(&[&str], &str)] = &[
 ];
 
 /// Parses the arguments, or exits with an error that suggests the equivalent here.
-pub fn arguments() -> Args {
+pub fn parse_arguments() -> Args {
     let parsed = command_line().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| explained(error).exit())
 }
@@ -102,7 +102,7 @@ fn explained(mut error: Error) -> Error {
         (None, ClapKind::InvalidSubcommand) if !is_similar => {
             let commands = command_line();
             let names = commands.get_subcommands().map(|command| command.get_name());
-            if let Some(near) = nearest(name, names) {
+            if let Some(near) = find_nearest(name, names) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(near.to_owned()));
             }
         }
@@ -123,10 +123,10 @@ pub fn not_a_study(name: &str) -> Option<LabError> {
         return None;
     } else if is_environment.into_iter().any(|environment| environment == first) {
         format!("it is an environment: tare run --in {name}")
-    } else if probes().any(|probe| name.split(',').any(|pattern| matches(pattern, probe.name))) {
+    } else if list_probes().any(|probe| name.split(',').any(|pattern| matches_pattern(pattern, probe.name))) {
         format!("it names probes: tare run --only '{name}'")
     } else {
         return None;
     };
-    Some(LabError::usage(format!("there is no study '{name}'")).hint(instead))
+    Some(LabError::usage_error(format!("there is no study '{name}'")).with_hint(instead))
 }

@@ -3,16 +3,16 @@
 use std::env;
 use std::path::PathBuf;
 
-use tare_lab::asked::secrets::redacted;
+use tare_lab::asked::secrets::redact_secret;
 use tare_lab::error::{ErrorKind, LabError};
 
 /// Collects the arguments after the program's name, without secrets.
-pub fn words() -> Vec<String> {
-    env::args_os().skip(1).map(|word| redacted(&word.to_string_lossy())).collect()
+pub fn list_arguments() -> Vec<String> {
+    env::args_os().skip(1).map(|word| redact_secret(&word.to_string_lossy())).collect()
 }
 
 /// Formats the current time in RFC 3339 with its offset.
-pub fn now() -> String {
+pub fn format_current_time() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
@@ -25,7 +25,7 @@ pub fn fresh_record(prefix: &str) -> PathBuf {
 }
 
 /// Finds the file of this program.
-pub fn binary() -> Result<PathBuf, LabError> {
+pub fn find_binary() -> Result<PathBuf, LabError> {
     env::current_exe()
-        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").because(e))
+        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").with_cause(e))
 }

@@ -40,33 +40,33 @@ fn main() -> ExitCode {
     panics::print_backtraces();
     // The agent and its trials come first: inside an environment nothing else of the program is wanted.
     let arguments: Vec<_> = std::env::args_os().collect();
-    if let Some(code) = verbs::answer(&arguments) {
+    if let Some(code) = verbs::run_inner_subcommand(&arguments) {
         std::process::exit(code);
     }
     platform::keep_from_children();
-    dispatch(habits::arguments()).unwrap_or_else(|error| error.print()).into()
+    dispatch(habits::parse_arguments()).unwrap_or_else(|error| error.print()).into()
 }
 
 fn dispatch(args: Args) -> Result<Exit, CommandError> {
     signals::survive_size_limit()?;
-    let Some(command) = args.command else { return Ok(commands::first::run()) };
+    let Some(command) = args.command else { return Ok(commands::first::print_first_steps()) };
     match command {
-        Command::Run(run) => commands::run::run(*run),
-        Command::Plan(plan) => commands::plan::run(&plan),
-        Command::Report(report) => commands::report::run(report),
-        Command::Compare(compare) => commands::compare::run(&compare),
-        Command::Import(import) => commands::import::run(import),
-        Command::Fleet(fleet) => commands::fleet::run(fleet),
-        Command::List(list) => commands::list::run(list),
-        Command::Show(show) => commands::show::run(show),
-        Command::Check(check) => commands::check::run(check),
-        Command::Explain(explain) => commands::explain::run(&explain),
-        Command::Advise(advise) => commands::advise::run(&advise),
-        Command::Ladder(ladder) => commands::ladder::run(&ladder),
-        Command::SelfTest(selftest) => commands::selftest::run(&selftest),
-        Command::Serve(serve) => commands::serve::run(serve),
-        Command::Environment(environment) => commands::environment::run(environment),
-        Command::Clean(clean) => commands::clean::run(clean),
-        Command::Itself(itself) => commands::itself::run(itself),
+        Command::Run(run) => commands::run::run_study(*run),
+        Command::Plan(plan) => commands::plan::run_plan(&plan),
+        Command::Report(report) => commands::report::run_report(report),
+        Command::Compare(compare) => commands::compare::run_compare(&compare),
+        Command::Import(import) => commands::import::run_import(import),
+        Command::Fleet(fleet) => commands::fleet::run_fleet(fleet),
+        Command::List(list) => commands::list::run_list(list),
+        Command::Show(show) => commands::show::run_show(show),
+        Command::Check(check) => commands::check::run_check(check),
+        Command::Explain(explain) => commands::explain::run_explain(&explain),
+        Command::Advise(advise) => commands::advise::run_advise(&advise),
+        Command::Ladder(ladder) => commands::ladder::run_ladder(&ladder),
+        Command::SelfTest(selftest) => commands::selftest::run_selftest(&selftest),
+        Command::Serve(serve) => commands::serve::run_serve(serve),
+        Command::Environment(environment) => commands::environment::run_environment(environment),
+        Command::Clean(clean) => commands::clean::run_clean(clean),
+        Command::Itself(itself) => commands::itself::run_itself(itself),
     }
 }

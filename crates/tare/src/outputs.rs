@@ -20,13 +20,13 @@ const MOST_LINKS: u32 = 16;
 const MOST_NUMBERS: u32 = 10_000;
 
 /// Tells whether an export goes to standard output, in place of the table.
-pub fn prints(view: &View) -> bool {
+pub fn has_printed_export(view: &View) -> bool {
     view.exports.iter().any(|wanted| destination(wanted).is_none())
 }
 
 /// Rejects more than one document on standard output, which no reader could separate, before anything is
 /// measured.
-pub fn check(view: &View) -> Result<(), LabError> {
+pub fn check_outputs(view: &View) -> Result<(), LabError> {
     let own = [view.json || view.facts, view.markdown, view.csv].iter().filter(|selected| **selected).count();
     let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
     if let Some(binary) = printed().find(|wanted| is_binary(wanted.export))
@@ -34,14 +34,14 @@ pub fn check(view: &View) -> Result<(), LabError> {
     {
         let name = binary.export.name;
         return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary and cannot go to a terminal"))
-            .hint(format!("name a file: --export {name}=FILE")));
+            .with_hint(format!("name a file: --export {name}=FILE")));
     }
     let exported = printed().count();
     if own + exported < 2 {
         return Ok(());
     }
     Err(LabError::new(ErrorKind::Usage, "only one document can go to standard output")
-        .hint("name files for the others: --export FORMAT=FILE"))
+        .with_hint("name files for the others: --export FORMAT=FILE"))
 }
 
 /// Refuses an output that would replace a record. Checked before anything is measured, for a record that may not be there yet.
@@ -57,12 +57,12 @@ pub fn check_files(view: &View, record: Option<&Path>) -> Result<(), LabError> {
 }
 
 /// Lists the files that exports were written to.
-pub fn exported(view: &View) -> Vec<String> {
+pub fn list_exported_files(view: &View) -> Vec<String> {
     view.exports.iter().filter_map(destination).map(|file| file.display().to_string()).collect()
 }
 
 /// Lists the files that a session's view writes in addition to the record, each with a description.
-pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
+pub fn list_output_files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
     let exports = view
         .exports
         .iter()
@@ -80,12 +80,12 @@ pub fn files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
 
 /// Tells whether a session that just ended gets an HTML page next to its record without being asked.
 pub fn has_page_beside(view: &View) -> bool {
-    !(view.json || view.markdown || view.csv || prints(view))
+    !(view.json || view.markdown || view.csv || has_printed_export(view))
 }
 
 fn replaces_a_record(file: &Path) -> LabError {
     LabError::new(ErrorKind::Usage, format!("{} is a record, and would be replaced", file.display()))
-        .hint("name another file: records cannot be made again")
+        .with_hint("name another file: records cannot be made again")
 }
 
 /// Tells whether two names refer to one file, which may not exist yet.
@@ -120,8 +120,8 @@ pub fn named_after(view: &View, record: &Path) -> Result<View, LabError> {
         let name = wanted.export.name;
         let pattern = wanted.file.as_ref().and_then(|file| file.to_str()).filter(|file| file.contains("%n"));
         let Some(pattern) = pattern else {
-            return Err(LabError::usage("several records would be written into one file")
-                .hint(format!("name the files after the records: --export {name}=%n.{name}")));
+            return Err(LabError::usage_error("several records would be written into one file")
+                .with_hint(format!("name the files after the records: --export {name}=%n.{name}")));
         };
         wanted.file = Some(pattern.replace("%n", &stem).into());
     }
@@ -129,13 +129,13 @@ pub fn named_after(view: &View, record: &Path) -> Result<View, LabError> {
 }
 
 /// Writes every export that has a file; returns the one that goes to standard output.
-pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, LabError> {
+pub fn write_exports(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, LabError> {
     let mut printed = None;
     for wanted in exports {
         let bytes = (wanted.export.render)(source);
         match (destination(wanted), wanted.export.writing) {
             (None, _) => printed = Some(bytes),
-            (Some(file), Writing::Whole) => write(&file, &bytes)?,
+            (Some(file), Writing::Whole) => write_file(&file, &bytes)?,
             (Some(file), Writing::Appended { .. }) if tare_record::is_record(&file) => {
                 return Err(replaces_a_record(&file));
             }
@@ -148,7 +148,7 @@ pub fn export(source: &Source, exports: &[Wanted]) -> Result<Option<Vec<u8>>, La
 }
 
 /// Writes a file completely or not at all, by renaming a temporary file next to it.
-pub fn write(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
+pub fn write_file(file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     let real = followed(file).map_err(|e| cannot(file, e))?;
     if tare_record::is_record(&real) {
         return Err(replaces_a_record(file));
@@ -175,7 +175,7 @@ pub fn is_replaceable(file: &Path) -> bool {
 /// Writes a file in a folder whose contents may come from another user.
 pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
     stays_within(folder, file)?;
-    write(file, bytes)
+    write_file(file, bytes)
 }
 
 /// Rejects a file whose path leaves the folder through a link.
@@ -183,8 +183,8 @@ pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
     match file.ancestors().take_while(|path| *path != folder).find(|path| path.is_symlink()) {
         None => Ok(()),
         Some(link) => Err(LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display()))
-            .because(format!("{} is a link", link.display()))
-            .hint("remove the link: its target may not be yours to replace")),
+            .with_cause(format!("{} is a link", link.display()))
+            .with_hint("remove the link: its target may not be yours to replace")),
     }
 }
 
@@ -264,13 +264,13 @@ fn append(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn cannot(file: &Path, error: io::Error) -> LabError {
     LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display()))
-        .because(error)
-        .hint("name a file in a folder that you may write")
+        .with_cause(error)
+        .with_hint("name a file in a folder that you may write")
 }
 
 /// Prints the result of the conditions to standard error, and returns the exit code.
 pub fn report_conditions(outcome: &Outcome, met: &[String]) -> Exit {
-    anstream::eprintln!("{}", tare_report::gate::sentence(outcome, ui::language()));
+    anstream::eprintln!("{}", tare_report::gate::describe_outcome(outcome, ui::find_language()));
     met.iter().for_each(|line| anstream::eprintln!("  {line}"));
     if outcome.is_shut() { Exit::Gate } else { Exit::Done }
 }

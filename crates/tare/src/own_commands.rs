@@ -5,11 +5,11 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use tare_data::shell;
+use tare_lab::add_nearest_hint;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::study::Study;
 use tare_lab::study::user_command::UserCommand;
-use tare_lab::unlike;
 
 use crate::args::Commands;
 use crate::platform::RUNS_COMMANDS;
@@ -34,19 +34,19 @@ type Values = Vec<(String, String)>;
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Builds a study from the given commands, if there are any.
-pub fn study(given: &Commands) -> Result<Option<Study>, LabError> {
-    if !given.given() {
+pub fn make_study(given: &Commands) -> Result<Option<Study>, LabError> {
+    if !given.has_commands() {
         return refuse_options_of_none(given).map(|()| None);
     }
-    let folder = inside(given)?.work.map(|work| work.folder);
+    let folder = describe_inside(given)?.work.map(|work| work.folder);
     let variables = variables();
     let texts = given.texts.iter().map(|text| Written::Text(text.clone()));
     let all: Vec<Written> = written(&given.words).into_iter().chain(texts).collect();
     let combinations = combinations(given)?;
     let count = all.len() * combinations.len();
     if count > MOST {
-        return Err(LabError::usage(format!("{count} commands are too many"))
-            .because(format!("a session measures at most {MOST}")));
+        return Err(LabError::usage_error(format!("{count} commands are too many"))
+            .with_cause(format!("a session measures at most {MOST}")));
     }
     let names = Names::of(&given.names, all.len(), combinations.len())?;
     let mut commands = BTreeMap::new();
@@ -102,8 +102,13 @@ pub fn require_programs(study: &Study) -> Result<(), LabError> {
                 env::split_paths(folders).filter_map(|folder| folder.read_dir().ok()).flatten().flatten();
             let names: Vec<String> =
                 names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-            let error = LabError::usage(format!("there is no program '{program}' in PATH"));
-            return Err(unlike(error, program, names.iter().map(String::as_str), "name it by its path"));
+            let error = LabError::usage_error(format!("there is no program '{program}' in PATH"));
+            return Err(add_nearest_hint(
+                error,
+                program,
+                names.iter().map(String::as_str),
+                "name it by its path",
+            ));
         }
     }
     Ok(())
@@ -111,30 +116,31 @@ pub fn require_programs(study: &Study) -> Result<(), LabError> {
 
 /// Describes the contents of each environment: with user commands, this machine's programs and the current
 /// folder.
-pub fn inside(given: &Commands) -> Result<Inside, LabError> {
-    if given.given() { inside_here(given.shares_work()) } else { Ok(Inside::default()) }
+pub fn describe_inside(given: &Commands) -> Result<Inside, LabError> {
+    if given.has_commands() { inside_here(given.shares_work()) } else { Ok(Inside::default()) }
 }
 
 /// Puts this machine's programs and the current folder into each environment.
 pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     if !RUNS_COMMANDS {
         return Err(LabError::new(ErrorKind::Environment, "commands of your own need Linux")
-            .because("running and counting them relies on Linux; tare for Windows only has probes")
-            .hint("run tare for Linux inside WSL, which measures them there"));
+            .with_cause("running and counting them relies on Linux; tare for Windows only has probes")
+            .with_hint("run tare for Linux inside WSL, which measures them there"));
     }
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
-    let folder = folder.map_err(|e| LabError::usage("the current folder cannot be entered").because(e))?;
+    let folder =
+        folder.map_err(|e| LabError::usage_error("the current folder cannot be entered").with_cause(e))?;
     let work = Work { folder, shared };
     Ok(Inside { root: RootFolder::Host, work: Some(work) })
 }
 
 /// Reads a study of commands, and runs them in the current folder like commands from the command line.
 pub fn of_file(path: &Path) -> Result<Study, LabError> {
-    let mut study = Study::named(&path.to_string_lossy())?;
+    let mut study = Study::from_name(&path.to_string_lossy())?;
     if study.commands.is_empty() || !study.cases.is_empty() {
         let what = format!("{} has other cases than commands", path.display());
-        return Err(LabError::usage(what)
-            .hint("a command is [probe.NAME] in a study, and only commands can be explained"));
+        return Err(LabError::usage_error(what)
+            .with_hint("a command is [probe.NAME] in a study, and only commands can be explained"));
     }
     let folder = inside_here(false)?.work.map(|work| work.folder);
     for command in study.commands.values_mut().filter(|command| command.carry.is_empty()) {
@@ -176,8 +182,10 @@ fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
     ];
     match named.iter().find(|(_, is_given)| *is_given) {
         None => Ok(()),
-        Some((option, _)) => Err(LabError::usage(format!("{option} is about a command, and there is none"))
-            .hint("tare run -- COMMAND measures your own command; --rounds N runs N rounds of a study")),
+        Some((option, _)) => Err(LabError::usage_error(format!(
+            "{option} is about a command, and there is none"
+        ))
+        .with_hint("tare run -- COMMAND measures your own command; --rounds N runs N rounds of a study")),
     }
 }
 
@@ -203,16 +211,16 @@ impl Written {
     fn words(&self, values: &Values, by_shell: bool) -> Result<Vec<String>, LabError> {
         match (self, by_shell) {
             (Written::Words(words), true) => {
-                Ok(through_shell(&shell::line(words.iter().map(|word| filled(word, values)))))
+                Ok(through_shell(&shell::join_words(words.iter().map(|word| filled(word, values)))))
             }
             (Written::Words(words), false) => Ok(words.iter().map(|word| filled(word, values)).collect()),
             (Written::Text(text), true) => Ok(through_shell(&filled(text.as_str(), values))),
             (Written::Text(text), false) => {
                 let text = filled(text.as_str(), values);
                 if needs_shell(&text) {
-                    return Err(LabError::usage(format!("'{text}' needs a shell"))
-                        .because("without one it is a program and its arguments")
-                        .hint("add --shell default, which adds the shell's start to the time"));
+                    return Err(LabError::usage_error(format!("'{text}' needs a shell"))
+                        .with_cause("without one it is a program and its arguments")
+                        .with_hint("add --shell default, which adds the shell's start to the time"));
                 }
                 split(&text)
             }
@@ -221,7 +229,7 @@ impl Written {
 
     fn title(&self, values: &Values) -> String {
         match self {
-            Written::Words(words) => shell::line(words.iter().map(|word| filled(word, values))),
+            Written::Words(words) => shell::join_words(words.iter().map(|word| filled(word, values))),
             Written::Text(text) => filled(text, values),
         }
     }
@@ -233,7 +241,9 @@ fn through_shell(text: &str) -> Vec<String> {
 
 fn split(text: &str) -> Result<Vec<String>, LabError> {
     shlex::split(text).filter(|words| !words.is_empty()).ok_or_else(|| {
-        LabError::usage(format!("'{text}' cannot be split into words: it is empty, or a quote is not closed"))
+        LabError::usage_error(format!(
+            "'{text}' cannot be split into words: it is empty, or a quote is not closed"
+        ))
     })
 }
 
@@ -294,15 +304,15 @@ fn combinations(given: &Commands) -> Result<Vec<Values>, LabError> {
 fn scan(from: &str, to: &str, step: &str) -> Result<Vec<String>, LabError> {
     let number = |text: &str| {
         let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-        number.ok_or_else(|| LabError::usage(format!("'{text}' in --parameter-scan is not a number")))
+        number.ok_or_else(|| LabError::usage_error(format!("'{text}' in --parameter-scan is not a number")))
     };
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let (least, most, by) = (number(from)?, number(to)?, number(step)?);
     if !(by > 0.0 && most >= least) {
-        return Err(LabError::usage(format!(
+        return Err(LabError::usage_error(format!(
             "--parameter-scan has nothing from {from} to {to} in steps of {step}"
         ))
-        .hint("MIN must be at most MAX, and STEP above 0"));
+        .with_hint("MIN must be at most MAX, and STEP above 0"));
     }
     // A step that does not fit exactly in binary still reaches the last number.
     let steps = ((most - least) / by + 1e-9).floor() as usize;
@@ -318,8 +328,8 @@ impl<'a> Names<'a> {
         if names.is_empty() || names.len() == commands || (names.len() == 1 && combinations > 1) {
             return Ok(Names(names));
         }
-        Err(LabError::usage(format!("{} names for {commands} commands", names.len()))
-            .hint("give --command-name once per command, in order"))
+        Err(LabError::usage_error(format!("{} names for {commands} commands", names.len()))
+            .with_hint("give --command-name once per command, in order"))
     }
 
     fn of_command(&self, index: usize) -> Option<&'a str> {
@@ -348,12 +358,12 @@ mod tests {
     }
 
     fn commands(given: &Commands) -> Vec<(String, Vec<String>)> {
-        let study = study(given).unwrap().unwrap();
+        let study = make_study(given).unwrap().unwrap();
         study.commands.into_iter().map(|(name, command)| (name, command.command)).collect()
     }
 
     fn error(given: &Commands) -> String {
-        study(given).unwrap_err().to_string()
+        make_study(given).unwrap_err().to_string()
     }
 
     #[test]
@@ -391,7 +401,7 @@ mod tests {
         scanned.parameter_scan = ["n", "1", "3"].map(str::to_owned).to_vec();
         scanned.parameter_list = ["opt", "O0,O2"].map(str::to_owned).to_vec();
         scanned.prepare = Some("touch {opt}".into());
-        let study = study(&scanned).unwrap().unwrap();
+        let study = make_study(&scanned).unwrap().unwrap();
         assert_eq!(study.commands.len(), 6);
         let first = study.commands.values().next().unwrap();
         assert_eq!(

@@ -8,17 +8,17 @@ use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
 use tare_lab::storage::places::Wanted;
 
-use crate::invocation::binary;
+use crate::invocation::find_binary;
 use crate::platform;
 
 /// Finds the folder of the journals in which sessions record everything that they create:
 /// `$XDG_STATE_HOME/tare`, else `~/.local/state/tare`, on Windows `%LOCALAPPDATA%\\tare`.
-pub fn state() -> Result<PathBuf, LabError> {
+pub fn find_state_folder() -> Result<PathBuf, LabError> {
     let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     named.or_else(|| home().map(|home| home.join(platform::STATE))).map(|path| path.join("tare")).ok_or_else(|| {
         LabError::new(ErrorKind::Storage, "there is no folder for journals")
-            .because("neither XDG_STATE_HOME nor HOME names one: HOME must be the absolute path of an existing folder")
-            .hint("set XDG_STATE_HOME to a folder that you may write")
+            .with_cause("neither XDG_STATE_HOME nor HOME names one: HOME must be the absolute path of an existing folder")
+            .with_hint("set XDG_STATE_HOME to a folder that you may write")
     })
 }
 
@@ -28,19 +28,19 @@ fn home() -> Option<PathBuf> {
 }
 
 /// Finds the default scratch folder, which is on a disk.
-pub fn scratch() -> PathBuf {
-    platform::scratch()
+pub fn find_scratch_folder() -> PathBuf {
+    platform::find_scratch_folder()
 }
 
 /// Builds the fallback path of the journals, in the scratch folder with the user's ID. It is used if the
 /// usual folder cannot be created, e.g. in a container with no home and a read-only root.
 fn state_in(scratch: &Path) -> PathBuf {
-    scratch.join(format!("tare-state-{}", platform::user()))
+    scratch.join(format!("tare-state-{}", platform::get_user_id()))
 }
 
 /// Finds the folder of journals for sessions in this scratch folder.
 fn state_for(scratch: &Path) -> Result<PathBuf, LabError> {
-    match state() {
+    match find_state_folder() {
         Ok(usual) if can_be_made(&usual) => Ok(usual),
         _ if can_be_made(&state_in(scratch)) => Ok(state_in(scratch)),
         unusable => unusable,
@@ -49,9 +49,9 @@ fn state_for(scratch: &Path) -> Result<PathBuf, LabError> {
 
 /// Lists the folders that may contain journals: the usual one, and the one in the scratch folder if it
 /// exists.
-pub fn states() -> Result<Vec<PathBuf>, LabError> {
-    let other = Some(state_in(&scratch())).filter(|folder| folder.is_dir());
-    match (state(), other) {
+pub fn list_state_folders() -> Result<Vec<PathBuf>, LabError> {
+    let other = Some(state_in(&find_scratch_folder())).filter(|folder| folder.is_dir());
+    match (find_state_folder(), other) {
         (Ok(usual), other) => Ok(std::iter::once(usual).chain(other).collect()),
         (Err(_), Some(other)) => Ok(vec![other]),
         (Err(error), None) => Err(error),
@@ -65,14 +65,14 @@ fn can_be_made(folder: &Path) -> bool {
 }
 
 /// Builds the setting of a session, with `scratch` as the scratch folder unless another is named.
-pub fn setting(named: Option<&Path>) -> Result<Setting, LabError> {
-    let scratch = named.map_or_else(scratch, Path::to_owned);
+pub fn make_setting(named: Option<&Path>) -> Result<Setting, LabError> {
+    let scratch = named.map_or_else(find_scratch_folder, Path::to_owned);
     Ok(Setting {
         state: state_for(&scratch)?,
         scratch,
-        binary: binary()?,
+        binary: find_binary()?,
         wanted: Wanted::default(),
-        programs: programs()?,
+        programs: find_programs()?,
     })
 }
 
@@ -82,8 +82,8 @@ pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
         return Ok(pattern.to_owned());
     };
     let unknown = |what: &str| {
-        LabError::usage(format!("'{what}' in the record's name {text} has no meaning"))
-            .hint("%h is the host name, %t the time, %r random digits, and %% a percent sign")
+        LabError::usage_error(format!("'{what}' in the record's name {text} has no meaning"))
+            .with_hint("%h is the host name, %t the time, %r random digits, and %% a percent sign")
     };
     let mut named = String::new();
     let mut letters = text.chars();
@@ -113,19 +113,19 @@ fn host_name() -> String {
 
 fn fresh_digits() -> Result<String, LabError> {
     let mut bytes = [0; 4];
-    platform::randomise(&mut bytes)
-        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random digits").because(e))?;
+    platform::fill_random(&mut bytes)
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random digits").with_cause(e))?;
     Ok(format!("{:08x}", u32::from_le_bytes(bytes)))
 }
 
 /// Locates external programs, this program's own file and the prepared files of environments. Those are in
 /// `$XDG_CACHE_HOME/tare`, else in `~/.cache/tare`, and never in a folder that other users could have
 /// created.
-pub fn programs() -> Result<Programs, LabError> {
+pub fn find_programs() -> Result<Programs, LabError> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));
     let prepared = kept.map_or_else(|| PathBuf::from(platform::NOWHERE), |kept| kept.join("tare"));
-    Ok(Programs { folders: program_folders(), tare: binary()?, prepared })
+    Ok(Programs { folders: program_folders(), tare: find_binary()?, prepared })
 }
 
 /// Lists the folders to search for external programs: those in PATH, then the one where `go install` puts

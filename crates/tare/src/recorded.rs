@@ -26,13 +26,13 @@ pub struct Obtained {
 impl Obtained {
     /// Returns the exit code of a command that has nothing else to say of the session: a record that was only read is shown,
     /// and that is all.
-    pub fn exit(&self, findings: &Findings) -> Exit {
+    pub fn exit_code(&self, findings: &Findings) -> Exit {
         if self.is_fresh { exit_of_session(&self.session, findings) } else { Exit::Done }
     }
 }
 
 /// Reads the named record, or measures the session that `request` describes. Returns nothing after a dry run.
-pub fn obtain(
+pub fn obtain_session(
     file: Option<&Path>,
     options: &SessionOptions,
     as_json: bool,
@@ -40,30 +40,30 @@ pub fn obtain(
 ) -> Result<Option<Obtained>, CommandError> {
     if let Some(file) = file {
         if let Some(option) = options.first_given() {
-            return Err(LabError::usage(format!(
+            return Err(LabError::usage_error(format!(
                 "{option} is about measuring, and {} is shown",
                 file.display()
             ))
-            .hint("leave it out, or leave out the record")
+            .with_hint("leave it out, or leave out the record")
             .into());
         }
-        let session = tare_record::read(file)?.session;
+        let session = tare_record::read_session(file)?.session;
         return Ok(Some(Obtained { session, record: file.to_owned(), is_fresh: false }));
     }
     let request = request()?;
     if options.dry_run {
-        let dry = session::dry_run(&request, &paths::setting(options.scratch.as_deref())?)?;
-        ui::print(show::dry_run::text(dry, &[], as_json))?;
+        let dry = session::dry_run(&request, &paths::make_setting(options.scratch.as_deref())?)?;
+        ui::print_output(show::dry_run::format_dry_run(dry, &[], as_json))?;
         return Ok(None);
     }
-    let recorded = measure(request, options.scratch.as_deref())?;
+    let recorded = measure_session(request, options.scratch.as_deref())?;
     anstream::eprintln!("record {}", recorded.record.display());
-    let session = tare_record::read(&recorded.record)?.session;
+    let session = tare_record::read_session(&recorded.record)?.session;
     Ok(Some(Obtained { session, record: recorded.record, is_fresh: true }))
 }
 
 /// Requests a session with the options that were given.
-pub fn request(measured: Measured, options: &SessionOptions, record_prefix: &str) -> Request {
+pub fn make_request(measured: Measured, options: &SessionOptions, record_prefix: &str) -> Request {
     let record = options.record.clone().unwrap_or_else(|| invocation::fresh_record(record_prefix));
     Request {
         until: options.rounds.map(Until::Rounds).or(options.budget.map(Until::Budget)),
@@ -75,10 +75,10 @@ pub fn request(measured: Measured, options: &SessionOptions, record_prefix: &str
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.
-pub fn measure(request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
-    watch(Instant::now(), scratch, |setting, caller| {
+pub fn measure_session(request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
+    run_until_interrupted(Instant::now(), scratch, |setting, caller| {
         let mut progress = ui::Progress::new();
-        let recorded = session::begin(request, setting, caller, &mut progress);
+        let recorded = session::begin_session(request, setting, caller, &mut progress);
         progress.clear();
         recorded
     })
@@ -86,23 +86,27 @@ pub fn measure(request: Request, scratch: Option<&Path>) -> Result<Recorded, Com
 
 /// Runs a session to its end and discards its record, which is kept in the scratch folder meanwhile.
 pub fn measure_unkept(request: Request, scratch: Option<&Path>) -> Result<Session, CommandError> {
-    let scratch_folder = paths::setting(scratch)?.scratch;
+    let scratch_folder = paths::make_setting(scratch)?.scratch;
     let folder = tempfile::tempdir_in(&scratch_folder)
-        .map_err(LabError::storage("make a folder in", &scratch_folder))?;
-    let recorded = measure(Request { record: folder.path().join("pilot.tare"), ..request }, scratch)?;
-    Ok(tare_record::read(&recorded.record)?.session)
+        .map_err(LabError::storage_error("make a folder in", &scratch_folder))?;
+    let recorded = measure_session(Request { record: folder.path().join("pilot.tare"), ..request }, scratch)?;
+    Ok(tare_record::read_session(&recorded.record)?.session)
 }
 
 /// Runs a session until it ends or Ctrl-C ends it early.
-pub fn watch(
+pub fn run_until_interrupted(
     began: Instant,
     scratch: Option<&Path>,
     run: impl FnOnce(&session::Setting, &Caller<'_>) -> Result<Recorded, LabError>,
 ) -> Result<Recorded, CommandError> {
-    let setting = paths::setting(scratch)?;
-    let interrupted = signals::watch()?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began, interrupted: &interrupted };
+    let setting = paths::make_setting(scratch)?;
+    let interrupted = signals::watch_signals()?;
+    let caller = Caller {
+        command: invocation::list_arguments(),
+        now: &invocation::format_current_time,
+        began,
+        interrupted: &interrupted,
+    };
     let recorded = run(&setting, &caller)?;
     signals::end_at_once(&interrupted);
     Ok(recorded)

@@ -49,8 +49,8 @@ mod tests {
     /// Reads a recorded session of container and gVisor that decided something.
     fn decided() -> (Session, Findings) {
         let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
-        let session = tare_record::read(Path::new(record)).unwrap().session;
-        let findings = tare_analysis::findings(&session, &Options::default());
+        let session = tare_record::read_session(Path::new(record)).unwrap().session;
+        let findings = tare_analysis::compute_findings(&session, &Options::default());
         (session, findings)
     }
 
@@ -58,7 +58,7 @@ mod tests {
     fn undecided() -> (Session, Findings) {
         let (mut session, _) = decided();
         session.trials.retain(|trial| trial.round <= 4);
-        let findings = tare_analysis::findings(&session, &Options::default());
+        let findings = tare_analysis::compute_findings(&session, &Options::default());
         (session, findings)
     }
 

@@ -11,7 +11,7 @@ use crate::platform;
 
 /// Returns a flag that the first Ctrl-C (or TERM, or a closed terminal) sets, for an orderly end; a second one ends the
 /// program at once.
-pub fn watch() -> Result<Arc<AtomicBool>, LabError> {
+pub fn watch_signals() -> Result<Arc<AtomicBool>, LabError> {
     let flag = Arc::new(AtomicBool::new(false));
     platform::on_request(&flag, i32::from(Exit::Interrupted.code())).map_err(cannot_watch)?;
     Ok(flag)
@@ -28,5 +28,5 @@ pub fn end_at_once(watched: &AtomicBool) {
 }
 
 fn cannot_watch(cause: io::Error) -> LabError {
-    LabError::new(ErrorKind::Host, "cannot watch for signals").because(cause)
+    LabError::new(ErrorKind::Host, "cannot watch for signals").with_cause(cause)
 }

@@ -8,7 +8,7 @@ use tare_lab::asked::progress::{Event, Observer, Standing};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::language::Language;
 use tare_report::progress::{self, State};
-use tare_report::text::plain;
+use tare_report::text::plain_line;
 
 use crate::platform::{had_no_output, no_output, terminal_width};
 
@@ -20,22 +20,22 @@ const REDRAW: Duration = Duration::from_millis(250);
 const PLAIN_LINE: Duration = Duration::from_secs(15);
 
 /// Measures the terminal on standard output, in columns.
-pub fn width() -> usize {
+pub fn measure_width() -> usize {
     terminal_width().unwrap_or(USUAL_WIDTH).max(40)
 }
 
 /// Tells whether to print colours: on a terminal, unless NO_COLOR is set.
-pub fn colour() -> bool {
+pub fn has_colour() -> bool {
     AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never
 }
 
 /// Finds the user's language from the locale.
-pub fn language() -> Language {
+pub fn find_language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
 }
 
 /// Prints to standard output. A reader that went away (`| head`) is not an error.
-pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
+pub fn print_output(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     let mut out = io::stdout().lock();
     let written = match had_no_output() {
         true => Err(no_output()),
@@ -44,15 +44,15 @@ pub fn print(text: impl AsRef<[u8]>) -> Result<(), LabError> {
     match written {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(|e| {
-            let error = LabError::new(ErrorKind::Storage, "cannot write to standard output").because(e);
-            error.hint("make room where it goes; a record can be shown again with tare report FILE")
+            let error = LabError::new(ErrorKind::Storage, "cannot write to standard output").with_cause(e);
+            error.with_hint("make room where it goes; a record can be shown again with tare report FILE")
         }),
     }
 }
 
 /// Wraps a text into lines of at most `width` columns, between words.
-pub fn wrapped(text: &str, width: usize) -> Vec<String> {
-    tare_report::text::wrap(text, width)
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
+    tare_report::text::wrap_text(text, width)
 }
 
 /// Draws progress on standard error, between trials only.
@@ -66,7 +66,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new() -> Self {
-        Progress { live: io::stderr().is_terminal(), drawn: None, shown: false, language: language() }
+        Progress { live: io::stderr().is_terminal(), drawn: None, shown: false, language: find_language() }
     }
 
     /// Clears the line, so that other output starts on an empty one.
@@ -100,19 +100,19 @@ fn line() -> AutoStream<io::Stderr> {
 }
 
 impl Observer for Progress {
-    fn event(&mut self, event: Event<'_>) {
+    fn observe_event(&mut self, event: Event<'_>) {
         match event {
             Event::Note(note) => {
                 self.clear();
-                let note = self.language.text(&note);
-                let _ = writeln!(io::stderr(), "{} {}", self.language.word("note:"), plain(&note));
+                let note = self.language.translate_text(&note);
+                let _ = writeln!(io::stderr(), "{} {}", self.language.word("note:"), plain_line(&note));
             }
             Event::Entering { target } => {
-                let text = progress::entering(target, self.language);
+                let text = progress::entering_line(target, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Calibrating { done, of } => {
-                let text = progress::calibrating(done, of, self.language);
+                let text = progress::calibrating_line(done, of, self.language);
                 self.draw(|_| text.clone(), || text.clone());
             }
             Event::Planned { .. } => self.drawn = None,

@@ -13,8 +13,8 @@ use tare_data::session::demand::{Counted, Demand, Work};
 use tare_data::session::{PINNED, Role, Session, Target};
 
 use self::prices::{Price, Prices};
-use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::summary::{counted, series};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
+use crate::verdicts::summary::{list_counted_trials, read_series};
 
 /// Demand of a command where it was counted, and its bill in each environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,9 +116,9 @@ pub struct Charge {
 
 /// Computes the charges of each environment of a session, the baseline first; kinds of work that it did not
 /// measure are left out.
-pub fn charges(session: &Session) -> Vec<Charged> {
+pub fn compute_charges(session: &Session) -> Vec<Charged> {
     let Some(baseline) = session.baseline() else { return Vec::new() };
-    let of_baseline = Prices::of(session, &baseline.name);
+    let of_baseline = Prices::from_session(session, &baseline.name);
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let charged = |target: &Target| {
         let charge = |(work, price): (&Work, &Price)| {
@@ -129,7 +129,7 @@ pub fn charges(session: &Session) -> Vec<Charged> {
             let most = starts.fold(price.typical, f64::max);
             Some((*work, Charge { typical: here(price.typical), least: here(least), most: here(most) }))
         };
-        let prices = Prices::of(session, &target.name);
+        let prices = Prices::from_session(session, &target.name);
         Charged { target: target.name.clone(), prices: prices.0.iter().filter_map(charge).collect() }
     };
     std::iter::once(baseline)
@@ -141,7 +141,7 @@ pub fn charges(session: &Session) -> Vec<Charged> {
 
 /// Computes the bills of every command of a session whose demand was counted, by its own prices or those of
 /// another session, in whose environments the commands need not have run.
-pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
+pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
     let baseline_of = |session: &Session| {
         let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
         baseline.map(|target| target.name.clone())
@@ -149,11 +149,11 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
     let (Some(baseline), Some(priced)) = (baseline_of(session), baseline_of(prices)) else {
         return Vec::new();
     };
-    let of_baseline = Prices::of(prices, &priced);
+    let of_baseline = Prices::from_session(prices, &priced);
     let is_pinned = prices.header.host.get(PINNED).is_some();
     let targets = prices.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let subjects: Vec<(&Target, Prices)> =
-        targets.map(|target| (target, Prices::of(prices, &target.name))).collect();
+        targets.map(|target| (target, Prices::from_session(prices, &target.name))).collect();
     let commands = session.plan.cases.iter().filter(|case| case.case.probe.starts_with(USER));
     let counted = commands.filter_map(|case| Some((case, session.plan.demands.get(&case.id)?)));
     counted
@@ -197,12 +197,13 @@ pub fn bills(session: &Session, prices: &Session) -> Vec<Explained> {
 fn typical(session: &Session, case: &str, target: &str, metric: &str) -> Option<f64> {
     let planned = session.plan.cases.iter().find(|planned| planned.id == case)?;
     let at = planned.metrics.iter().position(|described| described.name == metric)?;
-    let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
-    let values = series(&trials, &planned.metrics).swap_remove(at).plain();
+    let trials =
+        list_counted_trials(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
+    let values = read_series(&trials, &planned.metrics).swap_remove(at).plain_values();
     // Processor time in ticks is right in the mean alone.
     match (values.is_empty(), metric) {
         (true, _) => None,
-        (false, "time") => Some(median(&sorted(&values))),
+        (false, "time") => Some(compute_median(&sort_values(&values))),
         (false, _) => Some(values.iter().sum::<f64>() / values.len() as f64),
     }
 }

@@ -7,8 +7,8 @@ use tare_data::batch::Batch;
 use tare_data::session::demand::Work;
 use tare_data::session::{PlannedCase, Session, Trial};
 
-use crate::statistics::signed_ranks::{median, sorted};
-use crate::verdicts::summary::{counted, series};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
+use crate::verdicts::summary::{list_counted_trials, read_series};
 
 /// A part of a price: a share of a metric of a case.
 struct Term {
@@ -113,21 +113,24 @@ pub(super) struct Prices(pub BTreeMap<Work, Price>);
 
 impl Prices {
     /// Reads all prices that the session measured in an environment.
-    pub fn of(session: &Session, target: &str) -> Prices {
+    pub fn from_session(session: &Session, target: &str) -> Prices {
         let mut read: BTreeMap<(&str, &str), (f64, ByStart)> = BTreeMap::new();
-        let of_target = counted(&session.trials, &session.repeated, |trial| trial.target == target);
+        let of_target =
+            list_counted_trials(&session.trials, &session.repeated, |trial| trial.target == target);
         for case in &session.plan.cases {
             let trials: Vec<_> = of_target.iter().copied().filter(|trial| trial.case == case.id).collect();
-            for (metric, series) in case.metrics.iter().zip(series(&trials, &case.metrics)) {
-                let all = series.plain();
+            for (metric, series) in case.metrics.iter().zip(read_series(&trials, &case.metrics)) {
+                let all = series.plain_values();
                 let mut starts: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
                 for value in &series.values {
                     starts.entry(value.start).or_default().push(value.value);
                 }
-                let by_start =
-                    starts.into_iter().map(|(start, values)| (start, median(&sorted(&values)))).collect();
+                let by_start = starts
+                    .into_iter()
+                    .map(|(start, values)| (start, compute_median(&sort_values(&values))))
+                    .collect();
                 if !all.is_empty() {
-                    read.insert((&case.id, &metric.name), (median(&sorted(&all)), by_start));
+                    read.insert((&case.id, &metric.name), (compute_median(&sort_values(&all)), by_start));
                 }
             }
         }
@@ -164,16 +167,18 @@ const FAULT: Term = single("new-page", 1.0);
 /// it has one.
 fn faults_of(session: &Session, case: &str, target: &str) -> f64 {
     let of = |target: &str| {
-        let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
+        let trials =
+            list_counted_trials(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
         let each: Vec<f64> = trials.iter().filter_map(|trial| faults_of_operation(trial)).collect();
-        (!each.is_empty()).then(|| median(&sorted(&each)))
+        (!each.is_empty()).then(|| compute_median(&sort_values(&each)))
     };
     let here = of(target).filter(|faults| *faults > 0.0);
     here.or_else(|| of(&session.baseline()?.name)).unwrap_or(0.0)
 }
 
 fn faults_of_operation(trial: &Trial) -> Option<f64> {
-    let of_batch = |batch: Cow<'_, Batch>| batch.sample.timed().map(|timed| timed.operations).sum::<u64>();
+    let of_batch =
+        |batch: Cow<'_, Batch>| batch.sample.iter_timed().map(|timed| timed.operations).sum::<u64>();
     let operations: u64 = trial.batches.iter().map(of_batch).sum();
     let faults = trial.inside.faults_minor?;
     (operations > 0).then(|| faults as f64 / operations as f64)

@@ -46,8 +46,8 @@ pub(crate) fn changed_facts(old: &Session, new: &Session) -> Vec<ChangedFact> {
 
 fn program(session: &Session) -> Facts {
     let mut facts = Facts::default();
-    facts.note("tare.version", &session.header.tare);
-    facts.note("tare.binary", &session.header.binary);
+    facts.add_fact("tare.version", &session.header.tare);
+    facts.add_fact("tare.binary", &session.header.binary);
     facts
 }
 
@@ -55,11 +55,11 @@ fn program(session: &Session) -> Facts {
 fn all(facts: &TargetFacts) -> Facts {
     let mut all = facts.inside.clone();
     for (key, value) in &facts.outside.0 {
-        all.note(format!("outside.{key}"), value);
+        all.add_fact(format!("outside.{key}"), value);
     }
     for (place, facts) in &facts.places {
         for (key, value) in &facts.0 {
-            all.note(format!("place.{place}.{key}"), value);
+            all.add_fact(format!("place.{place}.{key}"), value);
         }
     }
     all

@@ -16,9 +16,9 @@ use tare_data::session::{Plan, Role, Session};
 
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
-use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, strongest};
+use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, pick_strongest_answer};
 use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::statistics::normal::{Z_975, upper_tail};
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
@@ -104,7 +104,7 @@ pub struct Factor {
 
 impl Factor {
     /// Divides two costs; None where one has no interval.
-    pub fn of(old: &Cost, new: &Cost) -> Option<Factor> {
+    pub fn from_costs(old: &Cost, new: &Cost) -> Option<Factor> {
         let is_interval = |cost: &Cost| {
             let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
             ordered && cost.high.is_finite()
@@ -133,13 +133,13 @@ impl Factor {
 }
 
 /// Judges the interval of a change. A control that is off makes both a change and sameness harder to claim.
-pub fn change(factor: Factor, margin: Margin) -> Change {
+pub fn judge_change(factor: Factor, margin: Margin) -> Change {
     let (low, high) = (libm::log(factor.low), libm::log(factor.high));
-    if low > margin.beyond() {
+    if low > margin.difference_edge() {
         Change::Regressed
-    } else if high < -margin.beyond() {
+    } else if high < -margin.difference_edge() {
         Change::Improved
-    } else if -margin.within() <= low && high <= margin.within() {
+    } else if -margin.sameness_edge() <= low && high <= margin.sameness_edge() {
         Change::Unchanged
     } else {
         Change::Inconclusive
@@ -147,8 +147,8 @@ pub fn change(factor: Factor, margin: Margin) -> Change {
 }
 
 /// Compares two records.
-pub fn changes(old: Side<'_>, new: Side<'_>) -> Changes {
-    let targets = subjects(&[new.session, old.session]);
+pub fn compare_records(old: Side<'_>, new: Side<'_>) -> Changes {
+    let targets = list_subjects(&[new.session, old.session]);
     let keyed = |findings: &'_ Findings| -> BTreeMap<(String, String), usize> {
         let rows = findings.rows.iter().enumerate();
         rows.map(|(at, row)| ((row.case.clone(), row.metric.name.clone()), at)).collect()
@@ -176,7 +176,7 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
         for (row, margin) in rows.iter_mut().zip(margins).filter(|(row, _)| row.headline == headline) {
             for cell in &mut row.cells {
                 if let ChangedCell::Compared { change, factor: Some(factor), .. } = cell {
-                    family.push((change, factor.p_beyond(margin.beyond())));
+                    family.push((change, factor.p_beyond(margin.difference_edge())));
                 }
             }
         }
@@ -190,7 +190,7 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
 }
 
 /// Lists the subjects of some records, by name, in the order in which they first occur.
-pub(crate) fn subjects(sessions: &[&Session]) -> Vec<Target> {
+pub(crate) fn list_subjects(sessions: &[&Session]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     let all = sessions.iter().flat_map(|session| &session.plan.targets);
     for target in all.filter(|target| target.role == Role::Subject) {
@@ -209,11 +209,11 @@ fn changed_row(
     targets: &[Target],
 ) -> (ChangedRow, Margin) {
     let row = new_row.or(old_row).expect("a row stands in one of the records");
-    let objection = objection(old, new, old_row, new_row);
-    let margin = margin(&[(old, old_row), (new, new_row)]);
+    let objection = find_row_objection(old, new, old_row, new_row);
+    let margin = widest_margin(&[(old, old_row), (new, new_row)]);
     let cells = targets.iter().map(|target| {
-        let of_old = cell(old, old_row, &target.name);
-        let of_new = cell(new, new_row, &target.name);
+        let of_old = find_cell(old, old_row, &target.name);
+        let of_new = find_cell(new, new_row, &target.name);
         changed_cell(of_old, of_new, objection.as_deref(), margin)
     });
     let changed = ChangedRow {
@@ -228,7 +228,7 @@ fn changed_row(
 }
 
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
-pub(crate) fn cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
+pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
     let at = side.findings.subjects.iter().position(|name| name == target)?;
     row?.cells.get(at)
 }
@@ -239,12 +239,12 @@ fn changed_cell(
     objection: Option<&str>,
     margin: Margin,
 ) -> ChangedCell {
-    let (old_cost, new_cost) = (old.and_then(cost), new.and_then(cost));
+    let (old_cost, new_cost) = (old.and_then(cell_cost), new.and_then(cell_cost));
     let reason = objection.map(str::to_owned).or_else(|| missing(old, "old")).or_else(|| missing(new, "new"));
     match (reason, old_cost, new_cost) {
         (None, Some(old), Some(new)) => {
-            let factor = Factor::of(&old, &new);
-            let change = factor.map_or(Change::Inconclusive, |factor| change(factor, margin));
+            let factor = Factor::from_costs(&old, &new);
+            let change = factor.map_or(Change::Inconclusive, |factor| judge_change(factor, margin));
             ChangedCell::Compared { old, new, change, factor }
         }
         (reason, old, new) => {
@@ -254,7 +254,7 @@ fn changed_cell(
     }
 }
 
-pub(crate) fn cost(cell: &Cell) -> Option<Cost> {
+pub(crate) fn cell_cost(cell: &Cell) -> Option<Cost> {
     let Cell::Compared(comparison) = cell else { return None };
     let Comparison { ratio, low, high, rounds, verdict, .. } = **comparison;
     Some(Cost { ratio, low, high, rounds, verdict })
@@ -274,7 +274,7 @@ fn missing(cell: Option<&Cell>, record: &str) -> Option<String> {
 }
 
 /// Explains why the ratios of a row do not mean the same in both records.
-pub(crate) fn objection(
+pub(crate) fn find_row_objection(
     old: Side,
     new: Side,
     old_row: Option<&Row>,
@@ -298,19 +298,19 @@ pub(crate) fn objection(
 
 /// Finds the widest margin of some records, raised for changes to the difference that any of their sessions
 /// found where there is none.
-pub(crate) fn margin(sides: &[(Side, Option<&Row>)]) -> Margin {
+pub(crate) fn widest_margin(sides: &[(Side, Option<&Row>)]) -> Margin {
     let planned = |(side, row): &(Side<'_>, Option<&Row>)| {
         let case = side.session.plan.cases.iter().find(|case| Some(&case.id) == row.map(|row| &row.case));
         case.map(|case| case.margin).filter(|margin| margin.is_finite() && *margin > 0.0)
     };
     let control = |(_, row): &(Side<'_>, Option<&Row>)| {
-        let cost = cost(row.as_ref()?.control.as_ref()?)?;
+        let cost = cell_cost(row.as_ref()?.control.as_ref()?)?;
         (!(cost.low..=cost.high).contains(&1.0))
             .then(|| libm::log(cost.ratio).abs())
             .filter(|floor| floor.is_finite())
     };
     let margin = sides.iter().filter_map(planned).reduce(f64::max).unwrap_or(MARGIN);
-    sides.iter().filter_map(control).fold(Margin::plain(margin), Margin::raised)
+    sides.iter().filter_map(control).fold(Margin::from_planned(margin), Margin::raise_floor)
 }
 
 impl ChangedCell {
@@ -364,14 +364,14 @@ struct Chosen<'a> {
 ///
 /// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
 /// accident at 5 %.
-pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
+pub fn judge_changes(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut used = vec![false; conditions.len()];
     let mut all: Vec<Chosen> = Vec::new();
     for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
             let chosen = conditions.iter().enumerate();
-            let chosen = chosen.filter(|(_, c)| c.selector.chooses(&names, &row.case, &row.probe));
+            let chosen = chosen.filter(|(_, c)| c.selector.matches_cell(&names, &row.case, &row.probe));
             all.extend(chosen.map(|(i, condition)| {
                 used[i] = true;
                 Chosen { row: at, target: of_target, cell, condition }
@@ -379,7 +379,7 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
         }
     }
     let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.cell.p(chosen.condition)).collect();
-    let mut kept = holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
+    let mut kept = select_by_holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
     let answers = p.iter().zip(&all).map(|(p, chosen)| {
         let is_beyond = p.is_some() && kept.next().unwrap_or(false);
         (chosen.cell.answer(chosen.condition, is_beyond), chosen)
@@ -388,7 +388,11 @@ pub fn judge(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let of_cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
     let cells = of_cells.filter_map(|of_cell| {
         let (_, first) = of_cell.first()?;
-        strongest(first.row, first.target, of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)))
+        pick_strongest_answer(
+            first.row,
+            first.target,
+            of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)),
+        )
     });
     let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
     let idle = idle.map(|(condition, _)| condition.to_string()).collect();

@@ -102,7 +102,7 @@ impl Verdict {
 
     /// Returns the verdict that is left where the correction for many cells does not bear a direction out: a slight
     /// difference is within the margin all the same.
-    pub fn unconfirmed(self) -> Verdict {
+    pub fn to_unconfirmed(self) -> Verdict {
         match self {
             Verdict::Slower | Verdict::SlowerUnclear | Verdict::SlowerUnconfirmed => {
                 Verdict::SlowerUnconfirmed
@@ -132,7 +132,7 @@ pub enum Shown {
 
 impl Shown {
     /// Returns everything that a cell can show, verdicts first.
-    pub fn all() -> impl Iterator<Item = Shown> {
+    pub fn list_all() -> impl Iterator<Item = Shown> {
         let verdicts = Verdict::ALL.iter().copied().map(Shown::Verdict);
         verdicts.chain([Shown::Observed, Shown::NotComparable, Shown::NotMeasured])
     }

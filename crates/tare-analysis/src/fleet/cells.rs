@@ -9,7 +9,7 @@ use tare_data::unit::{Direction, Unit};
 
 use crate::findings::{Cell, Comparison, Findings, Level, Missing, Row, Verdict};
 use crate::fleet::scale::NORMAL;
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Raised when the meaning or the computation of a field changes: rows of another version are computed again.
 pub const VERSION: u32 = 1;
@@ -84,7 +84,7 @@ impl CellRow {
 }
 
 /// Extracts the rows of a session.
-pub fn cells(session: &Session, findings: &Findings) -> SessionCells {
+pub fn extract_cells(session: &Session, findings: &Findings) -> SessionCells {
     let header = &session.header;
     let cases: HashMap<&str, &PlannedCase> =
         session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
@@ -148,16 +148,16 @@ fn blank(row: &Row, case: Option<&PlannedCase>, environment: &str, role: Role) -
 
 fn with_level(mut row: CellRow, level: Option<&Level>) -> CellRow {
     let Some(level) = level else { return row };
-    let values = sorted(&level.values);
+    let values = sort_values(&level.values);
     let Some(last) = values.len().checked_sub(1) else { return row };
     let quartile = |of: usize| values[(of * last + 2) / 4];
     (row.rounds, row.median) = (level.rounds, Some(level.median));
     (row.quartile_low, row.quartile_high) = (Some(quartile(1)), Some(quartile(3)));
     let ln: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| libm::log(*value)).collect();
     if ln.len() == values.len() && values.len() > 1 {
-        let centre = median(&ln);
+        let centre = compute_median(&ln);
         let distances: Vec<f64> = ln.iter().map(|value| (value - centre).abs()).collect();
-        row.deviation = Some(NORMAL * median(&sorted(&distances)));
+        row.deviation = Some(NORMAL * compute_median(&sort_values(&distances)));
     }
     row
 }

@@ -10,7 +10,9 @@ use super::{NodeFigure, NodeRatio, PairFigure};
 use crate::change::Change;
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
+use crate::statistics::signed_ranks::{
+    Interval, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
+};
 
 /// A case before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,7 +74,7 @@ impl<'a> Values<'a> {
 }
 
 /// Compares the values of an older fleet with those of a newer one.
-pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange> {
+pub(crate) fn compare_fleets(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange> {
     let (old, new) = (before.of_nodes(), after.of_nodes());
     let mut nulls = Nulls::default();
     let mut changes = Vec::new();
@@ -83,7 +85,7 @@ pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange>
             .iter()
             .filter_map(|(node, now)| Some((*node, mean(*now) - mean(*of_old.get(node)?))))
             .collect();
-        let values = sorted(&both.values().copied().collect::<Vec<_>>());
+        let values = sort_values(&both.values().copied().collect::<Vec<_>>());
         changes.push(FleetChange {
             case: key.0.to_owned(),
             metric: key.1.to_owned(),
@@ -95,7 +97,7 @@ pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange>
         });
     }
     for of in links_changed(before.pairs, after.pairs) {
-        let values = sorted(&of.nodes.iter().map(|(_, ln)| *ln).collect::<Vec<_>>());
+        let values = sort_values(&of.nodes.iter().map(|(_, ln)| *ln).collect::<Vec<_>>());
         changes.push(FleetChange {
             case: of.case.to_owned(),
             metric: of.metric.to_owned(),
@@ -111,8 +113,8 @@ pub(crate) fn changes(before: Values<'_>, after: Values<'_>) -> Vec<FleetChange>
 }
 
 fn changed(values: &[f64], margin: f64, nulls: &mut Nulls) -> Changed {
-    let null = nulls.of(values.len());
-    let Interval { low, high } = interval(values, null, ALPHA);
+    let null = nulls.get_null(values.len());
+    let Interval { low, high } = compute_hodges_lehmann_interval(values, null, ALPHA);
     let change = if low > margin {
         Change::Regressed
     } else if high < -margin {

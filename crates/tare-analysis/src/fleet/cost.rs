@@ -7,9 +7,11 @@ use super::{NodeRatio, grouped};
 use crate::findings::{Answer, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::statistics::signed_ranks::{Interval, Nulls, hodges_lehmann, interval, p_value, sorted};
+use crate::statistics::signed_ranks::{
+    Interval, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
+};
 use crate::statistics::student;
-use crate::verdicts::verdict::{Margin, verdict};
+use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Fewest nodes that have an interval: the extremes of five hold the centre in 93.75 %.
 pub const FEWEST_NODES: usize = 6;
@@ -71,7 +73,7 @@ impl FleetCost {
 }
 
 /// Computes the costs of layers, case by case and environment by environment.
-pub fn costs(ratios: &[NodeRatio]) -> Vec<LayerCost> {
+pub fn compute_layer_costs(ratios: &[NodeRatio]) -> Vec<LayerCost> {
     let mut nulls = Nulls::default();
     let groups = grouped(ratios, |row| (row.case.as_str(), row.metric.as_str(), row.target.as_str()));
     let mut costs: Vec<LayerCost> = groups.into_values().filter_map(|rows| cost(&rows, &mut nulls)).collect();
@@ -121,20 +123,20 @@ fn end(ends: impl ExactSizeIterator<Item = f64>) -> Option<f64> {
 
 /// Computes the centre of values that each are a node, with its interval, and the range of a further one.
 fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
-    let values = sorted(values);
-    let null = nulls.of(values.len());
-    let range = interval(&values, null, ALPHA);
+    let values = sort_values(values);
+    let null = nulls.get_null(values.len());
+    let range = compute_hodges_lehmann_interval(&values, null, ALPHA);
     let next = further(&values);
     FleetCost {
         ratio: libm::exp(hodges_lehmann(&values)),
         low: libm::exp(range.low),
         high: libm::exp(range.high),
-        between: Scale::of(&values, 0.0).map_or(0.0, |scale| scale.deviation),
+        between: Scale::from_values(&values, 0.0).map_or(0.0, |scale| scale.deviation),
         next_low: libm::exp(next.low),
         next_high: libm::exp(next.high),
         p: p_value(&values, null),
         margin: libm::exp(margin),
-        verdict: verdict(range, Margin::plain(margin)),
+        verdict: decide_verdict(range, Margin::from_planned(margin)),
     }
 }
 
@@ -149,16 +151,18 @@ fn further(values: &[f64]) -> Interval {
     let count = n as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    let half = student::quantile(1.0 - ALPHA, (n - 1) as u32) * (variance * (1.0 + 1.0 / count)).sqrt();
+    let half = student::find_two_sided_quantile(1.0 - ALPHA, (n - 1) as u32)
+        * (variance * (1.0 + 1.0 / count)).sqrt();
     Interval { low: mean - half, high: mean + half }
 }
 
 /// Finds the nodes that differ from the others, on either side.
 fn apart(values: &[f64], margin: f64) -> Vec<bool> {
-    let scale = Scale::of(values, 0.0).filter(|scale| scale.values >= super::slow::FEWEST_OF_KIND);
+    let scale = Scale::from_values(values, 0.0).filter(|scale| scale.values >= super::slow::FEWEST_OF_KIND);
     let Some(scale) = scale else { return vec![false; values.len()] };
     let distance = |value: &f64| (value - scale.centre).abs();
-    let p: Vec<f64> = values.iter().map(|value| (2.0 * scale.p(distance(value))).min(1.0)).collect();
+    let p: Vec<f64> =
+        values.iter().map(|value| (2.0 * scale.tail_probability(distance(value))).min(1.0)).collect();
     let kept = benjamini_hochberg(&p, FALSE_SHARE);
     values.iter().zip(kept).map(|(value, kept)| kept && distance(value) >= margin).collect()
 }
@@ -169,7 +173,7 @@ fn confirm(costs: &mut [LayerCost]) {
     let p: Vec<f64> = family.iter().map(|cost| cost.p).collect();
     for (cost, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
         if !kept && cost.verdict.side().is_some() {
-            cost.verdict = cost.verdict.unconfirmed();
+            cost.verdict = cost.verdict.to_unconfirmed();
         }
     }
 }

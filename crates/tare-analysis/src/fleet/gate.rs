@@ -10,8 +10,8 @@ use super::summary::Fleet;
 use crate::change::Change;
 use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_slower};
 use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::holm;
-use crate::statistics::signed_ranks::{Nulls, median, p_value, sorted};
+use crate::statistics::multiplicity::select_by_holm;
+use crate::statistics::signed_ranks::{Nulls, compute_median, p_value, sort_values};
 
 /// When a fleet's gate is tripped.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,7 +77,7 @@ pub fn is_shut(answers: &[FleetAnswer]) -> bool {
 }
 
 /// Puts conditions to a fleet. `planned` counts its sessions and pairs, and `missing` those that are missing.
-pub fn judge(
+pub fn judge_fleet(
     fleet: &Fleet,
     conditions: &[FleetCondition],
     planned: usize,
@@ -159,8 +159,8 @@ fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
 
 fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metric: &str) -> bool {
     let names = TargetNames { name: target, specification: None };
-    let probe = fleet.case(case, metric).map_or("", |of| of.probe.as_str());
-    condition.selector.chooses(&names, case, probe)
+    let probe = fleet.find_case(case, metric).map_or("", |of| of.probe.as_str());
+    condition.selector.matches_cell(&names, case, probe)
 }
 
 /// Answers for all cells that were chosen, with the cells that gave the answer. A ratio is tested over nodes,
@@ -170,7 +170,7 @@ fn together(cells: Vec<Chosen<'_>>) -> (Ruling, Vec<String>) {
     let p: Vec<f64> = cells.iter().map(|cell| cell.p(&mut nulls)).collect();
     let answers: Vec<(Ruling, String)> = cells
         .into_iter()
-        .zip(holm(&p, ALPHA))
+        .zip(select_by_holm(&p, ALPHA))
         .map(|(cell, is_beyond)| (cell.answer(is_beyond), cell.name))
         .collect();
     let of = |wanted: Ruling| answers.iter().any(|(answer, _)| *answer == wanted);
@@ -183,8 +183,8 @@ impl Chosen<'_> {
     fn p(&self, nulls: &mut Nulls) -> f64 {
         let Some(ratio) = self.condition.beyond.filter(|_| self.high.is_some()) else { return 1.0 };
         let above: Vec<f64> = self.of_nodes.iter().map(|of_node| libm::log(of_node / ratio)).collect();
-        let above = sorted(&above);
-        if median(&above) > 0.0 { p_value(&above, nulls.of(above.len())) } else { 1.0 }
+        let above = sort_values(&above);
+        if compute_median(&above) > 0.0 { p_value(&above, nulls.get_null(above.len())) } else { 1.0 }
     }
 
     fn answer(&self, is_beyond: bool) -> Ruling {

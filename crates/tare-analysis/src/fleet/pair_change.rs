@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::pairs::{FEWEST_MET, by_ends};
-use super::polish::{Pair, polish};
+use super::polish::{Pair, run_median_polish};
 use super::{PairFigure, grouped};
 
 /// Changes of the links of a case.
@@ -52,7 +52,7 @@ fn of_case<'a>(old: &Links<'a>, new: &Links<'a>) -> (Vec<(&'a str, f64)>, usize,
         both.iter().map(|((a, b), value)| Pair { a: number[a], b: number[b], value: *value }).collect();
     let mut met = vec![0; known.len()];
     pairs.iter().for_each(|pair| [pair.a, pair.b].into_iter().for_each(|node| met[node] += 1));
-    let polished = polish(&pairs, known.len());
+    let polished = run_median_polish(&pairs, known.len());
     let of_node = |(name, effect): (&&'a str, &f64)| (*name, polished.common + 2.0 * effect);
     let nodes = known.iter().zip(&polished.nodes).map(of_node).collect();
     (nodes, all.len() - known.len(), met.iter().min().is_some_and(|met| *met >= FEWEST_MET))
@@ -64,13 +64,13 @@ mod tests {
 
     use super::*;
     use crate::change::Change;
-    use crate::fleet::change::{Values, changes};
+    use crate::fleet::change::{Values, compare_fleets};
 
     const NODES: usize = 12;
 
     /// Draws every pair of nodes from the parts of ends and links.
     fn fleet(generator: &mut Generator, of_node: f64, of_link: f64, common: f64) -> Vec<PairFigure> {
-        let mut normal = || (0..12).map(|_| generator.unit()).sum::<f64>() - 6.0;
+        let mut normal = || (0..12).map(|_| generator.draw_unit()).sum::<f64>() - 6.0;
         let ends: Vec<f64> = (0..NODES).map(|_| of_node * normal()).collect();
         let mut all = Vec::new();
         for a in 0..NODES {
@@ -98,7 +98,7 @@ mod tests {
             for by in [0.0, 0.1] {
                 let after = fleet(&mut generator, 0.02, 0.01, -9.0 + by);
                 let of = |pairs| Values { figures: &[], ratios: &[], pairs };
-                let changed = changes(of(&before), of(&after)).remove(0).change.unwrap();
+                let changed = compare_fleets(of(&before), of(&after)).remove(0).change.unwrap();
                 held += usize::from((changed.low..=changed.high).contains(&libm::exp(by)));
                 match (changed.change, by > 0.0) {
                     (Change::Regressed, true) => found += 1,

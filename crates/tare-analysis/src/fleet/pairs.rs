@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::polish::{Pair, Polished, beside_typical, polish};
+use super::polish::{Pair, Polished, beside_typical, run_median_polish};
 use super::scale::Scale;
 use super::slow::FEWEST_OF_KIND;
 use super::{PairFigure, grouped};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Fewest other nodes that each has to meet, for its effect to be told from those of its links.
 pub(super) const FEWEST_MET: usize = 6;
@@ -56,7 +56,7 @@ pub struct Link {
 }
 
 /// Takes the pairs of every case apart.
-pub fn pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
+pub fn decompose_pairs(figures: &[PairFigure]) -> Vec<PairsOfCase> {
     let groups = grouped(figures, |row| (row.case.as_str(), row.metric.as_str()));
     groups.into_values().map(|rows| of_case(&rows)).collect()
 }
@@ -69,7 +69,7 @@ pub(super) fn by_ends<'a>(rows: &[&'a PairFigure]) -> BTreeMap<(&'a str, &'a str
             if row.a < row.b { (row.a.as_str(), row.b.as_str()) } else { (row.b.as_str(), row.a.as_str()) };
         values.entry(ends).or_default().push(row.ln_figure);
     }
-    values.into_iter().map(|(ends, values)| (ends, median(&sorted(&values)))).collect()
+    values.into_iter().map(|(ends, values)| (ends, compute_median(&sort_values(&values)))).collect()
 }
 
 fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
@@ -85,7 +85,8 @@ fn of_case(rows: &[&PairFigure]) -> PairsOfCase {
     let judged = names.len() >= FEWEST_OF_KIND && met.iter().all(|met| *met >= FEWEST_MET);
     // With few pairs, the effect of a node cannot be told from those of its links: each pair is compared with
     // the typical one.
-    let polished = if judged { polish(&all, names.len()) } else { beside_typical(&all, names.len()) };
+    let polished =
+        if judged { run_median_polish(&all, names.len()) } else { beside_typical(&all, names.len()) };
     let margin = rows[0].margin;
     let mut nodes = node_effects(&names, &met, &polished, judged, margin);
     let mut links = links(&all, &names, &polished, &nodes, judged, margin);
@@ -106,9 +107,12 @@ fn node_effects(
     // The scatter of links is in every effect, however alike the nodes are.
     let floor = Scale::of_left(&polished.left, names.len()).map_or(0.0, |scale| scale.deviation);
     let least_met = met.iter().copied().min().unwrap_or(0).max(1) as f64;
-    let scale = Scale::of(&polished.nodes, floor * (std::f64::consts::FRAC_PI_2 / least_met).sqrt());
-    let p: Vec<f64> =
-        polished.nodes.iter().map(|effect| scale.map_or(1.0, |s| s.p(effect - s.centre))).collect();
+    let scale = Scale::from_values(&polished.nodes, floor * (std::f64::consts::FRAC_PI_2 / least_met).sqrt());
+    let p: Vec<f64> = polished
+        .nodes
+        .iter()
+        .map(|effect| scale.map_or(1.0, |s| s.tail_probability(effect - s.centre)))
+        .collect();
     let kept = benjamini_hochberg(&p, FALSE_SHARE);
     let effects = names.iter().zip(&polished.nodes).zip(met).zip(p.iter().zip(kept));
     effects
@@ -134,7 +138,8 @@ fn links(
     let sound: Vec<f64> =
         all.iter().zip(&polished.left).filter(|(pair, _)| is_sound(pair)).map(|(_, left)| *left).collect();
     let scale = Scale::of_left(&sound, names.len());
-    let p: Vec<f64> = sound.iter().map(|left| scale.map_or(1.0, |s| s.p(left - s.centre))).collect();
+    let p: Vec<f64> =
+        sound.iter().map(|left| scale.map_or(1.0, |s| s.tail_probability(left - s.centre))).collect();
     let mut kept = p.iter().zip(benjamini_hochberg(&p, FALSE_SHARE));
     let link = |(pair, left): (&Pair, &f64)| {
         let judged = is_sound(pair).then(|| kept.next()).flatten();

@@ -1,7 +1,7 @@
 //! Median polish of pairs: a value of each pair taken apart into a common part, an effect of each end, and a
 //! rest.
 
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Sweeps after which nothing moves any more, in practice a dozen.
 const MOST_SWEEPS: usize = 60;
@@ -26,7 +26,7 @@ pub(super) struct Polished {
 }
 
 /// Takes values apart (Tukey 1977, for a table of which each cell belongs to two of the same rows).
-pub(super) fn polish(pairs: &[Pair], nodes: usize) -> Polished {
+pub(super) fn run_median_polish(pairs: &[Pair], nodes: usize) -> Polished {
     let mut effects = vec![0.0; nodes];
     let mut common = middle(&pairs.iter().map(|pair| pair.value).collect::<Vec<_>>());
     let mut ends: Vec<Vec<(usize, usize)>> = vec![Vec::new(); nodes];
@@ -65,7 +65,7 @@ pub(super) fn beside_typical(pairs: &[Pair], nodes: usize) -> Polished {
 }
 
 fn middle(values: &[f64]) -> f64 {
-    if values.is_empty() { 0.0 } else { median(&sorted(values)) }
+    if values.is_empty() { 0.0 } else { compute_median(&sort_values(values)) }
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
                 pairs.push(Pair { a, b, value: 2.0 + slow_node + slow_link });
             }
         }
-        let polished = polish(&pairs, 9);
+        let polished = run_median_polish(&pairs, 9);
         assert!((polished.common - 2.0).abs() < 1e-9, "{polished:?}");
         for (node, effect) in polished.nodes.iter().enumerate() {
             assert!((effect - if node == 3 { 0.3 } else { 0.0 }).abs() < 1e-9);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn nothing_is_made_of_nothing() {
-        let polished = polish(&[], 2);
+        let polished = run_median_polish(&[], 2);
         assert_eq!((polished.common, polished.nodes, polished.left.len()), (0.0, vec![0.0, 0.0], 0));
     }
 }

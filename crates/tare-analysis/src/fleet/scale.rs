@@ -1,6 +1,6 @@
 //! The scale of ordinary differences between nodes, and the chance that a node lies further off.
 
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::statistics::student;
 
 /// 1.4826 times the median distance is the standard deviation of normal values.
@@ -26,35 +26,35 @@ pub(super) struct Scale {
 impl Scale {
     /// Estimates the scale of values; `floor` is the least spread by their own uncertainty. None of no
     /// values.
-    pub(super) fn of(values: &[f64], floor: f64) -> Option<Scale> {
+    pub(super) fn from_values(values: &[f64], floor: f64) -> Option<Scale> {
         let n = values.len() as f64;
-        let values = sorted(values);
-        let centre = values.first().map(|_| median(&values))?;
+        let values = sort_values(values);
+        let centre = values.first().map(|_| compute_median(&values))?;
         let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
         // Of a few values the median distance is too small (Croux and Rousseeuw 1992); and their centre is not known exactly.
         let few = if n > 1.5 { n / (n - 0.8) } else { 1.0 };
         let of_centre = (1.0 + std::f64::consts::FRAC_PI_2 / n).sqrt();
-        let deviation = NORMAL * median(&sorted(&distances)) * few;
+        let deviation = NORMAL * compute_median(&sort_values(&distances)) * few;
         Some(Scale { centre, deviation: deviation.max(floor).max(LEAST) * of_centre, values: values.len() })
     }
 
     /// Estimates the scale of the rest of a fit by medians: as many of the least as it has fitted are left
     /// out, since it made them small.
     pub(super) fn of_left(left: &[f64], fitted: usize) -> Option<Scale> {
-        let distances = sorted(&left.iter().map(|value| value.abs()).collect::<Vec<_>>());
+        let distances = sort_values(&left.iter().map(|value| value.abs()).collect::<Vec<_>>());
         let kept = distances.get(fitted..).filter(|kept| !kept.is_empty())?;
-        let deviation = (NORMAL * median(kept)).max(LEAST);
+        let deviation = (NORMAL * compute_median(kept)).max(LEAST);
         Some(Scale { centre: 0.0, deviation, values: kept.len() })
     }
 
     /// Converts a distance from the centre to deviations.
-    pub(super) fn t(&self, distance: f64) -> f64 {
+    pub(super) fn to_deviations(&self, distance: f64) -> f64 {
         distance / self.deviation
     }
 
     /// Computes the chance that an ordinary value lies this far above the centre, or further.
-    pub(super) fn p(&self, distance: f64) -> f64 {
-        let within = student::within(self.t(distance), self.degrees());
+    pub(super) fn tail_probability(&self, distance: f64) -> f64 {
+        let within = student::compute_two_sided_chance(self.to_deviations(distance), self.degrees());
         if distance > 0.0 { 0.5 * (1.0 - within) } else { 0.5 * (1.0 + within) }
     }
 
@@ -72,15 +72,15 @@ pub(super) fn within_groups<'a>(groups: impl Iterator<Item = &'a [f64]>) -> Opti
             distances.extend(group[at + 1..].iter().map(|other| (value - other).abs()));
         }
     }
-    (!distances.is_empty()).then(|| OF_PAIRS * median(&sorted(&distances)))
+    (!distances.is_empty()).then(|| OF_PAIRS * compute_median(&sort_values(&distances)))
 }
 
 /// Combines the p of several tests of one thing (Simes 1986): small where one of them is very small, or many
 /// are small.
-pub(super) fn simes(p: &[f64]) -> f64 {
+pub(super) fn combine_p_values(p: &[f64]) -> f64 {
     let all = p.len() as f64;
     let of_rank = |(at, p): (usize, &f64)| p * all / (at as f64 + 1.0);
-    sorted(p).iter().enumerate().map(of_rank).fold(1.0, f64::min)
+    sort_values(p).iter().enumerate().map(of_rank).fold(1.0, f64::min)
 }
 
 #[cfg(test)]
@@ -90,29 +90,33 @@ mod tests {
     #[test]
     fn a_few_values_far_off_move_neither_centre_nor_spread() {
         let mut values: Vec<f64> = (0..41).map(|i| f64::from(i - 20) * 0.01).collect();
-        let plain = Scale::of(&values, 0.0).unwrap();
+        let plain = Scale::from_values(&values, 0.0).unwrap();
         values[40] = 1e6;
-        let off = Scale::of(&values, 0.0).unwrap();
+        let off = Scale::from_values(&values, 0.0).unwrap();
         assert_eq!(plain, off);
-        assert!(off.p(0.0) > 0.49 && off.p(1e6) < 1e-12 && off.p(-1.0) > 0.99);
+        assert!(
+            off.tail_probability(0.0) > 0.49
+                && off.tail_probability(1e6) < 1e-12
+                && off.tail_probability(-1.0) > 0.99
+        );
     }
 
     #[test]
     fn equal_values_have_a_spread_all_the_same() {
-        let scale = Scale::of(&[2.0; 12], 0.0).unwrap();
-        assert!(scale.deviation > 0.0 && scale.p(0.1) < 1e-6);
+        let scale = Scale::from_values(&[2.0; 12], 0.0).unwrap();
+        assert!(scale.deviation > 0.0 && scale.tail_probability(0.1) < 1e-6);
         assert!(
-            Scale::of(&[2.0; 12], 0.5).unwrap().deviation >= 0.5,
+            Scale::from_values(&[2.0; 12], 0.5).unwrap().deviation >= 0.5,
             "never below what is known of the values"
         );
-        assert_eq!(Scale::of(&[], 0.0), None);
+        assert_eq!(Scale::from_values(&[], 0.0), None);
     }
 
     #[test]
     fn simes_is_between_the_least_and_its_multiple() {
-        assert!((simes(&[0.01, 0.5, 0.9]) - 0.03).abs() < 1e-12);
-        assert!((simes(&[0.02, 0.02]) - 0.02).abs() < 1e-12);
-        assert_eq!(simes(&[]), 1.0);
+        assert!((combine_p_values(&[0.01, 0.5, 0.9]) - 0.03).abs() < 1e-12);
+        assert!((combine_p_values(&[0.02, 0.02]) - 0.02).abs() < 1e-12);
+        assert_eq!(combine_p_values(&[]), 1.0);
     }
 
     #[test]

@@ -10,11 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::scale::{Scale, simes, within_groups};
+use super::scale::{Scale, combine_p_values, within_groups};
 use super::{NodeFigure, grouped};
 use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Fewest nodes of a kind of which one can be judged slow; fewer are ranked.
 pub const FEWEST_OF_KIND: usize = 8;
@@ -118,7 +118,7 @@ struct Off<'a> {
 }
 
 /// Chooses the slow nodes among all. `fresh` are sessions that were measured after a first report, to confirm.
-pub fn rank(figures: &[NodeFigure], fresh: &[NodeFigure]) -> Ranking {
+pub fn rank_nodes(figures: &[NodeFigure], fresh: &[NodeFigure]) -> Ranking {
     let mut kinds = BTreeMap::new();
     let mut nodes = Vec::new();
     let mut scales = BTreeMap::new();
@@ -156,7 +156,7 @@ fn of_kind<'a>(
     for (case, rows) in cases {
         let (nodes, floor) = of_case(&rows);
         let values: Vec<f64> = nodes.values().copied().collect();
-        let Some(scale) = Scale::of(&values, floor) else { continue };
+        let Some(scale) = Scale::from_values(&values, floor) else { continue };
         scales.insert((&rows[0].kind, case.0, case.1), scale);
         for (node, value) in nodes {
             let distance = value - scale.centre;
@@ -179,12 +179,13 @@ fn of_case<'a>(rows: &[&'a NodeFigure]) -> (BTreeMap<&'a str, f64>, f64) {
     let mut nodes: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     rows.iter().for_each(|row| nodes.entry(&row.node).or_default().push(row.ln_figure));
     let counts: Vec<f64> = nodes.values().map(|values| values.len() as f64).collect();
-    let a_node = median(&sorted(&counts));
+    let a_node = compute_median(&sort_values(&counts));
     let of_rounds = |row: &&NodeFigure| row.deviation / f64::from(row.rounds.max(1)).sqrt();
-    let rounds = median(&sorted(&rows.iter().map(of_rounds).collect::<Vec<_>>()));
+    let rounds = compute_median(&sort_values(&rows.iter().map(of_rounds).collect::<Vec<_>>()));
     let sessions = within_groups(nodes.values().map(Vec::as_slice)).unwrap_or(0.0);
     let floor = sessions.max(rounds) / a_node.sqrt();
-    let figures = nodes.into_iter().map(|(node, values)| (node, median(&sorted(&values)))).collect();
+    let figures =
+        nodes.into_iter().map(|(node, values)| (node, compute_median(&sort_values(&values)))).collect();
     (figures, floor)
 }
 
@@ -192,14 +193,15 @@ fn of_case<'a>(rows: &[&'a NodeFigure]) -> (BTreeMap<&'a str, f64>, f64) {
 fn typical(off: &mut BTreeMap<&str, Vec<Off<'_>>>) -> Option<Scale> {
     let most = off.values().map(Vec::len).max().unwrap_or(0);
     let has_enough = |cases: &Vec<Off>| cases.len() >= FEWEST_CASES && 2 * cases.len() > most;
-    let middle =
-        |of: &dyn Fn(&Off) -> f64, cases: &[Off]| median(&sorted(&cases.iter().map(of).collect::<Vec<_>>()));
+    let middle = |of: &dyn Fn(&Off) -> f64, cases: &[Off]| {
+        compute_median(&sort_values(&cases.iter().map(of).collect::<Vec<_>>()))
+    };
     let values: Vec<f64> = off
         .values()
         .filter(|cases| has_enough(cases))
         .map(|cases| middle(&|off| off.distance, cases))
         .collect();
-    let scale = Scale::of(&values, 0.0)?;
+    let scale = Scale::from_values(&values, 0.0)?;
     for cases in off.values_mut().filter(|cases| has_enough(cases)) {
         let (distance, margin) = (middle(&|off| off.distance, cases), middle(&|off| off.margin, cases));
         cases.push(Off { case: None, distance: distance - scale.centre, scale, margin });
@@ -212,15 +214,16 @@ fn standing(node: &str, kind: &str, off: Vec<Off<'_>>, is_judged: bool) -> NodeS
         case: off.case.map(|(case, _)| case.to_owned()),
         metric: off.case.map(|(_, metric)| metric.to_owned()),
         slower: libm::exp(off.distance),
-        t: off.scale.t(off.distance),
-        p: off.scale.p(off.distance),
+        t: off.scale.to_deviations(off.distance),
+        p: off.scale.tail_probability(off.distance),
         // Until nodes are chosen: whether it is large enough to matter.
         is_slow: off.distance >= off.margin,
         fresh: None,
     };
     let distances: Vec<f64> = off.iter().map(|off| off.distance).collect();
     let of_typical = off.iter().find(|off| off.case.is_none()).map(|off| off.distance);
-    let typical = of_typical.or_else(|| (!distances.is_empty()).then(|| median(&sorted(&distances))));
+    let typical =
+        of_typical.or_else(|| (!distances.is_empty()).then(|| compute_median(&sort_values(&distances))));
     let mut cases: Vec<Deviation> = off.iter().map(deviation).collect();
     cases.sort_by(|a, b| b.t.total_cmp(&a.t).then(a.case.cmp(&b.case)));
     let p: Vec<f64> = cases.iter().map(|case| case.p).collect();
@@ -229,7 +232,7 @@ fn standing(node: &str, kind: &str, off: Vec<Off<'_>>, is_judged: bool) -> NodeS
         kind: kind.to_owned(),
         standing: if is_judged { Standing::Ordinary } else { Standing::NotJudged },
         typical: libm::exp(typical.unwrap_or(0.0)),
-        p: is_judged.then(|| simes(&p)),
+        p: is_judged.then(|| combine_p_values(&p)),
         cases,
     }
 }
@@ -278,7 +281,7 @@ fn confirm(
         }
     }
     let p: Vec<f64> = family.iter().map(|(_, _, fresh)| fresh.p).collect();
-    for ((at, of_case, fresh), kept) in family.into_iter().zip(holm(&p, ALPHA)) {
+    for ((at, of_case, fresh), kept) in family.into_iter().zip(select_by_holm(&p, ALPHA)) {
         let node = &mut nodes[at];
         node.cases[of_case].fresh = Some(Fresh { is_slow: kept && fresh.is_slow, ..fresh });
         let is_slow = node.cases.iter().any(|case| case.fresh.is_some_and(|fresh| fresh.is_slow));
@@ -339,10 +342,10 @@ impl<'a> Drift<'a> {
         let nodes = self.moved.values().map(|(_, nodes)| *nodes).max().unwrap_or(1).max(1) as f64;
         let wider = Scale { deviation: scale.deviation * (1.0 + 1.0 / nodes).sqrt(), ..*scale };
         let is_slow = distance >= margins.first().map_or(0.0, |_| middle(&margins));
-        Some(Fresh { slower: libm::exp(distance), p: wider.p(distance), sessions, is_slow })
+        Some(Fresh { slower: libm::exp(distance), p: wider.tail_probability(distance), sessions, is_slow })
     }
 }
 
 fn middle(values: &[f64]) -> f64 {
-    median(&sorted(values))
+    compute_median(&sort_values(values))
 }

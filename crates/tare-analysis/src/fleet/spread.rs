@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::scale::{Scale, within_groups};
 use super::{NodeFigure, grouped};
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// The spread of a case's figures, level by level, as standard deviations of ln by medians. The spread that a
 /// level adds is that of its values without that of the levels below.
@@ -44,7 +44,7 @@ const FEWEST: usize = 3;
 const OF_MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
 
 /// Computes the spread of every case.
-pub(crate) fn spreads(figures: &[NodeFigure]) -> Vec<Spread> {
+pub(crate) fn compute_spreads(figures: &[NodeFigure]) -> Vec<Spread> {
     let groups = grouped(figures, |row| (row.case.as_str(), row.metric.as_str()));
     groups.into_values().filter_map(|rows| spread(&rows)).collect()
 }
@@ -56,18 +56,20 @@ fn spread(rows: &[&NodeFigure]) -> Option<Spread> {
     for row in rows {
         kinds.entry(&row.kind).or_default().entry(&row.node).or_default().push(row.ln_figure);
     }
-    let rounds = median(&sorted(&rows.iter().map(|row| row.deviation).collect::<Vec<_>>()));
-    let own = median(&sorted(&rows.iter().map(|row| f64::from(row.rounds.max(1))).collect::<Vec<_>>()));
+    let rounds = compute_median(&sort_values(&rows.iter().map(|row| row.deviation).collect::<Vec<_>>()));
+    let own = compute_median(&sort_values(
+        &rows.iter().map(|row| f64::from(row.rounds.max(1))).collect::<Vec<_>>(),
+    ));
     let of_rounds = rounds * rounds * OF_MEDIAN / own;
     let sessions = within_groups(kinds.values().flat_map(|nodes| nodes.values().map(Vec::as_slice)));
     let left = |variance: f64, below: f64| (variance - below).max(0.0);
     let of_sessions = sessions.map(|deviation| left(deviation * deviation, of_rounds));
     let counts: Vec<f64> =
         kinds.values().flat_map(|nodes| nodes.values().map(|values| values.len() as f64)).collect();
-    let a_node = median(&sorted(&counts));
+    let a_node = compute_median(&sort_values(&counts));
     // Nodes of different kinds are expected to differ: each is compared with the middle of its kind.
     let off: Vec<f64> = kinds.values().filter(|nodes| nodes.len() >= FEWEST).flat_map(off_kind).collect();
-    let nodes = Scale::of(&off, 0.0).filter(|scale| scale.values >= FEWEST);
+    let nodes = Scale::from_values(&off, 0.0).filter(|scale| scale.values >= FEWEST);
     let below = (of_sessions.unwrap_or(0.0) + of_rounds) / a_node;
     let of_nodes = nodes.map(|scale| left(scale.deviation * scale.deviation, below));
     let all = of_nodes.unwrap_or(0.0) + of_sessions.unwrap_or(0.0) + rounds * rounds;
@@ -90,7 +92,7 @@ fn spread(rows: &[&NodeFigure]) -> Option<Spread> {
 }
 
 fn off_kind(nodes: &std::collections::BTreeMap<&str, Vec<f64>>) -> Vec<f64> {
-    let values: Vec<f64> = nodes.values().map(|values| median(&sorted(values))).collect();
-    let centre = median(&sorted(&values));
+    let values: Vec<f64> = nodes.values().map(|values| compute_median(&sort_values(values))).collect();
+    let centre = compute_median(&sort_values(&values));
     values.iter().map(|value| value - centre).collect()
 }

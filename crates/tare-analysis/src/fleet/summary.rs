@@ -8,11 +8,11 @@ use tare_data::session::Role;
 use tare_data::unit::{Direction, Unit};
 
 use super::cells::{CellRow, SessionCells};
-use super::change::{FleetChange, Values, changes};
-use super::cost::{LayerCost, costs};
-use super::pairs::{PairsOfCase, pairs};
-use super::slow::{Ranking, rank};
-use super::spread::{Spread, spreads};
+use super::change::{FleetChange, Values, compare_fleets};
+use super::cost::{LayerCost, compute_layer_costs};
+use super::pairs::{PairsOfCase, decompose_pairs};
+use super::slow::{Ranking, rank_nodes};
+use super::spread::{Spread, compute_spreads};
 use super::{NodeFigure, NodeRatio, PairFigure};
 
 /// Facts by which nodes are of one kind, where nobody names others.
@@ -69,7 +69,7 @@ pub struct CaseOf {
 }
 
 impl Fleet {
-    pub fn case(&self, case: &str, metric: &str) -> Option<&CaseOf> {
+    pub fn find_case(&self, case: &str, metric: &str) -> Option<&CaseOf> {
         self.cases.iter().find(|known| known.case == case && known.metric == metric)
     }
 }
@@ -91,7 +91,7 @@ pub struct Rows {
 
 impl Rows {
     /// Takes the rows of sessions. Of each node, whole sessions beyond the first `planned` were measured to confirm.
-    pub fn of(sessions: &[OfNode], pairs: &[OfPair], by: &[String], planned: u32) -> Rows {
+    pub fn from_sessions(sessions: &[OfNode], pairs: &[OfPair], by: &[String], planned: u32) -> Rows {
         let mut rows = Rows { sessions: sessions.len() + pairs.len(), ..Rows::default() };
         let all = || sessions.iter().map(|of| &of.cells).chain(pairs.iter().map(|of| &of.cells));
         all().flat_map(|cells| &cells.rows).filter(|row| row.headline).for_each(|row| rows.count(row));
@@ -99,7 +99,7 @@ impl Rows {
         order.sort_by(|a, b| (&a.node, a.session).cmp(&(&b.node, b.session)));
         for of_node in order.chunk_by(|a, b| a.node == b.node) {
             // Nothing makes a node of another kind while it is measured; where facts differ, the first are taken.
-            let kind = kind(&of_node[0].cells.host, by);
+            let kind = derive_node_kind(&of_node[0].cells.host, by);
             for (at, of) in of_node.iter().enumerate() {
                 rows.take_node(of, &kind, at as u64 >= u64::from(planned));
             }
@@ -182,8 +182,9 @@ impl Rows {
             .iter()
             .map(|of| {
                 let values = values.get(&(of.case.as_str(), of.metric.as_str()))?;
-                let ln =
-                    crate::statistics::signed_ranks::median(&crate::statistics::signed_ranks::sorted(values));
+                let ln = crate::statistics::signed_ranks::compute_median(
+                    &crate::statistics::signed_ranks::sort_values(values),
+                );
                 Some(libm::exp(if of.better == Direction::Lower { ln } else { -ln }))
             })
             .collect();
@@ -196,13 +197,13 @@ impl Rows {
     }
 
     /// Summarises the fleet, compared with an older one where there is one.
-    pub fn fleet(self, before: Option<&Rows>) -> Fleet {
+    pub fn summarise_fleet(self, before: Option<&Rows>) -> Fleet {
         Fleet {
-            costs: costs(&self.ratios),
-            ranking: rank(&self.figures, &self.fresh),
-            spreads: spreads(&self.figures),
-            pairs: pairs(&self.pairs),
-            changes: before.map(|before| changes(before.values(), self.values())),
+            costs: compute_layer_costs(&self.ratios),
+            ranking: rank_nodes(&self.figures, &self.fresh),
+            spreads: compute_spreads(&self.figures),
+            pairs: decompose_pairs(&self.pairs),
+            changes: before.map(|before| compare_fleets(before.values(), self.values())),
             sessions: self.sessions,
             nodes: self.nodes.len(),
             other_definitions: self.other_definitions,
@@ -241,8 +242,8 @@ fn ratio(of: &OfNode, row: &CellRow) -> Option<NodeRatio> {
 }
 
 /// Derives the kind of a node from its facts.
-pub fn kind(host: &Facts, by: &[String]) -> String {
-    let fact = |key: &String| match (key.as_str(), host.integer(key)) {
+pub fn derive_node_kind(host: &Facts, by: &[String]) -> String {
+    let fact = |key: &String| match (key.as_str(), host.get_integer(key)) {
         ("memory.total_bytes", Some(bytes)) => memory(bytes),
         ("cpu.count", Some(count)) => format!("{count} CPUs"),
         _ => host.get(key).unwrap_or("?").to_owned(),
@@ -277,9 +278,11 @@ mod tests {
     #[test]
     fn a_kind_is_what_its_facts_are() {
         let mut host = Facts::default();
-        host.note("cpu.model", "EPYC");
-        host.note("cpu.count", "8");
-        let by = |keys: &[&str]| kind(&host, &keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>());
+        host.add_fact("cpu.model", "EPYC");
+        host.add_fact("cpu.count", "8");
+        let by = |keys: &[&str]| {
+            derive_node_kind(&host, &keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(by(&KIND), "EPYC, 8 CPUs, ?, ?");
         assert_eq!(by(&["rack"]), "?");
     }

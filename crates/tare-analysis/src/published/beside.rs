@@ -20,7 +20,7 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
     let mut measured = Measured::new(session, &options);
     let mut besides: Vec<Vec<Beside>> = Vec::new();
     for row in &findings.rows {
-        let place = measured.place(row);
+        let place = measured.find_place(row);
         let of = |article| place.map(|place| article_beside(article, &place, &mut measured));
         besides.push(articles.iter().filter_map(of).flatten().collect());
     }
@@ -28,7 +28,7 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
         source: article.id.clone(),
         title: article.title.clone(),
         without_row: without_row(article, &findings.rows, &measured),
-        claims: claims::judged(article, &findings.rows, &mut measured),
+        claims: claims::judge_claims(article, &findings.rows, &mut measured),
         tables: fill_tables(&article.tables, session),
     });
     findings.articles = beyond.collect();
@@ -40,7 +40,7 @@ pub fn place_beside(findings: &mut Findings, session: &Session, articles: &[Publ
 fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Measured<'_>) -> Vec<Beside> {
     // The article's environment that the session's baseline corresponds to, or else its own reference.
     let mut environments = article.environments.iter();
-    let shared = measured.baseline().and_then(|kind| environments.find(|e| e.kind == kind));
+    let shared = measured.baseline_kind().and_then(|kind| environments.find(|e| e.kind == kind));
     let mut beside = Vec::new();
     for figure in &article.figures {
         if !figure.subject().is_some_and(|subject| place.is_of(subject)) {
@@ -54,15 +54,15 @@ fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Mea
                 continue;
             }
             let mut entry = Beside::of_figure(article, figure, &environment.id, against);
-            let reference = against.and_then(|against| article.environment(against));
+            let reference = against.and_then(|against| article.find_environment(against));
             entry.compare(environment.kind, reference.map(|reference| reference.kind), place, measured);
             beside.push(entry);
         }
     }
     for stated in article.ratios.iter().filter(|ratio| place.is_of(ratio.subject())) {
-        let Some(environment) = article.environment(&stated.environment) else { continue };
+        let Some(environment) = article.find_environment(&stated.environment) else { continue };
         let mut entry = Beside::of_ratio(article, stated);
-        let reference = article.environment(&stated.against);
+        let reference = article.find_environment(&stated.against);
         entry.compare(environment.kind, reference.map(|reference| reference.kind), place, measured);
         beside.push(entry);
     }
@@ -71,13 +71,13 @@ fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Mea
 
 /// Lists the figures and ratios that no row measures, in the article's order.
 fn without_row(article: &Published, rows: &[Row], measured: &Measured<'_>) -> Vec<WithoutRow> {
-    let places: Vec<Place> = rows.iter().filter_map(|row| measured.place(row)).collect();
+    let places: Vec<Place> = rows.iter().filter_map(|row| measured.find_place(row)).collect();
     let figures = article.figures.iter().filter(|figure| {
         !figure.subject().is_some_and(|subject| places.iter().any(|place| place.is_of(subject)))
     });
     let figures = figures.map(|figure| WithoutRow {
         name: figure.name.clone(),
-        printed: figure.values.keys().map(|id| (id.clone(), figure.printed(id))).collect(),
+        printed: figure.values.keys().map(|id| (id.clone(), figure.format_printed(id))).collect(),
         unit: Some(figure.unit.name().into()),
         ratio: None,
         probe: figure.metric.is_some().then(|| figure.probe.clone()),
@@ -126,8 +126,8 @@ impl Beside {
         Beside {
             value: figure.mean(environment),
             reference_value: against.and_then(|against| figure.mean(against)),
-            printed: figure.printed(environment),
-            reference_printed: against.map(|against| figure.printed(against)).unwrap_or_default(),
+            printed: figure.format_printed(environment),
+            reference_printed: against.map(|against| figure.format_printed(against)).unwrap_or_default(),
             unit: Some(figure.unit.name().into()),
             factor: figure.factor,
             ..Beside::new(article, environment, against, ratio)
@@ -147,14 +147,14 @@ impl Beside {
         place: &Place<'_, '_>,
         measured: &mut Measured<'_>,
     ) {
-        let Some(target) = measured.standing(kind) else { return };
-        self.target = Some(measured.name(target));
-        self.session_value = measured.own(place.row, target);
-        let against = against.and_then(|against| measured.standing(against));
+        let Some(target) = measured.find_target(kind) else { return };
+        self.target = Some(measured.target_name(target));
+        self.session_value = measured.own_value(place.row, target);
+        let against = against.and_then(|against| measured.find_target(against));
         let Some(other) = against.filter(|other| *other != target) else { return };
-        self.session_baseline_value = measured.own(place.row, other);
-        self.against_target = Some(measured.name(other));
-        let Some(found) = measured.ratio(place, target, other) else { return };
+        self.session_baseline_value = measured.own_value(place.row, other);
+        self.against_target = Some(measured.target_name(other));
+        let Some(found) = measured.compare_targets(place, target, other) else { return };
         let Ratio { ratio, low, high } = found;
         self.session_ratio = Some(ratio);
         // Too few rounds leave the interval open: it would hold anything.

@@ -1,10 +1,10 @@
 //! An article's conclusions, judged by a session.
 
 use super::measured::{Measured, Place};
-use super::recompute::{Stated, stated};
+use super::recompute::{Stated, parse_stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Row};
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::target_pairs::Ratio;
 use tare_data::unit::Direction;
 
@@ -14,13 +14,17 @@ const ALIKE: f64 = 1.1;
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 
 /// Judges every conclusion in each row that it speaks of.
-pub(super) fn judged(article: &Published, rows: &[Row], measured: &mut Measured<'_>) -> Vec<ClaimBeside> {
-    let places: Vec<Place> = rows.iter().filter_map(|row| measured.place(row)).collect();
+pub(super) fn judge_claims(
+    article: &Published,
+    rows: &[Row],
+    measured: &mut Measured<'_>,
+) -> Vec<ClaimBeside> {
+    let places: Vec<Place> = rows.iter().filter_map(|row| measured.find_place(row)).collect();
     let mut claims = Vec::new();
     for claim in &article.claims {
         let mut checks = Vec::new();
         for check in &claim.checks {
-            let Some(figure) = article.figure(&check.figure) else { continue };
+            let Some(figure) = article.find_figure(&check.figure) else { continue };
             let of = places.iter().filter(|place| figure.subject().is_some_and(|of| place.is_of(of)));
             for place in of {
                 checks.extend(check_in(article, (check, figure), place, &places, measured));
@@ -49,9 +53,9 @@ fn check_in(
     places: &[Place<'_, '_>],
     measured: &mut Measured<'_>,
 ) -> Option<CheckBeside> {
-    let target = measured.standing(article.environment(&check.environment)?.kind)?;
-    let mut found = CheckBeside::new(&check.states, check.of, place, measured.name(target));
-    let level = measured.level(place.row, target);
+    let target = measured.find_target(article.find_environment(&check.environment)?.kind)?;
+    let mut found = CheckBeside::new(&check.states, check.of, place, measured.target_name(target));
+    let level = measured.read_level(place.row, target);
     match check.of {
         Quantity::Value | Quantity::Range => {
             let level = level?;
@@ -66,34 +70,34 @@ fn check_in(
             return Some(found);
         }
         Quantity::Difference => {
-            let other = measured.standing(article.environment(check.against.as_deref()?)?.kind)?;
-            found.against_target = Some(measured.name(other));
-            found.value = Some(level?.median - measured.level(place.row, other)?.median);
+            let other = measured.find_target(article.find_environment(check.against.as_deref()?)?.kind)?;
+            found.against_target = Some(measured.target_name(other));
+            found.value = Some(level?.median - measured.read_level(place.row, other)?.median);
             return Some(found);
         }
         Quantity::More | Quantity::Less | Quantity::Ratio => {}
     }
     let ratio = match (&check.against, &check.over) {
         (Some(against), _) => {
-            let other = measured.standing(article.environment(against)?.kind)?;
-            found.against_target = Some(measured.name(other));
-            measured.ratio(place, target, other)
+            let other = measured.find_target(article.find_environment(against)?.kind)?;
+            found.against_target = Some(measured.target_name(other));
+            measured.compare_targets(place, target, other)
         }
         (None, over) => {
-            let over = article.figure(over.as_deref()?)?.subject()?;
+            let over = article.find_figure(over.as_deref()?)?.subject()?;
             let over = places.iter().find(|other| {
                 let same = (&other.row.place, &other.row.peer) == (&place.row.place, &place.row.peer);
                 same && other.is_of(over)
             })?;
             found.over = Some(over.row.label.clone());
-            measured.within(place, over, target)
+            measured.compare_rows(place, over, target)
         }
     };
     found.answer = ClaimOutcome::Undecided;
     let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) else {
         return Some(found);
     };
-    found.judge(ratio, &stated(&check.states, figure.unit)?);
+    found.judge(ratio, &parse_stated(&check.states, figure.unit)?);
     Some(found)
 }
 
@@ -105,18 +109,18 @@ fn expected_in(
     places: &[Place<'_, '_>],
     measured: &mut Measured<'_>,
 ) -> Option<CheckBeside> {
-    let target = measured.standing(article.environment(&expectation.environment)?.kind)?;
-    let other = measured.standing(article.environment(&expectation.against)?.kind)?;
+    let target = measured.find_target(article.find_environment(&expectation.environment)?.kind)?;
+    let other = measured.find_target(article.find_environment(&expectation.against)?.kind)?;
     let states = expectation.is.name();
-    let mut found = CheckBeside::new(states, Quantity::Ratio, place, measured.name(target));
-    found.against_target = Some(measured.name(other));
+    let mut found = CheckBeside::new(states, Quantity::Ratio, place, measured.target_name(target));
+    found.against_target = Some(measured.target_name(other));
     found.answer = ClaimOutcome::Undecided;
     let cost = match &expectation.against_place {
-        None => measured.ratio(place, target, other),
+        None => measured.compare_targets(place, target, other),
         Some(elsewhere) => {
             let over = places.iter().find(|other| other.is_elsewhere(place, elsewhere))?;
             found.over = Some(over.row.label.clone());
-            (target == other).then(|| measured.within(place, over, target)).flatten()
+            (target == other).then(|| measured.compare_rows(place, over, target)).flatten()
         }
     };
     let Some(cost) = cost else { return Some(found) };
@@ -163,7 +167,7 @@ impl CheckBeside {
         let (one, other, neutral) = (of(ratio.low), of(ratio.high), of(1.0));
         let (low, high) = (one.min(other), one.max(other));
         (self.low, self.high) = (Some(low), Some(high));
-        self.answer = if stated.holds(low, high) {
+        self.answer = if stated.matches_interval(low, high) {
             ClaimOutcome::Holds
         } else if low <= neutral && neutral <= high {
             ClaimOutcome::Undecided
@@ -208,7 +212,7 @@ fn between_rounds(values: &[f64]) -> Option<f64> {
         (high - low) / high * 100.0
     };
     let apart: Vec<f64> = values.windows(2).map(apart).filter(|apart| apart.is_finite()).collect();
-    (!apart.is_empty()).then(|| median(&sorted(&apart)))
+    (!apart.is_empty()).then(|| compute_median(&sort_values(&apart)))
 }
 
 #[cfg(test)]

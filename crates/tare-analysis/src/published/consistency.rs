@@ -8,8 +8,8 @@ const MOST_DECIMALS: usize = 15;
 
 impl Published {
     /// Explains the first inconsistency found.
-    pub fn check(&self) -> Result<(), String> {
-        let known = |id: &str| match self.environment(id) {
+    pub fn check_consistency(&self) -> Result<(), String> {
+        let known = |id: &str| match self.find_environment(id) {
             Some(_) => Ok(()),
             None => Err(format!("no environment is called '{id}'")),
         };

@@ -43,7 +43,7 @@ impl<'s> Measured<'s> {
         }
     }
 
-    pub fn place<'r>(&self, row: &'r Row) -> Option<Place<'r, 's>> {
+    pub fn find_place<'r>(&self, row: &'r Row) -> Option<Place<'r, 's>> {
         let at = self.session.plan.cases.iter().position(|case| case.id == row.case)?;
         let case = &self.session.plan.cases[at];
         let metric = case.metrics.iter().position(|metric| metric.name == row.metric.name)?;
@@ -51,22 +51,22 @@ impl<'s> Measured<'s> {
     }
 
     /// Gives the kind of environment that the baseline corresponds to.
-    pub fn baseline(&self) -> Option<EnvironmentKind> {
+    pub fn baseline_kind(&self) -> Option<EnvironmentKind> {
         self.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind)
     }
 
     /// Finds the environment that corresponds to one of an article: a subject, or else the baseline.
-    pub fn standing(&self, kind: EnvironmentKind) -> Option<usize> {
+    pub fn find_target(&self, kind: EnvironmentKind) -> Option<usize> {
         let of = |role| self.targets.iter().position(|s| s.target.role == role && s.kind == Some(kind));
         of(Role::Subject).or_else(|| of(Role::Baseline))
     }
 
-    pub fn name(&self, target: usize) -> String {
+    pub fn target_name(&self, target: usize) -> String {
         self.targets[target].target.name.clone()
     }
 
     /// Reads a row's value in an environment.
-    pub fn level<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Level> {
+    pub fn read_level<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Level> {
         match self.targets[target].target.role {
             Role::Baseline => row.baseline.as_ref(),
             _ => match self.cell(row, target)? {
@@ -80,8 +80,8 @@ impl<'s> Measured<'s> {
         }
     }
 
-    pub fn own(&self, row: &Row, target: usize) -> Option<OwnValue> {
-        let Level { median, low, high, rounds, .. } = *self.level(row, target)?;
+    pub fn own_value(&self, row: &Row, target: usize) -> Option<OwnValue> {
+        let Level { median, low, high, rounds, .. } = *self.read_level(row, target)?;
         Some(OwnValue { median, low, high, rounds })
     }
 
@@ -92,14 +92,14 @@ impl<'s> Measured<'s> {
 
     /// Finds a subject's comparison with the session's baseline.
     fn comparison<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Comparison> {
-        self.cell(row, target)?.compared()
+        self.cell(row, target)?.comparison()
     }
 
     /// Compares the costs of two environments.
     ///
     /// An environment that may not be compared with the session's baseline is not compared with others
     /// either.
-    pub fn ratio(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
+    pub fn compare_targets(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
         let is_baseline = |at: usize| self.targets[at].target.role == Role::Baseline;
         let of = |comparison: &Comparison| {
             let Comparison { ratio, low, high, .. } = *comparison;
@@ -112,16 +112,21 @@ impl<'s> Measured<'s> {
             _ => {
                 self.comparison(place.row, target)?;
                 self.comparison(place.row, against)?;
-                self.pairs.ratio(seat(place, target), seat(place, against))
+                self.pairs.compare_costs(seat(place, target), seat(place, against))
             }
         }
     }
 
     /// Compares the cost of one row with that of another in the same environment.
-    pub fn within(&mut self, place: &Place<'_, '_>, over: &Place<'_, '_>, target: usize) -> Option<Ratio> {
-        self.level(place.row, target)?;
-        self.level(over.row, target)?;
-        self.pairs.ratio(seat(place, target), seat(over, target))
+    pub fn compare_rows(
+        &mut self,
+        place: &Place<'_, '_>,
+        over: &Place<'_, '_>,
+        target: usize,
+    ) -> Option<Ratio> {
+        self.read_level(place.row, target)?;
+        self.read_level(over.row, target)?;
+        self.pairs.compare_costs(seat(place, target), seat(over, target))
     }
 }
 
@@ -145,7 +150,7 @@ impl Place<'_, '_> {
         subject.probe == self.row.probe
             && subject.metric == self.row.metric.name
             && subject.place.is_none_or(|place| self.row.place.as_deref() == Some(place))
-            && subject.peer.is_none_or(|peer| self.row.peer.as_deref().map(PeerKind::of) == Some(peer))
+            && subject.peer.is_none_or(|peer| self.row.peer.as_deref().map(PeerKind::from_name) == Some(peer))
             && subject.parameters.iter().all(|(key, wanted)| {
                 case.parameters.0.get(key).is_some_and(|value| is_same_value(value, wanted))
             })
@@ -203,8 +208,10 @@ mod tests {
                 outside: Default::default(),
                 places: Default::default(),
             };
-            facts.inside.note("kernel.name", if kernel.starts_with("10.0") { "Windows" } else { "Linux" });
-            facts.inside.note("kernel.release", kernel);
+            facts
+                .inside
+                .add_fact("kernel.name", if kernel.starts_with("10.0") { "Windows" } else { "Linux" });
+            facts.inside.add_fact("kernel.release", kernel);
             stands_for(&target, Some(&facts))
         };
         assert_eq!(kind("wsl1-like", "gvisor?platform=systrap", "4.4.0"), Some(EnvironmentKind::Wsl1));

@@ -1,7 +1,7 @@
 //! Published figures: an article's measurements as it printed them, and the conclusions from them.
 //!
 //! They come from other machines and days. They are shown next to a session's figures, and never in an
-//! interval with them. [`recompute`] draws an article's own conclusions again, `beside` finds the rows that
+//! interval with them. [`recompute_article`] draws an article's own conclusions again, `beside` finds the rows that
 //! an article speaks of, `claims` judges its conclusions by a session.
 
 mod beside;
@@ -21,7 +21,7 @@ pub use crate::article_table::{Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
-pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute};
+pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute_article};
 
 /// An article, a thesis or a report, with the figures that it printed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -174,7 +174,7 @@ impl Figure {
     }
 
     /// Formats the numbers of an environment as they were printed.
-    pub fn printed(&self, environment: &str) -> Vec<String> {
+    pub fn format_printed(&self, environment: &str) -> Vec<String> {
         let values = self.values.get(environment).into_iter().flatten();
         let text = |value: &f64| match self.decimals {
             Some(decimals) => format!("{value:.decimals$}"),
@@ -378,11 +378,11 @@ pub enum Run {
 }
 
 impl Published {
-    pub fn figure(&self, name: &str) -> Option<&Figure> {
+    pub fn find_figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 
-    pub fn environment(&self, id: &str) -> Option<&Environment> {
+    pub fn find_environment(&self, id: &str) -> Option<&Environment> {
         self.environments.iter().find(|environment| environment.id == id)
     }
 }

@@ -66,7 +66,7 @@ pub(super) struct Stated {
 }
 
 /// Computes an article's ratios and claims again, as far as its figures go.
-pub fn recompute(article: &Published) -> Recomputed<'_> {
+pub fn recompute_article(article: &Published) -> Recomputed<'_> {
     let ratios = article.figures.iter();
     let claims = article.claims.iter();
     Recomputed {
@@ -104,8 +104,8 @@ pub(super) fn can_be_computed(article: &Published, check: &Check) -> Result<(), 
 }
 
 fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> {
-    let figure = article.figure(&check.figure)?;
-    let stated = stated(&check.states, figure.unit)?;
+    let figure = article.find_figure(&check.figure)?;
+    let stated = parse_stated(&check.states, figure.unit)?;
     let of_run = |environment: &str| values(figure, environment, check.run);
     let own = &of_run(&check.environment)?;
     let unit = check.states.split(' ').next_back().filter(|word| word.parse::<f64>().is_err()).unwrap_or("");
@@ -134,7 +134,7 @@ fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> 
             let other = &match (check.against.as_deref(), check.over.as_deref()) {
                 (Some(against), None) => of_run(against)?,
                 (None, Some(over)) => {
-                    let over = article.figure(over).filter(|over| over.unit == figure.unit)?;
+                    let over = article.find_figure(over).filter(|over| over.unit == figure.unit)?;
                     values(over, &check.environment, check.run)?
                 }
                 _ => return None,
@@ -201,7 +201,7 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 
 impl Stated {
     /// Tells whether an interval contains any number that rounds to the stated one.
-    pub(super) fn holds(&self, low: f64, high: f64) -> bool {
+    pub(super) fn matches_interval(&self, low: f64, high: f64) -> bool {
         let rounding = 0.5 * 10f64.powi(-(self.decimals as i32));
         let half = if self.low == self.high { rounding } else { 0.0 };
         low <= self.high + half && high >= self.low - half
@@ -230,7 +230,7 @@ impl Stated {
             return value < self.high;
         }
         if self.low < self.high {
-            return self.holds(value, value);
+            return self.matches_interval(value, value);
         }
         let decimals = self.decimals;
         value.is_finite() && format!("{value:.decimals$}") == format!("{:.decimals$}", self.low)
@@ -238,7 +238,7 @@ impl Stated {
 }
 
 /// Reads `0.89 %`, `0.5`, `9.2 ms`, `130 to 180 us`, `over 9 ms`, `under 2`, `about 20` (a fifth more or less).
-pub(super) fn stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
+pub(super) fn parse_stated(text: &str, unit: PrintedUnit) -> Option<Stated> {
     let mut words: Vec<&str> = text.split_whitespace().collect();
     let scale = match *words.last()? {
         "%" => {
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn stated_figures_are_read_with_their_digits_and_units() {
-        let read = |text, unit| stated(text, unit).map(|s| (s.low, s.high, s.decimals, s.scale));
+        let read = |text, unit| parse_stated(text, unit).map(|s| (s.low, s.high, s.decimals, s.scale));
         assert_eq!(read("0.89 %", PrintedUnit::PerSecond), Some((0.89, 0.89, 2, 1.0)));
         assert_eq!(read("9.2 ms", PrintedUnit::Microseconds), Some((9.2, 9.2, 1, 1e-3)));
         assert_eq!(read("under 2", PrintedUnit::Megabytes), Some((f64::NEG_INFINITY, 2.0, 0, 1.0)));

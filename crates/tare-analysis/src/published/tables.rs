@@ -7,8 +7,8 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::session::{PlannedCase, Role, Session};
 
 use crate::article_table::{Line, Table, TableCell, TableForm};
-use crate::pooled::{Middle, Pooled, Runs, Times, middle, runs};
-use crate::unixbench::{Entry, TESTS, scores};
+use crate::pooled::{Middle, Pooled, Runs, Times, collect_runs, find_middle};
+use crate::unixbench::{Entry, TESTS, compute_scores};
 use crate::verdicts::comparable;
 
 /// The lines that a probe's cases have in a form.
@@ -24,7 +24,7 @@ const NETPERF: &[Block] = &[Block {
     probe: "net.rr",
     lines: &[("MIN_LATENCY", "us", 1), ("MEAN_LATENCY", "us", 1), ("MAX_LATENCY", "us", 1)],
     values: |run| {
-        let times = Pooled::of(&run.trials).times(&["round"])?;
+        let times = Pooled::from_trials(&run.trials).merge_times(&["round"])?;
         Some([times.min_ns, times.mean_ns, times.max_ns].map(|ns| ns / 1e3).to_vec())
     },
 }];
@@ -62,9 +62,9 @@ const SYSBENCH: &[Block] = &[
             ("latency 95th percentile", "ms", 2),
         ],
         values: |run| {
-            let pooled = Pooled::of(&run.trials);
-            let rate = pooled.per_second(pooled.series("event").operations);
-            Some([vec![rate], latencies(pooled.times(&["event"])?)].concat())
+            let pooled = Pooled::from_trials(&run.trials);
+            let rate = pooled.per_second(pooled.find_series("event").operations);
+            Some([vec![rate], latencies(pooled.merge_times(&["event"])?)].concat())
         },
     },
     Block {
@@ -81,13 +81,13 @@ const SYSBENCH: &[Block] = &[
             ("latency 95th percentile", "ms", 2),
         ],
         values: |run| {
-            let pooled = Pooled::of(&run.trials);
+            let pooled = Pooled::from_trials(&run.trials);
             let kinds = ["read", "write", "fsync"];
-            let [reads, writes, fsyncs] = kinds.map(|kind| pooled.series(kind));
+            let [reads, writes, fsyncs] = kinds.map(|kind| pooled.find_series(kind));
             let mut values: Vec<f64> =
                 [&reads, &writes, &fsyncs].map(|series| pooled.per_second(series.operations)).to_vec();
             values.extend([&reads, &writes].map(|series| pooled.per_second(series.bytes) / 1_048_576.0));
-            values.extend(latencies(pooled.times(&kinds)?));
+            values.extend(latencies(pooled.merge_times(&kinds)?));
             Some(values)
         },
     },
@@ -116,7 +116,7 @@ pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> 
 fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<Line> {
     let mut lines = Vec::new();
     for block in blocks {
-        let all = runs(session, &[block.probe]);
+        let all = collect_runs(session, &[block.probe]);
         for of_case in all.chunk_by(|a, b| a.case.id == b.case.id) {
             let shown = targets.iter().filter_map(|target| of_case.iter().find(|run| run.target == target));
             let columns: Vec<Vec<TableCell>> = shown.map(|run| block_cells(session, block, run)).collect();
@@ -140,7 +140,7 @@ fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCel
                 .case
                 .metrics
                 .first()
-                .and_then(|metric| comparable::objection(run.case, metric, facts, None));
+                .and_then(|metric| comparable::find_comparison_objection(run.case, metric, facts, None));
             values
                 .into_iter()
                 .map(|value| TableCell { value: Some(value), note: objection.clone() })
@@ -148,7 +148,7 @@ fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCel
         }
         None => {
             let is_measured = run.trials.iter().any(|trial| trial.failure.is_none());
-            let note = if is_measured { "its trials do not give it".into() } else { run.absence() };
+            let note = if is_measured { "its trials do not give it".into() } else { run.explain_absence() };
             vec![TableCell { value: None, note: Some(note) }; block.lines.len()]
         }
     }
@@ -162,10 +162,10 @@ fn case_name(planned: &PlannedCase) -> String {
 
 /// Fills UnixBench's twelve scores and their index, which needs them all.
 fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
-    if TESTS.iter().all(|test| test.case(session).is_none()) {
+    if TESTS.iter().all(|test| test.find_case(session).is_none()) {
         return Vec::new();
     }
-    let all = scores(session);
+    let all = compute_scores(session);
     let columns: Vec<_> =
         targets.iter().filter_map(|name| all.iter().find(|scored| scored.target == *name)).collect();
     let line = |name: &str, cells| Line { name: name.to_owned(), unit: "", decimals: 1, cells };
@@ -187,14 +187,14 @@ fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
 
 /// Finds the middle and the range of a reading over the trials.
 fn found(run: &Runs<'_>, reading: Reading) -> Option<Middle> {
-    middle(&run.trials, run.case.metrics.iter().find(|metric| metric.reading == reading)?)
+    find_middle(&run.trials, run.case.metrics.iter().find(|metric| metric.reading == reading)?)
 }
 
 /// Reads milliseconds and megabytes of a process or a thread that is kept.
 fn held(run: &Runs<'_>) -> Option<Vec<f64>> {
     let named = |name: &str| {
         let metric: &Metric = run.case.metrics.iter().find(|metric| metric.name == name)?;
-        Some(middle(&run.trials, metric)?.value / 1e6)
+        Some(find_middle(&run.trials, metric)?.value / 1e6)
     };
     Some(vec![named("time")?, named("memory")?])
 }

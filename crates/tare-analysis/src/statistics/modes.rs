@@ -15,10 +15,10 @@ const MOST: usize = 400;
 /// in steps makes many of them.
 pub(crate) fn thinned_groups(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() <= MOST {
-        return groups(sorted, margin);
+        return count_group_values(sorted, margin);
     }
     let thinned: Vec<f64> = (0..MOST).map(|i| sorted[i * sorted.len() / MOST]).collect();
-    groups(&thinned, margin)
+    count_group_values(&thinned, margin)
 }
 
 /// Tells whether the median lies within a group that has others on both sides.
@@ -41,7 +41,7 @@ fn boundaries(groups: &[usize]) -> impl Iterator<Item = usize> {
 /// Counts the values of each group of sorted values, from the least to the greatest.
 ///
 /// More than `MOST` values are one group here, because the time grows with the square of their number.
-pub fn groups(sorted: &[f64], margin: f64) -> Vec<usize> {
+pub fn count_group_values(sorted: &[f64], margin: f64) -> Vec<usize> {
     if sorted.len() > MOST {
         return vec![sorted.len()];
     }
@@ -166,7 +166,7 @@ fn hull(steps: &[Step], y: impl Fn(&Step) -> f64, side: f64) -> (Vec<usize>, Vec
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::signed_ranks::sorted;
+    use crate::statistics::signed_ranks::sort_values;
     use tare_data::generator::Generator;
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
     }
 
     fn normal(generator: &mut Generator) -> f64 {
-        (0..12).map(|_| generator.unit()).sum::<f64>() - 6.0
+        (0..12).map(|_| generator.draw_unit()).sum::<f64>() - 6.0
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
             let called = (0..400)
                 .filter(|_| {
                     let values: Vec<f64> = (0..n).map(|_| 0.03 * normal(&mut generator)).collect();
-                    thinned_groups(&sorted(&values), 0.02).len() > 1
+                    thinned_groups(&sort_values(&values), 0.02).len() > 1
                 })
                 .count();
             assert!(called <= 4, "{n}: {called} of 400");
@@ -211,14 +211,14 @@ mod tests {
         for groups in [2, 3] {
             let values: Vec<f64> =
                 (0..60).map(|i| f64::from(i % groups) * 0.5 + 0.03 * normal(&mut generator)).collect();
-            assert_eq!(thinned_groups(&sorted(&values), 0.02).len(), groups as usize);
+            assert_eq!(thinned_groups(&sort_values(&values), 0.02).len(), groups as usize);
         }
     }
 
     #[test]
     fn steps_smaller_than_the_margin_are_no_groups() {
         let values: Vec<f64> = (0..60).map(|i| f64::from(i % 2) * 0.01).collect();
-        assert_eq!(thinned_groups(&sorted(&values), 0.02).len(), 1);
+        assert_eq!(thinned_groups(&sort_values(&values), 0.02).len(), 1);
     }
 
     #[test]

@@ -10,15 +10,15 @@ pub(crate) const FALSE_SHARE: f64 = 0.05;
 /// Selects the p that keep the false discovery rate at `q` (Benjamini and Hochberg 1995).
 pub(crate) fn benjamini_hochberg(p: &[f64], q: f64) -> Vec<bool> {
     let family = p.len() as f64;
-    let sorted = crate::statistics::signed_ranks::sorted(p);
+    let sorted = crate::statistics::signed_ranks::sort_values(p);
     let limit =
         sorted.iter().enumerate().rev().find(|(i, p)| **p <= q * (*i as f64 + 1.0) / family).map(|(_, p)| *p);
     p.iter().map(|p| limit.is_some_and(|limit| *p <= limit)).collect()
 }
 
 /// Selects the p that keep the chance of any false one at `alpha` (Holm 1979): for gates and `--strict`.
-pub(crate) fn holm(p: &[f64], alpha: f64) -> Vec<bool> {
-    let sorted = crate::statistics::signed_ranks::sorted(p);
+pub(crate) fn select_by_holm(p: &[f64], alpha: f64) -> Vec<bool> {
+    let sorted = crate::statistics::signed_ranks::sort_values(p);
     let left = |i: usize| (p.len() - i) as f64;
     let kept = sorted.iter().enumerate().take_while(|(i, p)| **p <= alpha / left(*i)).count();
     let limit = kept.checked_sub(1).map(|last| sorted[last]);
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn the_worked_example_of_1995_is_reproduced() {
         assert_eq!(benjamini_hochberg(&P, 0.05).iter().filter(|kept| **kept).count(), 4);
-        assert_eq!(holm(&P, 0.05).iter().filter(|kept| **kept).count(), 3);
+        assert_eq!(select_by_holm(&P, 0.05).iter().filter(|kept| **kept).count(), 3);
     }
 
     #[test]
@@ -53,6 +53,6 @@ mod tests {
     #[test]
     fn an_empty_family_keeps_nothing() {
         assert!(benjamini_hochberg(&[], 0.05).is_empty());
-        assert!(holm(&[], 0.05).is_empty());
+        assert!(select_by_holm(&[], 0.05).is_empty());
     }
 }

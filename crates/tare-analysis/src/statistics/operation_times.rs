@@ -55,7 +55,7 @@ impl OperationTimes {
     }
 
     /// Reads a metric; none where it is not of single operations' times.
-    pub(crate) fn read(&self, reading: Reading) -> Option<f64> {
+    pub(crate) fn read_metric(&self, reading: Reading) -> Option<f64> {
         match reading {
             Reading::Quantile(q) => self.quantile(q).map(|value| value as f64),
             Reading::Minimum => self.points.first().map(|(value, _)| *value as f64),
@@ -88,8 +88,11 @@ mod tests {
         assert_eq!(times.total(), 4);
         let (mean, deviation) = times.moments().unwrap();
         assert_eq!((mean, deviation), (25.0, 125f64.sqrt()));
-        assert_eq!((times.read(Reading::Minimum), times.read(Reading::Maximum)), (Some(10.0), Some(40.0)));
-        assert_eq!(times.read(Reading::Gauge), None);
+        assert_eq!(
+            (times.read_metric(Reading::Minimum), times.read_metric(Reading::Maximum)),
+            (Some(10.0), Some(40.0))
+        );
+        assert_eq!(times.read_metric(Reading::Gauge), None);
     }
 
     #[test]

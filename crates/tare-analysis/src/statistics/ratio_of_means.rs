@@ -2,7 +2,7 @@
 
 use tare_data::generator::Generator;
 
-use crate::statistics::signed_ranks::{Interval, sorted};
+use crate::statistics::signed_ranks::{Interval, sort_values};
 
 /// Samples drawn again, and how many of them lie beyond either end of a 95 % interval.
 const DRAWN: usize = 399;
@@ -42,12 +42,14 @@ pub fn ratio_of_means(pairs: &[[f64; 2]]) -> Option<RatioOfMeans> {
         let mut generator = Generator::for_part(0, "ratio of means");
         let mut drawn = vec![[0.0; 2]; pairs.len()];
         let mut off = || {
-            drawn.iter_mut().for_each(|pair| *pair = pairs[generator.below(pairs.len() as u64) as usize]);
+            drawn
+                .iter_mut()
+                .for_each(|pair| *pair = pairs[generator.draw_below(pairs.len() as u64) as usize]);
             let (of_drawn, error) = moments(&drawn);
             let off = of_drawn - estimate;
             if off == 0.0 { 0.0 } else { off / error }
         };
-        let off = sorted(&(0..DRAWN).map(|_| off()).collect::<Vec<_>>());
+        let off = sort_values(&(0..DRAWN).map(|_| off()).collect::<Vec<_>>());
         interval = Interval {
             low: estimate - off[DRAWN - BEYOND].max(FEWEST_ERRORS) * error,
             high: estimate - off[BEYOND - 1].min(-FEWEST_ERRORS) * error,

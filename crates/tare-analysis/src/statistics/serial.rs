@@ -2,7 +2,7 @@
 
 use tare_data::generator::Generator;
 
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Fewest values that are looked at: below, next to nothing shows.
 const FEWEST: usize = 12;
@@ -46,10 +46,10 @@ pub fn block_length(values: &[f64], fewest: usize) -> usize {
 
 /// Limits the distances from the median, then centres them.
 fn distances(values: &[f64]) -> Vec<f64> {
-    let centre = median(&sorted(values));
+    let centre = compute_median(&sort_values(values));
     let from_centre: Vec<f64> = values.iter().map(|value| value - centre).collect();
     let sizes: Vec<f64> = from_centre.iter().map(|d| d.abs()).collect();
-    let deviation = 1.4826 * median(&sorted(&sizes));
+    let deviation = 1.4826 * compute_median(&sort_values(&sizes));
     // Where more than half of the values are equal, none is too far.
     let farthest = if deviation > 0.0 { FARTHEST * deviation } else { f64::INFINITY };
     let limited: Vec<f64> = from_centre.iter().map(|d| d.clamp(-farthest, farthest)).collect();
@@ -64,7 +64,9 @@ fn signs_as_alike(distances: &[f64]) -> usize {
     let mut drawn = distances.to_vec();
     let mut as_alike = 0;
     for _ in 0..DRAWN {
-        drawn.iter_mut().for_each(|distance| *distance *= if generator.below(2) == 0 { 1.0 } else { -1.0 });
+        drawn
+            .iter_mut()
+            .for_each(|distance| *distance *= if generator.draw_below(2) == 0 { 1.0 } else { -1.0 });
         as_alike += usize::from(likeness(&drawn) >= seen);
         if as_alike > MOST_AS_ALIKE {
             break;
@@ -96,7 +98,7 @@ mod tests {
 
     fn autoregressive(phi: f64, length: usize, seed: u64) -> Vec<f64> {
         let mut generator = Generator::new(seed);
-        let mut normal = || (0..12).map(|_| generator.unit()).sum::<f64>() - 6.0;
+        let mut normal = || (0..12).map(|_| generator.draw_unit()).sum::<f64>() - 6.0;
         let mut value = normal();
         let next = |_| {
             value = phi * value + (1.0 - phi * phi).sqrt() * normal();

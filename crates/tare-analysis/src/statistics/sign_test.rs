@@ -6,7 +6,7 @@ use crate::statistics::binomial::{at_least, lower_rank};
 use crate::statistics::signed_ranks::Interval;
 
 /// Computes the interval of the median by order statistics that misses it with a chance of at most `level`.
-pub fn interval(sorted: &[f64], level: f64) -> Interval {
+pub fn compute_median_interval(sorted: &[f64], level: f64) -> Interval {
     // From the k-th value to the k-th from the end, k from 1; everything for k = 0.
     let k = lower_rank(sorted.len() as u64, 0.5, level / 2.0) as usize;
     if k == 0 || 2 * k > sorted.len() + 1 {
@@ -33,7 +33,7 @@ fn around_zero(sorted: &[f64]) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::signed_ranks::sorted;
+    use crate::statistics::signed_ranks::sort_values;
     use tare_data::generator::Generator;
 
     #[test]
@@ -41,9 +41,9 @@ mod tests {
         let mut generator = Generator::new(13);
         for n in [6, 9, 12, 25] {
             for _ in 0..200 {
-                let d: Vec<f64> = (0..n).map(|_| generator.below(11) as f64 - 3.0).collect();
-                let d = sorted(&d);
-                assert_eq!(p_value(&d) <= 0.05, !interval(&d, 0.05).holds(0.0), "{d:?}");
+                let d: Vec<f64> = (0..n).map(|_| generator.draw_below(11) as f64 - 3.0).collect();
+                let d = sort_values(&d);
+                assert_eq!(p_value(&d) <= 0.05, !compute_median_interval(&d, 0.05).contains(0.0), "{d:?}");
             }
         }
     }

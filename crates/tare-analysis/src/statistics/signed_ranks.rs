@@ -28,11 +28,11 @@ impl Interval {
         Interval { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
-    pub fn half(&self) -> f64 {
+    pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
     }
 
-    pub fn holds(&self, value: f64) -> bool {
+    pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
@@ -70,13 +70,13 @@ impl Null {
         Null { n, lower: chance }
     }
 
-    pub fn averages(&self) -> u64 {
+    pub fn count_averages(&self) -> u64 {
         self.n as u64 * (self.n as u64 + 1) / 2
     }
 
     /// Computes P(T+ <= t).
     pub(crate) fn at_most(&self, t: u64) -> f64 {
-        let all = self.averages();
+        let all = self.count_averages();
         if t >= all {
             return 1.0;
         }
@@ -94,8 +94,8 @@ impl Null {
 
     /// Finds the largest c with P(T+ <= c - 1) <= level / 2: the interval ends at the c-th Walsh average from
     /// either end. 0 when no interval of this level exists.
-    pub fn rank(&self, level: f64) -> u64 {
-        let (mut low, mut high) = (0, self.averages() / 2);
+    pub fn find_rank(&self, level: f64) -> u64 {
+        let (mut low, mut high) = (0, self.count_averages() / 2);
         while low < high {
             let c = low + (high - low).div_ceil(2);
             if self.at_most(c - 1) <= level / 2.0 { low = c } else { high = c - 1 }
@@ -109,7 +109,7 @@ impl Null {
 pub struct Nulls(BTreeMap<usize, Null>);
 
 impl Nulls {
-    pub fn of(&mut self, n: usize) -> &Null {
+    pub fn get_null(&mut self, n: usize) -> &Null {
         self.0.entry(n).or_insert_with(|| Null::new(n))
     }
 }
@@ -194,12 +194,12 @@ pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
 
 /// Computes the interval of the Hodges-Lehmann estimate that misses the truth with a chance of at most
 /// `level`.
-pub fn interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
-    let c = null.rank(level);
+pub fn compute_hodges_lehmann_interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
+    let c = null.find_rank(level);
     if c == 0 {
         return Interval::EVERYTHING;
     }
-    Interval { low: walsh_average(sorted, c), high: walsh_average(sorted, null.averages() + 1 - c) }
+    Interval { low: walsh_average(sorted, c), high: walsh_average(sorted, null.count_averages() + 1 - c) }
 }
 
 /// Computes the two-sided p of "centre zero". Averages of exactly zero count against rejection, so that p <=
@@ -207,18 +207,18 @@ pub fn interval(sorted: &[f64], null: &Null, level: f64) -> Interval {
 pub fn p_value(sorted: &[f64], null: &Null) -> f64 {
     let at_most_zero = averages_at_most(sorted, 0.0);
     let below_zero = averages_at_most(sorted, -f64::from_bits(1));
-    let at_least_zero = null.averages() - below_zero;
+    let at_least_zero = null.count_averages() - below_zero;
     (2.0 * null.at_most(at_most_zero.min(at_least_zero))).min(1.0)
 }
 
 /// Computes the median; the mean of the two in the middle for an even number. `sorted` must not be empty.
-pub fn median(sorted: &[f64]) -> f64 {
+pub fn compute_median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     if n % 2 == 1 { sorted[n / 2] } else { average(sorted[n / 2 - 1], sorted[n / 2]) }
 }
 
 /// Sorts a copy of finite values.
-pub fn sorted(values: &[f64]) -> Vec<f64> {
+pub fn sort_values(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     sorted
@@ -231,7 +231,7 @@ mod tests {
 
     fn walsh_list(d: &[f64]) -> Vec<f64> {
         let all = (0..d.len()).flat_map(|i| (i..d.len()).map(move |j| (i, j)));
-        sorted(&all.map(|(i, j)| average(d[i], d[j])).collect::<Vec<_>>())
+        sort_values(&all.map(|(i, j)| average(d[i], d[j])).collect::<Vec<_>>())
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
             (40, 0.05 * 13.0 / 40.0, 233, 820),
         ] {
             let null = Null::new(n);
-            assert_eq!((null.rank(level), null.averages()), (c, all), "{n} rounds at {level}");
+            assert_eq!((null.find_rank(level), null.count_averages()), (c, all), "{n} rounds at {level}");
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
         let exact = Null::new(MOST_EXACT);
         let approximate = Null { n: MOST_EXACT, lower: Vec::new() };
         for level in [0.05, 0.005] {
-            let (a, b) = (exact.rank(level) as f64, approximate.rank(level) as f64);
+            let (a, b) = (exact.find_rank(level) as f64, approximate.find_rank(level) as f64);
             assert!((a / b - 1.0).abs() < 2e-3, "{level}: {a} against {b}");
         }
     }
@@ -289,12 +289,12 @@ mod tests {
         let mut generator = Generator::new(11);
         for n in [1, 2, 3, 7, 12, 31] {
             // A coarse grid makes ties and zeros.
-            let d: Vec<f64> = (0..n).map(|_| (generator.below(9) as f64 - 4.0) / 8.0).collect();
-            let (d, list) = (sorted(&d), walsh_list(&d));
+            let d: Vec<f64> = (0..n).map(|_| (generator.draw_below(9) as f64 - 4.0) / 8.0).collect();
+            let (d, list) = (sort_values(&d), walsh_list(&d));
             for (k, expected) in list.iter().enumerate() {
                 assert_eq!(walsh_average(&d, k as u64 + 1), *expected, "n = {n}, k = {k}");
             }
-            assert_eq!(hodges_lehmann(&d), median(&list));
+            assert_eq!(hodges_lehmann(&d), compute_median(&list));
         }
     }
 
@@ -304,10 +304,10 @@ mod tests {
         for n in [6, 9, 12, 20] {
             let null = Null::new(n);
             for _ in 0..200 {
-                let d: Vec<f64> = (0..n).map(|_| (generator.below(13) as f64 - 4.0) / 8.0).collect();
-                let d = sorted(&d);
-                let (p, interval) = (p_value(&d, &null), interval(&d, &null, 0.05));
-                assert_eq!(p <= 0.05, !interval.holds(0.0), "{d:?}: p {p}, {interval:?}");
+                let d: Vec<f64> = (0..n).map(|_| (generator.draw_below(13) as f64 - 4.0) / 8.0).collect();
+                let d = sort_values(&d);
+                let (p, interval) = (p_value(&d, &null), compute_hodges_lehmann_interval(&d, &null, 0.05));
+                assert_eq!(p <= 0.05, !interval.contains(0.0), "{d:?}: p {p}, {interval:?}");
             }
         }
     }
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn fewer_than_six_rounds_give_no_interval_at_five_percent() {
         let d = [0.5, 0.6, 0.7, 0.8, 0.9];
-        assert_eq!(interval(&d, &Null::new(5), 0.05), Interval::EVERYTHING);
+        assert_eq!(compute_hodges_lehmann_interval(&d, &Null::new(5), 0.05), Interval::EVERYTHING);
         assert!(p_value(&d, &Null::new(5)) > 0.05);
     }
 }

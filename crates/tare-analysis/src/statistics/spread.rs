@@ -11,7 +11,7 @@ pub struct Spread {
 }
 
 /// Computes the spread of values; none where there are none, or one is not a number.
-pub fn spread(values: &[f64]) -> Option<Spread> {
+pub fn compute_spread(values: &[f64]) -> Option<Spread> {
     if values.is_empty() || !values.iter().all(|value| value.is_finite()) {
         return None;
     }
@@ -33,15 +33,15 @@ mod tests {
     #[test]
     fn a_known_sample_has_its_known_spread() {
         // Mean 5, sum of squares 32, over 7.
-        let found = spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
+        let found = compute_spread(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((found.mean, found.least, found.most), (5.0, 2.0, 9.0));
         assert!((found.deviation.unwrap() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn one_round_has_no_deviation_and_none_no_spread() {
-        assert_eq!(spread(&[3.0]).unwrap().deviation, None);
-        assert_eq!(spread(&[]), None);
-        assert_eq!(spread(&[1.0, f64::NAN]), None);
+        assert_eq!(compute_spread(&[3.0]).unwrap().deviation, None);
+        assert_eq!(compute_spread(&[]), None);
+        assert_eq!(compute_spread(&[1.0, f64::NAN]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 /// Computes the chance that Student's t with these degrees of freedom is within ±`t` (Abramowitz and Stegun
 /// 26.7.3 and 26.7.4).
-pub(crate) fn within(t: f64, degrees: u32) -> f64 {
+pub(crate) fn compute_two_sided_chance(t: f64, degrees: u32) -> f64 {
     if degrees == 0 || t.is_nan() {
         return 0.0;
     }
@@ -20,14 +20,14 @@ pub(crate) fn within(t: f64, degrees: u32) -> f64 {
 }
 
 /// Finds the distance from 0 within which Student's t with these degrees of freedom is with this chance.
-pub(crate) fn quantile(chance: f64, degrees: u32) -> f64 {
+pub(crate) fn find_two_sided_quantile(chance: f64, degrees: u32) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
-    while within(high, degrees) < chance && high < 1e9 {
+    while compute_two_sided_chance(high, degrees) < chance && high < 1e9 {
         high *= 2.0;
     }
     for _ in 0..100 {
         let middle = f64::midpoint(low, high);
-        if within(middle, degrees) < chance { low = middle } else { high = middle }
+        if compute_two_sided_chance(middle, degrees) < chance { low = middle } else { high = middle }
     }
     high
 }
@@ -40,15 +40,22 @@ mod tests {
     fn quantiles_are_those_of_the_tables() {
         let table = [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (9, 2.262), (30, 2.042), (999, 1.962)];
         for (degrees, expected) in table {
-            let t = quantile(0.95, degrees);
+            let t = find_two_sided_quantile(0.95, degrees);
             assert!((t - expected).abs() < 6e-4, "{degrees}: {t} is not {expected}");
-            assert!((within(t, degrees) - 0.95).abs() < 1e-9);
+            assert!((compute_two_sided_chance(t, degrees) - 0.95).abs() < 1e-9);
         }
-        assert!((quantile(0.99, 5) - 4.032).abs() < 6e-4);
+        assert!((find_two_sided_quantile(0.99, 5) - 4.032).abs() < 6e-4);
     }
 
     #[test]
     fn nothing_is_known_without_degrees_of_freedom() {
-        assert_eq!((within(5.0, 0), within(0.0, 3), within(f64::NAN, 3)), (0.0, 0.0, 0.0));
+        assert_eq!(
+            (
+                compute_two_sided_chance(5.0, 0),
+                compute_two_sided_chance(0.0, 3),
+                compute_two_sided_chance(f64::NAN, 3)
+            ),
+            (0.0, 0.0, 0.0)
+        );
     }
 }

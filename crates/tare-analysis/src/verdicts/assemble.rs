@@ -6,7 +6,7 @@ use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use tare_data::encoding::clipped;
+use tare_data::encoding::clip_text;
 use tare_data::failure::{BROKE_OFF, FailureKind};
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
@@ -14,10 +14,10 @@ use tare_data::warning::Warning;
 use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
-use crate::statistics::signed_ranks::{Nulls, median, sorted};
-use crate::verdicts::correction::confirm;
+use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
+use crate::verdicts::correction::confirm_directions;
 use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
-use crate::verdicts::planted::planted;
+use crate::verdicts::planted::judge_planted_cost;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::verdict::smallest_effect;
@@ -29,10 +29,15 @@ const LONGEST_SHOWN: usize = 200;
 /// rounds of it.
 ///
 /// All false between looks: the rule looks only when it was planned to. At a look, a subject or control
-/// environment is done when its headline's verdict is decided and would be so in [`findings`] whatever the
+/// environment is done when its headline's verdict is decided and would be so in [`compute_findings`] whatever the
 /// other cells show, or when it misses something that more rounds will not bring. The baseline is done when
 /// every other environment is.
-pub fn decide(progress: Progress<'_>, case: &str, rounds: u32, options: &Options) -> Vec<bool> {
+pub fn find_finished_targets(
+    progress: Progress<'_>,
+    case: &str,
+    rounds: u32,
+    options: &Options,
+) -> Vec<bool> {
     let targets = progress.plan.targets.len();
     let Some(look) = LookAt::case(progress, case, rounds, options) else {
         return vec![false; targets];
@@ -90,7 +95,7 @@ impl<'a> LookAt<'a> {
             return None;
         }
         let metrics = deciding(&progress.plan.cases[planned]);
-        let rows = judge.rows(
+        let rows = judge.judge_rows(
             planned,
             metrics.last().map_or(0, |last| last + 1),
             &BTreeMap::new(),
@@ -136,14 +141,14 @@ fn deciding(case: &PlannedCase) -> Vec<usize> {
 }
 
 /// Computes the findings of a session.
-pub fn findings(session: &Session, options: &Options) -> Findings {
+pub fn compute_findings(session: &Session, options: &Options) -> Findings {
     of_rows(session, options, |_, _| {})
 }
 
 /// Compares each environment with the one before it in the plan, the first with the baseline: the findings of
 /// a session whose environments are built up step by step. The family that verdicts are corrected for is that
 /// of all steps.
-pub fn steps(session: &Session, options: &Options) -> Findings {
+pub fn compute_step_findings(session: &Session, options: &Options) -> Findings {
     let targets = &session.plan.targets;
     let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
     let mut nulls = Nulls::default();
@@ -151,7 +156,8 @@ pub fn steps(session: &Session, options: &Options) -> Findings {
         for step in subjects.windows(2) {
             judge.compare_with(step[0]);
             for row in rows.iter_mut() {
-                let against_below = judge.rows(row.case, row.metric + 1, &BTreeMap::new(), &mut nulls).pop();
+                let against_below =
+                    judge.judge_rows(row.case, row.metric + 1, &BTreeMap::new(), &mut nulls).pop();
                 row.targets[step[1]] = against_below.and_then(|mut row| row.targets[step[1]].take());
             }
         }
@@ -169,8 +175,8 @@ fn of_rows(
     let mut judged = judged(&judge, &canaries);
     let kept = judge.rounds_kept();
     change(&mut judge, &mut judged);
-    let planted = planted(&judged, plan, options);
-    confirm(&mut judged, plan, options);
+    let planted = judge_planted_cost(&judged, plan, options);
+    confirm_directions(&mut judged, plan, options);
     let smallest = smallest_ratio(&judged);
     let mut rows: Vec<Row> = judged.into_iter().map(|row| into_row(row, plan)).collect();
     leave_out_absent(&mut rows);
@@ -184,7 +190,7 @@ fn of_rows(
     warnings.extend(subjects.iter().enumerate().filter_map(|(at, target)| {
         Some((
             Some(target.clone()),
-            shared_starts(rows.iter().filter_map(|row| row.cells.get(at)?.compared()))?,
+            shared_starts(rows.iter().filter_map(|row| row.cells.get(at)?.comparison()))?,
         ))
     }));
     Findings {
@@ -208,7 +214,7 @@ fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> 
         while let at = next.fetch_add(1, Ordering::Relaxed)
             && let Some(case) = cases.get(at)
         {
-            judged.extend(judge.rows(at, case.metrics.len(), canaries, &mut nulls));
+            judged.extend(judge.judge_rows(at, case.metrics.len(), canaries, &mut nulls));
         }
         judged
     };
@@ -275,14 +281,15 @@ fn smallest_ratio(rows: &[JudgedRow]) -> Option<f64> {
     let effects: Vec<f64> = headlines
         .flat_map(|row| row.targets.iter().flatten().filter_map(|judged| effect(row, judged)))
         .collect();
-    (!effects.is_empty()).then(|| libm::exp(median(&sorted(&effects))))
+    (!effects.is_empty()).then(|| libm::exp(compute_median(&sort_values(&effects))))
 }
 
 fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certificate {
     let headlines = || rows.iter().filter(|row| row.headline);
-    let control: Vec<&Comparison> = headlines().filter_map(|row| row.control.as_ref()?.compared()).collect();
+    let control: Vec<&Comparison> =
+        headlines().filter_map(|row| row.control.as_ref()?.comparison()).collect();
     let subjects: Vec<&Comparison> =
-        headlines().flat_map(|row| row.cells.iter().filter_map(Cell::compared)).collect();
+        headlines().flat_map(|row| row.cells.iter().filter_map(Cell::comparison)).collect();
     let control_coloured = control.iter().filter(|c| differs(c)).count();
     Certificate {
         control_cells: control.len(),
@@ -354,7 +361,7 @@ fn failed_trials(session: &Session) -> Option<Warning> {
         *reasons.entry(failure.to_string()).or_default() += 1;
     }
     let (mostly, _) = reasons.iter().max_by_key(|(_, count)| **count)?;
-    let mostly = clipped(mostly.clone(), LONGEST_SHOWN);
+    let mostly = clip_text(mostly.clone(), LONGEST_SHOWN);
     Some(Warning::SessionFailed { failed: reasons.values().sum(), of: session.trials.len(), mostly })
 }
 

@@ -18,7 +18,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Reads the step of an environment's clock, where it is too coarse to time single operations.
 pub(crate) fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
-    facts?.inside.integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
+    facts?.inside.get_integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
 }
 
 /// Tells whether the processor of an environment is emulated.
@@ -29,7 +29,7 @@ pub(crate) fn is_emulated(facts: Option<&TargetFacts>) -> bool {
 }
 
 /// Returns the reason why a metric of a case may not be compared between an environment and the baseline, if there is one.
-pub(crate) fn objection(
+pub(crate) fn find_comparison_objection(
     planned: &PlannedCase,
     metric: &Metric,
     target: Option<&TargetFacts>,
@@ -57,7 +57,7 @@ fn of_one(planned: &PlannedCase, metric: &Metric, facts: Option<&TargetFacts>) -
             Promise::MemoryCounters => return None,
         };
         // The host knows the file system under a place; inside, a file server may hide it.
-        dishonest(facts, promise.fact()).or_else(|| refuted_by_host(facts, promise))
+        dishonest(facts, promise.fact_key()).or_else(|| refuted_by_host(facts, promise))
     })
 }
 

@@ -3,10 +3,10 @@
 use tare_data::session::Role;
 
 use crate::statistics::signed_ranks::Nulls;
-use crate::verdicts::judge::judge;
-use crate::verdicts::pairs::pair;
+use crate::verdicts::judge::judge_pairs;
+use crate::verdicts::pairs::pair_rounds;
 use crate::verdicts::rows::{Judge, Options, Progress};
-use crate::verdicts::summary::{Series, series};
+use crate::verdicts::summary::{Series, read_series};
 use crate::verdicts::verdict::Margin;
 
 /// Tells whether any control of a case differs, after `rounds` rounds, from the environment that it repeats:
@@ -17,14 +17,18 @@ pub fn control_differs(progress: Progress<'_>, case: &str, rounds: u32, options:
     let Some(headline) = plan.cases[at].metrics.first() else { return false };
     let session = Judge::new(progress, options, |trial| trial.case == case && trial.round < rounds);
     let read = |target: usize| -> Series {
-        series(session.trials(at, target), std::slice::from_ref(headline)).pop().unwrap_or_default()
+        read_series(session.trials(at, target), std::slice::from_ref(headline)).pop().unwrap_or_default()
     };
     let mut nulls = Nulls::default();
     let mut differs = |control: usize| -> Option<bool> {
-        let pairs = pair(&read(plan.control_of(control)?), &read(control), headline.direction).ok()?;
-        let judged =
-            judge(&pairs, &session.schedule.uncorrected(), Margin::plain(plan.cases[at].margin), &mut nulls)?;
-        Some(!judged.interval.holds(0.0))
+        let pairs = pair_rounds(&read(plan.control_of(control)?), &read(control), headline.direction).ok()?;
+        let judged = judge_pairs(
+            &pairs,
+            &session.schedule.without_correction(),
+            Margin::from_planned(plan.cases[at].margin),
+            &mut nulls,
+        )?;
+        Some(!judged.interval.contains(0.0))
     };
     let is_control = |target: &usize| plan.targets[*target].role == Role::Control;
     (0..plan.targets.len()).filter(is_control).any(|control| differs(control) == Some(true))

@@ -7,13 +7,13 @@ use tare_data::session::{Plan, Role};
 
 use crate::findings::{Comparison, Needed, Verdict};
 use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, holm};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::verdicts::judge::Judgement;
 use crate::verdicts::rows::{Judged, JudgedRow, Options};
 use crate::verdicts::verdict::units_that_can;
 
 /// Leaves the directions of subjects that their family bears out, and makes the others unconfirmed.
-pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
+pub(crate) fn confirm_directions(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
     for headline in [true, false] {
         let mut family: Vec<(&mut Comparison, &Judgement)> = Vec::new();
         for row in rows.iter_mut().filter(|row| (row.metric == 0) == headline) {
@@ -26,7 +26,8 @@ pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
             }
         }
         let p: Vec<f64> = family.iter().map(|(_, judgement)| judgement.p).collect();
-        let kept = if options.strict { holm(&p, ALPHA) } else { benjamini_hochberg(&p, FALSE_SHARE) };
+        let kept =
+            if options.strict { select_by_holm(&p, ALPHA) } else { benjamini_hochberg(&p, FALSE_SHARE) };
         let safe_p = FALSE_SHARE / p.len().max(1) as f64;
         for ((comparison, judgement), kept) in family.into_iter().zip(kept) {
             settle(comparison, judgement, kept, safe_p);
@@ -36,7 +37,7 @@ pub(crate) fn confirm(rows: &mut [JudgedRow], plan: &Plan, options: &Options) {
 
 fn settle(comparison: &mut Comparison, judged: &Judgement, kept: bool, safe_p: f64) {
     if !kept && judged.verdict.side().is_some() {
-        comparison.verdict = judged.verdict.unconfirmed();
+        comparison.verdict = judged.verdict.to_unconfirmed();
     }
     match comparison.verdict {
         Verdict::SlowerUnconfirmed
@@ -61,10 +62,11 @@ fn settle(comparison: &mut Comparison, judged: &Judgement, kept: bool, safe_p: f
 /// Estimates the rounds or starts that would confirm a direction.
 fn needed_to_confirm(judged: &Judgement, safe_p: f64) -> Needed {
     if !judged.is_out_of_reach() {
-        return judged.needed(judged.scatter().units_to_pass(safe_p));
+        return judged.convert_units(judged.scatter().units_to_pass(safe_p));
     }
     // How many times larger than of a single look a p is, for the looks taken.
     let spent = Some(judged.least_p).filter(|p| *p < 1.0);
     let looks = spent.map_or(1.0, |p| (p * 2f64.powi(judged.units as i32 - 1)).max(1.0));
-    judged.needed(Some(units_that_can(safe_p / looks).max(judged.fewest_units()).max(judged.units + 1)))
+    judged
+        .convert_units(Some(units_that_can(safe_p / looks).max(judged.fewest_units()).max(judged.units + 1)))
 }

@@ -8,7 +8,7 @@ use tare_data::session::{Session, Trial};
 
 use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::tails::least_operations;
-use crate::verdicts::summary::counted;
+use crate::verdicts::summary::list_counted_trials;
 
 /// Points at which a curve is read, from the first hundredth to the last hundred-thousandth.
 const QUANTILES: [f64; 17] = [
@@ -40,7 +40,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
     let target_places: BTreeMap<&str, usize> =
         session.plan.targets.iter().enumerate().map(|(i, target)| (target.name.as_str(), i)).collect();
     let mut grouped: BTreeMap<(usize, String, usize), Vec<&Trial>> = BTreeMap::new();
-    for trial in counted(&session.trials, &session.repeated, |_| true) {
+    for trial in list_counted_trials(&session.trials, &session.repeated, |_| true) {
         let places = (case_places.get(trial.case.as_str()), target_places.get(trial.target.as_str()));
         let (Some(case), Some(target)) = places else { continue };
         for batch in trial.batches.iter().filter(|batch| batch.phase == Phase::Warm) {
@@ -55,7 +55,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
     }
     // One merged histogram is open at a time: each takes about 200 kB.
     let curve = |((case, series, target), trials): ((usize, String, usize), Vec<&Trial>)| {
-        let batches = trials.iter().flat_map(|trial| trial.batches.of(&series));
+        let batches = trials.iter().flat_map(|trial| trial.batches.iter_series(&series));
         let merged = merge(batches.filter(|batch| batch.phase == Phase::Warm));
         (!merged.0.is_empty()).then(|| TailCurve {
             case: session.plan.cases[case].id.clone(),

@@ -9,11 +9,11 @@ use crate::findings::{Leading, Needed, SharedStarts, Total, Verdict};
 use crate::statistics::modes;
 use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
-use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median, sorted};
+use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
 use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
-use crate::verdicts::verdict::{Margin, Scatter, needed, verdict};
+use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
 
 /// Fewest starts, or blocks of rounds that are alike, that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
 /// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
@@ -67,17 +67,24 @@ pub struct Judgement {
 }
 
 /// Judges a cell at a margin. None when no round is within the schedule.
-pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nulls) -> Option<Judgement> {
-    let starts = Units::of(&pairs.pairs);
+pub fn judge_pairs(
+    pairs: &Pairs,
+    schedule: &Schedule,
+    margin: Margin,
+    nulls: &mut Nulls,
+) -> Option<Judgement> {
+    let starts = Units::from_pairs(&pairs.pairs);
     let (block, is_one_sided) = block(&starts);
     let shared = stability::shared_starts(&starts);
-    let units = starts.clone().joined(block);
-    let values = units.before(u32::MAX);
+    let units = starts.clone().into_blocks(block);
+    let values = units.differences_before(u32::MAX);
     if values.is_empty() {
         return None;
     }
     let fewest = fewest_of(&units);
-    let looks = stopping::follow(schedule, pairs.reached, fewest, nulls, |rounds| units.before(rounds));
+    let looks = stopping::follow_looks(schedule, pairs.reached, fewest, nulls, |rounds| {
+        units.differences_before(rounds)
+    });
     let shape = Shape::of(&values, margin);
     let leading = shape.leading;
     let interval_at = |look: &Look| if leading == Leading::Sign { look.signs } else { look.ranks };
@@ -85,12 +92,13 @@ pub fn judge(pairs: &Pairs, schedule: &Schedule, margin: Margin, nulls: &mut Nul
     let of_signs = |look: &Look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p };
     let mut p = last.map_or((1.0, 1.0), |look| (of_signs(look), look.least_p));
     if block > 1 && is_one_sided {
-        let looks =
-            stopping::follow(schedule, pairs.reached, fewest_of(&starts), nulls, |at| starts.before(at));
+        let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&starts), nulls, |at| {
+            starts.differences_before(at)
+        });
         p = looks.last().map_or(p, |look| (of_signs(look), look.least_p));
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
-    let typical_at = |look: &Look| verdict(interval_at(look), margin);
+    let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
     let totals = Totals { units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
     let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
     let typical = match last {
@@ -164,7 +172,7 @@ impl Totals<'_> {
 
 /// Computes how far the mean cost may be off where the verdict is "same".
 fn total_edge(margin: Margin) -> f64 {
-    TOTAL_MARGINS * margin.within()
+    TOTAL_MARGINS * margin.sameness_edge()
 }
 
 /// Converts the ratio of mean costs from logarithms.
@@ -227,10 +235,11 @@ fn in_these_starts(
     nulls: &mut Nulls,
 ) -> Verdict {
     let by_round = units.by_round();
-    let looks = stopping::follow(schedule, reached, 0, nulls, |rounds| by_round.before(rounds));
-    let all = looks.last().map_or(Verdict::Inconclusive, |look| verdict(look.ranks, margin));
-    let are_slower = values.iter().all(|d| *d >= margin.beyond());
-    let are_faster = values.iter().all(|d| *d <= -margin.beyond());
+    let looks =
+        stopping::follow_looks(schedule, reached, 0, nulls, |rounds| by_round.differences_before(rounds));
+    let all = looks.last().map_or(Verdict::Inconclusive, |look| decide_verdict(look.ranks, margin));
+    let are_slower = values.iter().all(|d| *d >= margin.difference_edge());
+    let are_faster = values.iter().all(|d| *d <= -margin.difference_edge());
     if all == Verdict::Slower && are_slower {
         Verdict::SlowerInFewStarts
     } else if all == Verdict::Faster && are_faster {
@@ -251,7 +260,7 @@ struct Shape {
 
 impl Shape {
     fn of(values: &[f64], margin: Margin) -> Shape {
-        let (hodges_lehmann, median) = (hodges_lehmann(values), median(values));
+        let (hodges_lehmann, median) = (hodges_lehmann(values), compute_median(values));
         let skewed = stability::is_skewed(values, hodges_lehmann, median, margin.planned);
         let groups = modes::thinned_groups(values, margin.planned);
         // Between two groups the median jumps, and its signs find nothing; within one in the middle it is sharp.
@@ -272,7 +281,7 @@ fn sized(values: &[f64], sizes: &[usize]) -> Vec<Group> {
         let from = below * values.len() / all;
         below += size;
         let of_group = &values[from..below * values.len() / all];
-        Group { share: *size as f64 / all as f64, ratio: libm::exp(median(of_group)) }
+        Group { share: *size as f64 / all as f64, ratio: libm::exp(compute_median(of_group)) }
     };
     sizes.iter().map(group).collect()
 }
@@ -295,13 +304,13 @@ fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> O
     }
     let margin = judged.margin;
     if judged.typical.is_within_margin() {
-        return Some(judged.needed(needed_in_total(judged, units)));
+        return Some(judged.convert_units(needed_in_total(judged, units)));
     }
     if judged.units >= judged.fewest_units() {
-        return Some(judged.needed(judged.scatter().units_to_decide(margin)));
+        return Some(judged.convert_units(judged.scatter().units_to_decide(margin)));
     }
     if units.are_shared() {
-        return Some(judged.needed(Some(FEWEST_STARTS)));
+        return Some(judged.convert_units(Some(FEWEST_STARTS)));
     }
     // Without a usable spread yet, the next look is the least that could decide.
     let next = schedule.look_after(judged.reached).unwrap_or(0).max(FEWEST_UNITS);
@@ -315,7 +324,7 @@ fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
     match judged.total {
         Some(total) if for_rounds <= judged.units => {
             let scatter = Scatter::of_mean(judged.units, total.estimate, total.error);
-            scatter.units_to_decide(Margin::plain(total_edge(judged.margin)))
+            scatter.units_to_decide(Margin::from_planned(total_edge(judged.margin)))
         }
         _ => Some(for_rounds),
     }
@@ -327,9 +336,9 @@ impl Judgement {
     }
 
     /// Converts a number of units to rounds or to starts.
-    pub(crate) fn needed(&self, units: Option<usize>) -> Needed {
+    pub(crate) fn convert_units(&self, units: Option<usize>) -> Needed {
         let rounds_a_unit = f64::from(self.reached) / self.units as f64;
-        needed(units, rounds_a_unit, self.starts.map(|_| self.block))
+        convert_units(units, rounds_a_unit, self.starts.map(|_| self.block))
     }
 
     /// Gives the number of units below which nothing is decided.
@@ -339,7 +348,7 @@ impl Judgement {
 
     /// Divides the pairs that it judges into units.
     pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
-        Units::of(&pairs.pairs).joined(self.block)
+        Units::from_pairs(&pairs.pairs).into_blocks(self.block)
     }
 
     /// Tells whether its p would be no smaller at any cost: then it lacks rounds or starts, not a difference.
@@ -349,13 +358,13 @@ impl Judgement {
 }
 
 /// Raises the margin for differences to the size of a control's false one.
-pub(crate) fn floor(margin: Margin, control: &Judgement) -> Margin {
-    if is_off(control) { margin.raised(control.estimate.abs()) } else { margin }
+pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
+    if is_off(control) { margin.raise_floor(control.estimate.abs()) } else { margin }
 }
 
 /// Tells whether a control shows a difference where there is none, or rounds so alike that it could not.
 pub(crate) fn is_off(control: &Judgement) -> bool {
-    !control.interval.holds(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
+    !control.interval.contains(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
 }
 
 /// Computes the p of "the cost is exp(`at`)", by the looks and the test of the judgement.
@@ -367,15 +376,15 @@ pub(crate) fn p_at(
     nulls: &mut Nulls,
 ) -> f64 {
     let units = judged.units_of(pairs);
-    let from = |rounds| units.before(rounds).into_iter().map(|d| d - at).collect();
-    let looks = stopping::follow(schedule, pairs.reached, fewest_of(&units), nulls, from);
+    let from = |rounds| units.differences_before(rounds).into_iter().map(|d| d - at).collect();
+    let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&units), nulls, from);
     looks.last().map_or(1.0, |look| if judged.leading == Leading::Sign { look.signs_p } else { look.ranks_p })
 }
 
 /// Computes the spread as 1.4826 times the median distance from the median: the standard deviation of normal
 /// differences, and unmoved by the rare stall.
 fn deviation(values: &[f64]) -> f64 {
-    let centre = signed_ranks::median(values);
+    let centre = signed_ranks::compute_median(values);
     let distances: Vec<f64> = values.iter().map(|d| (d - centre).abs()).collect();
-    1.4826 * signed_ranks::median(&sorted(&distances))
+    1.4826 * signed_ranks::compute_median(&sort_values(&distances))
 }

@@ -23,7 +23,7 @@ const LEAST_CHANCE: f64 = 0.8;
 /// Computes the p with which a cell passes the correction whatever the other cells show: the procedure's
 /// share over the headline cells that the plan can compare.
 pub(crate) fn safe_p(plan: &Plan) -> f64 {
-    FALSE_SHARE / plan.comparisons().max(1) as f64
+    FALSE_SHARE / plan.count_comparisons().max(1) as f64
 }
 
 /// Tells whether an environment may leave a case with this judgement: one that is decided and would stay a
@@ -53,8 +53,8 @@ pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
     let a_unit = f64::from(judged.reached) / judged.units as f64;
     let units = ((f64::from(reachable) / a_unit) as usize).max(judged.units);
     let scatter = judged.scatter();
-    let error = scatter.error(judged.units);
-    let margin = Margin::plain(judged.margin.planned);
+    let error = scatter.standard_error(judged.units);
+    let margin = Margin::from_planned(judged.margin.planned);
     [-error, 0.0, error].into_iter().all(|off| {
         let really = Scatter { estimate: scatter.estimate + off, ..scatter };
         really.power(units, margin) < LEAST_CHANCE
@@ -65,7 +65,7 @@ pub fn is_beyond_reach(judged: &Judgement, reachable: u32) -> bool {
 mod tests {
     use super::*;
     use crate::statistics::signed_ranks::Nulls;
-    use crate::verdicts::judge::judge;
+    use crate::verdicts::judge::judge_pairs;
     use crate::verdicts::pairs::{Pair, Pairs};
     use crate::verdicts::stopping::{Schedule, planned_looks};
 
@@ -76,11 +76,11 @@ mod tests {
         let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27 };
         let schedule = Schedule::new(&planned_looks(10_000), 10_000);
         let lost = |margin, reachable| {
-            let judged = judge(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();
+            let judged = judge_pairs(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();
             is_beyond_reach(&judged, reachable)
         };
-        let margin = Margin::plain(0.02);
-        assert!(!lost(margin.raised(0.1), 10_000));
-        assert!(lost(margin, 30) && lost(margin.raised(0.1), 30));
+        let margin = Margin::from_planned(0.02);
+        assert!(!lost(margin.raise_floor(0.1), 10_000));
+        assert!(lost(margin, 30) && lost(margin.raise_floor(0.1), 30));
     }
 }

@@ -2,7 +2,7 @@
 
 use tare_data::unit::Direction;
 
-use crate::statistics::signed_ranks::sorted;
+use crate::statistics::signed_ranks::sort_values;
 use crate::verdicts::summary::{RoundValue, Series};
 
 /// A round in which both the environment and the baseline gave a value.
@@ -36,7 +36,11 @@ pub(crate) enum NoPairs {
 }
 
 /// Matches an environment's rounds with the baseline's.
-pub(crate) fn pair(baseline: &Series, target: &Series, direction: Direction) -> Result<Pairs, NoPairs> {
+pub(crate) fn pair_rounds(
+    baseline: &Series,
+    target: &Series,
+    direction: Direction,
+) -> Result<Pairs, NoPairs> {
     // Work done in a time costs the time that it takes.
     let cost = |total: f64| match direction {
         Direction::Lower => total,
@@ -91,7 +95,7 @@ pub(crate) struct Units {
 }
 
 impl Units {
-    pub fn of(pairs: &[Pair]) -> Units {
+    pub fn from_pairs(pairs: &[Pair]) -> Units {
         let distinct = |start: fn(&Pair) -> u32| {
             let mut starts: Vec<u32> = pairs.iter().map(start).collect();
             starts.sort_unstable();
@@ -117,7 +121,7 @@ impl Units {
     }
 
     /// Joins units to blocks of this many that follow each other; the last takes those that are left over.
-    pub fn joined(self, length: usize) -> Units {
+    pub fn into_blocks(self, length: usize) -> Units {
         let count = (self.count / length).max(1);
         let block = |unit: usize| (unit / length).min(count - 1);
         let rounds = self.rounds.into_iter().map(|(round, unit, d)| (round, block(unit), d)).collect();
@@ -130,8 +134,8 @@ impl Units {
     }
 
     /// Computes the mean difference of each unit, over its rounds before this one, sorted.
-    pub fn before(&self, round: u32) -> Vec<f64> {
-        sorted(&self.in_order(round))
+    pub fn differences_before(&self, round: u32) -> Vec<f64> {
+        sort_values(&self.in_order(round))
     }
 
     /// Computes the mean differences in the order of the units.
@@ -170,7 +174,7 @@ impl Units {
     }
 
     /// Lists the differences of each unit, unit by unit.
-    pub fn groups(&self) -> Vec<Vec<f64>> {
+    pub fn differences_by_unit(&self) -> Vec<Vec<f64>> {
         let mut groups = vec![Vec::new(); self.count];
         self.rounds.iter().for_each(|(_, unit, d)| groups[*unit].push(*d));
         groups
@@ -191,7 +195,9 @@ mod tests {
 
     #[test]
     fn the_side_that_was_started_less_often_makes_the_units() {
-        let units = |starts: fn(u32) -> (u32, u32)| Units::of(&pairs(starts)).before(u32::MAX).len();
+        let units = |starts: fn(u32) -> (u32, u32)| {
+            Units::from_pairs(&pairs(starts)).differences_before(u32::MAX).len()
+        };
         assert_eq!(units(|round| (round, round)), 12);
         assert_eq!(units(|round| (round, round / 4)), 3);
         assert_eq!(units(|round| (round / 6, round)), 2);
@@ -202,20 +208,23 @@ mod tests {
 
     #[test]
     fn units_are_joined_to_blocks_and_none_is_left_over() {
-        let units = Units::of(&pairs(|round| (round, round)));
-        assert_eq!(units.clone().joined(1).before(12).len(), 12);
-        assert_eq!(units.clone().joined(5).in_order(12), [2.0, 8.0]);
-        assert_eq!(units.clone().joined(50).in_order(12), [5.5]);
-        assert!(units.joined(5).are_shared());
-        assert_eq!(Units::of(&pairs(|round| (round / 2, round))).joined(3).in_order(12), [2.5, 8.5]);
+        let units = Units::from_pairs(&pairs(|round| (round, round)));
+        assert_eq!(units.clone().into_blocks(1).differences_before(12).len(), 12);
+        assert_eq!(units.clone().into_blocks(5).in_order(12), [2.0, 8.0]);
+        assert_eq!(units.clone().into_blocks(50).in_order(12), [5.5]);
+        assert!(units.into_blocks(5).are_shared());
+        assert_eq!(
+            Units::from_pairs(&pairs(|round| (round / 2, round))).into_blocks(3).in_order(12),
+            [2.5, 8.5]
+        );
     }
 
     #[test]
     fn a_unit_is_the_mean_of_its_rounds_so_far() {
-        let units = Units::of(&pairs(|round| (round / 4, round)));
-        assert_eq!(units.before(12), [1.5, 5.5, 9.5]);
-        assert_eq!(units.before(6), [1.5, 4.5]);
-        assert_eq!(units.by_round().before(3), [0.0, 1.0, 2.0]);
+        let units = Units::from_pairs(&pairs(|round| (round / 4, round)));
+        assert_eq!(units.differences_before(12), [1.5, 5.5, 9.5]);
+        assert_eq!(units.differences_before(6), [1.5, 4.5]);
+        assert_eq!(units.by_round().differences_before(3), [0.0, 1.0, 2.0]);
         assert_eq!(units.costs_before(6), [[4.0, 8.0], [2.0, 4.0]]);
         assert!(units.are_shared() && !units.by_round().are_shared());
     }

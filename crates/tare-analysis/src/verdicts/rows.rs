@@ -11,14 +11,14 @@ use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
-use crate::statistics::signed_ranks::{Nulls, median, sorted};
+use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, floor, is_off, judge, mean_cost, p_at, ratio_in_total};
+use crate::verdicts::judge::{Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair};
+use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair_rounds};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
-use crate::verdicts::summary::{Series, disturbed, keep_counted, level, series};
+use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted, read_series};
 use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
@@ -45,7 +45,7 @@ pub struct Progress<'a> {
 }
 
 impl<'a> Progress<'a> {
-    pub fn of(session: &'a Session) -> Self {
+    pub fn from_session(session: &'a Session) -> Self {
         let Session { plan, facts, trials, repeated, .. } = session;
         Progress { plan, facts, trials, repeated }
     }
@@ -102,7 +102,7 @@ impl<'a> Judge<'a> {
         let target_at = places(targets.iter().map(|target| target.name.as_str()));
         let mut trials = vec![vec![Vec::new(); targets.len()]; cases.len()];
         let begun = progress.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
-        let disturbed = disturbed(progress.repeated);
+        let disturbed = collect_disturbed(progress.repeated);
         for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());
             if let (Some(case), Some(target)) = (case, target_at.get(trial.target.as_str())) {
@@ -119,7 +119,7 @@ impl<'a> Judge<'a> {
         Judge {
             progress,
             options,
-            schedule: Schedule::of(progress.plan),
+            schedule: Schedule::from_plan(progress.plan),
             trials,
             baseline,
             control,
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
     /// Lays out a session that will have no more rounds.
     pub fn of_session(session: &'a Session, options: &'a Options) -> Self {
         let is_over = session.ending == Ending::Complete;
-        Judge { is_over, is_report: true, ..Judge::new(Progress::of(session), options, |_| true) }
+        Judge { is_over, is_report: true, ..Judge::new(Progress::from_session(session), options, |_| true) }
     }
 
     /// Compares the others with another environment. The control was of the first, and says nothing of this
@@ -152,19 +152,19 @@ impl<'a> Judge<'a> {
     ) -> Option<(Judgement, Schedule)> {
         let reached = pairs.reached;
         let corrected = self.progress.plan.targets[target].role != Role::Control;
-        let schedule = if corrected { self.schedule.clone() } else { self.schedule.uncorrected() };
+        let schedule = if corrected { self.schedule.clone() } else { self.schedule.without_correction() };
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let rest = if self.progress.plan.every.is_empty() { 1 } else { MOST_REST };
         let to_the_end = self.is_over && reached.saturating_add(rest) >= self.begun;
         if !to_the_end || self.schedule.is_look(reached) {
-            let judgement = judge(pairs, &schedule, margin, nulls)?;
+            let judgement = judge_pairs(pairs, &schedule, margin, nulls)?;
             let safe_p = corrected.then(|| safe_p(self.progress.plan));
             if !self.is_report || may_leave(&judgement, safe_p) {
                 return Some((judgement, schedule));
             }
         }
-        let schedule = if to_the_end { schedule.over() } else { schedule.ended() };
-        Some((judge(pairs, &schedule, margin, nulls)?, schedule))
+        let schedule = if to_the_end { schedule.with_time_over() } else { schedule.with_rounds_ended() };
+        Some((judge_pairs(pairs, &schedule, margin, nulls)?, schedule))
     }
 
     /// Pairs the trials of two environments in the same round of the same case.
@@ -184,14 +184,14 @@ impl<'a> Judge<'a> {
         &self.trials[case][target]
     }
 
-    pub fn facts(&self, target: usize) -> Option<&'a TargetFacts> {
+    pub fn find_facts(&self, target: usize) -> Option<&'a TargetFacts> {
         let name = &self.progress.plan.targets[target].name;
         self.progress.facts.iter().find(|facts| facts.target == *name)
     }
 
     /// Judges the rows of a case, one for each of its first `metrics` metrics. `canaries` holds, by
     /// environment, the canary ratios that processor cells are warned of.
-    pub fn rows(
+    pub fn judge_rows(
         &self,
         case: usize,
         metrics: usize,
@@ -215,7 +215,7 @@ impl<'a> Judge<'a> {
 
     /// Reads an environment's values in a case, by metric.
     fn series(&self, case: usize, target: usize, metrics: &[Metric]) -> Vec<Series> {
-        let mut all = series(self.trials(case, target), metrics);
+        let mut all = read_series(self.trials(case, target), metrics);
         if !self.progress.plan.every.is_empty() {
             for series in all.iter_mut().filter(|series| series.trials > 0) {
                 series.reached = self.schedule.with_rests(series.reached, self.begun);
@@ -230,37 +230,43 @@ impl<'a> Judge<'a> {
         let baseline = self.baseline.map_or(&nothing, |target| &targets[target]);
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
         let usable = planned_margin.is_finite() && planned_margin > 0.0;
-        let mut margin = Margin::plain(if usable { planned_margin } else { MARGIN });
+        let mut margin = Margin::from_planned(if usable { planned_margin } else { MARGIN });
         let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
         // The control first: where the baseline differs from itself, nothing smaller than that is a finding.
         let of_control = self.control;
         let is_subject = |target: &usize| match self.progress.plan.targets[*target].role {
             Role::Subject => true,
-            Role::Planted => self.progress.plan.measures(case, *target),
+            Role::Planted => self.progress.plan.is_measured(case, *target),
             Role::Baseline | Role::Control => false,
         };
         let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
             let series = [baseline, &targets[target]];
             let own = self.own_control(planned, at, targets, target, nulls);
-            let own_margin = own.as_ref().map_or(margin, |own| floor(margin, own));
+            let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
             let mut judged = self.cell(planned, at, series, target, own_margin, nulls);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
             if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
-                margin = floor(margin, judgement);
+                margin = raise_margin(margin, judgement);
             }
             cells[target] = Some(judged);
         }
-        JudgedRow { case, metric: at, baseline: level(baseline), reached: baseline.reached, targets: cells }
+        JudgedRow {
+            case,
+            metric: at,
+            baseline: compute_level(baseline),
+            reached: baseline.reached,
+            targets: cells,
+        }
     }
 
     /// Adds to every compared cell of a case the warnings that concern all metrics in its environment.
     fn warn(&self, case: usize, rows: &mut [JudgedRow], canaries: &BTreeMap<usize, f64>) {
-        let is_of_processor = Family::of(&self.progress.plan.cases[case].case.probe) == Family::Cpu;
+        let is_of_processor = Family::from_probe(&self.progress.plan.cases[case].case.probe) == Family::Cpu;
         for target in 0..self.progress.plan.targets.len() {
-            let astray = stability::astray(self.trials(case, target));
+            let astray = stability::count_astray_datagrams(self.trials(case, target));
             let canary = canaries.get(&target).filter(|_| is_of_processor);
             let canary = canary.map(|ratio| Warning::CanaryOutside { ratio: *ratio });
             for row in rows.iter_mut() {
@@ -285,8 +291,8 @@ impl<'a> Judge<'a> {
             plan.targets[*target].role == Role::Control && plan.control_of(*target) == Some(subject)
         };
         let control = (0..targets.len()).find(is_own)?;
-        let pairs = pair(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
-        judge(&pairs, &self.schedule.uncorrected(), Margin::plain(MARGIN), nulls)
+        let pairs = pair_rounds(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
+        judge_pairs(&pairs, &self.schedule.without_correction(), Margin::from_planned(MARGIN), nulls)
     }
 
     fn cell(
@@ -299,7 +305,7 @@ impl<'a> Judge<'a> {
         nulls: &mut Nulls,
     ) -> Judged {
         let metric = &planned.metrics[metric_at];
-        let Some(level) = level(series) else {
+        let Some(level) = compute_level(series) else {
             return Cell::Missing(self.missing(planned, series, target)).into();
         };
         // Counts of errors are mostly zero, and have no ratio.
@@ -310,8 +316,10 @@ impl<'a> Judge<'a> {
         let not_comparable =
             |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
         // Before the baseline: a value that misleads does so without one as well.
-        let of_baseline = self.baseline.and_then(|baseline| self.facts(baseline));
-        if let Some(reason) = comparable::objection(planned, metric, self.facts(target), of_baseline) {
+        let of_baseline = self.baseline.and_then(|baseline| self.find_facts(baseline));
+        if let Some(reason) =
+            comparable::find_comparison_objection(planned, metric, self.find_facts(target), of_baseline)
+        {
             return not_comparable(reason, level);
         }
         if baseline.values.is_empty() {
@@ -321,7 +329,7 @@ impl<'a> Judge<'a> {
         if let Some(reason) = comparable::too_few(metric, operations) {
             return not_comparable(reason, level);
         }
-        let pairs = match pair(baseline, series, metric.direction) {
+        let pairs = match pair_rounds(baseline, series, metric.direction) {
             Ok(pairs) => pairs,
             Err(NoPairs::NoCommonRound) => {
                 return not_comparable("no round gave a value both here and in the baseline".into(), level);
@@ -383,8 +391,10 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
 /// Computes the smallest ratios that a cell could have found.
 fn smallest(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
     let effect = judgement.scatter().smallest_effect();
-    (judgement.units >= FEWEST_UNITS as usize)
-        .then(|| Smallest { differs: libm::exp(effect), slower: libm::exp(margin.beyond() + effect) })
+    (judgement.units >= FEWEST_UNITS as usize).then(|| Smallest {
+        differs: libm::exp(effect),
+        slower: libm::exp(margin.difference_edge() + effect),
+    })
 }
 
 fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {
@@ -430,7 +440,7 @@ fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &S
 /// Computes the median over paired rounds of environment minus baseline, in the metric's unit.
 fn difference(baseline: &Series, target: &Series) -> f64 {
     let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
-    median(&sorted(&minus.collect::<Vec<_>>()))
+    compute_median(&sort_values(&minus.collect::<Vec<_>>()))
 }
 
 /// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
@@ -443,7 +453,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
     };
     for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
         let trials = of_target(target);
-        let facts = judge.facts(target);
+        let facts = judge.find_facts(target);
         if comparable::is_emulated(facts) {
             warnings.push((target, Warning::EmulatedProcessor));
         }
@@ -455,7 +465,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         }
         // A subject has this in its cells; the baseline has none.
         if Some(target) == judge.baseline
-            && let Some(astray) = stability::astray(&trials)
+            && let Some(astray) = stability::count_astray_datagrams(&trials)
         {
             warnings.push((target, astray));
         }

@@ -11,7 +11,7 @@ use tare_data::warning::Warning;
 use crate::findings::SharedStarts;
 use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
-use crate::statistics::signed_ranks::{self, Interval, median, sorted};
+use crate::statistics::signed_ranks::{self, Interval, compute_median, sort_values};
 use crate::verdicts::pairs::Units;
 
 /// Sign flips, and how many of them may show as much skew as the differences do: 5 % with the differences themselves.
@@ -31,12 +31,14 @@ pub(crate) fn is_skewed(values: &[f64], hodges_lehmann: f64, median: f64, margin
     }
     let thinned = thinned(values);
     let centre = signed_ranks::hodges_lehmann(&thinned);
-    let apart = |sorted: &[f64]| (signed_ranks::hodges_lehmann(sorted) - signed_ranks::median(sorted)).abs();
+    let apart =
+        |sorted: &[f64]| (signed_ranks::hodges_lehmann(sorted) - signed_ranks::compute_median(sorted)).abs();
     let seen = apart(&thinned);
     let mut generator = Generator::for_part(0, "skew");
     let mut flip = || {
-        let distance = |value: &f64| if generator.below(2) == 0 { value - centre } else { centre - value };
-        apart(&sorted(&thinned.iter().map(distance).collect::<Vec<_>>()))
+        let distance =
+            |value: &f64| if generator.draw_below(2) == 0 { value - centre } else { centre - value };
+        apart(&sort_values(&thinned.iter().map(distance).collect::<Vec<_>>()))
     };
     let mut as_skewed = 0;
     (0..FLIPS).all(|_| {
@@ -55,7 +57,7 @@ pub(crate) fn shared_starts(units: &Units) -> Option<SharedStarts> {
     if !units.are_shared() {
         return None;
     }
-    let groups = units.groups();
+    let groups = units.differences_by_unit();
     let rounds: usize = groups.iter().map(Vec::len).sum();
     let between = intraclass_correlation(&groups);
     let a_start = rounds as f64 / groups.len() as f64;
@@ -88,9 +90,9 @@ fn intraclass_correlation(groups: &[Vec<f64>]) -> Option<f64> {
 }
 
 /// Counts the datagrams of these trials that went astray, if any did.
-pub(crate) fn astray(trials: &[&Trial]) -> Option<Warning> {
+pub(crate) fn count_astray_datagrams(trials: &[&Trial]) -> Option<Warning> {
     let total = |series: &str| -> u64 {
-        let batches = trials.iter().flat_map(|trial| trial.batches.of(series));
+        let batches = trials.iter().flat_map(|trial| trial.batches.iter_series(series));
         let count = |batch: Cow<'_, Batch>| match batch.sample {
             // A cast of a value that is not a count gives 0 or the largest one.
             Sample::Gauge { value } => value as u64,
@@ -112,17 +114,17 @@ pub(crate) fn canary_outside<'a>(
     let canary = |trial: &Trial| trial.inside.canary_ns.filter(|ns| *ns > 0).map(|ns| libm::log(ns as f64));
     let d: Vec<f64> =
         by_round.filter_map(|(baseline, target)| Some(canary(target)? - canary(baseline)?)).collect();
-    outside(&sorted(&d), margin).map(libm::exp)
+    outside(&sort_values(&d), margin).map(libm::exp)
 }
 
 /// Finds the median, where it is further than the margin from zero and the signs show that this is not an
 /// accident.
 fn outside(sorted: &[f64], margin: f64) -> Option<f64> {
-    let interval = sign_test::interval(sorted, ALPHA);
-    if interval == Interval::EVERYTHING || interval.holds(0.0) {
+    let interval = sign_test::compute_median_interval(sorted, ALPHA);
+    if interval == Interval::EVERYTHING || interval.contains(0.0) {
         return None;
     }
-    Some(median(sorted)).filter(|median| median.abs() > margin)
+    Some(compute_median(sorted)).filter(|median| median.abs() > margin)
 }
 
 /// Smallest disagreement of clocks that is worth a word, in parts per million: a tenth of the smallest usual margin,
@@ -156,6 +158,6 @@ pub(crate) fn clock_disagreement(target: &[&Trial]) -> Option<f64> {
     };
     let pairs = times.iter().copied().zip(times[times.len() - half..].iter().copied()).take(half);
     let (slopes, runs): (Vec<f64>, Vec<f64>) = pairs.filter_map(slope).unzip();
-    let disagreement = outside(&sorted(&slopes), CLOCK_LIMIT_PPM)?;
-    (disagreement.abs() / 1e6 * median(&sorted(&runs)) > ARRIVAL_NS).then_some(disagreement)
+    let disagreement = outside(&sort_values(&slopes), CLOCK_LIMIT_PPM)?;
+    (disagreement.abs() / 1e6 * compute_median(&sort_values(&runs)) > ARRIVAL_NS).then_some(disagreement)
 }

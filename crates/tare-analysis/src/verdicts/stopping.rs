@@ -17,7 +17,7 @@ use tare_data::session::Plan;
 
 use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
-use crate::statistics::signed_ranks::{self, Interval, Nulls, hodges_lehmann, median};
+use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann};
 
 /// The first look of a session, in rounds: the fewest at which alpha's share leaves signed ranks some resolution.
 const FIRST_LOOK: u32 = 12;
@@ -31,7 +31,7 @@ pub(crate) const FEWEST_UNITS: u32 = 6;
 
 /// Gives the rounds before a look of a session, the first being number 0: 12, 18, 27, 40, 60, 90, 135, 200,
 /// 300, ... without end.
-pub const fn look(number: usize) -> u32 {
+pub const fn rounds_before_look(number: usize) -> u32 {
     let (mut look, mut at) = (FIRST_LOOK, 0);
     while at < number {
         look = look_after(look);
@@ -87,8 +87,8 @@ impl Schedule {
         Schedule { looks, most, is_endless: false, is_over: false, cells: 1, is_last: false }
     }
 
-    pub fn of(plan: &Plan) -> Self {
-        let cells = plan.comparisons().max(1);
+    pub fn from_plan(plan: &Plan) -> Self {
+        let cells = plan.count_comparisons().max(1);
         Schedule { is_endless: plan.until_decided, cells, ..Schedule::new(&plan.looks, plan.rounds) }
     }
 
@@ -98,23 +98,23 @@ impl Schedule {
     /// That is valid because the moment was not chosen by the cell's figures. It makes a plan of more rounds
     /// than there is time for cost next to nothing. Not for a cell that left early, nor where a person ended
     /// the session.
-    pub fn over(&self) -> Schedule {
-        Schedule { is_over: !self.is_endless, ..self.ended() }
+    pub fn with_time_over(&self) -> Schedule {
+        Schedule { is_over: !self.is_endless, ..self.with_rounds_ended() }
     }
 
     /// Schedules a cell that has no more rounds: its last look shows as much as it can, however many cells
     /// there are.
-    pub(crate) fn ended(&self) -> Schedule {
+    pub(crate) fn with_rounds_ended(&self) -> Schedule {
         Schedule { is_last: true, ..self.clone() }
     }
 
     /// Schedules a cell that verdicts are not corrected for, as controls are.
-    pub(crate) fn uncorrected(&self) -> Schedule {
+    pub(crate) fn without_correction(&self) -> Schedule {
         Schedule { cells: 1, ..self.clone() }
     }
 
     /// Gives the upper limit of a case's rounds.
-    pub fn most(&self) -> u32 {
+    pub fn most_rounds(&self) -> u32 {
         self.most
     }
 
@@ -140,7 +140,7 @@ impl Schedule {
     /// A session that ends between looks, because its time is up or its user stops it, takes one more there,
     /// and spends on it the alpha between them. That is valid because the moment was not chosen by the cell's
     /// figures. Rounds beyond n_max find nothing left to spend and change no verdict.
-    pub fn taken(&self, reached: u32) -> Vec<(u32, f64)> {
+    pub fn list_taken_looks(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
         let is_unplanned = |reached: &u32| *reached > 0 && !self.is_look(*reached) && !self.is_endless;
@@ -185,7 +185,7 @@ pub(crate) struct Look {
 /// A look with fewer units than `fewest`, or too few to reject anything at its level, spends nothing and leaves its share
 /// to the next: the number of units does not depend on their values. So does one after which rounds go on, where too few for
 /// the correction for many cells: no cell could leave there.
-pub(crate) fn follow(
+pub(crate) fn follow_looks(
     schedule: &Schedule,
     reached: u32,
     fewest: usize,
@@ -203,7 +203,7 @@ pub(crate) fn follow(
     };
     let mut looks = Vec::new();
     let mut unspent = 0.0;
-    let taken = schedule.taken(reached);
+    let taken = schedule.list_taken_looks(reached);
     for (at, (rounds, alpha)) in taken.iter().copied().enumerate() {
         let is_last = schedule.is_last && at + 1 == taken.len();
         let cells = if is_last { 1.0 } else { schedule.cells as f64 };
@@ -226,13 +226,16 @@ pub(crate) fn follow(
 
 impl Look {
     fn add(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
-        let null = nulls.of(units.len());
+        let null = nulls.get_null(units.len());
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
         let p = |p: f64| (p * ALPHA / alpha).min(1.0);
-        let ranks = (signed_ranks::interval(units, null, alpha), p(signed_ranks::p_value(units, null)));
-        let signs = (sign_test::interval(units, alpha), p(sign_test::p_value(units)));
+        let ranks = (
+            signed_ranks::compute_hodges_lehmann_interval(units, null, alpha),
+            p(signed_ranks::p_value(units, null)),
+        );
+        let signs = (sign_test::compute_median_interval(units, alpha), p(sign_test::p_value(units)));
         (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, || hodges_lehmann(units));
-        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, || median(units));
+        (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, || compute_median(units));
     }
 }
 
@@ -244,7 +247,7 @@ impl Look {
 fn together(so_far: (Interval, f64), look: (Interval, f64), estimate: impl Fn() -> f64) -> (Interval, f64) {
     let both = so_far.0.intersection(look.0);
     // A look's own interval holds its estimate.
-    if both == look.0 || both.holds(estimate()) { (both, so_far.1.min(look.1)) } else { look }
+    if both == look.0 || both.contains(estimate()) { (both, so_far.1.min(look.1)) } else { look }
 }
 
 #[cfg(test)]
@@ -270,7 +273,10 @@ mod tests {
     #[test]
     fn looks_have_no_end() {
         assert_eq!(planned_looks(20_000)[11..], [1000, 1500, 2250, 3375, 5000, 7500, 11_250, 16_875, 20_000]);
-        assert_eq!((look(0), look(2), look(11), look(17)), (12, 27, 1000, 11_250));
+        assert_eq!(
+            (rounds_before_look(0), rounds_before_look(2), rounds_before_look(11), rounds_before_look(17)),
+            (12, 27, 1000, 11_250)
+        );
         let looks = planned_looks(u32::MAX);
         assert!(looks.len() < MOST_LOOKS && looks.is_sorted() && looks.last() == Some(&u32::MAX));
     }
@@ -279,7 +285,8 @@ mod tests {
     fn a_session_whose_time_is_up_spends_what_is_left() {
         for (most, reached) in [(60, 60), (60, 20), (60, 18), (1000, 20), (1000, 5)] {
             let schedule = Schedule::new(&planned_looks(most), most);
-            let (so_far, over) = (schedule.taken(reached), schedule.over().taken(reached));
+            let (so_far, over) =
+                (schedule.list_taken_looks(reached), schedule.with_time_over().list_taken_looks(reached));
             let spent: f64 = over.iter().map(|(_, alpha)| alpha).sum();
             assert!((spent - ALPHA).abs() < 1e-12, "{over:?}");
             assert_eq!(so_far[..so_far.len() - 1], over[..over.len() - 1]);
@@ -288,15 +295,18 @@ mod tests {
 
     #[test]
     fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
-        let spent = Schedule::new(&planned_looks(90), 90).taken(90);
+        let spent = Schedule::new(&planned_looks(90), 90).list_taken_looks(90);
         let expected = [0.016195, 0.005213, 0.00613, 0.006721, 0.007603, 0.008138];
         assert_eq!(spent.len(), expected.len());
         for ((_, alpha), expected) in spent.iter().zip(expected) {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
         }
         for reached in 0..=100 {
-            let whole: f64 =
-                Schedule::new(&planned_looks(90), 90).taken(reached).iter().map(|(_, alpha)| alpha).sum();
+            let whole: f64 = Schedule::new(&planned_looks(90), 90)
+                .list_taken_looks(reached)
+                .iter()
+                .map(|(_, alpha)| alpha)
+                .sum();
             let share = share_spent(reached.min(90)) / share_spent(90);
             assert!((whole - ALPHA * share).abs() < 1e-12);
         }
@@ -304,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_far_horizon_leaves_each_look_about_as_much() {
-        let spent = Schedule::new(&planned_looks(40_000), 40_000).taken(40_000);
+        let spent = Schedule::new(&planned_looks(40_000), 40_000).list_taken_looks(40_000);
         let later = spent[1..spent.len() - 1].iter().map(|(_, alpha)| *alpha);
         assert!(later.clone().all(|alpha| (1.3e-3..3e-3).contains(&alpha)), "{spent:?}");
     }
@@ -323,21 +333,21 @@ mod tests {
     #[test]
     fn looks_without_end_leave_something_for_each() {
         let endless = Schedule { is_endless: true, ..Schedule::new(&planned_looks(u32::MAX), u32::MAX) };
-        let spent = endless.over().taken(1_000_000);
+        let spent = endless.with_time_over().list_taken_looks(1_000_000);
         let whole: f64 = spent.iter().map(|(_, alpha)| alpha).sum();
         assert!(
             spent.len() > 25 && whole < ALPHA && spent.iter().all(|(_, alpha)| *alpha > 1e-5),
             "{spent:?}"
         );
         assert!((spent[0].1 - ALPHA * 0.292_893).abs() < 1e-6);
-        assert_eq!(endless.taken(20), spent[..2], "between looks nothing is looked at");
-        assert!(endless.taken(11).is_empty());
+        assert_eq!(endless.list_taken_looks(20), spent[..2], "between looks nothing is looked at");
+        assert!(endless.list_taken_looks(11).is_empty());
     }
 
     #[test]
     fn a_session_cut_short_takes_one_more_look_there() {
         let schedule = Schedule::new(&planned_looks(60), 60);
-        let rounds: Vec<u32> = schedule.taken(20).iter().map(|(rounds, _)| *rounds).collect();
+        let rounds: Vec<u32> = schedule.list_taken_looks(20).iter().map(|(rounds, _)| *rounds).collect();
         assert_eq!(rounds, [12, 18, 20]);
         assert_eq!(schedule.look_after(20), Some(27));
         assert_eq!(schedule.look_after(60), None);
@@ -346,9 +356,15 @@ mod tests {
     #[test]
     fn a_plan_that_is_not_ours_is_tamed() {
         let looks: Vec<u32> = (0..10_000).collect();
-        assert!(Schedule::new(&looks, 500).taken(u32::MAX).len() <= MOST_LOOKS + 1);
-        assert!(Schedule::new(&[0, 5, 5, 900], 10).taken(7).iter().map(|(rounds, _)| *rounds).eq([5, 7]));
-        assert!(Schedule::new(&[], 0).taken(12).is_empty());
+        assert!(Schedule::new(&looks, 500).list_taken_looks(u32::MAX).len() <= MOST_LOOKS + 1);
+        assert!(
+            Schedule::new(&[0, 5, 5, 900], 10)
+                .list_taken_looks(7)
+                .iter()
+                .map(|(rounds, _)| *rounds)
+                .eq([5, 7])
+        );
+        assert!(Schedule::new(&[], 0).list_taken_looks(12).is_empty());
     }
 
     #[test]
@@ -363,7 +379,7 @@ mod tests {
     #[test]
     fn one_look_spends_all() {
         let d: Vec<f64> = (1..=6).map(f64::from).collect();
-        let looks = follow(&Schedule::new(&[6], 6), 6, 0, &mut Nulls::default(), |_| d.clone());
+        let looks = follow_looks(&Schedule::new(&[6], 6), 6, 0, &mut Nulls::default(), |_| d.clone());
         assert_eq!(looks.len(), 1);
         assert_eq!(looks[0].ranks, Interval { low: 1.0, high: 6.0 });
         assert!((looks[0].ranks_p - 2.0 / 64.0).abs() < 1e-12);
@@ -374,16 +390,17 @@ mod tests {
         let among = |cells| Schedule { cells, ..Schedule::new(&planned_looks(27_000), 27_000) };
         let units = |rounds: u32| (1..=rounds.div_ceil(2)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
         let p_at_27 = |schedule: &Schedule| {
-            let looks = follow(schedule, 27, 0, &mut Nulls::default(), units);
+            let looks = follow_looks(schedule, 27, 0, &mut Nulls::default(), units);
             looks.last().expect("three looks").ranks_p
         };
         // 14 units of one sign among 45 cells: the alpha that the looks after 12 and 18 rounds leave makes
         // them enough.
         let safe = ALPHA / 45.0;
         assert!(p_at_27(&among(1)) > 2.0 * safe && p_at_27(&among(45)) < safe);
-        let early = |schedule: &Schedule| follow(schedule, 18, 0, &mut Nulls::default(), units)[1].least_p;
+        let early =
+            |schedule: &Schedule| follow_looks(schedule, 18, 0, &mut Nulls::default(), units)[1].least_p;
         assert_eq!(early(&among(45)), 1.0);
-        assert!(early(&among(45).over()) < ALPHA);
+        assert!(early(&among(45).with_time_over()) < ALPHA);
     }
 
     #[test]
@@ -391,7 +408,7 @@ mod tests {
         // Five rounds a start: 3, 4, 6, 8 starts at the first four looks of 450 rounds.
         let schedule = Schedule::new(&planned_looks(450), 450);
         let starts = |rounds: u32| (1..=rounds.div_ceil(5)).map(|i| 2.3 + f64::from(i) / 1e3).collect();
-        let looks = follow(&schedule, 40, 0, &mut Nulls::default(), starts);
+        let looks = follow_looks(&schedule, 40, 0, &mut Nulls::default(), starts);
         assert!(looks[..3].iter().all(|look| look.ranks == Interval::EVERYTHING && look.least_p == 1.0));
         let spent = ALPHA * share_spent(40) / share_spent(450);
         assert!((looks[3].ranks_p - ALPHA / spent / 128.0).abs() < 1e-12, "{:?}", looks[3]);

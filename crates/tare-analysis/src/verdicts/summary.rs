@@ -14,7 +14,7 @@ use crate::findings::Level;
 use crate::statistics::level::ALPHA;
 use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::sign_test;
-use crate::statistics::signed_ranks::{median, sorted};
+use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Tells whether a reading is of single operations' times, so that the step of the clock bounds it.
 pub(crate) fn reads_single_operations(reading: Reading) -> bool {
@@ -97,14 +97,14 @@ struct Cost {
 fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
     let mut all: Vec<Totals> = Vec::new();
     for batch in batches(trial, metric, Phase::Warm) {
-        all.extend(batch.sample.timed().map(Totals::of));
+        all.extend(batch.sample.iter_timed().map(Totals::of));
     }
     let warms_up = all.len() >= FEWEST_TO_DROP_FIRST && !trial.case.starts_with(USER);
     let kept = if warms_up { &all[1..] } else { &all };
     let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
     let total = kept.iter().copied().sum::<Totals>().read(metric.reading)?;
-    let each = sorted(&each.collect::<Vec<_>>());
-    Some(Cost { typical: if each.is_empty() { total } else { median(&each) }, total })
+    let each = sort_values(&each.collect::<Vec<_>>());
+    Some(Cost { typical: if each.is_empty() { total } else { compute_median(&each) }, total })
 }
 
 /// A value of a trial, and how many operations were timed one by one for it.
@@ -119,7 +119,7 @@ pub struct TrialValue {
 
 /// Reads the values of these metrics in a trial; none where its samples do not give it, or none that is a
 /// number.
-pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
+pub fn read_values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
     // Metrics of one series share its times: p50, p90, p99 and mean are read from one pass.
     let mut read: Vec<(&str, OperationTimes)> = Vec::new();
     let mut values = Vec::with_capacity(metrics.len());
@@ -135,7 +135,7 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
                 if known.is_none() {
                     read.push((&metric.series, times(trial, metric)));
                 }
-                (read[at].1.read(metric.reading), None, read[at].1.total())
+                (read[at].1.read_metric(metric.reading), None, read[at].1.total())
             }
             Reading::Gauge => (gauge(batches(trial, metric, Phase::Warm)), None, 0),
             Reading::Cold => (cold(trial, metric), None, 0),
@@ -155,13 +155,13 @@ pub fn values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>> {
 }
 
 fn batches<'a>(trial: &'a Trial, metric: &'a Metric, phase: Phase) -> impl Iterator<Item = Cow<'a, Batch>> {
-    trial.batches.of(&metric.series).filter(move |batch| batch.phase == phase)
+    trial.batches.iter_series(&metric.series).filter(move |batch| batch.phase == phase)
 }
 
 /// Reads the time of the first call, or its gauge.
 fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
     let first = batches(trial, metric, Phase::Cold);
-    match first.map(|batch| batch.sample.timed().map(Totals::of).sum()).sum() {
+    match first.map(|batch| batch.sample.iter_timed().map(Totals::of).sum()).sum() {
         Totals { operations: 0, .. } => gauge(batches(trial, metric, Phase::Cold)),
         cold => Some(cold.time_per_operation()),
     }
@@ -183,7 +183,7 @@ fn gauge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Option<f64> {
             _ => None,
         })
         .collect();
-    (!values.is_empty()).then(|| median(&sorted(&values)))
+    (!values.is_empty()).then(|| compute_median(&sort_values(&values)))
 }
 
 /// The value of one round.
@@ -213,19 +213,19 @@ pub struct Series {
 }
 
 impl Series {
-    pub fn plain(&self) -> Vec<f64> {
+    pub fn plain_values(&self) -> Vec<f64> {
         self.values.iter().map(|v| v.value).collect()
     }
 }
 
 /// Reads every metric of a case from the trials of an environment that counted, one a round, in order of rounds.
-pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
+pub fn read_series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
     let mut failures: Vec<(&Failure, usize)> = Vec::new();
     for trial in trials {
         let read = match trial.failure {
             Some(_) => vec![None; metrics.len()],
-            None => values(trial, metrics),
+            None => read_values(trial, metrics),
         };
         for ((series, metric), value) in all.iter_mut().zip(metrics).zip(read) {
             series.trials += 1;
@@ -252,7 +252,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     for (series, metric) in all.iter_mut().zip(metrics) {
         series.failure = most.clone().or_else(|| {
             // A gauge is read where an environment has it to show; timed batches must be there.
-            let sent = |trial: &&Trial| trial.batches.of(&metric.series).next().is_some();
+            let sent = |trial: &&Trial| trial.batches.iter_series(&metric.series).next().is_some();
             let (kind, reason) = if metric.reading == Reading::Gauge && !trials.iter().any(sent) {
                 (FailureKind::NotSupported, format!("its {} does not show here", metric.name))
             } else {
@@ -265,7 +265,7 @@ pub fn series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
 }
 
 /// Collects case, round and attempt of the attempts that were run again.
-pub(crate) fn disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u32, u32)> {
+pub(crate) fn collect_disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u32, u32)> {
     repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect()
 }
 
@@ -282,24 +282,24 @@ pub(crate) fn keep_counted<'a>(trials: &mut Vec<&'a Trial>, disturbed: &HashSet<
 }
 
 /// Returns the trials that are wanted and count: see `keep_counted`.
-pub fn counted<'a>(
+pub fn list_counted_trials<'a>(
     trials: &'a [Trial],
     repeated: &[RepeatedRound],
     wanted: impl Fn(&Trial) -> bool,
 ) -> Vec<&'a Trial> {
     let mut counted: Vec<&Trial> = trials.iter().filter(|trial| wanted(trial)).collect();
-    keep_counted(&mut counted, &disturbed(repeated));
+    keep_counted(&mut counted, &collect_disturbed(repeated));
     counted
 }
 
 /// Computes the typical value of a series; none when it has none.
-pub fn level(series: &Series) -> Option<Level> {
-    let values = series.plain();
-    let sorted = sorted(&values);
+pub fn compute_level(series: &Series) -> Option<Level> {
+    let values = series.plain_values();
+    let sorted = sort_values(&values);
     let (first, last) = (*sorted.first()?, *sorted.last()?);
-    let interval = sign_test::interval(&sorted, ALPHA);
+    let interval = sign_test::compute_median_interval(&sorted, ALPHA);
     Some(Level {
-        median: median(&sorted),
+        median: compute_median(&sorted),
         low: interval.low.max(first),
         high: interval.high.min(last),
         rounds: values.len() as u32,

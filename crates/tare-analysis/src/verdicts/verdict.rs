@@ -22,23 +22,23 @@ pub struct Margin {
 
 impl Margin {
     /// Makes a margin for sessions whose control is not off.
-    pub fn plain(margin: f64) -> Margin {
+    pub fn from_planned(margin: f64) -> Margin {
         Margin { planned: margin, floor: 0.0 }
     }
 
     /// Raises the margin for a control that is off by so much.
-    pub(crate) fn raised(self, floor: f64) -> Margin {
+    pub(crate) fn raise_floor(self, floor: f64) -> Margin {
         Margin { floor: self.floor.max(floor), ..self }
     }
 
     /// Gives the edge within which it is the same: an error of the control may hide as much of a cost as it
     /// may feign.
-    pub fn within(self) -> f64 {
+    pub fn sameness_edge(self) -> f64 {
         self.planned - self.floor
     }
 
     /// Gives the edge beyond which it is a difference.
-    pub fn beyond(self) -> f64 {
+    pub fn difference_edge(self) -> f64 {
         self.planned.max(self.floor)
     }
 }
@@ -47,13 +47,13 @@ impl Margin {
 /// error, because the truth is in one of them only (Goeman, Solari and Stijnen 2010).
 ///
 /// `interval` and `margin` are logarithms of the cost ratio.
-pub fn verdict(interval: Interval, margin: Margin) -> Verdict {
+pub fn decide_verdict(interval: Interval, margin: Margin) -> Verdict {
     let Interval { low, high } = interval;
-    if low >= margin.beyond() {
+    if low >= margin.difference_edge() {
         Verdict::Slower
-    } else if high <= -margin.beyond() {
+    } else if high <= -margin.difference_edge() {
         Verdict::Faster
-    } else if -margin.within() <= low && high <= margin.within() {
+    } else if -margin.sameness_edge() <= low && high <= margin.sameness_edge() {
         match (low > margin.floor, high < -margin.floor) {
             (true, _) => Verdict::SlightlySlower,
             (_, true) => Verdict::SlightlyFaster,
@@ -83,19 +83,19 @@ impl Scatter {
     }
 
     /// Computes the standard error of the estimate after a number of units.
-    pub fn error(&self, units: usize) -> f64 {
+    pub fn standard_error(&self, units: usize) -> f64 {
         self.deviation * (RANK_FACTOR / units as f64).sqrt()
     }
 
     /// Computes the chance that one look after a number of units decides at a margin, if the truth is the
     /// estimate.
     pub fn power(&self, units: usize, margin: Margin) -> f64 {
-        let error = self.error(units).max(f64::MIN_POSITIVE);
+        let error = self.standard_error(units).max(f64::MIN_POSITIVE);
         let above = |edge: f64| upper_tail(Z_975 - (self.estimate.abs() - edge) / error);
         let inside = |edge: f64| upper_tail(Z_975 - edge / error);
         let size = self.estimate.abs();
-        let same = inside(margin.within() - size) + inside(margin.within() + size) - 1.0;
-        above(margin.beyond()) + same.max(0.0)
+        let same = inside(margin.sameness_edge() - size) + inside(margin.sameness_edge() + size) - 1.0;
+        above(margin.difference_edge()) + same.max(0.0)
     }
 
     /// Finds the units with which one look decides with 80 % power; none where ten times these would not.
@@ -107,7 +107,7 @@ impl Scatter {
     /// times these would not.
     pub fn units_to_pass(&self, level: f64) -> Option<usize> {
         let size = self.estimate.abs();
-        self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.error(units))
+        self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.standard_error(units))
     }
 
     /// Computes the units with which one look has 80 % power for a distance from an edge.
@@ -139,7 +139,11 @@ pub(crate) fn units_that_can(level: f64) -> usize {
 }
 
 /// Converts units to rounds or starts. `starts_a_unit` where rounds share starts.
-pub(crate) fn needed(units: Option<usize>, rounds_a_unit: f64, starts_a_unit: Option<usize>) -> Needed {
+pub(crate) fn convert_units(
+    units: Option<usize>,
+    rounds_a_unit: f64,
+    starts_a_unit: Option<usize>,
+) -> Needed {
     match (units, starts_a_unit) {
         (None, _) => Needed::LessNoise,
         (Some(units), Some(starts)) => Needed::Starts((units * starts) as u32),
@@ -157,19 +161,19 @@ mod tests {
     use super::*;
 
     fn at(low: f64, high: f64) -> Verdict {
-        verdict(Interval { low, high }, Margin::plain(0.02))
+        decide_verdict(Interval { low, high }, Margin::from_planned(0.02))
     }
 
     #[test]
     fn a_control_that_is_off_makes_both_claims_harder() {
-        let margin = Margin::plain(0.02).raised(0.015);
-        let of = |low, high| verdict(Interval { low, high }, margin);
+        let margin = Margin::from_planned(0.02).raise_floor(0.015);
+        let of = |low, high| decide_verdict(Interval { low, high }, margin);
         assert_eq!(of(-0.004, 0.004), Verdict::Same);
         assert_eq!(of(-0.01, 0.01), Verdict::Inconclusive, "the control hides up to 0.015");
         assert_eq!(of(0.001, 0.004), Verdict::Same);
         assert_eq!(of(0.021, 0.03), Verdict::Slower);
-        let margin = Margin::plain(0.02).raised(0.5);
-        let of = |low, high| verdict(Interval { low, high }, margin);
+        let margin = Margin::from_planned(0.02).raise_floor(0.5);
+        let of = |low, high| decide_verdict(Interval { low, high }, margin);
         assert_eq!(of(0.1, 0.3), Verdict::SlowerUnclear);
         assert_eq!(of(-0.4, 0.4), Verdict::Inconclusive);
         assert_eq!(of(0.6, 0.9), Verdict::Slower);
@@ -194,7 +198,7 @@ mod tests {
     fn the_distance_to_the_nearest_edge_says_how_many_are_needed() {
         let needed = |estimate| {
             let scatter = Scatter { units: 20, estimate, deviation: 0.04 };
-            scatter.units_to_decide(Margin::plain(0.02))
+            scatter.units_to_decide(Margin::from_planned(0.02))
         };
         // Normal theory: 1.35 (1.96 + 1.28)^2 (0.04/0.02)^2 for the same, 0.84 in place of 1.28 on one side.
         assert_eq!(needed(0.0), Some(57));

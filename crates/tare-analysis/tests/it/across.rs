@@ -8,12 +8,12 @@ use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 
-use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
-use crate::simulations::noise_models::normal;
+use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_case, run_rounds};
+use crate::simulations::noise_models::draw_normal;
 
 fn of(values: &[f64], error: f64) -> Slowdown {
     let values: Vec<Option<Value>> = values.iter().map(|ln| Some(Value { ln: *ln, error })).collect();
-    Slowdown::of(&values, Margin::plain(MARGIN)).unwrap()
+    Slowdown::from_values(&values, Margin::from_planned(MARGIN)).unwrap()
 }
 
 #[test]
@@ -37,7 +37,10 @@ fn three_sessions_give_the_interval_of_the_books() {
 fn the_spread_that_sessions_explain_themselves_is_not_between_them() {
     assert_eq!(of(&[0.1, 0.2, 0.3], 0.2).between, 0.0);
     assert!((of(&[0.1, 0.2, 0.3], 0.06).between - 0.08).abs() < 1e-12);
-    assert_eq!(Slowdown::of(&[Some(Value { ln: 0.1, error: 0.1 }), None], Margin::plain(MARGIN)), None);
+    assert_eq!(
+        Slowdown::from_values(&[Some(Value { ln: 0.1, error: 0.1 }), None], Margin::from_planned(MARGIN)),
+        None
+    );
 }
 
 #[test]
@@ -47,7 +50,8 @@ fn intervals_hold_the_mean_and_a_further_session_whatever_lies_between_sessions(
         let (mut held, mut next_held) = (0, 0);
         for study in 0..STUDIES {
             let mut generator = Generator::for_part(study, "sessions");
-            let mut one = || 0.3 + between * normal(&mut generator) + within * normal(&mut generator);
+            let mut one =
+                || 0.3 + between * draw_normal(&mut generator) + within * draw_normal(&mut generator);
             let values: Vec<f64> = (0..sessions).map(|_| one()).collect();
             let (joined, next) = (of(&values, within), one());
             held += u64::from((libm::log(joined.low)..=libm::log(joined.high)).contains(&0.3));
@@ -62,21 +66,24 @@ fn intervals_hold_the_mean_and_a_further_session_whatever_lies_between_sessions(
 }
 
 fn costing(ratio: f64, started: &str) -> Session {
-    let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 90);
+    let mut session =
+        make_session(&["gvisor"], vec![make_timed_case("sys.getppid"), make_timed_case("net.rr")], 90);
     session.header.started = started.into();
-    run(&mut session, 90, |case, target, round| {
+    run_rounds(&mut session, 90, |case, target, round| {
         let ratio = if (target, case) == ("gvisor", "sys.getppid") { ratio } else { 1.0 };
-        Outcome::Time(100.0 * ratio * jitter(&format!("{target} {started}"), round))
+        Outcome::Time(100.0 * ratio * compute_jitter(&format!("{target} {started}"), round))
     });
     session
 }
 
 fn joined_of(sessions: &[Session]) -> Joined {
-    let findings: Vec<_> =
-        sessions.iter().map(|session| tare_analysis::findings(session, &Options::default())).collect();
+    let findings: Vec<_> = sessions
+        .iter()
+        .map(|session| tare_analysis::compute_findings(session, &Options::default()))
+        .collect();
     let sides: Vec<Side> =
         sessions.iter().zip(&findings).map(|(session, findings)| Side { session, findings }).collect();
-    joined(&sides)
+    join_records(&sides)
 }
 
 #[test]

@@ -1,32 +1,40 @@
 //! Bills: the sum of a command's lines, and the rest.
 
-use tare_analysis::bill::{Bill, Charge, bills, charges};
+use tare_analysis::bill::{Bill, Charge, compute_bills, compute_charges};
 use tare_data::batch::Sample;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::demand::{Counted, Demand, Work};
 use tare_data::session::{PINNED, PlannedCase, Session};
 
-use crate::sessions::{Outcome, case, metric, run, session, timed};
+use crate::sessions::{Outcome, make_case, make_metric, make_session, make_timed_case, run_rounds};
 
 const COMMAND: &str = "user.work";
 
 fn single(operation: &str) -> PlannedCase {
-    case("sys.operation", &[("operation", operation)], None, vec![metric("time", Reading::TimePerOperation)])
+    make_case(
+        "sys.operation",
+        &[("operation", operation)],
+        None,
+        vec![make_metric("time", Reading::TimePerOperation)],
+    )
 }
 
 /// Builds a session of a command of 1,000 calls and 100 opened files: natively 10 ms at 100 ns a call and 1
 /// us an open, here 11 ms at 300 ns and 5 us, which a start in two has as 7 us.
 fn measured(processor_ns: f64) -> Session {
     let gauge = |name| {
-        let mut metric = metric(name, Reading::Gauge);
+        let mut metric = make_metric(name, Reading::Gauge);
         metric.series = name.into();
         metric
     };
-    let time = metric("time", Reading::TimePerOperation);
-    let command = case(COMMAND, &[], None, vec![time, gauge("user"), gauge("system")]);
-    let mut session =
-        session(&["layer"], vec![command, single("fstat"), single("open"), timed("mem.fault")], 9);
+    let time = make_metric("time", Reading::TimePerOperation);
+    let command = make_case(COMMAND, &[], None, vec![time, gauge("user"), gauge("system")]);
+    let mut session = make_session(
+        &["layer"],
+        vec![command, single("fstat"), single("open"), make_timed_case("mem.fault")],
+        9,
+    );
     let demand = Demand {
         amounts: [(Work::OtherCalls, 1000.0), (Work::Opens, 100.0), (Work::Execs, 1.0)].into(),
         calls: 1200.0,
@@ -34,7 +42,7 @@ fn measured(processor_ns: f64) -> Session {
         watched_slowdown: 0.0,
     };
     session.plan.demands.insert(COMMAND.into(), Counted::Demand(demand));
-    run(&mut session, 9, |case, target, round| {
+    run_rounds(&mut session, 9, |case, target, round| {
         let here = target == "layer";
         Outcome::Time(match (case, here) {
             (COMMAND, false) => 10e6,
@@ -71,7 +79,7 @@ fn measured(processor_ns: f64) -> Session {
 }
 
 fn bill_of(session: &Session) -> Bill {
-    let [explained] = bills(session, session).try_into().unwrap();
+    let [explained] = compute_bills(session, session).try_into().unwrap();
     let [bill] = explained.bills.try_into().unwrap();
     bill
 }
@@ -96,7 +104,7 @@ fn a_forecast_is_the_multiple_of_its_lines_that_programs_are_by_the_mechanism() 
     let ratio = |specification: &str, is_pinned: bool| {
         let mut session = measured(8e6);
         if is_pinned {
-            session.header.host.note(PINNED, "1");
+            session.header.host.add_fact(PINNED, "1");
         }
         let target = session.plan.targets.iter_mut().find(|target| target.name == "layer").unwrap();
         target.specification = specification.parse().unwrap();
@@ -159,15 +167,15 @@ fn a_command_that_could_not_be_counted_says_why_and_has_no_bill() {
     let mut session = measured(8e6);
     let failure = Failure::new(FailureKind::NotPermitted, "ptrace");
     session.plan.demands.insert(COMMAND.into(), Counted::Failed(failure.clone()));
-    let [explained] = bills(&session, &session).try_into().unwrap();
+    let [explained] = compute_bills(&session, &session).try_into().unwrap();
     assert_eq!((explained.counted, explained.bills), (Counted::Failed(failure), vec![]));
     session.plan.demands.clear();
-    assert!(bills(&session, &session).is_empty());
+    assert!(compute_bills(&session, &session).is_empty());
 }
 
 #[test]
 fn charges_have_the_range_of_single_starts_and_leave_out_what_was_not_measured() {
-    let [native, layer] = charges(&measured(8e6)).try_into().unwrap();
+    let [native, layer] = compute_charges(&measured(8e6)).try_into().unwrap();
     let of = |typical, least, most| Charge { typical, least, most };
     assert_eq!((native.target.as_str(), native.prices[&Work::Opens]), ("native", of(1000.0, 1000.0, 1000.0)));
     assert_eq!((layer.target.as_str(), layer.prices[&Work::Opens]), ("layer", of(5000.0, 5000.0, 7000.0)));
@@ -175,11 +183,11 @@ fn charges_have_the_range_of_single_starts_and_leave_out_what_was_not_measured()
 }
 
 fn early(what: &str, gap: &str) -> PlannedCase {
-    case(
+    make_case(
         "sys.early",
         &[("gap_us", gap), ("what", what)],
         None,
-        vec![metric("time", Reading::TimePerOperation)],
+        vec![make_metric("time", Reading::TimePerOperation)],
     )
 }
 
@@ -187,8 +195,8 @@ fn early(what: &str, gap: &str) -> PlannedCase {
 fn a_page_is_charged_what_a_program_pays_beyond_a_loop() {
     let pages = ["new-page", "file-page", "copied-page"].map(single);
     let cases = [pages.into(), vec![early("page", "3"), early("call", "3")]].concat();
-    let mut session = session(&["layer"], cases, 9);
-    run(&mut session, 9, |case, target, _| {
+    let mut session = make_session(&["layer"], cases, 9);
+    run_rounds(&mut session, 9, |case, target, _| {
         let (loop_ns, early_ns) = if target == "layer" { (40_000.0, 43_000.0) } else { (1_000.0, 1_500.0) };
         Outcome::Time(match case {
             page if page.contains("what=page") => 500.0 * early_ns,
@@ -197,7 +205,7 @@ fn a_page_is_charged_what_a_program_pays_beyond_a_loop() {
             _ => loop_ns,
         })
     });
-    let [native, layer] = charges(&session).try_into().unwrap();
+    let [native, layer] = compute_charges(&session).try_into().unwrap();
     let prices = |charged: &tare_analysis::bill::Charged| {
         [Work::Faults, Work::FilePages, Work::CopiedPages].map(|work| charged.prices[&work].typical)
     };
@@ -209,8 +217,8 @@ fn a_page_is_charged_what_a_program_pays_beyond_a_loop() {
 fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
     let cases =
         [vec![single("fstat")], ["1", "3", "30", "200"].map(|gap| early("call", gap)).into()].concat();
-    let mut session = session(&["layer"], cases, 9);
-    run(&mut session, 9, |case, target, _| {
+    let mut session = make_session(&["layer"], cases, 9);
+    run_rounds(&mut session, 9, |case, target, _| {
         Outcome::Time(match (case, target) {
             (case, "layer") if case.contains("gap_us=200") => 500.0 * 60_300.0,
             (case, "layer") if case.contains("gap_us=30") => 500.0 * 40_300.0,
@@ -221,7 +229,7 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
             _ => 100.0,
         })
     });
-    let [native, layer] = charges(&session).try_into().unwrap();
+    let [native, layer] = compute_charges(&session).try_into().unwrap();
     let price = |charged: &tare_analysis::bill::Charged, work| charged.prices[&work].typical;
     let works = [Work::CallsInARow, Work::ShortPauses, Work::Pauses, Work::LongPauses];
     assert_eq!(works.map(|work| price(&native, work)), [50.0; 4]);
@@ -230,11 +238,17 @@ fn a_call_after_computing_is_charged_what_a_program_pays_beyond_a_loop() {
 
 #[test]
 fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
-    let cases = vec![single("exec"), single("spawn"), single("fstat"), timed("ipc.pipe"), single("new-page")];
+    let cases = vec![
+        single("exec"),
+        single("spawn"),
+        single("fstat"),
+        make_timed_case("ipc.pipe"),
+        single("new-page"),
+    ];
     let is_fault = |case: &str| case.contains("new-page");
     let is_part = |case: &str| case.contains("spawn") || case.contains("fstat");
-    let mut session = session(&["layer"], cases, 9);
-    run(&mut session, 9, |case, target, _| {
+    let mut session = make_session(&["layer"], cases, 9);
+    run_rounds(&mut session, 9, |case, target, _| {
         Outcome::Time(match (case, target) {
             (case, "layer") if is_fault(case) => 2000.0,
             (case, _) if is_fault(case) => 500.0,
@@ -245,7 +259,7 @@ fn a_process_is_charged_without_the_page_faults_of_those_that_are_timed() {
         })
     });
     let price = |session: &Session, work| {
-        let both = charges(session).into_iter().map(|charged| charged.prices[&work].typical);
+        let both = compute_charges(session).into_iter().map(|charged| charged.prices[&work].typical);
         both.collect::<Vec<_>>()
     };
     assert_eq!(price(&session, Work::Execs), [10_000.0, 90_000.0], "no kernel that reports them");

@@ -5,14 +5,14 @@ use tare_analysis::change::*;
 use tare_analysis::findings::Verdict;
 use tare_analysis::gate::{Condition, Ruling};
 use tare_analysis::statistics::signed_ranks::Nulls;
-use tare_analysis::verdicts::judge::judge as judge_pairs;
+use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
 
-use crate::sessions::{MARGIN, Outcome, jitter, run, session, timed};
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
+use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_case, run_rounds};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate_pairs};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {
     Cost { ratio, low, high, rounds: 12, verdict: Verdict::Slower }
@@ -24,19 +24,26 @@ fn the_interval_of_a_change_is_made_of_both() {
     // other.
     let old = cost(libm::exp(-0.03), 1.0, libm::exp(0.04));
     let new = cost(libm::exp(0.07), libm::exp(0.1), libm::exp(0.2));
-    let factor = Factor::of(&old, &new).unwrap();
+    let factor = Factor::from_costs(&old, &new).unwrap();
     assert!((libm::log(factor.ratio) - 0.1).abs() < 1e-12, "{factor:?}");
     assert!((libm::log(factor.low) - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
     let above = libm::hypot(0.1, 0.03);
     assert!((libm::log(factor.high) - (0.1 + above)).abs() < 1e-12, "{factor:?}");
-    assert_eq!(Factor::of(&old, &cost(0.0, 2.0, f64::INFINITY)), None, "too few rounds for an interval");
-    assert_eq!(Factor::of(&old, &cost(f64::NAN, f64::NAN, f64::NAN)), None);
+    assert_eq!(
+        Factor::from_costs(&old, &cost(0.0, 2.0, f64::INFINITY)),
+        None,
+        "too few rounds for an interval"
+    );
+    assert_eq!(Factor::from_costs(&old, &cost(f64::NAN, f64::NAN, f64::NAN)), None);
 }
 
 #[test]
 fn each_change_has_its_word() {
     let of = |low: f64, high: f64| {
-        change(Factor { ratio: f64::sqrt(low * high), low, high }, Margin::plain(libm::log(1.02)))
+        judge_change(
+            Factor { ratio: f64::sqrt(low * high), low, high },
+            Margin::from_planned(libm::log(1.02)),
+        )
     };
     assert_eq!(of(1.03, 1.2), Change::Regressed);
     assert_eq!(of(0.8, 0.97), Change::Improved);
@@ -48,14 +55,15 @@ fn each_change_has_its_word() {
 
 /// Builds a session of two cases in which gvisor costs so much in the first, and the control so much in both.
 fn session_of(ratio: f64, control: f64) -> Session {
-    let mut session = session(&["gvisor"], vec![timed("sys.getppid"), timed("net.rr")], 12);
-    run(&mut session, 12, |case, target, round| {
+    let mut session =
+        make_session(&["gvisor"], vec![make_timed_case("sys.getppid"), make_timed_case("net.rr")], 12);
+    run_rounds(&mut session, 12, |case, target, round| {
         let ratio = match (target, case) {
             ("gvisor", "sys.getppid") => ratio,
             ("again", _) => control,
             _ => 1.0,
         };
-        Outcome::Time(100.0 * ratio * jitter(target, round))
+        Outcome::Time(100.0 * ratio * compute_jitter(target, round))
     });
     session
 }
@@ -66,12 +74,13 @@ fn costing(ratio: f64) -> Session {
 
 fn compared(old: &Session, new: &Session) -> Changes {
     let options = Options::default();
-    let (then, now) = (tare_analysis::findings(old, &options), tare_analysis::findings(new, &options));
-    changes(Side { session: old, findings: &then }, Side { session: new, findings: &now })
+    let (then, now) =
+        (tare_analysis::compute_findings(old, &options), tare_analysis::compute_findings(new, &options));
+    compare_records(Side { session: old, findings: &then }, Side { session: new, findings: &now })
 }
 
 fn answers(changes: &Changes, condition: &str) -> Vec<Ruling> {
-    let outcome = judge(changes, &[Condition::of_two(condition).unwrap()]);
+    let outcome = judge_changes(changes, &[Condition::of_two(condition).unwrap()]);
     outcome.cells.iter().map(|cell| cell.answer).collect()
 }
 
@@ -136,8 +145,8 @@ fn claimed(effect: f64, margin: f64) -> f64 {
     let mut most: f64 = 0.0;
     for model in SYMMETRIC {
         let mut of = |effect: f64, seed: u64| {
-            let pairs = simulate(model, ROUNDS, effect, seed);
-            let j = judge_pairs(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls);
+            let pairs = simulate_pairs(model, ROUNDS, effect, seed);
+            let j = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut nulls);
             let j = j.expect("there are rounds");
             cost(libm::exp(j.interval.low), libm::exp(j.estimate), libm::exp(j.interval.high))
         };
@@ -145,8 +154,8 @@ fn claimed(effect: f64, margin: f64) -> f64 {
         let pairs: Vec<(Cost, Cost)> = pairs.collect();
         let found = pairs.iter().filter(|(old, new)| {
             // Rounds that are alike by chance may leave too few blocks for an interval.
-            let Some(factor) = Factor::of(old, new) else { return false };
-            matches!(change(factor, Margin::plain(margin)), Change::Regressed | Change::Improved)
+            let Some(factor) = Factor::from_costs(old, new) else { return false };
+            matches!(judge_change(factor, Margin::from_planned(margin)), Change::Regressed | Change::Improved)
         });
         let percent = 100.0 * found.count() as f64 / PAIRS as f64;
         println!("{model:?}: {percent:.1} % of changes by {effect:.3} claimed at the margin {margin:.3}");
@@ -163,12 +172,12 @@ fn the_interval_of_a_change_holds_it_and_is_narrower_than_two_intervals_apart() 
     let (mut held, mut found, mut apart) = (0, 0, 0);
     for seed in 0..PAIRS {
         let mut of = |effect: f64, seed: u64| {
-            let pairs = simulate(NoiseModel::Gaussian, 60, effect, seed);
-            let j = judge_pairs(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls).unwrap();
+            let pairs = simulate_pairs(NoiseModel::Gaussian, 60, effect, seed);
+            let j = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut nulls).unwrap();
             cost(libm::exp(j.interval.low), libm::exp(j.estimate), libm::exp(j.interval.high))
         };
         let (old, new) = (of(0.5, seed), of(0.51, seed + PAIRS));
-        let factor = Factor::of(&old, &new).unwrap();
+        let factor = Factor::from_costs(&old, &new).unwrap();
         held += u64::from((libm::log(factor.low)..=libm::log(factor.high)).contains(&0.01));
         found += u64::from(factor.low > 1.0);
         apart += u64::from(new.low > old.high);
@@ -183,12 +192,12 @@ fn the_interval_of_a_change_holds_it_and_is_narrower_than_two_intervals_apart() 
 fn a_change_of_one_cell_among_many_is_claimed_only_where_it_stands_out() {
     let many = |ratios: &[f64]| {
         let names: Vec<String> = (0..ratios.len()).map(|i| format!("sys.p{i}")).collect();
-        let cases = names.iter().map(|name| timed(name)).collect();
-        let mut session = session(&["gvisor"], cases, 30);
-        run(&mut session, 30, |case, target, round| {
+        let cases = names.iter().map(|name| make_timed_case(name)).collect();
+        let mut session = make_session(&["gvisor"], cases, 30);
+        run_rounds(&mut session, 30, |case, target, round| {
             let at = names.iter().position(|name| name == case).unwrap();
             let ratio = if target == "gvisor" { ratios[at] } else { 1.0 };
-            Outcome::Time(100.0 * ratio * jitter(&format!("{target}{case}"), round))
+            Outcome::Time(100.0 * ratio * compute_jitter(&format!("{target}{case}"), round))
         });
         session
     };

@@ -1,14 +1,16 @@
 //! Findings on sessions whose truth is known.
 
 use tare_analysis::findings::{Answer, Cell, Comparison, Family, Leading, Needed, Row, Verdict};
-use tare_analysis::{Options, Progress, decide, findings};
+use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
 use tare_data::warning::Warning;
 
-use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
+use crate::sessions::{
+    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, run_rounds,
+};
 
-pub fn comparison(cell: &Cell) -> &Comparison {
+pub fn expect_comparison(cell: &Cell) -> &Comparison {
     match cell {
         Cell::Compared(comparison) => comparison,
         other => panic!("not compared: {other:?}"),
@@ -16,40 +18,41 @@ pub fn comparison(cell: &Cell) -> &Comparison {
 }
 
 fn verdicts(row: &Row) -> Vec<Verdict> {
-    row.cells.iter().map(|cell| comparison(cell).verdict).collect()
+    row.cells.iter().map(|cell| expect_comparison(cell).verdict).collect()
 }
 
 /// Builds a session of two subjects: one that costs nothing, one that costs a multiple of everything but
 /// computing.
 fn two_subjects(rounds: u32) -> Session {
-    let mut session = session(
+    let mut session = make_session(
         &["docker", "gvisor"],
-        vec![timed("sys.getppid"), timed("cpu.primes"), timed("ipc.pipe")],
+        vec![make_timed_case("sys.getppid"), make_timed_case("cpu.primes"), make_timed_case("ipc.pipe")],
         40,
     );
-    run(&mut session, rounds, |case, target, round| {
+    run_rounds(&mut session, rounds, |case, target, round| {
         let cost = match (target, case) {
             ("gvisor", "sys.getppid") => 24.0,
             ("gvisor", "ipc.pipe") => 19.0,
             _ => 1.0,
         };
-        Outcome::Time(170.0 * cost * jitter(target, round))
+        Outcome::Time(170.0 * cost * compute_jitter(target, round))
     });
     session
 }
 
 #[test]
 fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
-    let mut session = session(&["docker"], vec![timed("sys.getppid")], 60);
-    run(&mut session, 60, |_, target, round| {
+    let mut session = make_session(&["docker"], vec![make_timed_case("sys.getppid")], 60);
+    run_rounds(&mut session, 60, |_, target, round| {
         // One batch in ten takes four times as long: the median of a trial has nothing of it.
         let stall = if target == "docker" { 3.0 } else { 0.0 };
-        let batch =
-            |at: u32| 170.0 * jitter(target, round) * (1.0 + stall * f64::from(u8::from(at % 10 == 1)));
+        let batch = |at: u32| {
+            170.0 * compute_jitter(target, round) * (1.0 + stall * f64::from(u8::from(at % 10 == 1)))
+        };
         Outcome::Stretches((0..21).map(batch).collect())
     });
-    let findings = findings(&session, &Options::default());
-    let docker = comparison(&findings.rows[0].cells[0]);
+    let findings = compute_findings(&session, &Options::default());
+    let docker = expect_comparison(&findings.rows[0].cells[0]);
     assert!((0.98..1.02).contains(&docker.low) && docker.high < 1.02, "{docker:?}");
     assert_eq!(docker.verdict, Verdict::TypicallySame);
     assert_eq!(docker.answer(), Answer::Same);
@@ -61,29 +64,29 @@ fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
 
 #[test]
 fn a_layer_is_found_where_it_costs_and_only_there() {
-    let findings = findings(&two_subjects(40), &Options::default());
+    let findings = compute_findings(&two_subjects(40), &Options::default());
     assert_eq!(findings.baseline, "native");
     assert_eq!(findings.subjects, ["docker", "gvisor"]);
     let [getppid, primes, pipe] = &findings.rows[..] else { panic!("three rows") };
     assert_eq!(verdicts(getppid), [Verdict::Same, Verdict::Slower]);
     assert_eq!(verdicts(primes), [Verdict::Same, Verdict::Same]);
     assert_eq!(verdicts(pipe), [Verdict::Same, Verdict::Slower]);
-    let slower = comparison(&getppid.cells[1]);
+    let slower = expect_comparison(&getppid.cells[1]);
     assert!(
         (slower.ratio / 24.0 - 1.0).abs() < 0.01 && slower.low < 24.0 && 24.0 < slower.high,
         "{slower:?}"
     );
     assert!((slower.difference / (23.0 * 170.0) - 1.0).abs() < 0.01, "{}", slower.difference);
     assert_eq!((slower.rounds, slower.decided_at, slower.leading), (40, Some(12), Leading::HodgesLehmann));
-    assert_eq!(comparison(getppid.control.as_ref().unwrap()).verdict, Verdict::Same);
+    assert_eq!(expect_comparison(getppid.control.as_ref().unwrap()).verdict, Verdict::Same);
     let level = getppid.baseline.as_ref().unwrap();
     assert!(level.low <= level.median && level.median <= level.high && level.values.len() == 40);
 }
 
 #[test]
 fn the_sentences_have_their_facts() {
-    let findings = findings(&two_subjects(40), &Options::default());
-    let families: Vec<Family> = findings.rows.iter().map(|row| Family::of(&row.probe)).collect();
+    let findings = compute_findings(&two_subjects(40), &Options::default());
+    let families: Vec<Family> = findings.rows.iter().map(|row| Family::from_probe(&row.probe)).collect();
     assert_eq!(families, [Family::SystemCall, Family::Cpu, Family::Ipc]);
     let of_rows: Vec<Vec<Verdict>> = findings.rows.iter().map(verdicts).collect();
     let slower = [Verdict::Same, Verdict::Slower];
@@ -102,13 +105,13 @@ fn the_sentences_have_their_facts() {
 
 #[test]
 fn direction_turns_rates_into_costs() {
-    let rate = case("net.rr", &[], None, vec![metric("rate", Reading::OperationsPerSecond)]);
-    let mut session = session(&["slow"], vec![rate], 12);
-    run(&mut session, 12, |_, target, round| {
-        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
+    let rate = make_case("net.rr", &[], None, vec![make_metric("rate", Reading::OperationsPerSecond)]);
+    let mut session = make_session(&["slow"], vec![rate], 12);
+    run_rounds(&mut session, 12, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * compute_jitter(target, round))
     });
-    let findings = findings(&session, &Options::default());
-    let cell = comparison(&findings.rows[0].cells[0]);
+    let findings = compute_findings(&session, &Options::default());
+    let cell = expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!(cell.verdict, Verdict::Slower);
     assert!((cell.ratio - 2.0).abs() < 0.02, "half the rate is twice the cost: {}", cell.ratio);
     assert!(cell.difference < 0.0, "and five million fewer a second: {}", cell.difference);
@@ -116,12 +119,12 @@ fn direction_turns_rates_into_costs() {
 
 #[test]
 fn five_rounds_tell_nothing_and_say_how_many_would() {
-    let mut session = session(&["slow"], vec![timed("sys.getppid")], 5);
-    run(&mut session, 5, |_, target, round| {
-        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
+    let mut session = make_session(&["slow"], vec![make_timed_case("sys.getppid")], 5);
+    run_rounds(&mut session, 5, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * compute_jitter(target, round))
     });
-    let findings = findings(&session, &Options::default());
-    let cell = comparison(&findings.rows[0].cells[0]);
+    let findings = compute_findings(&session, &Options::default());
+    let cell = expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!((cell.verdict, cell.needed), (Verdict::Inconclusive, Some(Needed::Rounds(6))));
     assert_eq!((cell.low, cell.high), (0.0, f64::INFINITY));
     assert_eq!(findings.certificate.smallest_effect, None);
@@ -129,32 +132,33 @@ fn five_rounds_tell_nothing_and_say_how_many_would() {
 
 #[test]
 fn a_baseline_that_differs_from_itself_raises_the_margin() {
-    let mut session = session(&["near", "far"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, target, round| {
+    let mut session = make_session(&["near", "far"], vec![make_timed_case("sys.getppid")], 12);
+    run_rounds(&mut session, 12, |_, target, round| {
         let cost = match target {
             "again" => 1.05,
             "near" => 1.04,
             "far" => 1.20,
             _ => 1.0,
         };
-        Outcome::Time(100.0 * cost * jitter(target, round))
+        Outcome::Time(100.0 * cost * compute_jitter(target, round))
     });
-    let findings = findings(&session, &Options::default());
+    let findings = compute_findings(&session, &Options::default());
     let row = &findings.rows[0];
     // 4 % is not the same, but a session that sees 5 % where there is nothing cannot call it a difference.
     assert_eq!(verdicts(row), [Verdict::SlowerUnclear, Verdict::Slower]);
-    assert_eq!(comparison(row.control.as_ref().unwrap()).verdict, Verdict::Slower);
+    assert_eq!(expect_comparison(row.control.as_ref().unwrap()).verdict, Verdict::Slower);
     assert!(findings.certificate.banner);
     assert_eq!(findings.warnings[0], (None, Warning::ControlColoured { coloured: 1, cells: 1 }));
 }
 
 #[test]
 fn a_wider_margin_can_be_asked_for() {
-    let mut session = session(&["environment"], vec![timed("sys.getppid")], 40);
-    run(&mut session, 40, |_, target, round| {
-        Outcome::Time(if target == "environment" { 104.0 } else { 100.0 } * jitter(target, round))
+    let mut session = make_session(&["environment"], vec![make_timed_case("sys.getppid")], 40);
+    run_rounds(&mut session, 40, |_, target, round| {
+        Outcome::Time(if target == "environment" { 104.0 } else { 100.0 } * compute_jitter(target, round))
     });
-    let at = |margin| verdicts(&findings(&session, &Options { margin, ..Options::default() }).rows[0])[0];
+    let at =
+        |margin| verdicts(&compute_findings(&session, &Options { margin, ..Options::default() }).rows[0])[0];
     assert_eq!(at(None), Verdict::Slower);
     assert_eq!(at(Some(libm::log(1.1))), Verdict::SlightlySlower);
     assert_eq!(at(Some(f64::NAN)), Verdict::Slower, "no margin is the usual one");
@@ -162,12 +166,12 @@ fn a_wider_margin_can_be_asked_for() {
 
 #[test]
 fn disturbed_attempts_do_not_count() {
-    let mut session = session(&["environment"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+    let mut session = make_session(&["environment"], vec![make_timed_case("sys.getppid")], 12);
+    run_rounds(&mut session, 12, |_, target, round| Outcome::Time(100.0 * compute_jitter(target, round)));
     let mut disturbed = session.trials.clone();
     disturbed.retain(|trial| trial.round == 3);
     for trial in &mut disturbed {
-        trial.batches = crate::sessions::trial("", "", 0, Outcome::Time(9e9)).batches;
+        trial.batches = crate::sessions::make_trial("", "", 0, Outcome::Time(9e9)).batches;
     }
     for trial in session.trials.iter_mut().filter(|trial| trial.round == 3) {
         trial.attempt = 1;
@@ -176,7 +180,7 @@ fn disturbed_attempts_do_not_count() {
     let repeated =
         RepeatedRound { case: "sys.getppid".into(), round: 3, attempt: 0, reason: "steal 20 %".into() };
     session.repeated.push(repeated);
-    let findings = findings(&session, &Options::default());
+    let findings = compute_findings(&session, &Options::default());
     let level = findings.rows[0].baseline.as_ref().unwrap();
     assert_eq!(level.rounds, 12);
     assert!(level.values.iter().all(|value| *value < 101.0));
@@ -188,39 +192,41 @@ fn disturbed_attempts_do_not_count() {
 fn a_session_that_broke_off_says_so() {
     let mut session = two_subjects(15);
     session.ending = Ending::BrokenOff;
-    let findings = findings(&session, &Options::default());
+    let findings = compute_findings(&session, &Options::default());
     assert!(findings.warnings.contains(&(None, Warning::BrokenOff { rounds: 15, planned: Some(40) })));
-    assert_eq!(comparison(&findings.rows[0].cells[1]).verdict, Verdict::Slower);
+    assert_eq!(expect_comparison(&findings.rows[0].cells[1]).verdict, Verdict::Slower);
 }
 
 #[test]
 fn further_metrics_get_a_verdict_of_their_own() {
-    let metrics =
-        vec![metric("time", Reading::TimePerOperation), metric("rate", Reading::OperationsPerSecond)];
-    let mut session = session(&["slow"], vec![case("sys.mix", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, target, round| {
-        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * jitter(target, round))
+    let metrics = vec![
+        make_metric("time", Reading::TimePerOperation),
+        make_metric("rate", Reading::OperationsPerSecond),
+    ];
+    let mut session = make_session(&["slow"], vec![make_case("sys.mix", &[], None, metrics)], 12);
+    run_rounds(&mut session, 12, |_, target, round| {
+        Outcome::Time(if target == "slow" { 200.0 } else { 100.0 } * compute_jitter(target, round))
     });
-    let findings = findings(&session, &Options::default());
-    let cells: Vec<&Comparison> = findings.rows.iter().map(|row| comparison(&row.cells[0])).collect();
+    let findings = compute_findings(&session, &Options::default());
+    let cells: Vec<&Comparison> = findings.rows.iter().map(|row| expect_comparison(&row.cells[0])).collect();
     assert_eq!([cells[0].verdict, cells[1].verdict], [Verdict::Slower; 2]);
     assert_eq!([findings.rows[0].headline, findings.rows[1].headline], [true, false]);
 }
 
 #[test]
 fn skewed_differences_lead_with_signs_and_groups_are_counted() {
-    let mut session = session(&["skewed", "modal"], vec![timed("time.wakeup")], 40);
-    run(&mut session, 40, |_, target, round| {
+    let mut session = make_session(&["skewed", "modal"], vec![make_timed_case("time.wakeup")], 40);
+    run_rounds(&mut session, 40, |_, target, round| {
         let cost = match target {
             // A third of the rounds stalls, by ever more.
             "skewed" if round % 3 == 0 => 1.2 + f64::from(round) / 20.0,
             "modal" if round % 2 == 0 => 1.5,
             _ => 1.0,
         };
-        Outcome::Time(1000.0 * cost * jitter(target, round))
+        Outcome::Time(1000.0 * cost * compute_jitter(target, round))
     });
-    let findings = findings(&session, &Options::default());
-    let [skewed, modal] = [0, 1].map(|at| comparison(&findings.rows[0].cells[at]));
+    let findings = compute_findings(&session, &Options::default());
+    let [skewed, modal] = [0, 1].map(|at| expect_comparison(&findings.rows[0].cells[at]));
     assert_eq!(skewed.leading, Leading::Sign);
     assert!(skewed.warnings.iter().any(|c| matches!(c, Warning::SkewedTail { .. })), "{:?}", skewed.warnings);
     assert_eq!(modal.leading, Leading::HodgesLehmann, "the median lies between its two groups");
@@ -232,16 +238,17 @@ fn skewed_differences_lead_with_signs_and_groups_are_counted() {
 #[test]
 fn rounds_that_share_starts_are_compared_by_start() {
     // Twelve starts of five rounds; each start is a lot faster or slower as a whole.
-    let mut session = session(&["vm"], vec![timed("cpu.primes")], 60);
-    run(&mut session, 60, |_, target, round| {
-        let of_start = if target == "vm" { 1.0 + 8.0 * (jitter("start", round / 5) - 1.0) } else { 1.0 };
-        Outcome::Time(1000.0 * of_start * jitter(target, round))
+    let mut session = make_session(&["vm"], vec![make_timed_case("cpu.primes")], 60);
+    run_rounds(&mut session, 60, |_, target, round| {
+        let of_start =
+            if target == "vm" { 1.0 + 8.0 * (compute_jitter("start", round / 5) - 1.0) } else { 1.0 };
+        Outcome::Time(1000.0 * of_start * compute_jitter(target, round))
     });
     for trial in session.trials.iter_mut().filter(|trial| trial.target == "vm") {
         trial.start = trial.round / 5;
     }
-    let by_start = findings(&session, &Options::default());
-    let cell = comparison(&by_start.rows[0].cells[0]).clone();
+    let by_start = compute_findings(&session, &Options::default());
+    let cell = expect_comparison(&by_start.rows[0].cells[0]).clone();
     let starts = cell.starts.unwrap();
     assert_eq!((starts.starts, cell.rounds), (12, 60));
     assert!(starts.between.unwrap() > 0.8 && starts.design_effect.unwrap() > 4.0, "{starts:?}");
@@ -251,20 +258,21 @@ fn rounds_that_share_starts_are_compared_by_start() {
     for trial in &mut session.trials {
         trial.start = trial.round;
     }
-    let by_round = findings(&session, &Options::default());
-    let cell = comparison(&by_round.rows[0].cells[0]);
+    let by_round = compute_findings(&session, &Options::default());
+    let cell = expect_comparison(&by_round.rows[0].cells[0]);
     let alike = |warning: &Warning| matches!(warning, Warning::RoundsAlike { rounds: 5.., .. });
     assert!(cell.warnings.iter().any(alike), "where starts are not known they are found: {cell:?}");
 }
 
 #[test]
 fn a_target_started_once_is_never_decided() {
-    let mut session = session(&["vm"], vec![timed("sys.getppid")], 18);
-    run(&mut session, 18, |_, target, round| {
-        Outcome::Time(if target == "vm" { 300.0 } else { 100.0 } * jitter(target, round))
+    let mut session = make_session(&["vm"], vec![make_timed_case("sys.getppid")], 18);
+    run_rounds(&mut session, 18, |_, target, round| {
+        Outcome::Time(if target == "vm" { 300.0 } else { 100.0 } * compute_jitter(target, round))
     });
-    let shown =
-        |session: &Session| comparison(&findings(session, &Options::default()).rows[0].cells[0]).clone();
+    let shown = |session: &Session| {
+        expect_comparison(&compute_findings(session, &Options::default()).rows[0].cells[0]).clone()
+    };
     assert_eq!(shown(&session).verdict, Verdict::Slower);
     for side in ["vm", "native"] {
         let mut session = session.clone();
@@ -277,17 +285,19 @@ fn a_target_started_once_is_never_decided() {
         );
         assert_eq!((cell.low, cell.high, cell.decided_at), (0.0, f64::INFINITY, None));
         assert!((cell.ratio / 3.0 - 1.0).abs() < 0.01);
-        let warnings = findings(&session, &Options::default()).warnings;
+        let warnings = compute_findings(&session, &Options::default()).warnings;
         assert!(warnings.contains(&(Some("vm".into()), Warning::SharedStarts { starts: 1, rounds: 18 })));
-        let decided = decide(Progress::of(&session), "sys.getppid", 18, &Options::default());
+        let decided =
+            find_finished_targets(Progress::from_session(&session), "sys.getppid", 18, &Options::default());
         assert!(!decided[2], "it stays where {side} started once");
     }
 }
 
 #[test]
 fn frames_that_arrive_late_are_no_fault_of_a_clock() {
-    let mut session = session(&["container"], vec![timed("cpu.primes"), timed("ipc.pipe")], 18);
-    run(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * jitter(target, round)));
+    let mut session =
+        make_session(&["container"], vec![make_timed_case("cpu.primes"), make_timed_case("ipc.pipe")], 18);
+    run_rounds(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * compute_jitter(target, round)));
     // One clock; the last frame of the longer trials comes later than that of the short ones, or their first one does, as
     // seen on a machine whose hypervisor takes processors away.
     for (longest, late) in [(44_000_000, 150_000), (144_000_000, -480_000)] {
@@ -296,15 +306,18 @@ fn frames_that_arrive_late_are_no_fault_of_a_clock() {
             trial.agent_elapsed_ns = Some(long);
             trial.host_elapsed_ns = long.saturating_add_signed(late) + u64::from(trial.round % 5) * 1_000;
         }
-        assert_eq!(findings(&session, &Options::default()).warnings, []);
+        assert_eq!(compute_findings(&session, &Options::default()).warnings, []);
     }
 }
 
 #[test]
 fn canary_and_clocks_are_watched() {
-    let mut session =
-        session(&["throttled", "skewed clock"], vec![timed("cpu.primes"), timed("sys.getppid")], 18);
-    run(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * jitter(target, round)));
+    let mut session = make_session(
+        &["throttled", "skewed clock"],
+        vec![make_timed_case("cpu.primes"), make_timed_case("sys.getppid")],
+        18,
+    );
+    run_rounds(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * compute_jitter(target, round)));
     for trial in &mut session.trials {
         let wobble = (f64::from(trial.round % 5) - 2.0) * 1e3;
         let throttled = if trial.target == "throttled" { 1.3 } else { 1.0 };
@@ -315,7 +328,7 @@ fn canary_and_clocks_are_watched() {
         trial.host_elapsed_ns = (long + 3e7 + wobble) as u64;
         trial.agent_elapsed_ns = Some((long * pace) as u64);
     }
-    let findings = findings(&session, &Options::default());
+    let findings = compute_findings(&session, &Options::default());
     let of_target = |target: &str| {
         findings
             .warnings
@@ -333,6 +346,6 @@ fn canary_and_clocks_are_watched() {
         of_target("skewed clock")
     );
     assert!(of_target("native").is_empty() && of_target("again").is_empty());
-    let warned = |row: usize| comparison(&findings.rows[row].cells[0]).warnings.len();
+    let warned = |row: usize| expect_comparison(&findings.rows[row].cells[0]).warnings.len();
     assert_eq!((warned(0), warned(1)), (1, 0), "processor cells only");
 }

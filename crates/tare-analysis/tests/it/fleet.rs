@@ -3,7 +3,7 @@
 use tare_analysis::change::Change;
 use tare_analysis::findings::Verdict;
 use tare_analysis::fleet::cells::{CellRow, SessionCells, VERSION};
-use tare_analysis::fleet::gate::{FleetCondition, is_shut, judge};
+use tare_analysis::fleet::gate::{FleetCondition, is_shut, judge_fleet};
 use tare_analysis::fleet::slow::Standing;
 use tare_analysis::fleet::spread::Advice;
 use tare_analysis::fleet::summary::{Fleet, OfNode, OfPair, Rows};
@@ -74,7 +74,7 @@ fn nodes(count: usize, off: f64, ratio: f64) -> Vec<OfNode> {
 }
 
 fn fleet(sessions: &[OfNode]) -> Fleet {
-    Rows::of(sessions, &[], &[], 2).fleet(None)
+    Rows::from_sessions(sessions, &[], &[], 2).summarise_fleet(None)
 }
 
 #[test]
@@ -135,15 +135,15 @@ fn sessions_beyond_the_planned_ones_only_confirm() {
 #[test]
 fn two_fleets_are_paired_by_node() {
     let (old, new) = (nodes(10, 0.0, 3.0), nodes(9, 0.0, 3.6));
-    let before = Rows::of(&old, &[], &[], 2);
-    let fleet = Rows::of(&new, &[], &[], 2).fleet(Some(&before));
+    let before = Rows::from_sessions(&old, &[], &[], 2);
+    let fleet = Rows::from_sessions(&new, &[], &[], 2).summarise_fleet(Some(&before));
     let changes = fleet.changes.as_ref().unwrap();
     let of = |target: Option<&str>| changes.iter().find(|of| of.target.as_deref() == target).unwrap();
     let layer = of(Some("gvisor"));
     assert_eq!((layer.nodes, layer.left_out, layer.change.unwrap().change), (9, 1, Change::Regressed));
     assert!((layer.change.unwrap().factor - 1.2).abs() < 0.01);
     assert_eq!(of(None).change.unwrap().change, Change::Unchanged);
-    let answers = |text: &str| judge(&fleet, &[text.parse().unwrap()], 20, 2).remove(0).answer;
+    let answers = |text: &str| judge_fleet(&fleet, &[text.parse().unwrap()], 20, 2).remove(0).answer;
     assert_eq!((answers("regressed"), answers("regressed>1.3")), (Ruling::Trips, Ruling::Passes));
 }
 
@@ -153,7 +153,7 @@ fn conditions_are_met_or_not_and_never_passed_over() {
     let of = |text: &str| {
         let condition: FleetCondition = text.parse().unwrap();
         assert_eq!(condition.to_string(), text);
-        judge(&fleet, &[condition], 24, 2).remove(0)
+        judge_fleet(&fleet, &[condition], 24, 2).remove(0)
     };
     assert_eq!((of("outlier").answer, of("outlier").of), (Ruling::Trips, vec!["n00".to_owned()]));
     assert_eq!((of("missing").answer, of("missing>10%").answer), (Ruling::Trips, Ruling::Passes));
@@ -179,7 +179,7 @@ fn nothing_measured_gives_nothing_and_a_few_pairs_are_ranked() {
         cells: cells(vec![row("native", Role::Baseline, value, None)]),
     };
     let pairs = [pair("n1", "n2", 20.0), pair("n3", "n1", 72.0), pair("n2", "n3", 85.0)];
-    let fleet = Rows::of(&[], &pairs, &[], 1).fleet(None);
+    let fleet = Rows::from_sessions(&[], &pairs, &[], 1).summarise_fleet(None);
     let of = &fleet.pairs[0];
     assert!(!of.judged && of.nodes[0].node == "n3" && of.links[0].a == "n2", "{of:?}");
     assert!(fleet.nodes == 3 && fleet.cases[0].median.is_some() && of.links.len() == 3);

@@ -1,7 +1,7 @@
 //! Gates on findings of known verdicts.
 
 use tare_analysis::findings::*;
-use tare_analysis::gate::{Condition, Kind, Outcome, Ruling, TargetNames, judge};
+use tare_analysis::gate::{Condition, Kind, Outcome, Ruling, TargetNames, judge_findings};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::Ending;
@@ -109,14 +109,14 @@ fn outcome(conditions: &[&str]) -> Outcome {
         TargetNames { name: "gvisor", specification: Some(&gvisor) },
         TargetNames { name: "oci-crun", specification: Some(&crun) },
     ];
-    judge(&findings(), &targets, &conditions)
+    judge_findings(&findings(), &targets, &conditions)
 }
 
 /// Counts the cells that tripped, passed, were undecided and missing, and tells whether the conditions fail.
 fn counts(conditions: &[&str]) -> ([usize; 4], bool) {
     let outcome = outcome(conditions);
     let all = [Ruling::Trips, Ruling::Passes, Ruling::Undecided, Ruling::Missing];
-    (all.map(|answer| outcome.count(answer)), outcome.is_shut())
+    (all.map(|answer| outcome.count_cells(answer)), outcome.is_shut())
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn what_cannot_be_told_and_what_is_missing_are_conditions_of_their_own() {
     assert_eq!(counts(&["missing"]), ([1, 3, 0, 0], true));
     assert_eq!(counts(&["slower:oci:crun", "undecided"]).0, [1, 2, 0, 1]);
     let both = outcome(&["slower>30", "missing"]);
-    assert_eq!(both.of(1, 0).unwrap().condition, "missing");
-    assert_eq!(both.of(0, 1).unwrap().answer, Ruling::Passes);
-    assert_eq!(both.of(2, 0), None, "only headlines are judged");
+    assert_eq!(both.find_answer(1, 0).unwrap().condition, "missing");
+    assert_eq!(both.find_answer(0, 1).unwrap().answer, Ruling::Passes);
+    assert_eq!(both.find_answer(2, 0), None, "only headlines are judged");
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn answers(condition: &str, cells: Vec<Cell>) -> Vec<Ruling> {
     let rows = cells.into_iter().map(|cell| row("sys.getppid", vec![cell])).collect();
     let findings = Findings { rows, ..findings() };
     let targets = [TargetNames { name: "gvisor", specification: None }];
-    let outcome = judge(&findings, &targets, &[condition.parse().unwrap()]);
+    let outcome = judge_findings(&findings, &targets, &[condition.parse().unwrap()]);
     outcome.cells.iter().map(|cell| cell.answer).collect()
 }
 
@@ -211,7 +211,7 @@ fn a_ratio_is_corrected_for_all_cells_of_the_gate() {
 fn a_ratio_that_was_not_tested_trips_nothing() {
     assert_eq!(answers("slower>1.06", vec![compared(Verdict::Slower, 1.1, 1.2)]), [Ruling::Undecided]);
     let conditions = ["slower>1.06", "slower", "undecided"].map(|text| text.parse().unwrap());
-    assert_eq!(tare_analysis::gate::ratios(&conditions), [1.06]);
+    assert_eq!(tare_analysis::gate::collect_ratios(&conditions), [1.06]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Figures that other programs print for the same numbers.
 
 use tare_analysis::statistics::sign_test;
-use tare_analysis::statistics::signed_ranks::{Null, hodges_lehmann, interval, p_value, sorted};
+use tare_analysis::statistics::signed_ranks::{
+    Null, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
+};
 use tare_data::generator::Generator;
 
 fn is_near(value: f64, expected: f64) -> bool {
@@ -16,10 +18,10 @@ fn the_example_of_wilcox_test_is_reproduced() {
     let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
     let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
     let d: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
-    let (d, null) = (sorted(&d), Null::new(9));
+    let (d, null) = (sort_values(&d), Null::new(9));
     assert!(is_near(p_value(&d, &null), 0.0390625));
     assert!(is_near(hodges_lehmann(&d), 0.46));
-    let interval = interval(&d, &null, 0.05);
+    let interval = compute_hodges_lehmann_interval(&d, &null, 0.05);
     assert!(is_near(interval.low, 0.010) && is_near(interval.high, 0.786), "{interval:?}");
 }
 
@@ -47,7 +49,7 @@ fn scipy_gives_the_same_p() {
         ),
     ];
     for (d, signed_rank, centre, signs) in cases {
-        let (d, null) = (sorted(d), Null::new(d.len()));
+        let (d, null) = (sort_values(d), Null::new(d.len()));
         assert!(is_near(p_value(&d, &null), signed_rank), "{}", p_value(&d, &null));
         assert!(is_near(hodges_lehmann(&d), centre), "{}", hodges_lehmann(&d));
         assert!(is_near(sign_test::p_value(&d), signs), "{}", sign_test::p_value(&d));
@@ -60,15 +62,15 @@ fn scipy_gives_the_same_p() {
 fn pragmastat_agrees() {
     let mut generator = Generator::new(31);
     for n in [7, 12, 18, 40, 60] {
-        let d: Vec<f64> = (0..n).map(|_| generator.unit().powi(3) - 0.2).collect();
-        let (d, null) = (sorted(&d), Null::new(n));
+        let d: Vec<f64> = (0..n).map(|_| generator.draw_unit().powi(3) - 0.2).collect();
+        let (d, null) = (sort_values(&d), Null::new(n));
         let centre = pragmastat::estimators::raw::center(&d, true).unwrap();
         assert!((hodges_lehmann(&d) - centre).abs() < 1e-12, "{n}");
         let theirs = pragmastat::estimators::raw::center_bounds(&d, 0.05, true).unwrap();
-        let ours = interval(&d, &null, 0.05);
+        let ours = compute_hodges_lehmann_interval(&d, &null, 0.05);
         assert!(ours.low <= theirs.lower && theirs.upper <= ours.high, "{n}: {ours:?}, {theirs:?}");
-        let c = null.rank(0.05);
-        let averages = sorted(
+        let c = null.find_rank(0.05);
+        let averages = sort_values(
             &(0..n)
                 .flat_map(|i| (i..n).map(move |j| (i, j)))
                 .map(|(i, j)| 0.5 * (d[i] + d[j]))

@@ -2,29 +2,31 @@
 
 use tare_analysis::Options;
 use tare_analysis::Progress;
-use tare_analysis::decide;
-use tare_analysis::findings;
+use tare_analysis::compute_findings;
+use tare_analysis::find_finished_targets;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::session::{RepeatedRound, Role, Session};
 
-use crate::sessions::{Outcome, case, jitter, metric, run, session, timed, trial};
+use crate::sessions::{
+    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, make_trial, run_rounds,
+};
 
 fn survives(session: &Session) {
     for strict in [false, true] {
         let options = Options { strict, ratios: vec![1.5], ..Options::default() };
         let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
-        assert_eq!(findings(session, &options).rows.len(), rows);
+        assert_eq!(compute_findings(session, &options).rows.len(), rows);
         for case in &session.plan.cases {
-            let decided = decide(Progress::of(session), &case.id, 12, &options);
+            let decided = find_finished_targets(Progress::from_session(session), &case.id, 12, &options);
             assert_eq!(decided.len(), session.plan.targets.len());
         }
     }
 }
 
 fn usual() -> Session {
-    let mut session = session(&["environment"], vec![timed("sys.getppid")], 12);
-    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+    let mut session = make_session(&["environment"], vec![make_timed_case("sys.getppid")], 12);
+    run_rounds(&mut session, 12, |_, target, round| Outcome::Time(100.0 * compute_jitter(target, round)));
     session
 }
 
@@ -81,40 +83,41 @@ fn rounds_and_looks_at_the_end_of_the_numbers() {
 
 #[test]
 fn a_thousand_rounds_go_beyond_the_exact_tables() {
-    let mut session = session(&["environment"], vec![timed("sys.getppid")], 1_000);
-    run(&mut session, 1_000, |_, target, round| {
-        Outcome::Time(if target == "environment" { 101.0 } else { 100.0 } * jitter(target, round))
+    let mut session = make_session(&["environment"], vec![make_timed_case("sys.getppid")], 1_000);
+    run_rounds(&mut session, 1_000, |_, target, round| {
+        Outcome::Time(if target == "environment" { 101.0 } else { 100.0 } * compute_jitter(target, round))
     });
     survives(&session);
-    let findings = findings(&session, &Options::default());
-    let cell = crate::findings::comparison(&findings.rows[0].cells[0]);
+    let findings = compute_findings(&session, &Options::default());
+    let cell = crate::findings::expect_comparison(&findings.rows[0].cells[0]);
     assert!(cell.low < 1.01 && 1.01 < cell.high && cell.high / cell.low < 1.001, "{cell:?}");
 }
 
 #[test]
 fn random_trials_of_random_names() {
     let metrics = vec![
-        metric("gauge", Reading::Gauge),
-        metric("time", Reading::TimePerOperation),
-        metric("p50", Reading::Quantile(f64::NAN)),
-        metric("max", Reading::Maximum),
+        make_metric("gauge", Reading::Gauge),
+        make_metric("time", Reading::TimePerOperation),
+        make_metric("p50", Reading::Quantile(f64::NAN)),
+        make_metric("max", Reading::Maximum),
     ];
     let values =
         [0.0, -0.0, 1.0, -1.0, f64::MIN_POSITIVE, f64::MAX, f64::MIN, f64::INFINITY, f64::NAN, 1e-300];
     let mut generator = Generator::new(41);
     for _ in 0..60 {
-        let mut session = session(&["environment"], vec![case("cpu.primes", &[], None, metrics.clone())], 12);
+        let mut session =
+            make_session(&["environment"], vec![make_case("cpu.primes", &[], None, metrics.clone())], 12);
         for _ in 0..200 {
-            let target = ["native", "again", "environment", "nobody"][generator.below(4) as usize];
-            let case = ["cpu.primes", "other"][generator.below(2) as usize];
-            let outcome = match generator.below(3) {
-                0 => Outcome::Gauge(values[generator.below(values.len() as u64) as usize]),
-                1 => Outcome::Time(generator.unit() * 1e3),
-                _ => Outcome::Times(vec![generator.next_u64() >> generator.below(64); 3]),
+            let target = ["native", "again", "environment", "nobody"][generator.draw_below(4) as usize];
+            let case = ["cpu.primes", "other"][generator.draw_below(2) as usize];
+            let outcome = match generator.draw_below(3) {
+                0 => Outcome::Gauge(values[generator.draw_below(values.len() as u64) as usize]),
+                1 => Outcome::Time(generator.draw_unit() * 1e3),
+                _ => Outcome::Times(vec![generator.next_u64() >> generator.draw_below(64); 3]),
             };
-            let mut trial = trial(case, target, generator.below(20) as u32, outcome);
-            trial.start = generator.below(4) as u32;
-            trial.inside.canary_ns = Some(generator.next_u64() >> generator.below(64));
+            let mut trial = make_trial(case, target, generator.draw_below(20) as u32, outcome);
+            trial.start = generator.draw_below(4) as u32;
+            trial.inside.canary_ns = Some(generator.next_u64() >> generator.draw_below(64));
             trial.host_elapsed_ns = generator.next_u64();
             trial.agent_elapsed_ns = Some(generator.next_u64());
             session.trials.push(trial);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use tare_analysis::Options;
-use tare_analysis::findings;
+use tare_analysis::compute_findings;
 use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::batch::{Batch, OUTSIDE, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -13,11 +13,13 @@ use tare_data::session::{PlannedCase, Session};
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::comparison;
-use crate::sessions::{Outcome, case, jitter, metric, run, session, timed};
+use crate::findings::expect_comparison;
+use crate::sessions::{
+    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, run_rounds,
+};
 
 fn found(session: &Session) -> Findings {
-    findings(session, &Options::default())
+    compute_findings(session, &Options::default())
 }
 
 fn missing(cell: &Cell) -> &Missing {
@@ -44,19 +46,19 @@ fn resting_on(promises: &[Promise], mut planned: PlannedCase) -> PlannedCase {
 
 /// Builds a session of one case in one subject environment, all at 100 ns.
 fn steady(case: PlannedCase) -> Session {
-    let mut session = session(&["environment"], vec![case], 12);
-    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+    let mut session = make_session(&["environment"], vec![case], 12);
+    run_rounds(&mut session, 12, |_, target, round| Outcome::Time(100.0 * compute_jitter(target, round)));
     session
 }
 
 #[test]
 fn a_metric_that_a_case_cannot_have_has_no_row() {
-    let time = metric("time", Reading::TimePerOperation);
-    let sync = Metric { series: "sync".into(), ..metric("sync", Reading::TimePerOperation) };
+    let time = make_metric("time", Reading::TimePerOperation);
+    let sync = Metric { series: "sync".into(), ..make_metric("sync", Reading::TimePerOperation) };
     for subjects in [&["environment"][..], &[]] {
-        let read = case("file.seq", &[("op", "read")], None, vec![time.clone(), sync.clone()]);
-        let mut session = session(subjects, vec![read], 12);
-        run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
+        let read = make_case("file.seq", &[("op", "read")], None, vec![time.clone(), sync.clone()]);
+        let mut session = make_session(subjects, vec![read], 12);
+        run_rounds(&mut session, 12, |_, target, round| Outcome::Time(100.0 * compute_jitter(target, round)));
         let findings = found(&session);
         let rows: Vec<&str> = findings.rows.iter().map(|row| row.metric.name.as_str()).collect();
         assert_eq!(rows, ["time"]);
@@ -69,11 +71,11 @@ fn a_metric_that_a_case_cannot_have_has_no_row() {
 
 #[test]
 fn planned_missing_are_shown_as_planned() {
-    let mut case = timed("file.queue");
+    let mut case = make_timed_case("file.queue");
     let failure = Failure::new(FailureKind::NotSupported, "io_uring is not there");
     case.missing.insert("environment".into(), failure.clone());
-    let mut session = session(&["environment"], vec![case], 12);
-    run(
+    let mut session = make_session(&["environment"], vec![case], 12);
+    run_rounds(
         &mut session,
         12,
         |_, target, _| if target == "environment" { Outcome::Nothing } else { Outcome::Time(1.0) },
@@ -84,9 +86,9 @@ fn planned_missing_are_shown_as_planned() {
 
 #[test]
 fn the_most_frequent_failure_stands_for_all() {
-    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
+    let mut session = make_session(&["environment"], vec![make_timed_case("net.rr")], 12);
     let often = Failure::new(FailureKind::Broken, "connection refused");
-    run(&mut session, 12, |_, target, round| match (target, round) {
+    run_rounds(&mut session, 12, |_, target, round| match (target, round) {
         ("environment", 0..=3) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
         ("environment", _) => Outcome::Failed(often.clone()),
         _ => Outcome::Time(1.0),
@@ -96,22 +98,22 @@ fn the_most_frequent_failure_stands_for_all() {
 
 #[test]
 fn some_failures_are_a_warning() {
-    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, target, round| match (target, round) {
+    let mut session = make_session(&["environment"], vec![make_timed_case("net.rr")], 12);
+    run_rounds(&mut session, 12, |_, target, round| match (target, round) {
         ("environment", 3 | 7) => Outcome::Failed(Failure::new(FailureKind::Deadline, "10 s")),
-        _ => Outcome::Time(100.0 * jitter(target, round)),
+        _ => Outcome::Time(100.0 * compute_jitter(target, round)),
     });
     let findings = found(&session);
-    let cell = comparison(&findings.rows[0].cells[0]);
+    let cell = expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!(cell.rounds, 10);
     assert_eq!(cell.warnings, [Warning::TrialsFailed { failed: 2, of: 12 }]);
 }
 
 #[test]
 fn datagrams_that_went_astray_are_a_warning() {
-    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, target, round| Outcome::Time(100.0 * jitter(target, round)));
-    assert!(comparison(&found(&session).rows[0].cells[0]).warnings.is_empty());
+    let mut session = make_session(&["environment"], vec![make_timed_case("net.rr")], 12);
+    run_rounds(&mut session, 12, |_, target, round| Outcome::Time(100.0 * compute_jitter(target, round)));
+    assert!(expect_comparison(&found(&session).rows[0].cells[0]).warnings.is_empty());
     for (series, value) in [("lost", 2.0), ("duplicated", 1.0), ("late", 0.0)] {
         let sample = Sample::Gauge { value };
         let batch = Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
@@ -119,21 +121,21 @@ fn datagrams_that_went_astray_are_a_warning() {
     }
     let findings = found(&session);
     let astray = Warning::DatagramsAstray { lost: 24, late: 0, duplicated: 12, reordered: 0 };
-    assert_eq!(comparison(&findings.rows[0].cells[0]).warnings, std::slice::from_ref(&astray));
+    assert_eq!(expect_comparison(&findings.rows[0].cells[0]).warnings, std::slice::from_ref(&astray));
     let of_baseline = findings.warnings.iter().filter(|(_, warning)| *warning == astray);
     assert_eq!(of_baseline.count(), 1, "said of the baseline too");
 }
 
 #[test]
 fn what_was_not_reached_says_so() {
-    let session = session(&["environment"], vec![timed("net.rr")], 12);
+    let session = make_session(&["environment"], vec![make_timed_case("net.rr")], 12);
     assert_eq!(missing(&found(&session).rows[0].cells[0]), &Missing::NotReached);
 }
 
 #[test]
 fn without_a_baseline_the_target_stands_alone() {
-    let mut session = session(&["environment"], vec![timed("net.rr")], 12);
-    run(&mut session, 12, |_, target, _| match target {
+    let mut session = make_session(&["environment"], vec![make_timed_case("net.rr")], 12);
+    run_rounds(&mut session, 12, |_, target, _| match target {
         "native" => Outcome::Failed(Failure::new(FailureKind::Broken, "no route")),
         _ => Outcome::Time(100.0),
     });
@@ -146,10 +148,10 @@ fn without_a_baseline_the_target_stands_alone() {
 
 #[test]
 fn zero_has_no_ratio_and_nonsense_is_no_figure() {
-    let gauge = case("time.spin", &[], None, vec![metric("stolen", Reading::Gauge)]);
+    let gauge = make_case("time.spin", &[], None, vec![make_metric("stolen", Reading::Gauge)]);
     for (value, is_level) in [(0.0, true), (-1.0, true), (f64::NAN, false), (f64::INFINITY, false)] {
-        let mut session = session(&["environment"], vec![gauge.clone()], 12);
-        run(&mut session, 12, |_, target, _| {
+        let mut session = make_session(&["environment"], vec![gauge.clone()], 12);
+        run_rounds(&mut session, 12, |_, target, _| {
             Outcome::Gauge(if target == "environment" { value } else { 5.0 })
         });
         let findings = found(&session);
@@ -167,28 +169,29 @@ fn zero_has_no_ratio_and_nonsense_is_no_figure() {
 
 #[test]
 fn a_maximum_is_observed_never_judged() {
-    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("max", Reading::Maximum)];
-    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, target, round| {
+    let metrics = vec![make_metric("p50", Reading::Quantile(0.5)), make_metric("max", Reading::Maximum)];
+    let mut session = make_session(&["environment"], vec![make_case("net.rr", &[], None, metrics)], 12);
+    run_rounds(&mut session, 12, |_, target, round| {
         let times = (0..100)
             .map(|i| 1000 + i + u64::from(round) * if target == "environment" { 50 } else { 1 })
             .collect();
         Outcome::Times(times)
     });
     let findings = found(&session);
-    comparison(&findings.rows[0].cells[0]);
+    expect_comparison(&findings.rows[0].cells[0]);
     assert!(matches!(&findings.rows[1].cells[0], Cell::Observed(level) if level.rounds == 12));
 }
 
 #[test]
 fn tails_need_operations() {
-    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("p99", Reading::Quantile(0.99))];
-    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, _, round| {
+    let metrics =
+        vec![make_metric("p50", Reading::Quantile(0.5)), make_metric("p99", Reading::Quantile(0.99))];
+    let mut session = make_session(&["environment"], vec![make_case("net.rr", &[], None, metrics)], 12);
+    run_rounds(&mut session, 12, |_, _, round| {
         Outcome::Times((0..367).map(|i| 1000 + i + u64::from(round)).collect())
     });
     let findings = found(&session);
-    comparison(&findings.rows[0].cells[0]);
+    expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!(reason(&findings.rows[1].cells[0]), "too few operations a trial for p99: 367 of 368");
 }
 
@@ -198,29 +201,30 @@ fn an_emulated_processor_is_not_compared_with_a_real_one() {
         planned.declared.times = Times::Processor;
         planned
     };
-    let mut session = steady(of_processor(timed("cpu.primes")));
-    session.facts[2].inside.note("cpu.emulated", "yes");
+    let mut session = steady(of_processor(make_timed_case("cpu.primes")));
+    session.facts[2].inside.add_fact("cpu.emulated", "yes");
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "the processor is emulated");
     assert!(findings.warnings.contains(&(Some("environment".into()), Warning::EmulatedProcessor)));
-    let mut other = steady(timed("cpu.primes"));
-    other.facts[2].inside.note("cpu.emulated", "yes");
-    comparison(&found(&other).rows[0].cells[0]);
-    session.facts.iter_mut().for_each(|facts| facts.inside.note("cpu.emulated", "yes"));
-    comparison(&found(&session).rows[0].cells[0]);
+    let mut other = steady(make_timed_case("cpu.primes"));
+    other.facts[2].inside.add_fact("cpu.emulated", "yes");
+    expect_comparison(&found(&other).rows[0].cells[0]);
+    session.facts.iter_mut().for_each(|facts| facts.inside.add_fact("cpu.emulated", "yes"));
+    expect_comparison(&found(&session).rows[0].cells[0]);
 }
 
 #[test]
 fn a_coarse_clock_times_no_single_operations() {
-    let metrics = vec![metric("p50", Reading::Quantile(0.5)), metric("time", Reading::TimePerOperation)];
-    let mut session = session(&["environment"], vec![case("net.rr", &[], None, metrics)], 12);
-    run(&mut session, 12, |_, _, round| {
+    let metrics =
+        vec![make_metric("p50", Reading::Quantile(0.5)), make_metric("time", Reading::TimePerOperation)];
+    let mut session = make_session(&["environment"], vec![make_case("net.rr", &[], None, metrics)], 12);
+    run_rounds(&mut session, 12, |_, _, round| {
         Outcome::Times((0..40).map(|i| 9000 + i + u64::from(round)).collect())
     });
-    session.facts[2].inside.note("clock.step_ns", "4000000");
+    session.facts[2].inside.add_fact("clock.step_ns", "4000000");
     let findings = found(&session);
     assert_eq!(reason(&findings.rows[0].cells[0]), "its clock moves in steps of 4000000 ns");
-    comparison(&findings.rows[1].cells[0]);
+    expect_comparison(&findings.rows[1].cells[0]);
     assert!(
         findings
             .warnings
@@ -230,7 +234,7 @@ fn a_coarse_clock_times_no_single_operations() {
 
 #[test]
 fn dishonest_places_are_not_compared() {
-    let time = || vec![metric("time", Reading::TimePerOperation)];
+    let time = || vec![make_metric("time", Reading::TimePerOperation)];
     let rows = [
         ("honesty.sync", &[Promise::Sync][..]),
         ("honesty.sync", &[Promise::Sync, Promise::EachWrite]),
@@ -239,29 +243,29 @@ fn dishonest_places_are_not_compared() {
         ("honesty.cache", &[Promise::CacheControl]),
     ];
     for (key, promises) in rows {
-        let planned = resting_on(promises, case("file.any", &[], Some("own"), time()));
+        let planned = resting_on(promises, make_case("file.any", &[], Some("own"), time()));
         let mut session = steady(planned.clone());
-        comparison(&found(&session).rows[0].cells[0]);
-        session.facts[2].places.get_mut("own").unwrap().note(key, "ok");
-        comparison(&found(&session).rows[0].cells[0]);
-        session.facts[2].places.get_mut("own").unwrap().note(key, "costs nothing here");
+        expect_comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("own").unwrap().add_fact(key, "ok");
+        expect_comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("own").unwrap().add_fact(key, "costs nothing here");
         assert_eq!(reason(&found(&session).rows[0].cells[0]), "costs nothing here", "{key} {}", planned.id);
         let mut of_baseline = steady(planned);
-        of_baseline.facts[0].places.get_mut("own").unwrap().note(key, "costs nothing here");
+        of_baseline.facts[0].places.get_mut("own").unwrap().add_fact(key, "costs nothing here");
         let findings = found(&of_baseline);
         assert_eq!(reason(&findings.rows[0].cells[0]), "in the baseline: costs nothing here");
     }
     for others in [&[][..], &[Promise::Direct], &[Promise::CacheControl, Promise::MemoryCounters]] {
-        let mut buffered = steady(resting_on(others, case("file.any", &[], Some("own"), time())));
-        buffered.facts[2].places.get_mut("own").unwrap().note("honesty.sync", "costs nothing here");
-        comparison(&found(&buffered).rows[0].cells[0]);
+        let mut buffered = steady(resting_on(others, make_case("file.any", &[], Some("own"), time())));
+        buffered.facts[2].places.get_mut("own").unwrap().add_fact("honesty.sync", "costs nothing here");
+        expect_comparison(&found(&buffered).rows[0].cells[0]);
     }
 }
 
 #[test]
 fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
-    let time = || vec![metric("time", Reading::TimePerOperation)];
-    let of_share = |promise| resting_on(&[promise], case("file.any", &[], Some("share"), time()));
+    let time = || vec![make_metric("time", Reading::TimePerOperation)];
+    let of_share = |promise| resting_on(&[promise], make_case("file.any", &[], Some("share"), time()));
     let synced = || of_share(Promise::Sync);
     let cold = || of_share(Promise::CacheControl);
     let rows = [
@@ -279,12 +283,12 @@ fn what_the_host_says_of_a_place_counts_where_the_inside_sees_nothing() {
         let mut session = steady(planned);
         let mut facts = tare_data::facts::Facts::default();
         for honest in ["honesty.sync", "honesty.direct", "honesty.cache"] {
-            facts.note(honest, "ok");
+            facts.add_fact(honest, "ok");
         }
-        facts.note("outside.filesystem", "ext4");
+        facts.add_fact("outside.filesystem", "ext4");
         session.facts[2].places.insert("share".into(), facts);
-        comparison(&found(&session).rows[0].cells[0]);
-        session.facts[2].places.get_mut("share").unwrap().note(key, value);
+        expect_comparison(&found(&session).rows[0].cells[0]);
+        session.facts[2].places.get_mut("share").unwrap().add_fact(key, value);
         assert_eq!(reason(&found(&session).rows[0].cells[0]), expected);
     }
 }
@@ -294,19 +298,23 @@ fn an_environments_own_word_on_memory_must_be_honest() {
     let bytes = |name: &str, series: &str| Metric {
         unit: Unit::Bytes,
         series: series.into(),
-        ..metric(name, Reading::TimePerOperation)
+        ..make_metric(name, Reading::TimePerOperation)
     };
-    let metrics =
-        vec![metric("time", Reading::TimePerOperation), bytes("memory", "work"), bytes("host's", OUTSIDE)];
-    let mut session = steady(resting_on(&[Promise::MemoryCounters], case("proc.hold", &[], None, metrics)));
+    let metrics = vec![
+        make_metric("time", Reading::TimePerOperation),
+        bytes("memory", "work"),
+        bytes("host's", OUTSIDE),
+    ];
+    let mut session =
+        steady(resting_on(&[Promise::MemoryCounters], make_case("proc.hold", &[], None, metrics)));
     for trial in &mut session.trials {
         let of_host = |batch: Cow<'_, Batch>| Batch { series: OUTSIDE.into(), ..batch.into_owned() };
-        let of_host: Vec<Batch> = trial.batches.of("work").map(of_host).collect();
+        let of_host: Vec<Batch> = trial.batches.iter_series("work").map(of_host).collect();
         of_host.into_iter().for_each(|batch| trial.batches.push(batch));
     }
-    session.facts[2].inside.note("honesty.memory", "does not move when memory is touched");
+    session.facts[2].inside.add_fact("honesty.memory", "does not move when memory is touched");
     let findings = found(&session);
-    comparison(&findings.rows[0].cells[0]);
+    expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!(reason(&findings.rows[1].cells[0]), "does not move when memory is touched");
-    comparison(&findings.rows[2].cells[0]);
+    expect_comparison(&findings.rows[2].cells[0]);
 }

@@ -1,17 +1,17 @@
 //! Articles' conclusions, recomputed from their own figures.
 
 use tare_analysis::Options;
-use tare_analysis::findings;
+use tare_analysis::compute_findings;
 use tare_analysis::findings::{Cell, ClaimOutcome, Missing, OwnValue};
-use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute};
+use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute_article};
 use tare_data::metric::Reading;
 use tare_data::session::Session;
 
-use crate::sessions::{Outcome, case, jitter, metric, run, session};
+use crate::sessions::{Outcome, compute_jitter, make_case, make_metric, make_session, run_rounds};
 
 fn article(text: &str) -> Published {
     let article: Published = toml::from_str(text).unwrap();
-    article.check().unwrap();
+    article.check_consistency().unwrap();
     article
 }
 
@@ -21,7 +21,7 @@ fn thesis() -> Published {
 
 /// Lists every check: the stated figure, the computed one to three decimals, and the conclusion.
 fn checks(article: &Published) -> Vec<(String, String, Conclusion)> {
-    let recomputed = recompute(article);
+    let recomputed = recompute_article(article);
     let all = recomputed.claims.into_iter().flat_map(|(_, checks)| checks);
     all.map(|Checked { check, computed, conclusion, .. }| {
         (check.states.clone(), format!("{computed:.3}"), conclusion)
@@ -31,7 +31,7 @@ fn checks(article: &Published) -> Vec<(String, String, Conclusion)> {
 
 /// Formats the ratio of two environments, to three significant digits.
 fn ratio(article: &Published, figure: &str, environment: &str, against: &str) -> String {
-    let recomputed = recompute(article);
+    let recomputed = recompute_article(article);
     let (_, pairs) = recomputed.ratios.iter().find(|(f, _)| f.name == figure).unwrap();
     let pair = pairs.iter().find(|p| p.environment == environment && p.against == against).unwrap();
     format!("{:.2e}", pair.ratio.unwrap())
@@ -110,20 +110,20 @@ fn round_trips_of_wsl2_are_twice_those_of_wsl1() {
 /// Builds a session of net.rr to peers, in which WSL2's stand-in takes 2.06 times as long as WSL1's.
 fn round_trips(peers: &[&str]) -> Session {
     let cases = peers.iter().map(|peer| {
-        let metrics = ["mean", "max"].map(|name| metric(name, Reading::TimePerOperation));
-        let mut case = case("net.rr", &[("protocol", "tcp")], None, metrics.to_vec());
+        let metrics = ["mean", "max"].map(|name| make_metric(name, Reading::TimePerOperation));
+        let mut case = make_case("net.rr", &[("protocol", "tcp")], None, metrics.to_vec());
         case.case.peer = Some((*peer).to_owned());
         case.id = case.case.to_string();
         case
     });
-    let mut session = session(&["wsl2-like", "wsl1-like"], cases.collect(), 18);
-    run(&mut session, 18, |_, target, round| {
+    let mut session = make_session(&["wsl2-like", "wsl1-like"], cases.collect(), 18);
+    run_rounds(&mut session, 18, |_, target, round| {
         let cost = match target {
             "wsl2-like" => 20.6,
             "wsl1-like" => 10.0,
             _ => 1.0,
         };
-        Outcome::Time(1_000.0 * cost * jitter(target, round))
+        Outcome::Time(1_000.0 * cost * compute_jitter(target, round))
     });
     session
 }
@@ -131,7 +131,7 @@ fn round_trips(peers: &[&str]) -> Session {
 #[test]
 fn conclusions_are_judged_by_the_session() {
     let session = round_trips(&["host"]);
-    let mut findings = findings(&session, &Options::default());
+    let mut findings = compute_findings(&session, &Options::default());
     place_beside(
         &mut findings,
         &session,
@@ -168,15 +168,15 @@ fn conclusions_are_judged_by_the_session() {
 #[test]
 fn two_cases_of_one_environment_are_compared_where_an_article_compares_them() {
     let cases = ["none", "written"].map(|ballast| {
-        let time = metric("time", Reading::TimePerOperation);
-        case("proc.fork_hold", &[("ballast", ballast)], None, vec![time])
+        let time = make_metric("time", Reading::TimePerOperation);
+        make_case("proc.fork_hold", &[("ballast", ballast)], None, vec![time])
     });
-    let mut session = session(&["wsl1-like"], cases.to_vec(), 18);
-    run(&mut session, 18, |case, target, round| {
+    let mut session = make_session(&["wsl1-like"], cases.to_vec(), 18);
+    run_rounds(&mut session, 18, |case, target, round| {
         let cost = if case.contains("written") { 5.5 } else { 1.0 };
-        Outcome::Time(1_000.0 * cost * jitter(target, round))
+        Outcome::Time(1_000.0 * cost * compute_jitter(target, round))
     });
-    let mut findings = findings(&session, &Options::default());
+    let mut findings = compute_findings(&session, &Options::default());
     let article = article(include_str!("../../../../published/qiita-wsl-guest-native.toml"));
     place_beside(&mut findings, &session, &[article]);
     let mut claims = findings.articles[0].claims.iter();
@@ -190,7 +190,7 @@ fn two_cases_of_one_environment_are_compared_where_an_article_compares_them() {
 fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
     let article = article(include_str!("../../../../published/qiita-wsl-rtt.toml"));
     let session = round_trips(&["loopback", "host"]);
-    let mut findings = findings(&session, &Options::default());
+    let mut findings = compute_findings(&session, &Options::default());
     place_beside(&mut findings, &session, &[article]);
     assert!(
         findings.rows[0].published.is_empty(),
@@ -237,7 +237,7 @@ fn what_does_not_follow_is_said() {
 #[test]
 fn a_ratio_to_nothing_is_none() {
     let thesis = thesis();
-    let recomputed = recompute(&thesis);
+    let recomputed = recompute_article(&thesis);
     let (_, pairs) = recomputed.ratios.iter().find(|(f, _)| f.name == "fileio, shortest event").unwrap();
     assert_eq!(pairs[0].ratio, None, "sysbench printed 0.00 ms");
 }
@@ -252,6 +252,6 @@ fn a_check_that_cannot_be_computed_is_refused() {
         ("values = { wsl2 = [75448, 76127]", "values = { wsl2 = []"),
     ] {
         let article: Published = toml::from_str(&text.replace(from, to)).unwrap();
-        assert!(article.check().is_err(), "{to}");
+        assert!(article.check_consistency().is_err(), "{to}");
     }
 }

@@ -1,27 +1,27 @@
 //! Reading the value of a trial from its samples.
 
-use tare_analysis::verdicts::summary::values;
+use tare_analysis::verdicts::summary::read_values;
 use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
 use tare_data::metric::Reading;
 
-use crate::sessions::{Outcome, metric, trial};
+use crate::sessions::{Outcome, make_metric, make_trial};
 
 fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
-    let mut trial = trial("case", "environment", 0, Outcome::Nothing);
+    let mut trial = make_trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches.into();
-    values(&trial, &[metric("m", reading)])[0].map(|read| read.value)
+    read_values(&trial, &[make_metric("m", reading)])[0].map(|read| read.value)
 }
 
 /// Reads the typical value and the total.
 fn both(batches: Vec<Batch>, reading: Reading) -> (f64, f64) {
-    let mut trial = trial("case", "environment", 0, Outcome::Nothing);
+    let mut trial = make_trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches.into();
-    let read = values(&trial, &[metric("m", reading)])[0].unwrap();
+    let read = read_values(&trial, &[make_metric("m", reading)])[0].unwrap();
     (read.value, read.total.unwrap())
 }
 
 fn batches_of(times: Vec<u64>) -> Vec<Batch> {
-    trial("", "", 0, Outcome::Times(times)).batches.to_vec()
+    make_trial("", "", 0, Outcome::Times(times)).batches.to_vec()
 }
 
 fn timed(phase: Phase, operations: u64, bytes: u64, elapsed_ns: u64) -> Batch {

@@ -1,18 +1,18 @@
 //! Counts of a self-test: the costs that were found of those put in, and false ones where there was none.
 
-use tare_analysis::selftest::injected;
-use tare_analysis::{Options, findings};
+use tare_analysis::selftest::count_injected_findings;
+use tare_analysis::{Options, compute_findings};
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 use tare_data::session::specification::Specification;
 
-use crate::sessions::{Outcome, session, timed, trial};
+use crate::sessions::{Outcome, make_session, make_timed_case, make_trial};
 
 /// Builds four cases, forty rounds, noise of 2 %: an environment costs as much as its name says, but for the
 /// one that lies.
 fn measured() -> Session {
-    let cases: Vec<_> = ["sys.a", "sys.b", "cpu.a", "cpu.b"].map(timed).into();
-    let mut session = session(&["same", "ten", "lies"], cases, 40);
+    let cases: Vec<_> = ["sys.a", "sys.b", "cpu.a", "cpu.b"].map(make_timed_case).into();
+    let mut session = make_session(&["same", "ten", "lies"], cases, 40);
     let shares = ["0%", "10%", "2%"];
     for (target, share) in session.plan.targets[2..].iter_mut().zip(shares) {
         target.specification = Specification::from_provider("native").with_option("slower", share);
@@ -23,8 +23,8 @@ fn measured() -> Session {
             for (target, cost) in
                 [("native", 1.0), ("again", 1.0), ("same", 1.0), ("ten", 1.1), ("lies", 0.9)]
             {
-                let time = 1000.0 * cost * (1.0 + 0.02 * (noise.unit() - 0.5));
-                let mut trial = trial(&case.id, target, round, Outcome::Time(time));
+                let time = 1000.0 * cost * (1.0 + 0.02 * (noise.draw_unit() - 0.5));
+                let mut trial = make_trial(&case.id, target, round, Outcome::Time(time));
                 trial.host_elapsed_ns = 500_000_000;
                 session.trials.push(trial);
             }
@@ -36,7 +36,7 @@ fn measured() -> Session {
 #[test]
 fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
     let session = measured();
-    let all = injected(&session, &findings(&session, &Options::default()));
+    let all = count_injected_findings(&session, &compute_findings(&session, &Options::default()));
     let shares: Vec<f64> = all.iter().map(|injected| injected.share).collect();
     assert_eq!(shares, [0.0, 0.02, 0.1], "the smallest first");
     let [none, lies, ten] = all.as_slice() else { unreachable!() };
@@ -58,5 +58,5 @@ fn an_ordinary_session_is_not_a_selftest() {
         .targets
         .iter_mut()
         .for_each(|target| target.specification = Specification::from_provider("native"));
-    assert!(injected(&session, &findings(&session, &Options::default())).is_empty());
+    assert!(count_injected_findings(&session, &compute_findings(&session, &Options::default())).is_empty());
 }

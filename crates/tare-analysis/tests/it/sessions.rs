@@ -17,7 +17,7 @@ use tare_data::unit::{Direction, Unit};
 /// ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
 
-pub fn metric(name: &str, reading: Reading) -> Metric {
+pub fn make_metric(name: &str, reading: Reading) -> Metric {
     let (unit, direction) = match reading {
         Reading::OperationsPerSecond => (Unit::PerSecond, Direction::Higher),
         _ => (Unit::Nanoseconds, Direction::Lower),
@@ -25,7 +25,7 @@ pub fn metric(name: &str, reading: Reading) -> Metric {
     Metric { name: name.into(), series: "work".into(), reading, unit, direction }
 }
 
-pub fn case(
+pub fn make_case(
     probe: &str,
     parameters: &[(&str, &str)],
     place: Option<&str>,
@@ -53,13 +53,13 @@ pub fn case(
 }
 
 /// Plans a case whose headline is a time an operation.
-pub fn timed(probe: &str) -> PlannedCase {
-    case(probe, &[], None, vec![metric("time", Reading::TimePerOperation)])
+pub fn make_timed_case(probe: &str) -> PlannedCase {
+    make_case(probe, &[], None, vec![make_metric("time", Reading::TimePerOperation)])
 }
 
 /// Builds a session with environments `native` (baseline), `again` (control) and these subjects, and no
 /// trials yet.
-pub fn session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
+pub fn make_session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let mut targets = vec![target("native", Role::Baseline), target("again", Role::Control)];
     targets.extend(subjects.iter().map(|name| target(name, Role::Subject)));
@@ -120,7 +120,7 @@ fn batch(sample: Sample) -> Batch {
     Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
 }
 
-pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
+pub fn make_trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
     let (batches, failure) = match outcome {
         // A million operations, so that a nanosecond's fraction survives the whole numbers.
         Outcome::Time(ns) => {
@@ -165,14 +165,14 @@ pub fn trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Trial {
 
 /// Runs `rounds` rounds of every case in every environment; `measure` gives the outcome for (case,
 /// environment, round).
-pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &str, u32) -> Outcome) {
+pub fn run_rounds(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &str, u32) -> Outcome) {
     let Session { plan, trials, .. } = session;
     for round in 0..rounds {
         for case in &plan.cases {
             for target in &plan.targets {
                 match measure(&case.id, &target.name, round) {
                     Outcome::Nothing => {}
-                    outcome => trials.push(trial(&case.id, &target.name, round, outcome)),
+                    outcome => trials.push(make_trial(&case.id, &target.name, round, outcome)),
                 }
             }
         }
@@ -180,7 +180,7 @@ pub fn run(session: &mut Session, rounds: u32, mut measure: impl FnMut(&str, &st
 }
 
 /// Computes a repeatable spread of up to half a percent either way, another for every environment.
-pub fn jitter(target: &str, round: u32) -> f64 {
+pub fn compute_jitter(target: &str, round: u32) -> f64 {
     let mut generator = tare_data::generator::Generator::for_part(u64::from(round), target);
-    1.0 + 0.01 * (generator.unit() - 0.5)
+    1.0 + 0.01 * (generator.draw_unit() - 0.5)
 }

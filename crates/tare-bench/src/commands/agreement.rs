@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::agent::Workspace;
-use crate::document::{self, Document, Lines, line};
-use crate::duel::{Duel, Figure, Found, Placement, fight};
+use crate::document::{self, Document, Lines, format_table_line};
+use crate::duel::{Duel, Figure, Found, Placement, run_duel};
 use crate::duels;
 use crate::interrupt;
 use crate::machine;
@@ -79,16 +79,16 @@ fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// Measures the rows wanted; whether all that were measured hold.
-pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Result<bool, String> {
-    let mut duels = duels::all(unixbench.as_deref());
+pub fn run_agreement(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Result<bool, String> {
+    let mut duels = duels::list_all_duels(unixbench.as_deref());
     let order: Vec<String> = duels.iter().map(|duel| duel.name()).collect();
     choice.check(&order)?;
-    let workspace = Workspace::make(setting)?;
+    let workspace = Workspace::from_setting(setting)?;
     let document = Document {
-        path: document::path(&setting.docs, "agreement.md"),
+        path: document::document_path(&setting.docs, "agreement.md"),
         head: HEAD.into(),
-        machine: machine::line(&workspace.enter(setting.seed)?),
-        tools: machine::tools(),
+        machine: machine::describe_machine(&workspace.start_agent(setting.seed)?),
+        tools: machine::list_tool_versions(),
         columns: COLUMNS.into(),
         order,
     };
@@ -99,15 +99,18 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
     let mut progress = Progress::new(wanted.len(), setting.rounds(), setting.seconds());
     let mut all_hold = true;
     for duel in &mut wanted {
-        println!("{} {}", progress.row(), duel.name());
-        let found = fight(duel.as_mut(), &workspace, setting, &progress);
-        interrupt::check()?;
-        progress.done(found.is_ok());
+        println!("{} {}", progress.start_row(), duel.name());
+        let found = run_duel(duel.as_mut(), &workspace, setting, &progress);
+        interrupt::check_interrupted()?;
+        progress.end_row(found.is_ok());
         print(duel.as_ref(), &found);
-        all_hold &= found.iter().flatten().all(|(figure, ratio)| ratio.holds(figure.required) != Holds::No);
+        all_hold &= found
+            .iter()
+            .flatten()
+            .all(|(figure, ratio)| ratio.check_requirement(figure.required) != Holds::No);
         // Kept at once: a run that breaks off loses nothing but the row that it was at.
         if !setting.quick {
-            document.write(&BTreeMap::from([(duel.name(), lines(duel.as_ref(), found))]))?;
+            document.write_rows(&BTreeMap::from([(duel.name(), lines(duel.as_ref(), found))]))?;
         }
     }
     if setting.quick {
@@ -120,14 +123,14 @@ pub fn run(setting: &Setting, choice: &Choice, unixbench: Option<PathBuf>) -> Re
 
 /// Finds rows of the document that were measured today or yesterday, on this machine, in as many rounds.
 fn recent(document: &Document, rounds: u32) -> BTreeSet<String> {
-    let days = [machine::today(), machine::yesterday()];
+    let days = [machine::format_today(), machine::format_yesterday()];
     let is_recent = |line: &String| {
         let mut cells = line.trim_end_matches('|').rsplit('|').map(str::trim);
         let (day, counted) =
             (cells.next().unwrap_or_default(), cells.next().and_then(|n| n.parse::<u32>().ok()));
         days.iter().any(|known| known == day) && counted.is_some_and(|counted| counted >= rounds)
     };
-    let measured = document.kept().into_iter().filter_map(|(name, lines)| match lines {
+    let measured = document.read_machine_rows().into_iter().filter_map(|(name, lines)| match lines {
         Lines::Measured(lines) if lines.iter().all(is_recent) => Some(name),
         _ => None,
     });
@@ -144,11 +147,11 @@ fn print(duel: &dyn Duel, found: &Found) {
                 println!(
                     "{name:32} {:20} {:>24} {:>12} / {:<12} {:14} {}",
                     figure.name,
-                    ratio.text(),
-                    number(ratio.tare),
-                    format!("{} {}", number(ratio.tool), figure.unit),
-                    figure.required.text(),
-                    ratio.holds(figure.required).text(),
+                    ratio.to_text(),
+                    format_number(ratio.tare),
+                    format!("{} {}", format_number(ratio.tool), figure.unit),
+                    figure.required.to_text(),
+                    ratio.check_requirement(figure.required).to_text(),
                 );
             }
         }
@@ -160,22 +163,22 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
         Err(reason) => Lines::Absent(reason.lines().collect::<Vec<_>>().join(" ")),
         Ok(figures) => {
             let tool = match duel.placement() {
-                Placement::Free => duel.tool(),
-                Placement::Pinned => format!("{}; both on one processor", duel.tool()),
-                Placement::Apart => format!("{}; an end on each of two processors", duel.tool()),
+                Placement::Free => duel.describe_tool(),
+                Placement::Pinned => format!("{}; both on one processor", duel.describe_tool()),
+                Placement::Apart => format!("{}; an end on each of two processors", duel.describe_tool()),
             };
             let row = |(figure, ratio): &(Figure, Ratio)| {
-                line([
+                format_table_line([
                     format!("`{}`", duel.name()).as_str(),
                     &tool,
                     figure.name,
-                    &number(ratio.tare),
-                    &format!("{} {}", number(ratio.tool), figure.unit),
-                    &ratio.text(),
-                    &figure.required.text(),
-                    ratio.holds(figure.required).text(),
+                    &format_number(ratio.tare),
+                    &format!("{} {}", format_number(ratio.tool), figure.unit),
+                    &ratio.to_text(),
+                    &figure.required.to_text(),
+                    ratio.check_requirement(figure.required).to_text(),
                     &ratio.rounds.to_string(),
-                    &machine::today(),
+                    &machine::format_today(),
                 ])
             };
             Lines::Measured(figures.iter().map(row).collect())
@@ -184,7 +187,7 @@ fn lines(duel: &dyn Duel, found: Found) -> Lines {
 }
 
 /// Formats a number with four significant digits.
-pub fn number(value: f64) -> String {
+pub fn format_number(value: f64) -> String {
     let digits = if value == 0.0 { 0 } else { libm::log10(value.abs()).floor() as i32 };
     format!("{value:.*}", (3 - digits).clamp(0, 6) as usize)
 }
@@ -195,7 +198,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_name_of_its_own() {
-        let mut names: Vec<String> = duels::all(None).iter().map(|duel| duel.name()).collect();
+        let mut names: Vec<String> = duels::list_all_duels(None).iter().map(|duel| duel.name()).collect();
         let count = names.len();
         names.sort();
         names.dedup();
@@ -224,7 +227,7 @@ mod tests {
     #[test]
     fn numbers_have_four_digits() {
         assert_eq!(
-            [0.0, 0.66123, 1512.34, 145_374.7, 25.8].map(number),
+            [0.0, 0.66123, 1512.34, 145_374.7, 25.8].map(format_number),
             ["0.000", "0.6612", "1512", "145375", "25.80"]
         );
     }

@@ -13,7 +13,7 @@ use tare_bench::kills::site::Site;
 use tare_data::generator::Generator;
 
 use crate::interrupt;
-use crate::setting::binary;
+use crate::setting::find_tare_binary;
 
 /// The moments of faults of the machine are drawn from this.
 const SPAN_MS: u64 = 2_500;
@@ -65,14 +65,14 @@ pub struct Request {
 }
 
 /// Has sessions meet faults; false where something was wrong.
-pub fn run(request: &Request) -> Result<bool, String> {
-    let tare = binary(request.tare.as_deref())?;
+pub fn run_faults(request: &Request) -> Result<bool, String> {
+    let tare = find_tare_binary(request.tare.as_deref())?;
     let folder =
         tempfile::Builder::new().prefix("faults-").tempdir_in(&request.scratch).map_err(|e| e.to_string())?;
     let site = Site { tare: &tare, folder: folder.path() };
     let mut counts = Counts::new();
-    site.prepare().and_then(|()| meet(request, site, &mut counts)).map_err(|e| e.to_string())?;
-    print!("\n{}", count::table(&counts));
+    site.make_folders().and_then(|()| meet(request, site, &mut counts)).map_err(|e| e.to_string())?;
+    print!("\n{}", count::render_counts(&counts));
     counts.iter().for_each(|(name, count)| count.wrong.iter().for_each(|wrong| println!("{name}: {wrong}")));
     Ok(count::is_well(&counts))
 }
@@ -80,13 +80,13 @@ pub fn run(request: &Request) -> Result<bool, String> {
 fn meet(request: &Request, site: Site<'_>, counts: &mut Counts) -> io::Result<()> {
     let report = &mut |line: &str| {
         println!("{line}");
-        interrupt::check().map_err(io::Error::other)
+        interrupt::check_interrupted().map_err(io::Error::other)
     };
     let is_chosen = |group| request.only.is_empty() || request.only.contains(&group);
     if is_chosen(Group::Random) {
         let targets: Vec<&str> = request.environments.iter().map(String::as_str).collect();
         let (rounds, seed) = (request.rounds, request.seed);
-        counts.extend(faults::Faults { site, targets: &targets, rounds, seed }.run(report)?);
+        counts.extend(faults::Faults { site, targets: &targets, rounds, seed }.run_rounds(report)?);
     }
     for (group, whose) in [(Group::Host, Whose::Host), (Group::Everybody, Whose::Everybody)] {
         if !is_chosen(group) {
@@ -99,14 +99,14 @@ fn meet(request: &Request, site: Site<'_>, counts: &mut Counts) -> io::Result<()
         for (calls, error) in CALLS {
             let name = calls.split(',').next().unwrap_or_default();
             let count = counts.entry(format!("{name} {error}, {}", whose.words())).or_default();
-            injected::meet(&site, (calls, error), whose, request.step, count, report)?;
+            injected::inject_failures(&site, (calls, error), whose, request.step, count, report)?;
         }
     }
     if is_chosen(Group::Liar) {
         let lies: Vec<&str> = LIES.into_iter().chain(SLOW).collect();
         let actor = format!("{} lie", std::env::current_exe()?.display());
         let count = counts.entry(format!("{} lies", lies.len())).or_default();
-        liar::meet(&site, &lies, &actor, count, report)?;
+        liar::run_lies(&site, &lies, &actor, count, report)?;
     }
     of_machine(request, &site, &is_chosen, counts, report)
 }
@@ -120,11 +120,11 @@ fn of_machine(
 ) -> io::Result<()> {
     let mut generator = Generator::for_part(request.seed, "machine");
     let times = request.times;
-    let mut moment = || Duration::from_millis(generator.below(SPAN_MS));
+    let mut moment = || Duration::from_millis(generator.draw_below(SPAN_MS));
     if is_chosen(Group::Power) {
         let count = counts.entry("power is cut".into()).or_default();
         for at in 0..times {
-            machine::power(site, moment(), count)?;
+            machine::cut_power(site, moment(), count)?;
             report(&format!("power is cut, {} of {times}: {:?}", at + 1, count.wrong))?;
         }
     }
@@ -141,7 +141,7 @@ fn of_machine(
         let count = counts.entry("another clock".into()).or_default();
         for at in 0..times {
             let seconds = STEPS[at as usize % STEPS.len()];
-            machine::clock(site, seconds, moment(), count)?;
+            machine::run_with_shifted_clock(site, seconds, moment(), count)?;
             report(&format!("clock {seconds} s off, {} of {times}: {:?}", at + 1, count.wrong))?;
         }
     }

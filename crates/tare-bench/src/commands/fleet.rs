@@ -61,8 +61,8 @@ pub struct Request {
 }
 
 /// Makes the fleet and reports on it; false where that takes too much, or the slow node is not named.
-pub fn run(request: &Request) -> Result<bool, String> {
-    let tare = setting::binary(request.tare.as_deref())?;
+pub fn run_fleet(request: &Request) -> Result<bool, String> {
+    let tare = setting::find_tare_binary(request.tare.as_deref())?;
     let folder = tempfile::Builder::new().prefix("fleet-").tempdir_in(&request.scratch);
     let folder = folder.map_err(|e| format!("{}: {e}", request.scratch.display()))?;
     let made = Instant::now();
@@ -126,7 +126,7 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
         let of_node = folder.join("cells").join(name(node));
         fs::create_dir_all(&of_node).map_err(failed)?;
         let mut generator = Generator::for_part(node as u64, "node");
-        let slower = (1.0 + APART * (generator.unit() - 0.5)) * if node == 0 { SLOW } else { 1.0 };
+        let slower = (1.0 + APART * (generator.draw_unit() - 0.5)) * if node == 0 { SLOW } else { 1.0 };
         let record = of_node.join(format!("{session}.tare"));
         fs::write(&record, copy(&entries, slower, number, &name(node))).map_err(failed)?;
         let mut export = Command::new(tare);
@@ -136,7 +136,7 @@ fn make(request: &Request, tare: &Path, folder: &Path) -> Result<(), String> {
         if !status.map_err(failed)?.success() {
             return Err(format!("{}: its columns were not written", record.display()));
         }
-        interrupt::check()?;
+        interrupt::check_interrupted()?;
     }
     Ok(())
 }

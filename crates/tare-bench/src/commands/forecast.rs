@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use tare_analysis::bill::{Bill, Explained, bills};
-use tare_analysis::statistics::signed_ranks::{Null, interval, median, sorted};
-use tare_analysis::verdicts::summary::{counted, values};
+use tare_analysis::bill::{Bill, Explained, compute_bills};
+use tare_analysis::statistics::signed_ranks::{
+    Null, compute_hodges_lehmann_interval, compute_median, sort_values,
+};
+use tare_analysis::verdicts::summary::{list_counted_trials, read_values};
 use tare_data::session::demand::Counted;
 use tare_data::session::{PINNED, Session};
 
@@ -75,9 +77,10 @@ impl Forecast<'_> {
 }
 
 /// Writes the page for a record of the programs, as Markdown.
-pub fn page(record: &Path) -> Result<String, String> {
-    let session = tare_record::read(record).map_err(|e| format!("{}: {e}", record.display()))?.session;
-    let explained = bills(&session, &session);
+pub fn render_forecast_page(record: &Path) -> Result<String, String> {
+    let session =
+        tare_record::read_session(record).map_err(|e| format!("{}: {e}", record.display()))?.session;
+    let explained = compute_bills(&session, &session);
     let name = |command: &'_ Explained| command.case.clone();
     let names: Vec<String> = explained.iter().map(name).collect();
     let all: Vec<Forecast<'_>> = explained
@@ -140,16 +143,17 @@ fn measured_interval(session: &Session, case: &str, target: &str) -> Option<[f64
     let planned = session.plan.cases.iter().find(|planned| planned.id == case)?;
     let time = planned.metrics.iter().position(|metric| metric.name == "time")?;
     let logs = |target: &str| -> BTreeMap<u32, f64> {
-        let trials = counted(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
+        let trials =
+            list_counted_trials(&session.trials, &session.repeated, |t| t.case == case && t.target == target);
         let log = |value: f64| libm::log(value);
         trials
             .iter()
-            .filter_map(|t| Some((t.round, log(values(t, &planned.metrics).swap_remove(time)?.value))))
+            .filter_map(|t| Some((t.round, log(read_values(t, &planned.metrics).swap_remove(time)?.value))))
             .collect()
     };
     let (before, now) = (logs(&session.baseline()?.name), logs(target));
     let apart: Vec<f64> = now.iter().filter_map(|(round, log)| Some(log - before.get(round)?)).collect();
-    let found = interval(&sorted(&apart), &Null::new(apart.len()), 0.05);
+    let found = compute_hodges_lehmann_interval(&sort_values(&apart), &Null::new(apart.len()), 0.05);
     Some([found.low, found.high].map(libm::exp))
 }
 
@@ -165,7 +169,7 @@ fn summary(all: &[Forecast<'_>]) -> String {
     for environment in environments {
         let of: Vec<&Forecast<'_>> = all.iter().filter(|f| f.environment == environment).collect();
         let middle = |value: fn(&Forecast<'_>) -> f64| {
-            median(&sorted(&of.iter().map(|forecast| value(forecast)).collect::<Vec<_>>()))
+            compute_median(&sort_values(&of.iter().map(|forecast| value(forecast)).collect::<Vec<_>>()))
         };
         let count = |is: fn(&Forecast<'_>) -> bool| of.iter().filter(|forecast| is(forecast)).count();
         let _ = writeln!(
@@ -186,10 +190,12 @@ fn summary(all: &[Forecast<'_>]) -> String {
 /// Formats the least, the middle and the greatest ratio of the measured difference to that of the lines,
 /// without one in twenty at each end.
 fn times(of: &[&Forecast<'_>]) -> String {
-    let all = sorted(&of.iter().map(|forecast| forecast.times).collect::<Vec<_>>());
+    let all = sort_values(&of.iter().map(|forecast| forecast.times).collect::<Vec<_>>());
     let out = all.len() / 20;
     match &all[out..all.len() - out] {
-        [least, .., most] => format!("{} … {} … {}", ratio(*least), ratio(median(&all)), ratio(*most)),
+        [least, .., most] => {
+            format!("{} … {} … {}", ratio(*least), ratio(compute_median(&all)), ratio(*most))
+        }
         _ => "-".into(),
     }
 }

@@ -5,13 +5,13 @@ use std::process::Command;
 use std::time::Instant;
 
 use tare_analysis::order::Orders;
-use tare_analysis::statistics::signed_ranks::{median, sorted};
+use tare_analysis::statistics::signed_ranks::{compute_median, sort_values};
 use tare_data::names::Case;
 use tare_data::request::Amount;
 
-use crate::agent::{Agent, Workspace, case};
-use crate::commands::agreement::number;
-use crate::document::{self, Document, Lines, line};
+use crate::agent::{Agent, Workspace, make_case};
+use crate::commands::agreement::format_number;
+use crate::document::{self, Document, Lines, format_table_line};
 use crate::interrupt;
 use crate::machine;
 use crate::ratio::Ratio;
@@ -69,18 +69,18 @@ impl Bench<'_> {
     fn measure(&mut self, which: usize) -> Result<f64, String> {
         let empty = Amount::Operations { batch: 1, batches: 1 };
         match which {
-            0 => self.agent.trial(&self.read.0, self.read.1)?.value("time"),
-            1 => self.agent.trial(&self.null.0, self.null.1)?.value("time"),
-            2 => Ok(1e9 / self.agent.trial(&self.event.0, self.event.1)?.value("rate")?),
+            0 => self.agent.run_trial(&self.read.0, self.read.1)?.metric_value("time"),
+            1 => self.agent.run_trial(&self.null.0, self.null.1)?.metric_value("time"),
+            2 => Ok(1e9 / self.agent.run_trial(&self.event.0, self.event.1)?.metric_value("rate")?),
             3 => self.inside(empty),
-            4 => Ok(self.agent.trial(&self.null.0, empty)?.whole_ns as f64),
+            4 => Ok(self.agent.run_trial(&self.null.0, empty)?.whole_ns as f64),
             5 => {
                 let many = Amount::Operations { batch: 1, batches: FRAMES };
                 Ok((self.inside(many)? - self.inside(empty)?) / f64::from(FRAMES - 1))
             }
             6 => {
                 let start_ns = self.agent.restart()? as f64;
-                Ok(start_ns + self.agent.trial(&self.null.0, empty)?.first_ns as f64)
+                Ok(start_ns + self.agent.run_trial(&self.null.0, empty)?.first_ns as f64)
             }
             7 => self.fio(),
             8 => self.sysbench_event(),
@@ -91,24 +91,24 @@ impl Bench<'_> {
     /// Measures a trial of the empty probe by the agent's clock: the host's cannot distinguish frames that
     /// arrive together.
     fn inside(&mut self, amount: Amount) -> Result<f64, String> {
-        let elapsed_ns = self.agent.trial(&self.null.0, amount)?.trial.agent_elapsed_ns;
+        let elapsed_ns = self.agent.run_trial(&self.null.0, amount)?.trial.agent_elapsed_ns;
         elapsed_ns.map(|ns| ns as f64).ok_or_else(|| "a trial without a last frame".into())
     }
 
     fn fio(&self) -> Result<f64, String> {
-        let mut command = Command::new(tool::find("fio")?);
+        let mut command = Command::new(tool::find_program("fio")?);
         command.args(["--name=null", "--ioengine=null", "--rw=read", "--bs=4k", "--size=1t", "--time_based"]);
         command.args(["--output-format=json"]).arg(format!("--runtime={}", self.setting.seconds()));
-        let ended = tool::run(&mut command, self.setting.patience())?;
-        let document = tool::json("fio", &ended.output)?;
+        let ended = tool::run_program(&mut command, self.setting.patience())?;
+        let document = tool::parse_json("fio", &ended.output)?;
         let rate = document["jobs"][0]["read"]["iops"].as_f64().filter(|iops| *iops > 0.0);
         Ok(1e9 / rate.ok_or("fio gave no requests a second")?)
     }
 
     fn sysbench(&self, limit: &str) -> Result<String, String> {
-        let mut command = Command::new(tool::find("sysbench")?);
+        let mut command = Command::new(tool::find_program("sysbench")?);
         command.args(["cpu", "--cpu-max-prime=4", "--threads=1", limit, "run"]);
-        Ok(tool::run(&mut command, self.setting.patience())?.output)
+        Ok(tool::run_program(&mut command, self.setting.patience())?.output)
     }
 
     fn sysbench_event(&self) -> Result<f64, String> {
@@ -124,12 +124,12 @@ impl Bench<'_> {
 }
 
 /// Measures every cost, round by round.
-pub fn run(setting: &Setting) -> Result<(), String> {
-    let workspace = Workspace::make(setting)?;
-    let mut agent = workspace.enter(setting.seed)?;
-    let machine = machine::line(&agent);
+pub fn run_overhead(setting: &Setting) -> Result<(), String> {
+    let workspace = Workspace::from_setting(setting)?;
+    let mut agent = workspace.start_agent(setting.seed)?;
+    let machine = machine::describe_machine(&agent);
     let mut of = |probe: &str, parameters: &[(&str, &str)]| -> Result<(Case, Amount), String> {
-        let case = case(probe, parameters)?;
+        let case = make_case(probe, parameters)?;
         let amount = agent.for_seconds(&case, setting.seconds().into())?;
         Ok((case, amount))
     };
@@ -140,8 +140,8 @@ pub fn run(setting: &Setting) -> Result<(), String> {
     let mut orders = Orders::new(setting.seed, "overhead");
     let all: Vec<usize> = (0..MEASURED.len()).collect();
     for _ in 0..setting.rounds() {
-        interrupt::check()?;
-        for which in orders.next(&all) {
+        interrupt::check_interrupted()?;
+        for which in orders.draw_next(&all) {
             let Ok(known) = &mut values[which] else { continue };
             match bench.measure(which) {
                 Ok(value) => known.push(value),
@@ -158,14 +158,14 @@ pub fn run(setting: &Setting) -> Result<(), String> {
         return Ok(());
     }
     let document = Document {
-        path: document::path(&setting.docs, "overhead.md"),
+        path: document::document_path(&setting.docs, "overhead.md"),
         head: HEAD.into(),
         machine,
-        tools: machine::tools(),
+        tools: machine::list_tool_versions(),
         columns: COLUMNS.into(),
         order: MEASURED.map(str::to_owned).into(),
     };
-    document.write(&rows)?;
+    document.write_rows(&rows)?;
     println!("\nkept in {}", document.path.display());
     Ok(())
 }
@@ -190,16 +190,16 @@ fn rows(values: &[Result<Vec<f64>, String>]) -> BTreeMap<String, Lines> {
 }
 
 fn measured(at: usize, own: &[f64], values: &[Result<Vec<f64>, String>]) -> Vec<String> {
-    let sorted = sorted(own);
+    let sorted = sort_values(own);
     let range = match sorted.as_slice() {
         [least, .., most] => format!("{} to {}", time(*least), time(*most)),
         _ => "-".into(),
     };
-    let middle = if sorted.is_empty() { "-".into() } else { time(median(&sorted)) };
+    let middle = if sorted.is_empty() { "-".into() } else { time(compute_median(&sorted)) };
     let rivals = RIVALS.iter().filter(|(tare, _)| *tare == at).filter_map(|(_, rival)| {
         let pairs: Vec<(f64, f64)> =
             own.iter().copied().zip(values[*rival].as_ref().ok()?.iter().copied()).collect();
-        Some((MEASURED[*rival], Ratio::of(&pairs)?.text()))
+        Some((MEASURED[*rival], Ratio::from_rounds(&pairs)?.to_text()))
     });
     let mut beside: Vec<(&str, String)> = rivals.collect();
     if beside.is_empty() {
@@ -207,7 +207,7 @@ fn measured(at: usize, own: &[f64], values: &[Result<Vec<f64>, String>]) -> Vec<
     }
     let name = format!("`{}`", MEASURED[at]);
     let line = |(rival, ratio): &(&str, String)| {
-        line([name.as_str(), &middle, &range, rival, ratio, &machine::today()])
+        format_table_line([name.as_str(), &middle, &range, rival, ratio, &machine::format_today()])
     };
     beside.iter().map(line).collect()
 }
@@ -215,10 +215,10 @@ fn measured(at: usize, own: &[f64], values: &[Result<Vec<f64>, String>]) -> Vec<
 /// Formats a time as `17.32 ns`, `1.204 ms`.
 fn time(ns: f64) -> String {
     match ns.abs() {
-        v if v < 1e3 => format!("{} ns", number(ns)),
-        v if v < 1e6 => format!("{} µs", number(ns / 1e3)),
-        v if v < 1e9 => format!("{} ms", number(ns / 1e6)),
-        _ => format!("{} s", number(ns / 1e9)),
+        v if v < 1e3 => format!("{} ns", format_number(ns)),
+        v if v < 1e6 => format!("{} µs", format_number(ns / 1e3)),
+        v if v < 1e9 => format!("{} ms", format_number(ns / 1e6)),
+        _ => format!("{} s", format_number(ns / 1e9)),
     }
 }
 

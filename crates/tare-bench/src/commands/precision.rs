@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tare_analysis::statistics::signed_ranks::{Null, interval, median, sorted};
+use tare_analysis::statistics::signed_ranks::{
+    Null, compute_hodges_lehmann_interval, compute_median, sort_values,
+};
 use tare_data::generator::Generator;
 
 use crate::agent::Workspace;
-use crate::document::{Document, Lines, line, path};
+use crate::document::{Document, Lines, document_path, format_table_line};
 use crate::machine;
 use crate::ratio::Ratio;
 use crate::setting::Setting;
@@ -43,9 +45,9 @@ pub struct Request {
 type Costs = BTreeMap<String, f64>;
 
 /// Runs sessions of both builds in turn, and keeps the table; true when it was written.
-pub fn run(request: &Request) -> Result<bool, String> {
+pub fn run_precision(request: &Request) -> Result<bool, String> {
     let setting = &request.setting;
-    let builds = [setting.binary()?, request.against.canonicalize().map_err(|e| e.to_string())?];
+    let builds = [setting.find_binary()?, request.against.canonicalize().map_err(|e| e.to_string())?];
     let mut order = Generator::new(setting.seed);
     let mut rounds: Vec<[Costs; 2]> = Vec::new();
     for round in 0..setting.rounds() {
@@ -53,7 +55,7 @@ pub fn run(request: &Request) -> Result<bool, String> {
         let mut turns = [0, 1];
         order.shuffle(&mut turns);
         for build in turns {
-            crate::interrupt::check()?;
+            crate::interrupt::check_interrupted()?;
             both[build] = session(&builds[build], request)?;
         }
         let shared = both[0].keys().filter(|case| both[1].contains_key(*case)).count();
@@ -64,9 +66,9 @@ pub fn run(request: &Request) -> Result<bool, String> {
     let rows = rows(&rounds);
     rows.values().for_each(|row| println!("{row:?}"));
     if !setting.quick {
-        let agent = Workspace::make(setting)?.enter(setting.seed)?;
-        let document = document(request, machine::line(&agent), rows.keys().cloned().collect());
-        document.write(&rows)?;
+        let agent = Workspace::from_setting(setting)?.start_agent(setting.seed)?;
+        let document = document(request, machine::describe_machine(&agent), rows.keys().cloned().collect());
+        document.write_rows(&rows)?;
     }
     Ok(true)
 }
@@ -96,9 +98,9 @@ fn rows(rounds: &[[Costs; 2]]) -> BTreeMap<String, Lines> {
 }
 
 fn row(name: &str, pairs: &[(f64, f64)]) -> Option<(String, Lines)> {
-    let ratio = Ratio::of(pairs)?;
+    let ratio = Ratio::from_rounds(pairs)?;
     let figure = format!("{:.2} [{:.2}, {:.2}]", ratio.estimate, ratio.low, ratio.high);
-    Some((name.to_owned(), Lines::Measured(vec![line([name, &figure])])))
+    Some((name.to_owned(), Lines::Measured(vec![format_table_line([name, &figure])])))
 }
 
 /// Runs one session of a build, in a folder that is removed.
@@ -153,8 +155,8 @@ impl Trial {
                 let sum = |at: usize| self.batches.iter().map(|batch| batch[at]).sum::<f64>();
                 Some(sum(0) / sum(1))
             }
-            1 | 2 => Some(median(&sorted(&each(&self.batches)))),
-            _ => Some(median(&sorted(&each(&self.batches[1..])))),
+            1 | 2 => Some(compute_median(&sort_values(&each(&self.batches)))),
+            _ => Some(compute_median(&sort_values(&each(&self.batches[1..])))),
         }
     }
 }
@@ -183,7 +185,9 @@ fn cost(trials: &[&Trial]) -> Option<f64> {
     if paired.len() < FEWEST {
         return None;
     }
-    let width = 2.0 * interval(&sorted(&paired), &Null::new(paired.len()), MISSED).half();
+    let width = 2.0
+        * compute_hodges_lehmann_interval(&sort_values(&paired), &Null::new(paired.len()), MISSED)
+            .half_width();
     let cost = width * width * trials.iter().map(|trial| trial.took_ns).sum::<f64>() / 1e9;
     (cost > 0.0 && cost.is_finite()).then_some(cost)
 }
@@ -231,7 +235,7 @@ fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Ve
 
 fn document(request: &Request, machine: String, order: Vec<String>) -> Document {
     Document {
-        path: path(&request.setting.docs, "precision.md"),
+        path: document_path(&request.setting.docs, "precision.md"),
         head: format!(
             "# Precision\nWritten by `./bench/precision`: sessions of this build and of an earlier one in turn, in random \
              order ({} of each,\n`tare run quick --in native,container --budget {}s`). A figure is the time until the interval of a \

@@ -11,7 +11,7 @@ use tare_analysis::statistics::binomial::share_interval;
 use tare_data::generator::Generator;
 
 use crate::agent::Workspace;
-use crate::document::{Document, Lines, line, path};
+use crate::document::{Document, Lines, document_path, format_table_line};
 use crate::machine;
 use crate::session;
 use crate::setting::Setting;
@@ -88,7 +88,7 @@ struct Cells {
 }
 
 /// Runs the sessions of the chosen rows, and keeps the table; true when it was written.
-pub fn run(request: &Request) -> Result<bool, String> {
+pub fn run_sessions(request: &Request) -> Result<bool, String> {
     let setting = &request.setting;
     let mut order = Generator::new(setting.seed);
     let mut rows = BTreeMap::new();
@@ -104,7 +104,7 @@ pub fn run(request: &Request) -> Result<bool, String> {
             let alone = trial.cases.iter().map(|case| Some(*case));
             let cases: Vec<Option<&str>> = if trial.cases.is_empty() { vec![None] } else { alone.collect() };
             for case in cases {
-                crate::interrupt::check()?;
+                crate::interrupt::check_interrupted()?;
                 let began = Instant::now();
                 let found = beside_load(setting, trial, case, order.next_u64())?;
                 if found.directed == found.of_chance && trial.cost > 0.0 {
@@ -128,7 +128,11 @@ pub fn run(request: &Request) -> Result<bool, String> {
     }
     rows.values().for_each(|row| println!("{row:?}"));
     if !setting.quick {
-        document(setting, machine::line(&Workspace::make(setting)?.enter(setting.seed)?)).write(&rows)?;
+        document(
+            setting,
+            machine::describe_machine(&Workspace::from_setting(setting)?.start_agent(setting.seed)?),
+        )
+        .write_rows(&rows)?;
     }
     Ok(true)
 }
@@ -176,7 +180,7 @@ fn row(trial: &Trial, sessions: u64, cells: Cells, missed: &BTreeMap<&str, u64>)
     let (low, high) = share_interval(cells.all, cells.directed);
     let found = format!("{} of {} [{:.1}, {:.1} %]", cells.directed, cells.all, low * 100.0, high * 100.0);
     let missed: Vec<String> = missed.iter().map(|(case, times)| format!("`{case}` {times}x")).collect();
-    Lines::Measured(vec![line([
+    Lines::Measured(vec![format_table_line([
         // As the document finds its rows again.
         format!("`{}`", trial.name).as_str(),
         &sessions.to_string(),
@@ -189,7 +193,7 @@ fn row(trial: &Trial, sessions: u64, cells: Cells, missed: &BTreeMap<&str, u64>)
 
 fn document(setting: &Setting, machine: String) -> Document {
     Document {
-        path: path(&setting.docs, "sessions.md"),
+        path: document_path(&setting.docs, "sessions.md"),
         head: "# Whole sessions\nWritten by `./bench/sessions`. A session compares native with native, slower on purpose by nothing, \
                5 % or 1 % (`slower=`).\nWithout a cost it is all of `quick`, and each cell with a direction is false. With one it is a \
                single case, and each session\nwithout a direction, or with one that may be chance, missed it. Beside the load, each processor\ncomputes and rests for up to six seconds at a time. [ ] = 95 % \
@@ -222,7 +226,7 @@ fn beside_load(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) 
 fn load(mut moments: Generator, is_over: &AtomicBool) {
     let mut computes = false;
     while !is_over.load(Ordering::Relaxed) {
-        let until = Instant::now() + LONGEST_LOAD.mul_f64(moments.unit());
+        let until = Instant::now() + LONGEST_LOAD.mul_f64(moments.draw_unit());
         while Instant::now() < until && !is_over.load(Ordering::Relaxed) {
             if !computes {
                 std::thread::sleep(Duration::from_millis(5));
@@ -238,7 +242,7 @@ fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> 
     words.extend(["--budget".to_owned(), format!("{budget_s}s")]);
     words.extend(case.into_iter().flat_map(|case| ["--only".to_owned(), case.to_owned()]));
     words.extend(trial.margin.into_iter().flat_map(|margin| ["--margin".to_owned(), margin.to_owned()]));
-    let document = session::document(setting, &words, seed)?;
+    let document = session::run_quick_session(setting, &words, seed)?;
     Ok(Cells::of(&document))
 }
 

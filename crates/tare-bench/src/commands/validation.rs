@@ -11,8 +11,8 @@ use tare_data::batch::{Batch, Phase};
 use tare_data::generator::Generator;
 use tare_data::names::Case;
 
-use crate::agent::{Agent, Workspace, case};
-use crate::document::{Document, Lines, line, path};
+use crate::agent::{Agent, Workspace, make_case};
+use crate::document::{Document, Lines, document_path, format_table_line};
 use crate::machine;
 use crate::session;
 use crate::setting::Setting;
@@ -64,8 +64,8 @@ const WAYS: [(&str, &str); 5] = [
 ];
 
 /// Measures every probe with every cost in turn, and keeps the table; true when it was written.
-pub fn run(setting: &Setting) -> Result<bool, String> {
-    let workspace = Workspace::make(setting)?;
+pub fn run_validation(setting: &Setting) -> Result<bool, String> {
+    let workspace = Workspace::from_setting(setting)?;
     let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
     let mut order = Generator::new(setting.seed);
     for round in 0..setting.rounds() {
@@ -73,7 +73,7 @@ pub fn run(setting: &Setting) -> Result<bool, String> {
         let mut pairs: Vec<((&str, &str), usize)> = PROBES.into_iter().flat_map(costs).collect();
         order.shuffle(&mut pairs);
         for (probe, cost) in pairs {
-            crate::interrupt::check()?;
+            crate::interrupt::check_interrupted()?;
             let answers = judged(setting, &workspace, probe, COSTS[cost], order.next_u64())?;
             for ((way, _), answer) in WAYS.iter().zip(answers) {
                 let right = if COSTS[cost] > 0.0 { Answer::Slower } else { Answer::Nothing };
@@ -88,7 +88,7 @@ pub fn run(setting: &Setting) -> Result<bool, String> {
         WAYS.iter().map(|(way, how)| row(way, how, &scores.remove(way).unwrap_or_default())).collect();
     rows.values().for_each(|row| println!("{row:?}"));
     if !setting.quick {
-        document(setting, &workspace.enter(setting.seed)?).write(&rows)?;
+        document(setting, &workspace.start_agent(setting.seed)?).write_rows(&rows)?;
     }
     Ok(true)
 }
@@ -100,12 +100,12 @@ fn row(way: &str, how: &str, score: &Score) -> (String, Lines) {
     };
     let [none, two, five] = score.wrong.map(cell);
     let name = format!("`{way}`");
-    (way.to_owned(), Lines::Measured(vec![line([name.as_str(), how, &none, &two, &five])]))
+    (way.to_owned(), Lines::Measured(vec![format_table_line([name.as_str(), how, &none, &two, &five])]))
 }
 
 fn document(setting: &Setting, agent: &Agent) -> Document {
     Document {
-        path: path(&setting.docs, "validation.md"),
+        path: document_path(&setting.docs, "validation.md"),
         head: format!(
             "# Validation\nWritten by `./bench/validation`. An environment is compared with itself, slower on purpose by 0, 2 and 5 %\n\
              (`slower=` of every environment): {}, in random order.\nEach comparison is made twice: by `tare run` in {BUDGET_S} s, and \
@@ -115,7 +115,7 @@ fn document(setting: &Setting, agent: &Agent) -> Document {
             PROBES.map(|(probe, _)| probe).join(", "),
             SIDE_S / RUNS as f64,
         ),
-        machine: machine::line(agent),
+        machine: machine::describe_machine(agent),
         tools: "none: the ways of judging are applied to tare's own trials".into(),
         columns: "| way | how | false at 0 % | missed at 2 % | missed at 5 % |\n|---|---|---|---|---|".into(),
         order: WAYS.iter().map(|(way, _)| (*way).to_owned()).collect(),
@@ -130,7 +130,7 @@ fn judged(
     cost: f64,
     seed: u64,
 ) -> Result<[Answer; WAYS.len()], String> {
-    let case = case(probe, &[])?;
+    let case = make_case(probe, &[])?;
     let first = side(workspace, &case, 0.0, seed)?;
     let second = side(workspace, &case, cost, seed)?;
     let means = |side: &Side, runs: usize| mean(&side.runs[..runs.min(side.runs.len())]);
@@ -151,13 +151,13 @@ struct Side {
 
 /// Runs one side, each run in a fresh process, in one agent.
 fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Side, String> {
-    let mut agent = workspace.enter(seed)?;
+    let mut agent = workspace.start_agent(seed)?;
     agent.slower = slower;
     let amount = agent.for_seconds(case, SIDE_S / RUNS as f64)?;
-    let headline = tare_probes::find(&case.probe).map_or("", |probe| probe.metrics[0].series);
+    let headline = tare_probes::find_probe(&case.probe).map_or("", |probe| probe.metrics[0].series);
     let mut side = Side { runs: Vec::new(), batches: Vec::new() };
     for _ in 0..RUNS {
-        let batches = agent.trial(case, amount)?.trial.batches.to_vec();
+        let batches = agent.run_trial(case, amount)?.trial.batches.to_vec();
         let of_headline = |batch: &&Batch| batch.series == headline && batch.phase == Phase::Warm;
         let ns: Vec<f64> = batches.iter().filter(of_headline).flat_map(operations_ns).collect();
         side.runs.push(mean(&ns));
@@ -168,7 +168,7 @@ fn side(workspace: &Workspace, case: &Case, slower: f64, seed: u64) -> Result<Si
 
 /// Computes the time of an operation, of each timed batch.
 fn operations_ns(batch: &Batch) -> impl Iterator<Item = f64> + '_ {
-    let timed = batch.sample.timed().filter(|timed| timed.operations > 0);
+    let timed = batch.sample.iter_timed().filter(|timed| timed.operations > 0);
     timed.map(|timed| timed.elapsed_ns as f64 / timed.operations as f64)
 }
 
@@ -205,7 +205,7 @@ fn bootstrap(first: &[f64], second: &[f64], seed: u64) -> Answer {
     let mut generator = Generator::new(seed);
     let mut resampled = |values: &[f64]| {
         let drawn: Vec<f64> =
-            values.iter().map(|_| values[generator.below(values.len() as u64) as usize]).collect();
+            values.iter().map(|_| values[generator.draw_below(values.len() as u64) as usize]).collect();
         mean(&drawn)
     };
     let mut changes: Vec<f64> = (0..RESAMPLES).map(|_| resampled(second) / resampled(first) - 1.0).collect();
@@ -224,7 +224,7 @@ fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Resul
     let budget = format!("{BUDGET_S}s");
     let words = ["--in", &slower, "--only", pattern, "--budget", &budget].map(str::to_owned);
     let document =
-        session::document(setting, &words, seed).map_err(|reason| format!("{pattern}: {reason}"))?;
+        session::run_quick_session(setting, &words, seed).map_err(|reason| format!("{pattern}: {reason}"))?;
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
 }
 

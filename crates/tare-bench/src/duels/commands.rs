@@ -8,7 +8,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 use tare_data::shell;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -33,7 +33,7 @@ const COMMANDS: [(&str, &[&str]); 10] = [
     ("perl", &["perl", "-e", "1"]),
 ];
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     let duel = |(name, words)| Box::new(OwnCommand { name, words, ready: None }) as Box<dyn Duel>;
     COMMANDS.into_iter().map(duel).collect()
 }
@@ -50,8 +50,8 @@ impl Duel for OwnCommand {
         format!("user.command {}", self.name)
     }
 
-    fn tool(&self) -> String {
-        format!("hyperfine -N -w 1 '{}'", shell::line(self.words))
+    fn describe_tool(&self) -> String {
+        format!("hyperfine -N -w 1 '{}'", shell::join_words(self.words))
     }
 
     fn figures(&self) -> Vec<Figure> {
@@ -59,11 +59,11 @@ impl Duel for OwnCommand {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("hyperfine")?;
+        tool::find_program("hyperfine")?;
         let words = serde_json::to_string(self.words).map_err(|e| e.to_string())?;
-        let case = case("user.command", &[("command", &words), ("folder", FOLDER), ("output", "null")])?;
+        let case = make_case("user.command", &[("command", &words), ("folder", FOLDER), ("output", "null")])?;
         let few = Amount::Operations { batch: 1, batches: 5 };
-        let run_ns = site.agent.trial(&case, few)?.value("time")?;
+        let run_ns = site.agent.run_trial(&case, few)?.metric_value("time")?;
         let runs = f64::from(site.setting.seconds()) * 1e9 / run_ns.max(1.0);
         self.ready = Some((case, runs.clamp(5.0, MOST_RUNS) as u32));
         Ok(())
@@ -72,18 +72,18 @@ impl Duel for OwnCommand {
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, runs) = self.ready.as_ref().ok_or("not prepared")?;
         let amount = Amount::Operations { batch: 1, batches: *runs };
-        Ok(vec![site.agent.trial(case, amount)?.value("time")? / 1e6])
+        Ok(vec![site.agent.run_trial(case, amount)?.metric_value("time")? / 1e6])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (_, runs) = self.ready.as_ref().ok_or("not prepared")?;
         let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
         let file = folder.path().join("hyperfine.json");
-        let mut command = Command::new(tool::find("hyperfine")?);
+        let mut command = Command::new(tool::find_program("hyperfine")?);
         command.env_clear().env("PATH", PATH).env("HOME", FOLDER).env("LANG", "C").current_dir(FOLDER);
         command.args(["-N", "-w", "1", "-r", &runs.to_string()]);
-        command.arg("--export-json").arg(&file).arg(shell::line(self.words));
-        tool::run(&mut command, site.setting.patience())?;
+        command.arg("--export-json").arg(&file).arg(shell::join_words(self.words));
+        tool::run_program(&mut command, site.setting.patience())?;
         let text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
         let json: Value = serde_json::from_str(&text).map_err(|e| e.to_string())?;
         let mean = json["results"][0]["mean"].as_f64().ok_or("hyperfine gave no mean")?;

@@ -9,7 +9,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 use tare_data::session::Trial;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -20,7 +20,7 @@ const TOTAL: &str = "256MiB";
 /// Total size as sysbench writes it.
 const TOTAL_OF_SYSBENCH: &str = "256M";
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     vec![Box::new(FileIo { ready: None })]
 }
 
@@ -31,7 +31,7 @@ struct FileIo {
 impl FileIo {
     fn sysbench(&self, site: &Site<'_>, verb: &str) -> Result<Command, String> {
         let (_, _, folder) = self.ready.as_ref().ok_or("not prepared")?;
-        let mut command = Command::new(tool::find("sysbench")?);
+        let mut command = Command::new(tool::find_program("sysbench")?);
         command.current_dir(folder).arg("fileio");
         command.arg(format!("--file-num={FILES}")).arg(format!("--file-total-size={TOTAL_OF_SYSBENCH}"));
         command.args(["--file-test-mode=rndrw", "--threads=1"]);
@@ -45,7 +45,7 @@ impl Duel for FileIo {
         "file.random rndrw 16KiB".into()
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         format!("sysbench fileio rndrw, {FILES} files, {TOTAL} in the cache")
     }
 
@@ -61,11 +61,11 @@ impl Duel for FileIo {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("sysbench")?;
+        tool::find_program("sysbench")?;
         let files = FILES.to_string();
-        let case = case("file.random", &[("mode", "rndrw"), ("files", &files), ("total", TOTAL)])?;
+        let case = make_case("file.random", &[("mode", "rndrw"), ("files", &files), ("total", TOTAL)])?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
-        let folder = site.agent.own().join("sysbench");
+        let folder = site.agent.probe_folder().join("sysbench");
         fs::create_dir(&folder).map_err(|e| format!("a folder for sysbench: {e}"))?;
         self.ready = Some((case, amount, folder));
         Ok(())
@@ -73,19 +73,19 @@ impl Duel for FileIo {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, amount, _) = self.ready.as_ref().ok_or("not prepared")?;
-        let ran = site.agent.trial(case, *amount)?;
+        let ran = site.agent.run_trial(case, *amount)?;
         let [reads, writes, fsyncs] = right_counts(&ran.trial)?.map(|count| count as f64);
-        let pooled = Pooled::of(&[&ran.trial]);
-        let timed = pooled.series("read").operations + pooled.series("write").operations;
+        let pooled = Pooled::from_trials(&[&ran.trial]);
+        let timed = pooled.find_series("read").operations + pooled.find_series("write").operations;
         Ok(vec![pooled.per_second(timed), reads / writes, fsyncs / (reads + writes)])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let patience = site.setting.patience();
         // Fresh files each time, as tare's are.
-        tool::run(&mut self.sysbench(site, "prepare")?, patience)?;
-        let ended = tool::run(&mut self.sysbench(site, "run")?, patience);
-        tool::run(&mut self.sysbench(site, "cleanup")?, patience)?;
+        tool::run_program(&mut self.sysbench(site, "prepare")?, patience)?;
+        let ended = tool::run_program(&mut self.sysbench(site, "run")?, patience);
+        tool::run_program(&mut self.sysbench(site, "cleanup")?, patience)?;
         let output = ended?.output;
         let [reads, writes, fsyncs] =
             ["reads/s:", "writes/s:", "fsyncs/s:"].map(|label| tool::number_after(&output, label));
@@ -99,7 +99,7 @@ impl Duel for FileIo {
 fn right_counts(trial: &Trial) -> Result<[u64; 3], String> {
     let count = |series: &str| -> u64 {
         let of = trial.batches.iter().filter(|batch| batch.series == series);
-        of.map(|batch| batch.sample.timed().map(|timed| timed.operations).sum::<u64>()).sum()
+        of.map(|batch| batch.sample.iter_timed().map(|timed| timed.operations).sum::<u64>()).sum()
     };
     let [reads, writes, fsyncs] = ["read", "write", "fsync"].map(count);
     let requests = reads + writes;

@@ -13,14 +13,14 @@ mod sequential;
 mod unixbench;
 
 /// Lists every row. `unixbench` is the folder of a built UnixBench, where there is one.
-pub fn all(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
+pub fn list_all_duels(unixbench: Option<&Path>) -> Vec<Box<dyn Duel>> {
     let mut all: Vec<Box<dyn Duel>> = Vec::new();
-    all.extend(primes::duels());
-    all.extend(sequential::duels());
-    all.extend(fileio::duels());
-    all.extend(queue::duels());
-    all.extend(net::duels());
-    all.extend(commands::duels());
-    all.extend(unixbench::duels(unixbench));
+    all.extend(primes::list_duels());
+    all.extend(sequential::list_duels());
+    all.extend(fileio::list_duels());
+    all.extend(queue::list_duels());
+    all.extend(net::list_duels());
+    all.extend(commands::list_duels());
+    all.extend(unixbench::list_duels(unixbench));
     all
 }

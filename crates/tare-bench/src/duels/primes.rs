@@ -5,14 +5,14 @@ use std::process::Command;
 use tare_data::names::Case;
 use tare_data::request::Amount;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Placement, Site};
 use crate::ratio::Requirement;
 use crate::tool;
 
 const MAX_PRIME: &str = "20000";
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     let duel = |threads, placement| Box::new(Primes { threads, placement, ready: None }) as Box<dyn Duel>;
     vec![duel("1", Placement::Pinned), duel("2", Placement::Free)]
 }
@@ -31,7 +31,7 @@ impl Duel for Primes {
         }
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         format!("sysbench cpu --cpu-max-prime={MAX_PRIME} --threads={}", self.threads)
     }
 
@@ -48,8 +48,8 @@ impl Duel for Primes {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("sysbench")?;
-        let case = case("cpu.primes", &[("max_prime", MAX_PRIME), ("threads", self.threads)])?;
+        tool::find_program("sysbench")?;
+        let case = make_case("cpu.primes", &[("max_prime", MAX_PRIME), ("threads", self.threads)])?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
         self.ready = Some((case, amount));
         Ok(())
@@ -57,16 +57,16 @@ impl Duel for Primes {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, amount) = self.ready.as_ref().ok_or("not prepared")?;
-        let ran = site.agent.trial(case, *amount)?;
-        Ok(vec![ran.value("rate")?, ran.value("mean")? / 1e6])
+        let ran = site.agent.run_trial(case, *amount)?;
+        Ok(vec![ran.metric_value("rate")?, ran.metric_value("mean")? / 1e6])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
-        let mut command = Command::new(tool::find("sysbench")?);
+        let mut command = Command::new(tool::find_program("sysbench")?);
         command.arg("cpu").arg(format!("--cpu-max-prime={MAX_PRIME}"));
         command.arg(format!("--threads={}", self.threads));
         command.arg(format!("--time={}", site.setting.seconds())).arg("run");
-        let ended = tool::run(&mut command, site.setting.patience())?;
+        let ended = tool::run_program(&mut command, site.setting.patience())?;
         let events = tool::number_after(&ended.output, "events per second:")?;
         // The mean has two decimals; the sum over the events has more digits.
         let (sum, count) = (

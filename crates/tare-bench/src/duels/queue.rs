@@ -7,7 +7,7 @@ use std::process::Command;
 use tare_data::names::{Case, parse_size};
 use tare_data::request::Amount;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -26,7 +26,7 @@ const SHAPES: [Shape; 4] = [
     ("write", "random", "4KiB", "32", "randwrite"),
 ];
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     SHAPES.map(|shape| Box::new(Queue { shape, ready: None }) as Box<dyn Duel>).into()
 }
 
@@ -41,7 +41,7 @@ impl Duel for Queue {
         format!("file.queue {pattern} {op} {block} Q{depth}T1")
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         let (_, _, block, depth, rw) = self.shape;
         format!("fio --ioengine=io_uring --direct=1 --rw={rw} --bs={block} --iodepth={depth}")
     }
@@ -54,7 +54,7 @@ impl Duel for Queue {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("fio")?;
+        tool::find_program("fio")?;
         let (op, pattern, block, depth, _) = self.shape;
         let parameters = [
             ("op", op),
@@ -65,9 +65,9 @@ impl Duel for Queue {
             ("size", SIZE),
             ("engine", "uring"),
         ];
-        let case = case("file.queue", &parameters)?;
+        let case = make_case("file.queue", &parameters)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
-        let file = site.agent.own().join("fio");
+        let file = site.agent.probe_folder().join("fio");
         let bytes = parse_size(SIZE).ok_or("a size that is none")?;
         // Written, so that reads do not find holes.
         fs::write(&file, vec![b't'; bytes as usize]).map_err(|e| format!("writing fio's file: {e}"))?;
@@ -79,8 +79,8 @@ impl Duel for Queue {
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, amount, _) = self.ready.as_ref().ok_or("not prepared")?;
         rustix::fs::sync();
-        let ran = site.agent.trial(case, *amount)?;
-        Ok(vec![ran.value("rate")? / 1e6, ran.value("mean")? / 1e3])
+        let ran = site.agent.run_trial(case, *amount)?;
+        Ok(vec![ran.metric_value("rate")? / 1e6, ran.metric_value("mean")? / 1e3])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
@@ -90,20 +90,20 @@ impl Duel for Queue {
         let bytes = |text| parse_size(text).ok_or("a size that is none");
         let (block, size) = (bytes(block)?, bytes(SIZE)?);
         rustix::fs::sync();
-        let mut command = Command::new(tool::find("fio")?);
+        let mut command = Command::new(tool::find_program("fio")?);
         command.args(["--name=duel", "--ioengine=io_uring", "--direct=1", "--time_based", "--numjobs=1"]);
         command.args(["--norandommap", "--randrepeat=0", "--output-format=json"]);
         command.arg(format!("--filename={}", file.display())).arg(format!("--size={size}"));
         command.arg(format!("--rw={rw}")).arg(format!("--bs={block}")).arg(format!("--iodepth={depth}"));
         command.arg(format!("--runtime={}", site.setting.seconds()));
-        let ended = tool::run(&mut command, site.setting.patience())?;
+        let ended = tool::run_program(&mut command, site.setting.patience())?;
         figures(&ended.output, self.shape.0)
     }
 }
 
 /// Reads MB/s and mean latency in microseconds from fio's JSON.
 fn figures(output: &str, op: &str) -> Result<Vec<f64>, String> {
-    let document = tool::json("fio", output)?;
+    let document = tool::parse_json("fio", output)?;
     let of = &document["jobs"][0][op];
     let number =
         |value: &serde_json::Value| value.as_f64().ok_or_else(|| format!("fio gave no {op} figures"));

@@ -8,7 +8,7 @@ use std::process::Command;
 use tare_data::names::{Case, parse_size};
 use tare_data::request::Amount;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Placement, Site};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -27,7 +27,7 @@ enum Operation {
     Read,
 }
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     let operations = [Operation::Write, Operation::WriteSync, Operation::Read];
     let duel = |operation, block| Box::new(Sequential { operation, block, ready: None }) as Box<dyn Duel>;
     operations.into_iter().flat_map(|operation| BLOCKS.map(|block| duel(operation, block))).collect()
@@ -49,7 +49,7 @@ struct Ready {
 impl Sequential {
     fn dd(&self, ready: &Ready) -> Result<Command, String> {
         let block = parse_size(self.block).ok_or("a block size that is none")?;
-        let mut command = Command::new(tool::find("dd")?);
+        let mut command = Command::new(tool::find_program("dd")?);
         let path = ready.file.display();
         match self.operation {
             Operation::Read => command.arg(format!("if={path}")).arg("of=/dev/null"),
@@ -73,7 +73,7 @@ impl Duel for Sequential {
         format!("file.seq {operation} {}", self.block)
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         match self.operation {
             Operation::Write => "dd if=/dev/zero".into(),
             Operation::WriteSync => "dd if=/dev/zero conv=fdatasync".into(),
@@ -90,7 +90,7 @@ impl Duel for Sequential {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("dd")?;
+        tool::find_program("dd")?;
         let size = if site.setting.quick { QUICK_SIZE } else { SIZE };
         let (op, sync) = match self.operation {
             Operation::Write => ("write", "none"),
@@ -106,9 +106,9 @@ impl Duel for Sequential {
             ("data", "zero"),
             ("loop", "dd"),
         ];
-        let case = case("file.seq", &parameters)?;
+        let case = make_case("file.seq", &parameters)?;
         let bytes = parse_size(size).ok_or("a size that is none")?;
-        self.ready = Some(Ready { case, file: site.agent.own().join("dd"), bytes });
+        self.ready = Some(Ready { case, file: site.agent.probe_folder().join("dd"), bytes });
         Ok(())
     }
 
@@ -116,8 +116,8 @@ impl Duel for Sequential {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
         // Pages that the other side left dirty must not be written during this one's time.
         rustix::fs::sync();
-        let ran = site.agent.trial(&ready.case, Amount::Operations { batch: 1, batches: 1 })?;
-        Ok(vec![ran.value("rate")? / 1e6])
+        let ran = site.agent.run_trial(&ready.case, Amount::Operations { batch: 1, batches: 1 })?;
+        Ok(vec![ran.metric_value("rate")? / 1e6])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
@@ -127,7 +127,7 @@ impl Duel for Sequential {
         } else {
             rustix::fs::sync();
         }
-        let ended = tool::run(&mut self.dd(ready)?, site.setting.patience());
+        let ended = tool::run_program(&mut self.dd(ready)?, site.setting.patience());
         // A file that is there would be truncated on dd's time.
         fs::remove_file(&ready.file).map_err(|e| format!("removing a file: {e}"))?;
         let (bytes, seconds) = closing_line(&ended?.errors)?;

@@ -10,7 +10,7 @@ use std::process::Command;
 use tare_data::names::Case;
 use tare_data::request::Amount;
 
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Site};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -87,7 +87,7 @@ static TESTS: [Test; 9] = [
     ),
 ];
 
-pub fn duels(folder: Option<&Path>) -> Vec<Box<dyn Duel>> {
+pub fn list_duels(folder: Option<&Path>) -> Vec<Box<dyn Duel>> {
     let duel = |test| Box::new(UnixBench { test, folder: folder.map(Path::to_owned), ready: None });
     TESTS.iter().map(|test| duel(test) as Box<dyn Duel>).collect()
 }
@@ -116,7 +116,7 @@ impl Duel for UnixBench {
         self.test.name.into()
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         let arguments = self.test.arguments.join(" ").replace("%t", "SECONDS").replace("%d", "FOLDER");
         format!("UnixBench {} {arguments}", self.test.program).trim_end().to_owned()
     }
@@ -127,9 +127,9 @@ impl Duel for UnixBench {
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
         self.program()?;
-        let case = case(self.test.probe, self.test.parameters)?;
+        let case = make_case(self.test.probe, self.test.parameters)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
-        let folder = site.agent.own().join("unixbench");
+        let folder = site.agent.probe_folder().join("unixbench");
         fs::create_dir(&folder).map_err(|e| format!("a folder for UnixBench: {e}"))?;
         self.ready = Some((case, amount, folder));
         Ok(())
@@ -137,7 +137,7 @@ impl Duel for UnixBench {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, amount, _) = self.ready.as_ref().ok_or("not prepared")?;
-        Ok(vec![site.agent.trial(case, *amount)?.value(self.test.metric)? / self.test.divisor])
+        Ok(vec![site.agent.run_trial(case, *amount)?.metric_value(self.test.metric)? / self.test.divisor])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
@@ -152,7 +152,7 @@ impl Duel for UnixBench {
                 other => command.arg(other),
             };
         }
-        let ended = tool::run(&mut command, site.setting.patience())?;
+        let ended = tool::run_program(&mut command, site.setting.patience())?;
         Ok(vec![result(&format!("{}\n{}", ended.output, ended.errors), seconds.into())?])
     }
 }

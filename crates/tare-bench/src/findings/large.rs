@@ -26,7 +26,7 @@ const TARGETS: [(&str, Role); 6] = [
 /// Batches of a trial.
 const BATCHES: u64 = 2;
 
-pub fn session() -> Session {
+pub fn make_large_session() -> Session {
     let cases: Vec<PlannedCase> = (0..CASES).map(case).collect();
     let target = |(name, role): (&str, Role)| Target::new(name, Specification::from_provider(name), role);
     let mut generator = Generator::new(1);
@@ -103,7 +103,7 @@ fn case(number: usize) -> PlannedCase {
 
 fn trial(case: &str, target: usize, round: u32, cost: f64, generator: &mut Generator) -> Trial {
     let mut batch = |_| {
-        let noise = (0..4).map(|_| generator.unit() - 0.5).sum::<f64>();
+        let noise = (0..4).map(|_| generator.draw_unit() - 0.5).sum::<f64>();
         let elapsed_ns = (1e6 * cost * (1.0 + 0.05 * noise)) as u64;
         let sample = Sample::Throughput { operations: 10_000, bytes: 0, elapsed_ns };
         Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }

@@ -5,18 +5,18 @@ mod large;
 use std::fs;
 use std::time::Instant;
 
-use tare_analysis::{Options, findings};
+use tare_analysis::{Options, compute_findings};
 
 /// Limit on computing the findings of a large session, in seconds.
 const MOST_S: f64 = 2.0;
 const MOST_MB: f64 = 256.0;
 
 /// Computes the findings of a session of 100 cases, 6 environments and 2,000 rounds; false when it takes too much.
-pub fn run() -> Result<bool, String> {
-    let session = large::session();
+pub fn measure_findings() -> Result<bool, String> {
+    let session = large::make_large_session();
     let before = memory_mb("VmRSS")?;
     let started = Instant::now();
-    let found = findings(&session, &Options::default());
+    let found = compute_findings(&session, &Options::default());
     let took_s = started.elapsed().as_secs_f64();
     let more_mb = (memory_mb("VmHWM")? - before).max(0.0);
     println!(

@@ -22,7 +22,7 @@ pub struct Count {
 pub type Counts = BTreeMap<String, Count>;
 
 /// Formats a row for each fault.
-pub fn table(counts: &Counts) -> String {
+pub fn render_counts(counts: &Counts) -> String {
     let widest = counts.keys().map(String::len).max().unwrap_or(0).max(14);
     let row = |(fault, count): (&String, &Count)| {
         let Count { tried, lost, left, aborted, hung, wrong } = count;

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Resource, Signal, kill_process};
 use tare_data::generator::Generator;
 
 use crate::kills::count::{Count, Counts};
-use crate::kills::site::{Site, trials};
+use crate::kills::site::{Site, read_trials};
 
 /// A session is over by then, or hangs: it has a dozen rounds of two short cases.
 const ENDS: Duration = Duration::from_secs(90);
@@ -63,14 +63,14 @@ pub struct Faults<'a> {
 impl Faults<'_> {
     /// Runs one fault a round, in turn, and counts the outcomes. `report` is given a line for every round,
     /// and ends it all with an error.
-    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Counts> {
-        self.site.prepare()?;
+    pub fn run_rounds(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Counts> {
+        self.site.make_folders()?;
         let mut generator = Generator::for_part(self.seed, "faults");
         let mut counts = Counts::new();
         for round in 0..self.rounds {
             let fault = FAULTS[round as usize % FAULTS.len()];
-            let target = self.targets[generator.below(self.targets.len() as u64) as usize];
-            let drawn = (generator.below(SPAN_MS), generator.next_u64());
+            let target = self.targets[generator.draw_below(self.targets.len() as u64) as usize];
+            let drawn = (generator.draw_below(SPAN_MS), generator.next_u64());
             let count = counts.entry(format!("{fault:?}")).or_default();
             let before = count.wrong.len();
             self.meet(fault, target, drawn, count)?;
@@ -94,27 +94,34 @@ impl Faults<'_> {
         count.tried += 1;
         let mut session = self.start(fault, target, &record, drawn.1)?;
         thread::sleep(Duration::from_millis(drawn.0));
-        let held = trials(&record);
+        let held = read_trials(&record);
         let sent = strike(fault, &session, &record, drawn.1);
-        site.settle(&mut session, sent, ENDS, count)?;
+        site.finish_session(&mut session, sent, ENDS, count)?;
         if fault != Fault::RecordRemoved {
-            site.kept(&record, &held, count);
+            site.count_lost_trials(&record, &held, count);
         }
         Ok(())
     }
 
     fn start(&self, fault: Fault, target: &str, record: &Path, number: u64) -> io::Result<Child> {
-        let mut session =
-            self.site.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own"]);
+        let mut session = self.site.tare_command(&[
+            "run",
+            "--in",
+            target,
+            "--only",
+            "sys.getppid,file.sync",
+            "--place",
+            "own",
+        ]);
         session.args(["--rounds", "12", "--json", "--scratch"]).arg(self.site.folder.join("scratch"));
         session.arg("--record").arg(record).stdout(Stdio::null()).stderr(Stdio::null());
         match fault {
             Fault::FileSize => {
-                self.site.limit(&mut session, Resource::Fsize, (20 << 10) + number % (4 << 20));
+                self.site.limit_resource(&mut session, Resource::Fsize, (20 << 10) + number % (4 << 20));
             }
-            Fault::Descriptors => self.site.limit(&mut session, Resource::Nofile, 6 + number % 26),
+            Fault::Descriptors => self.site.limit_resource(&mut session, Resource::Nofile, 6 + number % 26),
             Fault::Memory => {
-                self.site.limit(&mut session, Resource::As, (40 << 20) + number % (120 << 20));
+                self.site.limit_resource(&mut session, Resource::As, (40 << 20) + number % (120 << 20));
             }
             _ => {}
         }
@@ -134,7 +141,7 @@ fn strike(fault: Fault, session: &Child, record: &Path, number: u64) -> Option<i
             return None;
         }
         Fault::ChildKilled => {
-            let children = children(session.id());
+            let children = find_descendants(session.id());
             let chosen = children.get(number as usize % children.len().max(1));
             if let Some(child) = chosen.and_then(|child| Pid::from_raw(*child as i32)) {
                 let _ = kill_process(child, Signal::KILL);
@@ -148,13 +155,13 @@ fn strike(fault: Fault, session: &Child, record: &Path, number: u64) -> Option<i
 }
 
 /// Finds the descendants of a process.
-pub(super) fn children(of: u32) -> Vec<u32> {
+pub(super) fn find_descendants(of: u32) -> Vec<u32> {
     let tasks: Vec<PathBuf> = fs::read_dir(format!("/proc/{of}/task"))
         .map(|tasks| tasks.flatten().map(|task| task.path()).collect())
         .unwrap_or_default();
     let text = tasks.iter().map(|task| fs::read_to_string(task.join("children")).unwrap_or_default());
     let own: Vec<u32> =
         text.collect::<String>().split_whitespace().filter_map(|child| child.parse().ok()).collect();
-    let below: Vec<u32> = own.iter().flat_map(|&child| children(child)).collect();
+    let below: Vec<u32> = own.iter().flat_map(|&child| find_descendants(child)).collect();
     [own, below].concat()
 }

@@ -107,7 +107,7 @@ impl Drop for Node {
 
 impl Homes<'_> {
     /// Runs all tries. `report` is given a line for every try, and ends it all with an error.
-    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Tally> {
+    pub fn run_tries(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Tally> {
         for name in ["home/state", "home/scratch", "view"] {
             fs::create_dir_all(self.folder.join(name))?;
         }
@@ -115,7 +115,7 @@ impl Homes<'_> {
         let mut generator = Generator::for_part(self.seed, "homes");
         let mut tally = Tally::default();
         for number in 0..self.tries {
-            let (dies, after_ms) = (generator.below(2) as usize, generator.below(SPAN_MS));
+            let (dies, after_ms) = (generator.draw_below(2) as usize, generator.draw_below(SPAN_MS));
             let has_locks = number % 2 == 0;
             let wrong = self.attempt([&nodes[dies], &nodes[1 - dies]], after_ms, has_locks, &mut tally)?;
             tally.tries += 1;
@@ -143,7 +143,8 @@ impl Homes<'_> {
         dying.kill()?;
         dying.wait()?;
         let machine = |node: &Node| {
-            tare_record::header(&home.join(node.record())).and_then(|header| Some(header.identity?.machine))
+            tare_record::read_header(&home.join(node.record()))
+                .and_then(|header| Some(header.identity?.machine))
         };
         let (before, of_living) = (journals(&home), machine(lives));
         let is_living = |journal: &&Journal| Some(&journal.machine) == of_living.as_ref();
@@ -158,7 +159,7 @@ impl Homes<'_> {
             let taken: Vec<&Journal> = taken.filter(|_| matches!(living.try_wait(), Ok(None))).collect();
             wrong.extend(taken.iter().map(|own| format!("{} was taken away", own.session)));
         }
-        let ended = site::end(&mut living, ENDS_WITHIN)?;
+        let ended = site::wait_for_end(&mut living, ENDS_WITHIN)?;
         if !ended.is_some_and(|status| status.success()) {
             let said = living.wait_with_output()?.stderr;
             wrong.push(format!("the other ended with {ended:?}: {}", String::from_utf8_lossy(&said).trim()));
@@ -166,7 +167,7 @@ impl Homes<'_> {
         wrong.extend(damage(&home.join(lives.record())));
         wrong.extend(self.clean(lives, has_locks)?);
         let sessions = before.iter().map(|journal| journal.session.clone()).collect();
-        wrong.extend(remains::of(&home, &sessions));
+        wrong.extend(remains::list_remains(&home, &sessions));
         Ok(wrong)
     }
 
@@ -198,7 +199,7 @@ fn journals(home: &Path) -> Vec<Journal> {
 
 /// Describes the gaps in an undisturbed session's record.
 fn damage(record: &Path) -> Option<String> {
-    let session = match tare_record::read(record) {
+    let session = match tare_record::read_session(record) {
         Ok(recording) => recording.session,
         Err(e) => return Some(format!("the other's record: {e}")),
     };

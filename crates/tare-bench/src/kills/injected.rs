@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tare_data::session::Ending;
-use tare_record::read;
+use tare_record::read_session;
 
 use crate::kills::count::Count;
 use crate::kills::site::Site;
@@ -65,7 +65,7 @@ pub fn is_possible() -> bool {
 }
 
 /// Has every `step`-th call fail, in one session each, until no process makes as many.
-pub fn meet(
+pub fn inject_failures(
     site: &Site<'_>,
     (calls, error): (&str, &str),
     whose: Whose,
@@ -120,12 +120,12 @@ fn one(
     command.args(["run", "--in", "native", "--place", "own", "--peer", "loopback", "--only", probes(calls)]);
     command.args(["--rounds", "2", "--json", "--scratch"]).arg(site.folder.join("scratch"));
     command.arg("--record").arg(&record).arg("--html").arg(&page);
-    site.place(&mut command);
+    site.prepare_command(&mut command);
     let out = fs::File::create(&said)?;
     command.stdout(Stdio::null()).stderr(Stdio::from(out));
     let mut session = command.spawn()?;
-    let status = site.settle(&mut session, None, ENDS, count)?;
-    site.readable(&record, count);
+    let status = site.finish_session(&mut session, None, ENDS, count)?;
+    site.check_record(&record, count);
     if status.is_some_and(|status| status.success()) {
         count.wrong.extend(untrue(&record));
     }
@@ -143,7 +143,7 @@ fn probes(calls: &str) -> &'static str {
 
 /// Explains why a session that seemed to end well did not.
 fn untrue(record: &Path) -> Option<String> {
-    let session = match read(record) {
+    let session = match read_session(record) {
         Ok(recording) => recording.session,
         Err(e) => return Some(format!("it ended well, but {e}")),
     };

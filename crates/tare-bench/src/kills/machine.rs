@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::kills::count::Count;
-use crate::kills::site::{Site, trials, unreadable};
+use crate::kills::site::{Site, explain_unreadable, read_trials};
 
 /// A session is over by then.
 const ENDS: Duration = Duration::from_secs(90);
@@ -27,7 +27,8 @@ fn session(site: &Site<'_>, record: &Path) -> Command {
 }
 
 fn session_in(scratch: &Path, site: &Site<'_>, record: &Path) -> Command {
-    let mut command = site.tare(&["run", "--in", "native,container", "--only", "sys.getppid,file.sync"]);
+    let mut command =
+        site.tare_command(&["run", "--in", "native,container", "--only", "sys.getppid,file.sync"]);
     command.args(["--place", "own", "--rounds", "20", "--json"]);
     command.arg("--scratch").arg(scratch).arg("--record").arg(record);
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -71,7 +72,7 @@ impl Drop for Mounted {
 
 /// Cuts the power: the content of the disk at a moment is all that there is afterwards. Everything synced by
 /// then must be there.
-pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
+pub fn cut_power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
     let image = site.folder.join("disk.img");
     // A new file: the last one may still be some loop device's.
     let _ = fs::remove_file(&image);
@@ -84,7 +85,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
     thread::sleep(after);
     // A trial is there when the line after it is: the writer has waited for the disk between them.
     kill_process(Pid::from_child(&running), Signal::STOP)?;
-    let mut held = trials(&record);
+    let mut held = read_trials(&record);
     held.pop();
     let cut = site.folder.join("cut.img");
     let _ = fs::remove_file(&cut);
@@ -93,7 +94,7 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
         fs::write(&cut, &disk).is_ok() && fs::read(&image).is_ok_and(|again| again == disk)
     });
     kill_process(Pid::from_child(&running), Signal::KILL)?;
-    site.settle(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
+    site.finish_session(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
     drop(mounted);
     if !is_still {
         return Ok(());
@@ -101,18 +102,18 @@ pub fn power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<
     count.tried += 1;
     let after = Mounted::new(&["-o", "loop"], &cut.to_string_lossy(), &site.folder.join("after"))?;
     let record = after.0.join("s.tare");
-    site.kept(&record, &held, count);
+    site.count_lost_trials(&record, &held, count);
     // Its record continues where it stopped.
     if held.is_empty() {
         return Ok(());
     }
-    let mut resumed = site.tare(&["run", "--budget", "3s", "--json", "--scratch"]);
+    let mut resumed = site.tare_command(&["run", "--budget", "3s", "--json", "--scratch"]);
     resumed.arg(site.folder.join("scratch")).arg("--resume").arg(&record);
     let mut resumed = resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-    let status = site.settle(&mut resumed, None, ENDS, count)?;
+    let status = site.finish_session(&mut resumed, None, ENDS, count)?;
     let goes_on = status.is_some_and(|status| status.success());
     count.wrong.extend((!goes_on).then(|| format!("it does not go on after the power was cut: {status:?}")));
-    site.kept(&record, &held, count);
+    site.count_lost_trials(&record, &held, count);
     Ok(())
 }
 
@@ -130,8 +131,8 @@ pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> 
     let scratch = if disk == "scratch" { small.clone() } else { site.folder.join("scratch") };
     let mut running = session_in(&scratch, site, &record).arg("--html").arg(&page).spawn()?;
     count.tried += 1;
-    site.settle(&mut running, None, ENDS, count)?;
-    site.readable(&record, count);
+    site.finish_session(&mut running, None, ENDS, count)?;
+    site.check_record(&record, count);
     for file in [record, page] {
         let _ = fs::remove_file(file);
     }
@@ -146,27 +147,32 @@ pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> 
 
 /// Kills a session in a time namespace whose clocks differ by these seconds, and cleans up after it from
 /// outside; one that lives outside is not touched from inside.
-pub fn clock(site: &Site<'_>, seconds: i64, after: Duration, count: &mut Count) -> io::Result<()> {
+pub fn run_with_shifted_clock(
+    site: &Site<'_>,
+    seconds: i64,
+    after: Duration,
+    count: &mut Count,
+) -> io::Result<()> {
     let record = site.folder.join("clock.tare");
     let _ = fs::remove_file(&record);
     let mut inside = elsewhen(seconds, &session(site, &record), site);
     let mut running = inside.spawn()?;
     thread::sleep(after);
-    let held = trials(&record);
+    let held = read_trials(&record);
     count.tried += 1;
     running.kill()?;
     // The session dies with the program that made its namespace.
     thread::sleep(DIES);
-    site.settle(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
-    site.kept(&record, &held, count);
+    site.finish_session(&mut running, Some(Signal::KILL.as_raw()), ENDS, count)?;
+    site.count_lost_trials(&record, &held, count);
     let mut lives = session(site, &site.folder.join("lives.tare")).spawn()?;
     thread::sleep(after);
-    let status = elsewhen(seconds, &site.tare(&["clean"]), site).status()?;
+    let status = elsewhen(seconds, &site.tare_command(&["clean"]), site).status()?;
     count.wrong.extend((!status.success()).then(|| format!("tare clean at another time: {status}")));
-    let ended = crate::kills::site::end(&mut lives, ENDS)?;
+    let ended = crate::kills::site::wait_for_end(&mut lives, ENDS)?;
     let is_whole = ended.is_some_and(|status| status.success());
     count.wrong.extend((!is_whole).then(|| format!("a session that lived was disturbed: {ended:?}")));
-    let lost = tare_record::read(&site.folder.join("lives.tare")).map_or(0, |recording| {
+    let lost = tare_record::read_session(&site.folder.join("lives.tare")).map_or(0, |recording| {
         recording.session.trials.iter().filter(|trial| trial.failure.is_some()).count()
     });
     count.wrong.extend((lost > 0).then(|| format!("{lost} trials of a session that lived failed")));
@@ -179,7 +185,7 @@ fn elsewhen(seconds: i64, command: &Command, site: &Site<'_>) -> Command {
     let mut inside = Command::new("unshare");
     inside.args(["--time", "--fork", "--kill-child", "--monotonic", &seconds.to_string()]);
     inside.args(["--boottime", &seconds.to_string()]).arg(command.get_program()).args(command.get_args());
-    site.place(&mut inside);
+    site.prepare_command(&mut inside);
     inside.stdout(Stdio::null()).stderr(Stdio::null());
     inside
 }
@@ -194,21 +200,22 @@ pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::R
     let mut third = resume(site, &record)?;
     count.tried += 1;
     let ended = [second.wait()?, third.wait()?];
-    let held = trials(&record);
+    let held = read_trials(&record);
     // A reader that comes before there is a plan, or while it is written, is refused.
     let refused = ended.iter().filter(|status| !status.success()).count();
     count.wrong.extend((refused < 2).then(|| format!("a second writer was let in: {ended:?}")));
-    site.settle(&mut first, None, ENDS, count)?;
-    site.kept(&record, &held, count);
-    let whole = tare_record::read(&record).is_ok_and(|recording| recording.session.warnings.is_empty());
-    count
-        .wrong
-        .extend((!whole && unreadable(&record).is_none()).then(|| "the record has strange lines".into()));
+    site.finish_session(&mut first, None, ENDS, count)?;
+    site.count_lost_trials(&record, &held, count);
+    let whole =
+        tare_record::read_session(&record).is_ok_and(|recording| recording.session.warnings.is_empty());
+    count.wrong.extend(
+        (!whole && explain_unreadable(&record).is_none()).then(|| "the record has strange lines".into()),
+    );
     Ok(())
 }
 
 fn resume(site: &Site<'_>, record: &Path) -> io::Result<Child> {
-    let mut command = site.tare(&["run", "--budget", "3s", "--json", "--scratch"]);
+    let mut command = site.tare_command(&["run", "--budget", "3s", "--json", "--scratch"]);
     command.arg(site.folder.join("scratch")).arg("--resume").arg(record);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
 }

@@ -94,7 +94,7 @@ impl fmt::Display for Found {
 impl Kills<'_> {
     /// Kills one session a round; returns their outcomes by environments, and the rounds in which something was lost or
     /// left. `report` is given a line for every round, and ends it all with an error.
-    pub fn run(
+    pub fn run_rounds(
         &self,
         report: &mut dyn FnMut(&str) -> io::Result<()>,
     ) -> io::Result<(BTreeMap<String, Tally>, Vec<Found>)> {
@@ -104,10 +104,10 @@ impl Kills<'_> {
         let mut generator = Generator::for_part(self.seed, "kills");
         let (mut tallies, mut all) = (BTreeMap::<String, Tally>::new(), Vec::new());
         for round in 0..self.rounds {
-            let (target, span_ms) = self.targets[generator.below(self.targets.len() as u64) as usize];
+            let (target, span_ms) = self.targets[generator.draw_below(self.targets.len() as u64) as usize];
             // Every other moment is an early one: most things are made then.
-            let span_ms = if generator.below(2) == 0 { span_ms / 8 } else { span_ms };
-            let after_ms = generator.below(span_ms.max(1));
+            let span_ms = if generator.draw_below(2) == 0 { span_ms / 8 } else { span_ms };
+            let after_ms = generator.draw_below(span_ms.max(1));
             let tally = tallies.entry(target.to_owned()).or_default();
             let what = self.kill(target, after_ms, tally)?;
             tally.killed += 1;
@@ -139,7 +139,7 @@ impl Kills<'_> {
             .arg(&record);
         let mut session = session.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         thread::sleep(Duration::from_millis(after_ms));
-        let held = site::trials(&record);
+        let held = site::read_trials(&record);
         let mut what = Vec::new();
         if let Some(status) = session.try_wait()? {
             let said = session.wait_with_output()?.stderr;
@@ -152,15 +152,15 @@ impl Kills<'_> {
             session.kill()?;
             session.wait()?;
         }
-        let sessions = remains::sessions(self.folder);
+        let sessions = remains::list_uncleaned_sessions(self.folder);
         let cleaned = self.tare(&["clean"]).output()?;
         if !cleaned.status.success() {
             what.push(format!("tare clean: {}", String::from_utf8_lossy(&cleaned.stdout).trim()));
         }
-        what.extend(remains::of(self.folder, &sessions));
+        what.extend(remains::list_remains(self.folder, &sessions));
         what.extend(before.iter().flat_map(|before| before.new_since(&sessions)));
-        what.extend(site::unreadable(&record));
-        let kept = site::trials(&record);
+        what.extend(site::explain_unreadable(&record));
+        let kept = site::read_trials(&record);
         let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
         what.extend((lost > 0).then(|| format!("{lost} trials are lost")));
         (tally.trials, tally.lost) = (tally.trials + held.len() as u64, tally.lost + lost);
@@ -176,7 +176,7 @@ impl Kills<'_> {
 }
 
 /// Formats a row for each environment.
-pub fn table(tallies: &BTreeMap<String, Tally>) -> String {
+pub fn render_tallies(tallies: &BTreeMap<String, Tally>) -> String {
     let row = |(target, tally): (&String, &Tally)| {
         let Tally { killed, trials, lost, wrong } = tally;
         format!("{target:24}  {killed:6}  {trials:7}  {lost:4}  {wrong:4}\n")
@@ -194,7 +194,10 @@ fn words(what: &[String]) -> String {
 type Target<'a> = (&'a str, u64);
 
 /// Separates the targets that are ready here, as `tare check` says, from the others.
-pub fn ready<'a>(tare: &Path, targets: &[Target<'a>]) -> io::Result<(Vec<Target<'a>>, Vec<&'a str>)> {
+pub fn split_ready_targets<'a>(
+    tare: &Path,
+    targets: &[Target<'a>],
+) -> io::Result<(Vec<Target<'a>>, Vec<&'a str>)> {
     let said = Command::new(tare).args(["check", "--json"]).stdin(Stdio::null()).output()?;
     let document: serde_json::Value = serde_json::from_slice(&said.stdout)?;
     let rows = document["environments"].as_array().cloned().unwrap_or_default();

@@ -25,21 +25,21 @@ const MOMENTARY_NAMES: [&str; 6] = ["storage", "buildah", "libpod", "podman", "c
 const SETTLES: Duration = Duration::from_secs(1);
 
 /// Lists the sessions that worked in this folder and were not cleaned up after.
-pub fn sessions(folder: &Path) -> BTreeSet<String> {
-    let journals = entries(&folder.join("state/tare")).into_iter().filter_map(|path| {
+pub fn list_uncleaned_sessions(folder: &Path) -> BTreeSet<String> {
+    let journals = list_paths(&folder.join("state/tare")).into_iter().filter_map(|path| {
         let id = path.file_name()?.to_str()?.split('.').next()?.to_owned();
         path.extension().is_some_and(|ending| ending == "journal").then(|| format!("{PREFIX}{id}"))
     });
-    let folders = entries(&folder.join("scratch"));
+    let folders = list_paths(&folder.join("scratch"));
     let folders = folders.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
     journals.chain(folders.filter(|name| name.starts_with(PREFIX))).collect()
 }
 
 /// Lists the remains of these sessions.
-pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
+pub fn list_remains(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
     let whose = Whose { folder, sessions };
     let mut left: Vec<String> = Vec::new();
-    let files = entries(&folder.join("state/tare")).into_iter().chain(entries(&folder.join("scratch")));
+    let files = list_paths(&folder.join("state/tare")).into_iter().chain(list_paths(&folder.join("scratch")));
     // The list of sessions that began here is kept.
     let files = files.filter(|path| !path.ends_with("begun"));
     left.extend(files.map(|path| format!("file {}", path.display())));
@@ -55,7 +55,7 @@ pub fn of(folder: &Path, sessions: &BTreeSet<String>) -> Vec<String> {
 }
 
 /// Counts the processes and the mounts of these sessions.
-pub fn counts(folder: &Path, sessions: &BTreeSet<String>) -> (u64, u64) {
+pub fn count_remains(folder: &Path, sessions: &BTreeSet<String>) -> (u64, u64) {
     let whose = Whose { folder, sessions };
     let processes = processes().into_iter().filter(|(_, words)| whose.meant(words)).count();
     (processes as u64, mounts().iter().filter(|mount| whose.meant(mount)).count() as u64)
@@ -106,7 +106,7 @@ impl Machine {
 
 /// Lists living processes, each with everything that could identify its owner.
 fn processes() -> Vec<(u32, String)> {
-    let pids = entries(Path::new("/proc")).into_iter();
+    let pids = list_paths(Path::new("/proc")).into_iter();
     pids.filter_map(|path| {
         let pid = path.file_name()?.to_str()?.parse().ok()?;
         let text = |file: &str| {
@@ -127,19 +127,19 @@ fn mounts() -> Vec<String> {
 }
 
 fn states() -> Vec<String> {
-    let all = STATES.iter().flat_map(|folder| entries(Path::new(folder)));
+    let all = STATES.iter().flat_map(|folder| list_paths(Path::new(folder)));
     all.map(|path| format!("state {}", path.display())).collect()
 }
 
 fn interfaces() -> Vec<String> {
-    entries(Path::new("/sys/class/net"))
+    list_paths(Path::new("/sys/class/net"))
         .iter()
         .map(|path| format!("network device {}", path.display()))
         .collect()
 }
 
 fn loop_devices() -> Vec<String> {
-    let devices = entries(Path::new("/sys/block")).into_iter();
+    let devices = list_paths(Path::new("/sys/block")).into_iter();
     let files = devices.filter_map(|device| {
         let file = fs::read_to_string(device.join("loop/backing_file")).ok()?;
         Some(format!("loop device {} on {}", device.display(), file.trim()))
@@ -154,7 +154,7 @@ fn control_groups() -> Vec<String> {
     for _ in 0..4 {
         let below = level
             .iter()
-            .flat_map(|folder| entries(folder))
+            .flat_map(|folder| list_paths(folder))
             .filter(|path| path.is_dir() && !path.is_symlink());
         level = below.collect();
         all.extend(level.iter().cloned());
@@ -175,7 +175,7 @@ fn containers() -> Vec<String> {
 }
 
 fn momentary() -> Vec<String> {
-    let all = MOMENTARY.iter().flat_map(|folder| entries(Path::new(folder)));
+    let all = MOMENTARY.iter().flat_map(|folder| list_paths(Path::new(folder)));
     let named = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         MOMENTARY_NAMES.iter().any(|beginning| name.starts_with(beginning))
@@ -184,6 +184,6 @@ fn momentary() -> Vec<String> {
 }
 
 /// Lists the paths in a folder; none where there is no such folder.
-pub fn entries(folder: &Path) -> Vec<PathBuf> {
+pub fn list_paths(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 use tare_data::session::Trial;
-use tare_record::{RecordError, read};
+use tare_record::{RecordError, read_session};
 
 use crate::kills::count::Count;
 use crate::kills::remains;
@@ -24,40 +24,40 @@ pub struct Site<'a> {
 }
 
 impl Site<'_> {
-    pub fn prepare(&self) -> io::Result<()> {
+    pub fn make_folders(&self) -> io::Result<()> {
         ["state", "scratch"].into_iter().try_for_each(|name| fs::create_dir_all(self.folder.join(name)))
     }
 
     /// Builds a command of the program with its state in this folder.
-    pub fn tare(&self, arguments: &[&str]) -> Command {
+    pub fn tare_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.tare);
         command.args(arguments);
-        self.place(&mut command);
+        self.prepare_command(&mut command);
         command
     }
 
     /// Has a command work in this folder.
-    pub fn place(&self, command: &mut Command) {
+    pub fn prepare_command(&self, command: &mut Command) {
         command.current_dir(self.folder).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.folder.join("state")).env("NO_COLOR", "1").env("LC_ALL", "C");
     }
 
-    pub fn limit(&self, command: &mut Command, resource: Resource, most: u64) {
+    pub fn limit_resource(&self, command: &mut Command, resource: Resource, most: u64) {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         // SAFETY: setrlimit is one system call, which allocates nothing.
         unsafe { command.pre_exec(move || Ok(setrlimit(resource, limit)?)) };
     }
 
     /// Waits for a session to end, which was sent this signal, cleans, and counts its faults.
-    pub fn settle(
+    pub fn finish_session(
         &self,
         session: &mut Child,
         sent: Option<i32>,
         within: Duration,
         count: &mut Count,
     ) -> io::Result<Option<ExitStatus>> {
-        let status = end(session, within)?;
-        let sessions = remains::sessions(self.folder);
+        let status = wait_for_end(session, within)?;
+        let sessions = remains::list_uncleaned_sessions(self.folder);
         match status {
             None => {
                 count.hung += 1;
@@ -70,8 +70,8 @@ impl Site<'_> {
                 }
             }
         }
-        let cleaned = self.tare(&["clean"]).output()?;
-        let mut left = remains::of(self.folder, &sessions);
+        let cleaned = self.tare_command(&["clean"]).output()?;
+        let mut left = remains::list_remains(self.folder, &sessions);
         let said = String::from_utf8_lossy(&cleaned.stdout);
         left.extend((!cleaned.status.success()).then(|| format!("tare clean: {}", said.trim())));
         count.left += left.len() as u64;
@@ -80,22 +80,22 @@ impl Site<'_> {
     }
 
     /// Counts the lost ones of the trials that a record held.
-    pub fn kept(&self, record: &Path, held: &[Trial], count: &mut Count) {
-        let kept = trials(record);
+    pub fn count_lost_trials(&self, record: &Path, held: &[Trial], count: &mut Count) {
+        let kept = read_trials(record);
         let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
         count.lost += lost;
         count.wrong.extend((lost > 0).then(|| format!("{lost} trials are lost")));
-        self.readable(record, count);
+        self.check_record(record, count);
     }
 
     /// Notes a record that cannot be read.
-    pub fn readable(&self, record: &Path, count: &mut Count) {
-        count.wrong.extend(unreadable(record));
+    pub fn check_record(&self, record: &Path, count: &mut Count) {
+        count.wrong.extend(explain_unreadable(record));
     }
 }
 
 /// Waits for the end; none where it had to be killed.
-pub fn end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> {
+pub fn wait_for_end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatus>> {
     let end = Instant::now() + within;
     while Instant::now() < end {
         if let Some(status) = session.try_wait()? {
@@ -109,14 +109,14 @@ pub fn end(session: &mut Child, within: Duration) -> io::Result<Option<ExitStatu
 }
 
 /// Reads the trials of a record that have ended; none where it has none, or is not there yet.
-pub fn trials(record: &Path) -> Vec<Trial> {
-    let trials = read(record).map(|recording| recording.session.trials).unwrap_or_default();
+pub fn read_trials(record: &Path) -> Vec<Trial> {
+    let trials = read_session(record).map(|recording| recording.session.trials).unwrap_or_default();
     trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
 }
 
 /// Explains why a record cannot be read.
-pub(crate) fn unreadable(record: &Path) -> Option<String> {
-    match read(record) {
+pub(crate) fn explain_unreadable(record: &Path) -> Option<String> {
+    match read_session(record) {
         // It ended before there was anything to write down.
         Ok(_) | Err(RecordError::NoPlan { .. }) => None,
         Err(_) if fs::metadata(record).map_or(0, |about| about.len()) == 0 => None,

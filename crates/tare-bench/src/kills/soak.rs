@@ -61,7 +61,7 @@ pub struct Soaked {
 
 impl Soak<'_> {
     /// Runs the session, which meets faults, and ends it with Ctrl-C. `report` is given a line for every stretch.
-    pub fn run(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Soaked> {
+    pub fn run_session(&self, report: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<Soaked> {
         for name in ["state", "scratch"] {
             fs::create_dir_all(self.folder.join(name))?;
         }
@@ -69,13 +69,13 @@ impl Soak<'_> {
         let mut session = self.start(&record)?;
         let (stretches, mut wrong) = self.follow(&mut session, &record, report)?;
         kill_process(Pid::from_child(&session), Signal::INT)?;
-        let status = site::end(&mut session, ENDS)?;
+        let status = site::wait_for_end(&mut session, ENDS)?;
         let is_ordered = status.is_some_and(|status| status.signal().is_none());
         wrong.extend((!is_ordered).then(|| format!("it did not end in order: {status:?}")));
-        let sessions = remains::sessions(self.folder);
-        wrong.extend(remains::of(self.folder, &sessions));
-        wrong.extend(site::unreadable(&record));
-        let trials = site::trials(&record);
+        let sessions = remains::list_uncleaned_sessions(self.folder);
+        wrong.extend(remains::list_remains(self.folder, &sessions));
+        wrong.extend(site::explain_unreadable(&record));
+        let trials = site::read_trials(&record);
         let failed = trials.iter().filter(|trial| trial.failure.is_some()).count() as u64;
         wrong.extend(grown(&stretches));
         Ok(Soaked { stretches, trials: trials.len() as u64, failed, wrong })
@@ -128,10 +128,11 @@ impl Soak<'_> {
         let process = Path::new("/proc").join(session.id().to_string());
         let status = fs::read_to_string(process.join("status")).unwrap_or_default();
         let memory = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next());
-        let (processes, mounts) = remains::counts(self.folder, &remains::sessions(self.folder));
+        let (processes, mounts) =
+            remains::count_remains(self.folder, &remains::list_uncleaned_sessions(self.folder));
         Stretch {
             memory_kb: memory.and_then(|kb| kb.parse().ok()).unwrap_or_default(),
-            descriptors: remains::entries(&process.join("fd")).len() as u64,
+            descriptors: remains::list_paths(&process.join("fd")).len() as u64,
             processes,
             mounts,
             record_bytes: fs::metadata(record).map_or(0, |about| about.len()),
@@ -155,13 +156,13 @@ impl Stretch {
 
 /// Kills or stops one of the processes that a session started; false where there is none.
 fn strike(session: u32, generator: &mut Generator) -> io::Result<bool> {
-    let children = faults::children(session);
+    let children = faults::find_descendants(session);
     if children.is_empty() {
         return Ok(false);
     }
-    let child = children[generator.below(children.len() as u64) as usize];
+    let child = children[generator.draw_below(children.len() as u64) as usize];
     let Some(child) = Pid::from_raw(child as i32) else { return Ok(false) };
-    if generator.below(2) == 0 {
+    if generator.draw_below(2) == 0 {
         return Ok(kill_process(child, Signal::KILL).is_ok());
     }
     let was_stopped = kill_process(child, Signal::STOP).is_ok();

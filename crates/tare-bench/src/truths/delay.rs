@@ -25,7 +25,7 @@ const ANSWER: libc::Ioctl = 0xc018_2101u32 as libc::Ioctl;
 const GO_ON: u32 = 1;
 
 /// Runs a program with the delay; its exit code.
-pub fn run(delay: Duration, words: &[OsString]) -> Result<i32, String> {
+pub fn run_with_delay(delay: Duration, words: &[OsString]) -> Result<i32, String> {
     let (program, arguments) = words.split_first().ok_or("no program is named")?;
     let (sender, receiver) = std::sync::mpsc::channel::<OwnedFd>();
     // Started before the filter is there, which holds for the other thread and its children alone.
@@ -110,7 +110,7 @@ fn control<T>(calls: &impl AsFd, request: libc::Ioctl, value: &mut T) -> io::Res
 }
 
 fn share_a_processor(pid: u32) -> io::Result<()> {
-    let last = machine::allowed().pop().ok_or(io::ErrorKind::NotFound)?;
+    let last = machine::list_allowed_processors().pop().ok_or(io::ErrorKind::NotFound)?;
     let mut one = CpuSet::new();
     one.set(last);
     sched_setaffinity(None, &one)?;

@@ -44,7 +44,7 @@ impl Said {
 }
 
 /// Runs both; false when a truth was missed.
-pub fn run(setting: &Setting) -> Result<bool, String> {
+pub fn run_truths(setting: &Setting) -> Result<bool, String> {
     let folder =
         tempfile::Builder::new().prefix("truths-").tempdir_in(&setting.scratch).map_err(|e| e.to_string())?;
     let mut all = true;
@@ -115,7 +115,7 @@ fn session(setting: &Setting, folder: &Path, baseline: &str, subject: &str) -> R
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));
     let path = std::env::join_paths(folders).map_err(|e| e.to_string())?;
-    let output = Command::new(setting.binary()?)
+    let output = Command::new(setting.find_binary()?)
         .args(["run", "--against", baseline, "--in", subject, "--only", "sys.getppid", "--json", "--rounds"])
         .arg(setting.rounds().to_string())
         .args(["--seed", &format!("{:x}", setting.seed), "--scratch"])

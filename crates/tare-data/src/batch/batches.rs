@@ -11,7 +11,7 @@ use crate::batch::Batch;
 pub trait Shelf: Debug + Send + Sync {
     /// Reads the batches of a trial from a stretch of bytes, in their order; only those of a series, if one
     /// is given.
-    fn read<'a>(
+    fn read_batches<'a>(
         &'a self,
         trial: u64,
         stretch: Range<u64>,
@@ -31,7 +31,7 @@ enum Kept {
 
 impl Batches {
     /// Refers to the batches of a trial in this stretch.
-    pub fn lying(shelf: Arc<dyn Shelf>, trial: u64, stretch: Range<u64>) -> Self {
+    pub fn from_shelf(shelf: Arc<dyn Shelf>, trial: u64, stretch: Range<u64>) -> Self {
         Batches(Kept::Lying { shelf, trial, stretch })
     }
 
@@ -40,7 +40,7 @@ impl Batches {
     }
 
     /// Iterates over the batches of a series.
-    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = Cow<'a, Batch>> {
+    pub fn iter_series<'a>(&'a self, series: &'a str) -> impl Iterator<Item = Cow<'a, Batch>> {
         self.read(Some(series)).filter(move |batch| batch.series == series)
     }
 
@@ -48,7 +48,7 @@ impl Batches {
         match &self.0 {
             Kept::Held(held) => Box::new(held.iter().map(Cow::Borrowed)),
             Kept::Lying { shelf, trial, stretch } => {
-                Box::new(shelf.read(*trial, stretch.clone(), series).map(Cow::Owned))
+                Box::new(shelf.read_batches(*trial, stretch.clone(), series).map(Cow::Owned))
             }
         }
     }

@@ -78,7 +78,7 @@ pub struct Timed {
 
 impl Sample {
     /// Iterates over timed stretches in their order; a figure that is read has none.
-    pub fn timed(&self) -> impl Iterator<Item = Timed> + '_ {
+    pub fn iter_timed(&self) -> impl Iterator<Item = Timed> + '_ {
         let (operations, bytes, elapsed_ns) = match self {
             Sample::Throughput { operations, bytes, elapsed_ns }
             | Sample::Latency { operations, bytes, elapsed_ns, .. } => {

@@ -29,7 +29,7 @@ pub enum Promise {
 
 impl Promise {
     /// Returns the key of the fact that says if the promise is kept: `ok`, or the reason why not.
-    pub const fn fact(self) -> &'static str {
+    pub const fn fact_key(self) -> &'static str {
         match self {
             Promise::Sync => "honesty.sync",
             Promise::EachWrite => "honesty.dsync",

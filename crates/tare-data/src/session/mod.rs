@@ -86,8 +86,8 @@ impl Target {
     }
 
     /// Reads the share by which trials work longer, on purpose; none in an ordinary environment.
-    pub fn slower(&self) -> Option<f64> {
-        let percent = self.specification.option(SLOWER)?.strip_suffix('%')?;
+    pub fn slower_share(&self) -> Option<f64> {
+        let percent = self.specification.get_option(SLOWER)?.strip_suffix('%')?;
         percent.parse().ok().map(|percent: f64| percent / 100.0)
     }
 }
@@ -225,19 +225,19 @@ impl Plan {
     }
 
     /// Counts the headline cells of subjects that can be compared.
-    pub fn comparisons(&self) -> usize {
+    pub fn count_comparisons(&self) -> usize {
         let subjects = || self.targets.iter().filter(|target| target.role == Role::Subject);
         let of_case = |case: &PlannedCase| subjects().filter(|s| !case.missing.contains_key(&s.name)).count();
         self.cases.iter().map(of_case).sum()
     }
 
     /// Gives the n of "in one round of n", in which an environment takes part while quicker ones are open.
-    pub fn every(&self, target: usize) -> u32 {
+    pub fn round_interval(&self, target: usize) -> u32 {
         self.every.get(&self.targets[target].name).copied().unwrap_or(1).max(1)
     }
 
     /// Tells whether an environment is measured in a case by plan: a planted one is in a single case.
-    pub fn measures(&self, case: usize, target: usize) -> bool {
+    pub fn is_measured(&self, case: usize, target: usize) -> bool {
         let is_planted = self.targets[target].role == Role::Planted;
         !is_planted || self.planted.as_ref().is_some_and(|planted| planted.case == self.cases[case].id)
     }
@@ -355,7 +355,7 @@ impl Session {
     }
 
     /// Tells whether this attempt at a round counts: disturbed attempts do not.
-    pub fn counts(&self, trial: &Trial) -> bool {
+    pub fn is_counted(&self, trial: &Trial) -> bool {
         !self
             .repeated
             .iter()

@@ -35,7 +35,7 @@ impl Specification {
     }
 
     /// Looks up the value of an option; none where it was not given.
-    pub fn option(&self, key: &str) -> Option<&str> {
+    pub fn get_option(&self, key: &str) -> Option<&str> {
         self.options.get(key).map(String::as_str)
     }
 }

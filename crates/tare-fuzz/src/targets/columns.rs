@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::sync::OnceLock;
 
-use tare_analysis::fleet::cells::cells;
+use tare_analysis::fleet::cells::extract_cells;
 use tare_data::session::Session;
 use tare_record::Contents;
-use tare_report::exports::{Source, find};
+use tare_report::exports::{Source, find_export};
 use tare_report::fleet::store::Stored;
 use tare_report::fleet::trials::Trials;
 
@@ -30,7 +30,7 @@ fn session() -> &'static Session {
             let sum = format!("{:08x} ", crc32fast::hash(line));
             file.write_all(&[sum.as_bytes(), line, b"\n"].concat()).expect("it takes every line");
         }
-        match tare_record::open(file.path()) {
+        match tare_record::read_record(file.path()) {
             Ok(Contents::Session(recording)) => recording.session,
             _ => panic!("the document has no session"),
         }
@@ -39,23 +39,23 @@ fn session() -> &'static Session {
 
 fn corpus() -> Vec<Vec<u8>> {
     let session = session();
-    let findings = tare_analysis::findings(session, &tare_analysis::Options::default());
-    let export = find("parquet").expect("it is an export");
+    let findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
+    let export = find_export("parquet").expect("it is an export");
     vec![(export.render)(&Source { session, findings: &findings, gate: None })]
 }
 
 fn run(input: &[u8]) -> Result<String, String> {
     static STORED: OnceLock<Stored> = OnceLock::new();
     let of = STORED.get_or_init(|| {
-        let findings = tare_analysis::findings(session(), &tare_analysis::Options::default());
-        Stored::of_node(cells(session(), &findings), "n1", 1, &[], "cells/n1/1.parquet".to_owned())
+        let findings = tare_analysis::compute_findings(session(), &tare_analysis::Options::default());
+        Stored::of_node(extract_cells(session(), &findings), "n1", 1, &[], "cells/n1/1.parquet".to_owned())
     });
     let mut trials = Trials::default();
-    match trials.add(of, input.to_vec()) {
+    match trials.add_session(of, input.to_vec()) {
         Err(why) if !trials.is_empty() => Err(format!("refused and added: {why}")),
         Err(why) => Ok(without_numbers(&why)),
         Ok(()) => {
-            let length = trials.file("kind").len();
+            let length = trials.into_file("kind").len();
             Ok(format!("merged {}", length.ilog2()))
         }
     }

@@ -4,7 +4,7 @@ use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_NOTE, PROTOCOL, Received, Splitter, decode, encode};
+use tare_data::frame::{Frame, LONGEST_NOTE, PROTOCOL, Received, Splitter, decode_frame, encode_frame};
 use tare_data::request::Request;
 
 use crate::target::Target;
@@ -46,7 +46,7 @@ fn corpus() -> Vec<Vec<u8>> {
     ];
     let batch = |sample| Batch { series: "call".into(), phase: Phase::Warm, started_ns: 1, sample };
     let mut facts = Facts::default();
-    facts.note("kernel.release", "6.1");
+    facts.add_fact("kernel.release", "6.1");
     let failure = Failure::new(FailureKind::NotSupported, "no io_uring");
     let frames = [
         Frame::Hello { protocol: PROTOCOL, version: "0.1.0".into(), agent: Build::default(), clock_ns: 1 },
@@ -56,7 +56,7 @@ fn corpus() -> Vec<Vec<u8>> {
         Frame::Bye,
     ];
     let batches = samples.map(|sample| Frame::Batch { trial: 1, batch: batch(sample) });
-    let lines = frames.iter().chain(&batches).map(encode);
+    let lines = frames.iter().chain(&batches).map(encode_frame);
     lines.map(|line| line.splitn(3, ' ').nth(2).unwrap_or_default().as_bytes().to_vec()).collect()
 }
 
@@ -64,11 +64,11 @@ fn run(input: &[u8]) -> Result<String, String> {
     let mut answer = String::new();
     for line in input.split(|byte| *byte == b'\n') {
         let framed = [format!("@tare1 {:08x} ", crc32fast::hash(line)).as_bytes(), line].concat();
-        if let Some(frame) = decode::<Frame>(&framed) {
+        if let Some(frame) = decode_frame::<Frame>(&framed) {
             answer.push_str(&read(&frame)?);
         }
-        if let Some(request) = decode::<Request>(&framed)
-            && decode(encode(&request).as_bytes()) != Some(request)
+        if let Some(request) = decode_frame::<Request>(&framed)
+            && decode_frame(encode_frame(&request).as_bytes()) != Some(request)
         {
             return Err("a request is not read as it was written".into());
         }
@@ -88,7 +88,7 @@ fn run(input: &[u8]) -> Result<String, String> {
 
 fn read(frame: &Frame) -> Result<String, String> {
     // Numbers that JSON cannot hold come from no line.
-    if decode::<Frame>(encode(frame).as_bytes()).as_ref() != Some(frame) {
+    if decode_frame::<Frame>(encode_frame(frame).as_bytes()).as_ref() != Some(frame) {
         return Err("a frame is not read as it was written".into());
     }
     if let Frame::Batch { batch, .. } = frame
@@ -99,5 +99,5 @@ fn read(frame: &Frame) -> Result<String, String> {
             Err(why) => crate::target::without_numbers(&why),
         });
     }
-    Ok(encode(frame).chars().skip(16).take_while(|c| *c != ':').collect())
+    Ok(encode_frame(frame).chars().skip(16).take_while(|c| *c != ':').collect())
 }

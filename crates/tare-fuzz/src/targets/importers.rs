@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
-use tare_record::importers::import;
+use tare_record::importers::import_file;
 
 use crate::target::{Target, without_numbers};
 
@@ -61,7 +61,7 @@ fn corpus() -> Vec<Vec<u8>> {
 }
 
 fn run(input: &[u8]) -> Result<String, String> {
-    let imported = match import(input, "input", None) {
+    let imported = match import_file(input, "input", None) {
         Ok(imported) => imported,
         Err(refusal) => {
             // UTF-16 grows by half when it is decoded.
@@ -84,13 +84,13 @@ fn run(input: &[u8]) -> Result<String, String> {
         return Err("it is not read as it was written".into());
     }
     let all = [imported];
-    let shown = tare_report::imported::terminal(&all, 80, false);
+    let shown = tare_report::imported::render_imported_terminal(&all, 80, false);
     if shown.chars().any(|c| c.is_control() && c != '\n') {
         return Err("a control character reaches the terminal".into());
     }
-    tare_report::imported::markdown(&all);
-    tare_report::imported::csv(&all);
-    tare_report::imported::json(&all);
+    tare_report::imported::render_imported_markdown(&all);
+    tare_report::imported::render_imported_csv(&all);
+    tare_report::imported::render_imported_json(&all);
     let [imported] = all;
     let values: usize = imported.figures.iter().map(|figure| figure.values.len()).sum();
     Ok(format!("{}: {} {values}", imported.tool, imported.figures.len()))

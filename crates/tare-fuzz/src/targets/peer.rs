@@ -13,7 +13,7 @@ use tare_probes::peer::Secret;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::connection::{Connection, Event, LONGEST_FLOW};
 use tare_probes::peer::message::{Answer, Ask, PROTOCOL};
-use tare_probes::peer::noise::{Channel, FIRST_FRAME, Opening, accept};
+use tare_probes::peer::noise::{Channel, FIRST_FRAME, Opening, accept_handshake};
 
 use crate::target::{Target, without_numbers};
 
@@ -121,7 +121,7 @@ fn stranger(bytes: &[u8]) -> io::Result<Result<String, String>> {
     near.shutdown(Shutdown::Write)?;
     let secret = secret();
     let event = loop {
-        match connection.read(&secret) {
+        match connection.read_event(&secret) {
             Event::Nothing => {}
             event => break event,
         }
@@ -139,20 +139,20 @@ fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<Strin
     let (mut near, mut connection) = pair()?;
     let (opening, first) = Opening::new(&secret).map_err(io::Error::other)?;
     near.write_all(&first)?;
-    let Event::Proved(_, proved) = connection.read(&secret) else {
+    let Event::Proved(_, proved) = connection.read_event(&secret) else {
         return Ok(Err("a right handshake is not taken".into()));
     };
     let (channel, answer) = *proved;
-    connection.know(channel, &answer)?;
+    connection.admit_stranger(channel, &answer)?;
     let mut body = [0; FIRST_FRAME];
     near.read_exact(&mut body)?;
-    let Some(mut channel) = opening.answered(&body[2..]) else {
+    let Some(mut channel) = opening.into_channel(&body[2..]) else {
         return Ok(Err("the answer to a handshake is not taken".into()));
     };
     near.write_all(&says(&mut channel))?;
     near.shutdown(Shutdown::Write)?;
     let event = loop {
-        match connection.read(&secret) {
+        match connection.read_event(&secret) {
             Event::Nothing => {}
             event => break event,
         }
@@ -160,13 +160,13 @@ fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<Strin
     Ok(match event {
         Event::Over => Ok("a client is sent away".into()),
         Event::Who { .. } => Ok("a client asks who is there".into()),
-        Event::Flow(flow, deadline) if flow.check().is_ok() && deadline <= LONGEST_FLOW => {
+        Event::Flow(flow, deadline) if flow.check_bounds().is_ok() && deadline <= LONGEST_FLOW => {
             Ok(format!("a client gets {:?}", std::mem::discriminant(&flow)))
         }
         Event::Flow(flow, deadline) => Err(format!("{flow:?} for {deadline:?} is taken")),
         Event::Refuse(answer) => {
             // Where the reason is too long for a frame, the connection ends without one.
-            let sent = connection.answer(&answer).is_ok();
+            let sent = connection.send_answer(&answer).is_ok();
             Ok(format!("a client is refused {sent}: {}", without_numbers(&format!("{answer:?}"))))
         }
         Event::Nothing | Event::Proved(..) => Err("a known client proves itself again".into()),
@@ -181,14 +181,14 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
     let selected = thread::scope(|scope| {
         let client = scope.spawn(|| {
             let mut session = PeerSession::open(&address.to_string(), &secret)?;
-            session.request(&Flow::Hops, Duration::from_secs(1))
+            session.request_flow(&Flow::Hops, Duration::from_secs(1))
         });
         let (mut stream, _) = listener.accept()?;
         sockopt::set_socket_linger(&stream, Some(Duration::ZERO))?;
         let mut first = [0; FIRST_FRAME];
         stream.read_exact(&mut first)?;
         let (mut channel, answer) =
-            accept(&secret, &first[2..]).ok_or_else(|| io::Error::other("no handshake"))?;
+            accept_handshake(&secret, &first[2..]).ok_or_else(|| io::Error::other("no handshake"))?;
         stream.write_all(&answer)?;
         // Closed with bytes of the client unread, this end would take back its own answers.
         let mut question = [0; 2];

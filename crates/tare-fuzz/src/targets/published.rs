@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use tare_analysis::published::recompute;
-use tare_lab::study::published::parse;
-use tare_report::published::{article, recomputed, recomputed_json, recomputed_markdown};
+use tare_analysis::published::recompute_article;
+use tare_lab::study::published::parse_article;
+use tare_report::published::{recomputed_json, recomputed_markdown, render_article, render_recomputed};
 
 use crate::target::{Target, without_numbers};
 
@@ -37,12 +37,12 @@ fn corpus() -> Vec<Vec<u8>> {
 
 fn run(input: &[u8]) -> Result<String, String> {
     let Ok(text) = std::str::from_utf8(input) else { return Ok("not text".into()) };
-    let published = match parse(text, "input") {
+    let published = match parse_article(text, "input") {
         Ok(published) => published,
         Err(refused) => return Ok(without_numbers(&refused.to_string())),
     };
-    recompute(&published);
-    for shown in [article(&published, 80), recomputed(&published, 80)] {
+    recompute_article(&published);
+    for shown in [render_article(&published, 80), render_recomputed(&published, 80)] {
         if shown.chars().any(|c| c.is_control() && c != '\n') {
             return Err("a control character reaches the terminal".into());
         }

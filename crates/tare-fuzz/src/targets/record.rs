@@ -45,14 +45,14 @@ fn run(input: &[u8]) -> Result<String, String> {
         let written = [sum.as_bytes(), line, b"\n"].iter().try_for_each(|part| file.write_all(part));
         written.map_err(|error| error.to_string())?;
     }
-    Ok(match tare_record::open(file.path()) {
+    Ok(match tare_record::read_record(file.path()) {
         Err(error) => {
             let message = error.to_string();
             let path = file.path().display().to_string();
             without_numbers(&message.replace(&path, ""))
         }
         Ok(Contents::Imported(record)) => {
-            let shown = tare_report::imported::terminal(&record.imported, 80, false);
+            let shown = tare_report::imported::render_imported_terminal(&record.imported, 80, false);
             if shown.chars().any(|c| c.is_control() && c != '\n') {
                 return Err("a control character reaches the terminal".into());
             }
@@ -60,8 +60,8 @@ fn run(input: &[u8]) -> Result<String, String> {
         }
         Ok(Contents::Session(recording)) => {
             let session = &recording.session;
-            let findings = tare_analysis::findings(session, &tare_analysis::Options::default());
-            tare_report::json::render(session, &findings);
+            let findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
+            tare_report::json::render_json(session, &findings);
             let (trials, rows) = (session.trials.len(), findings.rows.len());
             format!("session: {trials} trials, {rows} rows, {:?}", session.ending)
         }

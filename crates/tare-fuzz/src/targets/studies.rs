@@ -44,7 +44,7 @@ fn run(input: &[u8]) -> Result<String, String> {
         return Ok("commands".into());
     }
     for size in [Size::Short, Size::Reference] {
-        match study.selected(None, Some(size)) {
+        match study.expand_cases(None, Some(size)) {
             Ok(selected) if selected.len() >= TOO_MANY => return Err(format!("{} cases", selected.len())),
             Ok(selected) if selected.iter().any(|selected| !selected.margin.is_finite()) => {
                 return Err("a margin is not a number".into());

@@ -7,12 +7,16 @@ use tare_data::session::{Role, Target};
 use crate::error::{ErrorKind, LabError};
 
 /// Refuses a condition that matches no cell of these environments and cases.
-pub(crate) fn check(conditions: &[Condition], targets: &[Target], cases: &[&Case]) -> Result<(), LabError> {
+pub(crate) fn check_conditions(
+    conditions: &[Condition],
+    targets: &[Target],
+    cases: &[&Case],
+) -> Result<(), LabError> {
     let subjects = || targets.iter().filter(|target| target.role == Role::Subject);
     let chooses = |condition: &&Condition| {
         subjects().any(|target| {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
-            cases.iter().any(|case| condition.selector.chooses(&names, &case.to_string(), &case.probe))
+            cases.iter().any(|case| condition.selector.matches_cell(&names, &case.to_string(), &case.probe))
         })
     };
     match conditions.iter().find(|condition| !chooses(condition)) {
@@ -28,8 +32,8 @@ pub(crate) fn check(conditions: &[Condition], targets: &[Target], cases: &[&Case
 pub fn matches_nothing(condition: &str, subjects: &[String]) -> LabError {
     let error = LabError::new(ErrorKind::Usage, format!("'{condition}' matches no cell of this session"));
     match subjects {
-        [] => error.hint("there is no environment beside the baseline"),
-        subjects => error.hint(format!(
+        [] => error.with_hint("there is no environment beside the baseline"),
+        subjects => error.with_hint(format!(
             "its environments are {}; 'tare list probes' lists the probes",
             subjects.join(", ")
         )),

@@ -43,12 +43,12 @@ pub struct Standing<'a> {
 
 /// Watches a session.
 pub trait Observer {
-    fn event(&mut self, event: Event<'_>);
+    fn observe_event(&mut self, event: Event<'_>);
 }
 
 /// Nobody watches.
 pub struct Unobserved;
 
 impl Observer for Unobserved {
-    fn event(&mut self, _: Event<'_>) {}
+    fn observe_event(&mut self, _: Event<'_>) {}
 }

@@ -26,7 +26,7 @@ pub enum Measured {
 impl Measured {
     /// Chooses the study that is measured unless one is given: `only` selects from all probes, and `at_once`
     /// starts.
-    pub fn usual(only: &[String], at_once: &[u64]) -> Measured {
+    pub fn choose_study(only: &[String], at_once: &[u64]) -> Measured {
         let name = match (at_once.is_empty(), only.is_empty()) {
             (false, _) => "startup",
             (true, true) => "quick",

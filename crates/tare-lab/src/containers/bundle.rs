@@ -33,7 +33,7 @@ const CAPABILITIES: [&str; 14] = [
 /// Writes the bundle of a start into its folder; returns the bundle's path.
 ///
 /// Without root the container gets a user namespace in which the user is root.
-pub fn write(
+pub fn write_bundle(
     workspace: &dyn Workspace,
     root: &Root,
     network: &ContainerNetwork,
@@ -41,8 +41,8 @@ pub fn write(
     let folder = workspace.folder().join("bundle");
     let file = folder.join("config.json");
     let config = config(workspace, root, network).to_string();
-    let written = private_folder::make(&folder).and_then(|()| fs::write(&file, config));
-    written.map_err(LabError::storage("write", &file))?;
+    let written = private_folder::make_private_folder(&folder).and_then(|()| fs::write(&file, config));
+    written.map_err(LabError::storage_error("write", &file))?;
     Ok(folder)
 }
 

@@ -30,20 +30,20 @@ pub enum Devices {
 }
 
 /// Mounts them at the folder `dev` of a root.
-pub fn steps(root: &Path, devices: Devices) -> io::Result<Steps> {
+pub fn make_device_steps(root: &Path, devices: Devices) -> io::Result<Steps> {
     let (mut steps, dev) = (Steps::default(), root.join("dev"));
-    steps.mount("tmpfs", &dev, MountFlags::NOSUID, "mode=755,size=64k")?;
+    steps.add_mount("tmpfs", &dev, MountFlags::NOSUID, "mode=755,size=64k")?;
     let more: &[&str] = if devices == Devices::All { &["tty"] } else { &[] };
     for name in DEVICES.iter().chain(more) {
         let node = dev.join(name);
-        steps.file(&node)?;
-        steps.bind(&Path::new("/dev").join(name), &node)?;
+        steps.add_file(&node)?;
+        steps.add_bind_mount(&Path::new("/dev").join(name), &node)?;
     }
     match devices {
         Devices::Few => {
             let flags = IN_MEMORY | MountFlags::NOEXEC;
-            steps.folder(&dev.join("shm"), 0o755, None)?;
-            steps.mount("tmpfs", &dev.join("shm"), flags, "mode=1777,size=64m")?;
+            steps.add_folder(&dev.join("shm"), 0o755, None)?;
+            steps.add_mount("tmpfs", &dev.join("shm"), flags, "mode=1777,size=64m")?;
         }
         Devices::All => steps.append(beside_nodes(root)?),
     }
@@ -53,15 +53,15 @@ pub fn steps(root: &Path, devices: Devices) -> io::Result<Steps> {
 /// Lists what [`Devices::All`] makes besides the devices themselves.
 pub fn beside_nodes(root: &Path) -> io::Result<Steps> {
     let (mut steps, dev) = (Steps::default(), root.join("dev"));
-    steps.folder(&dev.join("shm"), 0o755, None)?;
+    steps.add_folder(&dev.join("shm"), 0o755, None)?;
     // As large as the kernel makes it: half of the memory.
-    steps.mount("tmpfs", &dev.join("shm"), IN_MEMORY, "mode=1777")?;
+    steps.add_mount("tmpfs", &dev.join("shm"), IN_MEMORY, "mode=1777")?;
     for (name, to) in LINKS {
-        steps.link(to, &dev.join(name))?;
+        steps.add_link(to, &dev.join(name))?;
     }
-    steps.folder(&dev.join("pts"), 0o755, None)?;
+    steps.add_folder(&dev.join("pts"), 0o755, None)?;
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    steps.mount("devpts", &dev.join("pts"), flags, "newinstance,ptmxmode=0666,mode=620")?;
-    steps.link("pts/ptmx", &dev.join("ptmx"))?;
+    steps.add_mount("devpts", &dev.join("pts"), flags, "newinstance,ptmxmode=0666,mode=620")?;
+    steps.add_link("pts/ptmx", &dev.join("ptmx"))?;
     Ok(steps)
 }

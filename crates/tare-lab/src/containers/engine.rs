@@ -6,8 +6,8 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use tare_data::shell::quoted;
-use tare_probes::harness::folder::spread;
+use tare_data::shell::quote_word;
+use tare_probes::harness::folder::spread_folders;
 
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
@@ -29,7 +29,7 @@ const SHARES: &str = "/shares";
 /// An archive with nothing in it: two blocks of zeros.
 const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
-const RUNTIME: OptionDescription = OptionDescription::text(
+const RUNTIME: OptionDescription = OptionDescription::new_text(
     "runtime",
     "",
     "the runtime below the engine (runc, crun, runsc), where it is not the engine's own choice",
@@ -75,7 +75,7 @@ choice! {
 pub const FOOTPRINT: Footprint = Footprint {
     mounts: OWN_MOUNTS,
     writes: Some("containers and, with a root from an image, an empty image in the engine's own storage"),
-    ..Footprint::starting(
+    ..Footprint::from_starts(
         "an engine's container, removed after each start; before, the engine is asked for its version",
     )
 };
@@ -111,20 +111,23 @@ pub enum Starts {
 
 impl Engine {
     /// Parses the container that a specification names.
-    pub fn parse(&'static self, specification: &Specification) -> Result<Box<dyn Environment>, LabError> {
+    pub fn parse_container(
+        &'static self,
+        specification: &Specification,
+    ) -> Result<Box<dyn Environment>, LabError> {
         let net = match self.starts {
-            Starts::InCommand => PodmanNet::of(specification)?,
-            Starts::InDaemon => match Net::of(specification)? {
+            Starts::InCommand => PodmanNet::from_specification(specification)?,
+            Starts::InDaemon => match Net::from_specification(specification)? {
                 Net::None => PodmanNet::None,
                 Net::Host => PodmanNet::Host,
             },
         };
         Ok(Box::new(Container {
             engine: self,
-            runtime: RUNTIME.given(specification),
+            runtime: RUNTIME.read_non_empty(specification),
             net,
-            seccomp: Seccomp::of(specification)?,
-            own: OwnPlace::of(specification)?,
+            seccomp: Seccomp::from_specification(specification)?,
+            own: OwnPlace::from_specification(specification)?,
             image: specification.instance.clone().map(|image| self.checked(image)).transpose()?,
         }))
     }
@@ -147,35 +150,35 @@ impl Environment for Container {
         self.image.is_some()
     }
 
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let engine = self.engine;
-        let program = program(programs, engine.name.program(), engine.install)?;
+        let program = require_program(programs, engine.name.program(), engine.install)?;
         let found = self.runtime.as_deref().and_then(|runtime| programs.find(runtime));
         // A runtime by name may be known to the engine alone; one by path must be there.
         if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
-            return Err(NotReady::because(format!("there is no {path}")));
+            return Err(NotReady::from_reason(format!("there is no {path}")));
         }
         match self.net {
             PodmanNet::None | PodmanNet::Host => {}
-            PodmanNet::Bridge => lab::ready()?,
+            PodmanNet::Bridge => lab::check_lab_ready()?,
             PodmanNet::Slirp4netns => {
-                crate::provider::program(programs, "slirp4netns", "apt-get install slirp4netns")?;
-                lab::ready()?;
+                crate::provider::require_program(programs, "slirp4netns", "apt-get install slirp4netns")?;
+                lab::check_lab_ready()?;
             }
         }
         let mut facts = Facts::default();
         let version = ask(Command::new(&program).args(engine.version))
-            .map_err(|e| NotReady::because(format!("{}: {e}", engine.name.program())))?;
+            .map_err(|e| NotReady::from_reason(format!("{}: {e}", engine.name.program())))?;
         if let Some(image) = &self.image {
-            facts.note("image.id", engine.id_of(&program, image)?);
+            facts.add_fact("image.id", engine.id_of(&program, image)?);
         }
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version);
-        facts.note("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
-        self.net.note(&mut facts);
-        self.seccomp.note(&mut facts);
-        self.own.note(&mut facts);
-        facts.note("cgroup.version", control_groups::versions());
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.version", version);
+        facts.add_fact("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
+        self.net.note_choice(&mut facts);
+        self.seccomp.note_choice(&mut facts);
+        self.own.note_choice(&mut facts);
+        facts.add_fact("cgroup.version", control_groups::find_versions());
         let mut container = self.clone();
         if let (Starts::InCommand, Some(path)) = (engine.starts, found) {
             container.runtime = Some(path.to_string_lossy().into_owned());
@@ -239,7 +242,7 @@ impl Container {
             root.mount_for(&mut command, workspace)?;
         }
         command.arg(tare_probes::agent::AGENT);
-        if private_mounts::permitted() && engine.starts == Starts::InCommand {
+        if private_mounts::can_make_mount_namespace() && engine.starts == Starts::InCommand {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);
         }
@@ -256,9 +259,9 @@ impl Container {
         match self.own {
             OwnPlace::Volume => {
                 let own = workspace.folder().join("own");
-                private_folder::make(&own).map_err(LabError::storage("write", &own))?;
-                spread(&own);
-                mounts::note(outside, "own", &own);
+                private_folder::make_private_folder(&own).map_err(LabError::storage_error("write", &own))?;
+                spread_folders(&own);
+                mounts::note_file_system(outside, "own", &own);
                 command.arg(bind(&own, OWN));
             }
             // Made by the engine on the way to mounting something below it.
@@ -268,7 +271,7 @@ impl Container {
         }
         for (name, path) in workspace.shares() {
             let inside = format!("{SHARES}/{name}");
-            mounts::note(outside, name, path);
+            mounts::note_file_system(outside, name, path);
             command.arg(bind(path, &inside));
             places.insert(name.clone(), inside);
         }
@@ -279,18 +282,18 @@ impl Container {
     fn bind_work(&self, workspace: &dyn Workspace, command: &mut Command) -> Result<(), LabError> {
         let Some(Work { folder, shared }) = &workspace.inside().work else { return Ok(()) };
         let refused = || {
-            LabError::usage(format!("{} cannot show {}", self.engine.name.program(), folder.display()))
-                .hint("run it from another folder, or share this one for writing with --work share")
+            LabError::usage_error(format!("{} cannot show {}", self.engine.name.program(), folder.display()))
+                .with_hint("run it from another folder, or share this one for writing with --work share")
         };
-        let path = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
+        let path = folder.to_str().ok_or_else(|| refused().with_cause("its path is not UTF-8"))?;
         if *shared {
             command.arg(bind(folder, path));
             return Ok(());
         }
         match self.engine.starts {
-            Starts::InDaemon => Err(refused().because("its daemon cannot discard changes there")),
+            Starts::InDaemon => Err(refused().with_cause("its daemon cannot discard changes there")),
             Starts::InCommand if path.contains([':', ',']) => {
-                Err(refused().because("its path contains ':' or ','"))
+                Err(refused().with_cause("its path contains ':' or ','"))
             }
             Starts::InCommand => {
                 command.arg(format!("--volume={path}:{path}:O"));
@@ -304,7 +307,7 @@ impl Container {
             "{}: own=root is in an image, and root= takes a folder in its place",
             self.engine.name.program()
         );
-        LabError::usage(what).hint("leave out one of the two")
+        LabError::usage_error(what).with_hint("leave out one of the two")
     }
 
     /// Prepares the network: returns the address at which a container will reach the host's peer, and the
@@ -319,11 +322,11 @@ impl Container {
             PodmanNet::None => Ok((None, None)),
             PodmanNet::Host => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
             PodmanNet::Bridge | PodmanNet::Slirp4netns => {
-                let lab = lab::namespace(workspace)?;
-                network_namespace::inherit(command, &lab)
-                    .map_err(|e| lab::failed("opening a network namespace", e))?;
-                lab::note(outside, self.net.name(), &lab, None);
-                Ok((lab::host(), Some(lab::name(workspace.session_mark()))))
+                let lab = lab::ensure_lab_namespace(workspace)?;
+                network_namespace::inherit_namespace(command, &lab)
+                    .map_err(|e| lab::make_network_error("opening a network namespace", e))?;
+                lab::note_lab_facts(outside, self.net.name(), &lab, None);
+                Ok((lab::host_address(), Some(lab::lab_namespace_name(workspace.session_mark()))))
             }
         }
     }
@@ -334,8 +337,8 @@ impl Engine {
     fn checked(&self, image: String) -> Result<String, LabError> {
         match image.is_empty() || image.starts_with('-') {
             false => Ok(image),
-            true => Err(LabError::usage(format!("'{image}' is not the name of an image"))
-                .hint(format!("give one as {}:NAME", self.name.program()))),
+            true => Err(LabError::usage_error(format!("'{image}' is not the name of an image"))
+                .with_hint(format!("give one as {}:NAME", self.name.program()))),
         }
     }
 
@@ -344,7 +347,7 @@ impl Engine {
         ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
             NotReady {
                 reason: format!("image {image} is not here: {cause}"),
-                command: Some(format!("{} pull {}", self.name.program(), quoted(image))),
+                command: Some(format!("{} pull {}", self.name.program(), quote_word(image))),
             }
         })
     }
@@ -358,7 +361,7 @@ impl Engine {
         }
         workspace.own_for_session(self.owned(EngineThing::Image, &image, None))?;
         let archive = workspace.session_folder().join("image.tar");
-        fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage("write", &archive))?;
+        fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage_error("write", &archive))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
         ask(Command::new(program)
             .args(self.import)
@@ -369,9 +372,9 @@ impl Engine {
             .env("TMPDIR", workspace.session_folder()))
         .map_err(|cause| {
             LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.program()))
-                .because(cause)
+                .with_cause(cause)
         })?;
-        fs::write(&made, "").map_err(LabError::storage("write", &made))?;
+        fs::write(&made, "").map_err(LabError::storage_error("write", &made))?;
         Ok(image)
     }
 
@@ -385,9 +388,9 @@ impl Engine {
         let id_file = workspace.folder().join("container.id");
         if self.starts == Starts::InCommand {
             // Before the container: things are undone from the last to the first.
-            workspace.own(Owned::ForgottenContainer { id_file: id_file.clone() })?;
+            workspace.record_owned(Owned::ForgottenContainer { id_file: id_file.clone() })?;
         }
-        workspace.own(self.owned(EngineThing::Container, name, namespace))?;
+        workspace.record_owned(self.owned(EngineThing::Container, name, namespace))?;
         Ok(id_file)
     }
 
@@ -430,6 +433,6 @@ fn limits() -> Vec<String> {
 
 /// Asks the engine something; the first line of its answer.
 fn ask(command: &mut Command) -> io::Result<String> {
-    let answer = programs::ask(command, ANSWER_WAIT)?;
+    let answer = programs::run_for_output(command, ANSWER_WAIT)?;
     Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
 }

@@ -26,12 +26,12 @@ use crate::host::mounts;
 const UNIFIED: &str = "/sys/fs/cgroup/unified";
 
 /// Checks that this user may make a mount namespace without a user namespace.
-pub fn permitted() -> bool {
+pub fn can_make_mount_namespace() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// Starts the command in a separate mount namespace. Needs root: see [`permitted`].
-pub fn apply(command: &mut Command) {
+pub fn apply_mount_namespace(command: &mut Command) {
     prepare(command, || Ok(()));
 }
 
@@ -51,7 +51,7 @@ pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) 
 /// Starts the command in a separate mount namespace without the second hierarchy of control groups where
 /// there are both: crun refuses such hosts ("cgroups in hybrid mode not supported").
 pub fn apply_without_hybrid_groups(command: &mut Command) {
-    let hybrid = mounts::all().is_ok_and(|all| {
+    let hybrid = mounts::list_mounts().is_ok_and(|all| {
         all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
     });
     let point = hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it"));
@@ -66,9 +66,9 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
 /// between fork and exec.
 pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Result<()> {
     let report = CString::new(report.as_os_str().as_bytes())?;
-    let user = if permitted() { None } else { Some(SameUser::new()?) };
+    let user = if can_make_mount_namespace() { None } else { Some(SameUser::new()?) };
     prepare_as(command, user, move || {
-        steps.run().map_err(|Failed { what, errno }| {
+        steps.run_steps().map_err(|Failed { what, errno }| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
             if let Ok(file) = rustix::fs::open(report.as_c_str(), flags, Mode::RUSR) {
                 let _ = rustix::io::write(file, what.to_bytes());
@@ -106,7 +106,7 @@ fn prepare_as(
         kinds.set(UnshareFlags::NEWUSER, user.is_some());
         // SAFETY: only namespaces of mounts and of users are left, and no thread shares anything with this process.
         unsafe { unshare_unsafe(kinds)? };
-        user.as_ref().map_or(Ok(()), SameUser::map)?;
+        user.as_ref().map_or(Ok(()), SameUser::map_user)?;
         mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
         change()
     };

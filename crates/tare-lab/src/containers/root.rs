@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tare_data::facts::Facts;
-use tare_probes::harness::folder::spread;
+use tare_probes::harness::folder::spread_folders;
 
 use crate::containers::private_mounts;
 use crate::containers::steps::Steps;
@@ -90,13 +90,13 @@ impl Root {
             root.places.insert(name.clone(), inside.clone());
             root.shares.push((path.clone(), inside));
         }
-        root.facts.note("root", "empty");
+        root.facts.add_fact("root", "empty");
         let filled = root.fill(workspace.agent(), lower.is_none());
-        filled.map_err(LabError::storage("build a root folder in", workspace.folder()))?;
+        filled.map_err(LabError::storage_error("build a root folder in", workspace.folder()))?;
         if let Some(lower) = lower {
             root.shares.extend(shared_work(workspace)?);
             root.places.insert(WORK.to_owned(), view::WORK.to_owned());
-            let (steps, facts) = view::steps(workspace, lower, root.path(), &root.base)?;
+            let (steps, facts) = view::make_view_steps(workspace, lower, root.path(), &root.base)?;
             (root.view, root.facts) = (Some(steps), facts);
         }
         Ok(root)
@@ -112,11 +112,11 @@ impl Root {
         if !self.shares.is_empty() {
             folder(&self.base.join("shares"), 0o755)?;
         }
-        self.places.values().try_for_each(|inside| folder(&self.outside(inside), 0o755))?;
-        spread(&self.own());
+        self.places.values().try_for_each(|inside| folder(&self.host_path(inside), 0o755))?;
+        spread_folders(&self.own_place_path());
         // A link shares the pages that are in memory already, so that every environment finds the program
         // equally warm.
-        let copy = self.outside(&self.agent);
+        let copy = self.host_path(&self.agent);
         fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
     }
 
@@ -133,7 +133,7 @@ impl Root {
 
     /// Returns the user of a guest whose root is a view: the same user as here, unless that is root. Files
     /// are then his own.
-    pub fn user(&self) -> Option<(u32, u32)> {
+    pub fn guest_user(&self) -> Option<(u32, u32)> {
         let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
         (self.is_view() && !user.is_root()).then(|| (user.as_raw(), group.as_raw()))
     }
@@ -144,38 +144,38 @@ impl Root {
     }
 
     /// Joins the path inside of a file in the agent's folder.
-    pub fn inside(&self, name: &str) -> String {
+    pub fn inside_path(&self, name: &str) -> String {
         format!("{}/{name}", self.base_inside)
     }
 
     fn inside_of_share(&self, name: &str) -> String {
-        self.inside(&format!("shares/{}", folder_inside(name)))
+        self.inside_path(&format!("shares/{}", folder_inside(name)))
     }
 
     /// Maps a path inside to the host; it must be below the folder of the agent.
-    pub fn outside(&self, inside: &str) -> PathBuf {
+    pub fn host_path(&self, inside: &str) -> PathBuf {
         let name = inside.strip_prefix(self.base_inside).unwrap_or(inside);
         self.base.join(name.trim_start_matches('/'))
     }
 
     /// Returns the host's path of the place `own`.
-    pub fn own(&self) -> PathBuf {
-        self.outside(&self.inside("own"))
+    pub fn own_place_path(&self) -> PathBuf {
+        self.host_path(&self.inside_path("own"))
     }
 
     /// Has the command start where the root is mounted; what it mounts itself ends with it too.
     pub fn mount_for(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
         let Some(steps) = &self.view else { return Ok(()) };
         private_mounts::apply_steps(command, steps.clone(), &workspace.folder().join(FAILED_STEP))
-            .map_err(LabError::storage("mount in", workspace.folder()))
+            .map_err(LabError::storage_error("mount in", workspace.folder()))
     }
 
     /// Starts the command with this root as its root folder.
     pub fn enter_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
         let mut entered = self.clone();
         if let Some(steps) = &mut entered.view {
-            view::furnish(steps, self.path(), &self.shares)
-                .map_err(LabError::storage("mount in", workspace.folder()))?;
+            view::furnish_root(steps, self.path(), &self.shares)
+                .map_err(LabError::storage_error("mount in", workspace.folder()))?;
         }
         entered.mount_for(command, workspace)
     }
@@ -183,7 +183,7 @@ impl Root {
     /// Has the command start where the folder of a view can be read as it is, at the root's path.
     pub fn show_for(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
         let RootFolder::Host = workspace.inside().root else { return Ok(()) };
-        let failed = LabError::storage("mount in", workspace.folder());
+        let failed = LabError::storage_error("mount in", workspace.folder());
         let steps = view::read_only(workspace, Path::new("/"), self.path()).map_err(&failed)?;
         let report = workspace.folder().join(FAILED_STEP);
         private_mounts::apply_steps(command, steps, &report).map_err(&failed)
@@ -192,12 +192,12 @@ impl Root {
     /// Records facts of the root, and of the file systems under the places, as the host sees them.
     pub fn note_places(&self, facts: &mut Facts) {
         for (key, value) in &self.facts.0 {
-            facts.note(key.clone(), value);
+            facts.add_fact(key.clone(), value);
         }
-        mounts::note(facts, "own", &self.own());
+        mounts::note_file_system(facts, "own", &self.own_place_path());
         for (path, inside) in &self.shares {
             if let Some((name, _)) = self.places.iter().find(|(_, its)| *its == inside) {
-                mounts::note(facts, name, path);
+                mounts::note_file_system(facts, name, path);
             }
         }
     }
@@ -206,13 +206,13 @@ impl Root {
 /// Returns the work folder as one more share, under its own path, where commands write to it.
 fn shared_work(workspace: &dyn Workspace) -> Result<Option<(PathBuf, String)>, LabError> {
     let Some(Work { folder, shared: true }) = &workspace.inside().work else { return Ok(None) };
-    let refused = || LabError::usage(format!("commands cannot write in {}", folder.display()));
+    let refused = || LabError::usage_error(format!("commands cannot write in {}", folder.display()));
     if workspace.session_folder().starts_with(folder) {
         return Err(refused()
-            .because("the scratch folder is inside it")
-            .hint("choose another with --scratch"));
+            .with_cause("the scratch folder is inside it")
+            .with_hint("choose another with --scratch"));
     }
-    let inside = folder.to_str().ok_or_else(|| refused().because("its path is not UTF-8"))?;
+    let inside = folder.to_str().ok_or_else(|| refused().with_cause("its path is not UTF-8"))?;
     Ok(Some((folder.clone(), inside.to_owned())))
 }
 

@@ -119,7 +119,7 @@ impl Seccomp {
             Seccomp::Hundred => rules(100),
             Seccomp::ThreeHundred => rules(300),
         };
-        call_filter::install(&mut filter)
+        call_filter::install_filter(&mut filter)
     }
 }
 

@@ -37,31 +37,31 @@ enum Act {
 
 impl Steps {
     /// Makes a folder, unless one is there. Its owner is set only where one is given.
-    pub fn folder(&mut self, at: &Path, mode: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
+    pub fn add_folder(&mut self, at: &Path, mode: u32, owner: Option<(u32, u32)>) -> io::Result<()> {
         let owner = owner.map(|(user, group)| (Uid::from_raw(user), Gid::from_raw(group)));
         let act = Act::Folder { at: c_path(at)?, mode: Mode::from_raw_mode(mode), owner };
         self.add(act, format!("making {}", at.display()))
     }
 
     /// Makes an empty file, unless one is there.
-    pub fn file(&mut self, at: &Path) -> io::Result<()> {
+    pub fn add_file(&mut self, at: &Path) -> io::Result<()> {
         self.add(Act::File { at: c_path(at)? }, format!("making {}", at.display()))
     }
 
     /// Makes a symbolic link, unless something is there.
-    pub fn link(&mut self, to: &str, at: &Path) -> io::Result<()> {
+    pub fn add_link(&mut self, to: &str, at: &Path) -> io::Result<()> {
         self.add(Act::Link { to: CString::new(to)?, at: c_path(at)? }, format!("making {}", at.display()))
     }
 
     /// Mounts a file system that needs no device.
-    pub fn mount(&mut self, kind: &str, at: &Path, flags: MountFlags, data: &str) -> io::Result<()> {
+    pub fn add_mount(&mut self, kind: &str, at: &Path, flags: MountFlags, data: &str) -> io::Result<()> {
         let (kind, data) = (CString::new(kind)?, CString::new(data)?);
         let what = format!("mounting {} at {}", kind.to_string_lossy(), at.display());
         self.add(Act::Mount { source: kind.clone(), at: c_path(at)?, kind, flags, data }, what)
     }
 
     /// Binds a file or a folder at another path, without mounts below it.
-    pub fn bind(&mut self, from: &Path, at: &Path) -> io::Result<()> {
+    pub fn add_bind_mount(&mut self, from: &Path, at: &Path) -> io::Result<()> {
         self.bind_either(from, at, false)
     }
 
@@ -101,7 +101,7 @@ impl Steps {
     }
 
     /// Makes all of them. Only system calls, so that it may run between fork and exec.
-    pub fn run(&self) -> Result<(), Failed<'_>> {
+    pub fn run_steps(&self) -> Result<(), Failed<'_>> {
         for Step { act, what, is_optional } in &self.0 {
             match act.make() {
                 Ok(()) => {}

@@ -18,7 +18,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use crate::provider::NotReady;
 
 /// Explains what forbids a user to make a user namespace with separate mounts.
-pub fn allowed() -> Result<(), NotReady> {
+pub fn check_user_namespaces() -> Result<(), NotReady> {
     let value =
         |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).map(|text| text.trim().to_owned());
     let forbidden = [
@@ -35,18 +35,18 @@ pub fn allowed() -> Result<(), NotReady> {
             });
         }
     }
-    tried(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
+    try_namespaces(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
 }
 
 /// Checks that this process may make these namespaces, including that of mounts, and change its mounts: a
 /// child tries, and exits. Neither the user nor the kernel's switches show what a container was denied.
-pub fn tried(kinds: UnshareFlags) -> Result<(), NotReady> {
-    let refused = |e: io::Error| NotReady::because(format!("this process may not make namespaces: {e}"));
+pub fn try_namespaces(kinds: UnshareFlags) -> Result<(), NotReady> {
+    let refused = |e: io::Error| NotReady::from_reason(format!("this process may not make namespaces: {e}"));
     let user = kinds.contains(UnshareFlags::NEWUSER).then(SameUser::new).transpose().map_err(refused)?;
     let attempt = move || -> io::Result<()> {
         // SAFETY: the child has one thread, and shares nothing with another.
         unsafe { unshare_unsafe(kinds)? };
-        user.as_ref().map_or(Ok(()), SameUser::map)?;
+        user.as_ref().map_or(Ok(()), SameUser::map_user)?;
         mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
         // SAFETY: it ends the child, and nothing of it runs any more.
         unsafe { libc::_exit(0) }
@@ -75,7 +75,7 @@ impl SameUser {
     }
 
     /// Maps the user of this process's namespace. Only system calls, so that it may run between fork and exec.
-    pub fn map(&self) -> io::Result<()> {
+    pub fn map_user(&self) -> io::Result<()> {
         for (path, line) in &self.0 {
             let file = rustix::fs::open(*path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
             rustix::io::write(&file, line.to_bytes())?;

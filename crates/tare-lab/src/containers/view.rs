@@ -55,42 +55,42 @@ const SCRATCH: &str = "mode=700,size=4k";
 const LARGEST_COPY: u64 = 1 << 20;
 
 /// Checks that a view of this root can be made here.
-pub fn ready(root: &RootFolder) -> Result<(), NotReady> {
+pub fn check_view_ready(root: &RootFolder) -> Result<(), NotReady> {
     if let RootFolder::Folder(folder) = root
         && !folder.is_dir()
     {
-        return Err(NotReady::because(format!("the folder {} does not exist", folder.display())));
+        return Err(NotReady::from_reason(format!("the folder {} does not exist", folder.display())));
     }
-    match (root, private_mounts::permitted()) {
+    match (root, private_mounts::can_make_mount_namespace()) {
         (RootFolder::Empty, _) => Ok(()),
-        (_, true) => user_namespaces::tried(UnshareFlags::NEWNS),
-        (_, false) => user_namespaces::allowed(),
+        (_, true) => user_namespaces::try_namespaces(UnshareFlags::NEWNS),
+        (_, false) => user_namespaces::check_user_namespaces(),
     }
 }
 
 /// Lists the steps that mount a view of `lower` at a path, with the start's `base` in it, and facts of it.
-pub fn steps(
+pub fn make_view_steps(
     workspace: &dyn Workspace,
     lower: &Path,
     at: &Path,
     base: &Path,
 ) -> Result<(Steps, Facts), LabError> {
     let what = "cannot show this machine's files";
-    let failed = |e: io::Error| LabError::new(ErrorKind::Environment, what).because(e);
+    let failed = |e: io::Error| LabError::new(ErrorKind::Environment, what).with_cause(e);
     let layers = workspace.folder().join("layers");
-    let on = mounts::holding(workspace.folder()).map(|mount| mount.filesystem).unwrap_or_default();
+    let on = mounts::find_mount(workspace.folder()).map(|mount| mount.filesystem).unwrap_or_default();
     let is_in_memory = on == NO_LAYER;
     let mut facts = Facts::default();
-    facts.note("root", if lower == Path::new("/") { "host" } else { "folder" });
-    facts.note("root.upper", if is_in_memory { "tmpfs" } else { &on });
+    facts.add_fact("root", if lower == Path::new("/") { "host" } else { "folder" });
+    facts.add_fact("root.upper", if is_in_memory { "tmpfs" } else { &on });
     let mut view = View { steps: Steps::default(), at, layers, number: 0 };
     let begun = view.begin(is_in_memory).and_then(|()| view.whole(lower, workspace));
     begun.map_err(failed)?;
     if let Some(work) = &workspace.inside().work {
-        view.work(work, lower).map_err(|e| LabError::usage(what).because(e))?;
+        view.work(work, lower).map_err(|e| LabError::usage_error(what).with_cause(e))?;
     }
     view.folders(Path::new(BASE))
-        .and_then(|()| view.steps.bind(base, &view.outside(Path::new(BASE))))
+        .and_then(|()| view.steps.add_bind_mount(base, &view.outside(Path::new(BASE))))
         .and_then(|()| view.folders(Path::new(WORK)))
         .map_err(failed)?;
     Ok((view.steps, facts))
@@ -105,23 +105,23 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
     // Who is not root may not change every mount; the machine itself opens it for reading only.
     steps.make_optional();
     if let Ok(inside) = workspace.session_folder().strip_prefix(lower) {
-        steps.mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
+        steps.add_mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
     }
     Ok(steps)
 }
 
 /// Adds what runtimes give a root: /proc, /sys, /dev and the shares; and makes it the root.
-pub fn furnish(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
+pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) -> io::Result<()> {
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    if private_mounts::permitted() {
-        steps.mount("proc", &at.join("proc"), no_programs, "")?;
-        steps.mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
+    if private_mounts::can_make_mount_namespace() {
+        steps.add_mount("proc", &at.join("proc"), no_programs, "")?;
+        steps.add_mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
     } else {
         // Whoever is not root may mount neither for processes and a network that are the host's.
         steps.bind_with_below(Path::new("/proc"), &at.join("proc"))?;
         steps.bind_with_below(Path::new("/sys"), &at.join("sys"))?;
     }
-    steps.append(devices::steps(at, Devices::All)?);
+    steps.append(devices::make_device_steps(at, Devices::All)?);
     for (path, inside) in shares {
         steps.bind_with_below(path, &outside(at, Path::new(inside)))?;
     }
@@ -138,38 +138,38 @@ struct View<'a> {
 
 impl View<'_> {
     fn begin(&mut self, is_in_memory: bool) -> io::Result<()> {
-        self.steps.folder(&self.layers, 0o700, None)?;
+        self.steps.add_folder(&self.layers, 0o700, None)?;
         match is_in_memory {
-            true => self.steps.mount("tmpfs", &self.layers, MountFlags::empty(), "mode=700"),
+            true => self.steps.add_mount("tmpfs", &self.layers, MountFlags::empty(), "mode=700"),
             false => Ok(()),
         }
     }
 
     /// Adds a folder and everything mounted below it, with layers over them.
     fn whole(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
-        let all = mounts::all()?;
+        let all = mounts::list_mounts()?;
         let scratch = workspace.session_folder();
         let below: Vec<&Mount> = on_top(&all)
             .filter(|mount| mount.point != lower && mount.point.starts_with(lower))
             .filter(|mount| !is_fresh(&mount.point, lower) && !mount.point.starts_with(scratch))
             .collect();
-        match private_mounts::permitted() {
+        match private_mounts::can_make_mount_namespace() {
             true => self.mounts(lower, &below)?,
             false => self.pieces(lower, &below).and_then(|()| self.temporary(lower))?,
         }
         for (name, mode) in FOLDERS {
-            self.steps.folder(&self.at.join(name), mode, None)?;
+            self.steps.add_folder(&self.at.join(name), mode, None)?;
         }
         // The session's own files are not shown.
         if let Ok(inside) = scratch.strip_prefix(lower) {
-            self.steps.mount("tmpfs", &self.at.join(inside), MountFlags::empty(), SCRATCH)?;
+            self.steps.add_mount("tmpfs", &self.at.join(inside), MountFlags::empty(), SCRATCH)?;
         }
         Ok(())
     }
 
     /// Adds a layer over a folder, and over everything that is mounted below it.
     fn mounts(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
-        let options = mounts::holding(lower).map(|mount| mount.options).unwrap_or_default();
+        let options = mounts::find_mount(lower).map(|mount| mount.options).unwrap_or_default();
         self.layer(lower, Path::new("/"), &options)?;
         for mount in below.iter().filter(|mount| has_files(mount)) {
             let inside = within(&mount.point, lower);
@@ -186,7 +186,7 @@ impl View<'_> {
     /// Adds layers for users other than root: the kernel then refuses a layer over a folder below which
     /// something is mounted. Such folders are made afresh, and their entries have layers of their own.
     fn pieces(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
-        self.steps.mount("tmpfs", self.at, MountFlags::empty(), "mode=755")?;
+        self.steps.add_mount("tmpfs", self.at, MountFlags::empty(), "mode=755")?;
         let mut folders = vec![lower.to_owned()];
         while let Some(folder) = folders.pop() {
             // Nothing of a folder that cannot be read can be used either.
@@ -198,17 +198,17 @@ impl View<'_> {
                     continue;
                 } else if kind.is_symlink() {
                     let to = fs::read_link(&path)?;
-                    self.steps.link(&to.to_string_lossy(), &self.outside(&inside))?;
+                    self.steps.add_link(&to.to_string_lossy(), &self.outside(&inside))?;
                 } else if !kind.is_dir() {
                     self.copy(&path, &inside)?;
                 } else {
                     let Ok(about) = fs::metadata(&path) else { continue };
-                    self.steps.folder(&self.outside(&inside), about.mode() & 0o7777, None)?;
+                    self.steps.add_folder(&self.outside(&inside), about.mode() & 0o7777, None)?;
                     if below.iter().any(|mount| mount.point != path && mount.point.starts_with(&path)) {
                         folders.push(path);
                         continue;
                     }
-                    let options = mounts::holding(&path).map(|mount| mount.options).unwrap_or_default();
+                    let options = mounts::find_mount(&path).map(|mount| mount.options).unwrap_or_default();
                     let is_readable = fs::read_dir(&path).is_ok();
                     self.layer(&path, &inside, &options)?;
                     if mount.is_some() || !is_readable {
@@ -225,7 +225,7 @@ impl View<'_> {
     fn temporary(&mut self, lower: &Path) -> io::Result<()> {
         let folder = lower.join(WORK.trim_start_matches('/'));
         let Ok(about) = fs::symlink_metadata(&folder) else { return Ok(()) };
-        let options = mounts::holding(&folder).map(|mount| mount.options).unwrap_or_default();
+        let options = mounts::find_mount(&folder).map(|mount| mount.options).unwrap_or_default();
         match about.is_dir() {
             true => self.layer(&folder, Path::new(WORK), &options),
             false => Ok(()),
@@ -235,13 +235,13 @@ impl View<'_> {
     /// Adds a layer over one file system's folder.
     fn layer(&mut self, lower: &Path, inside: &Path, options: &str) -> io::Result<()> {
         // The folder itself is the layer's.
-        let (about, is_root) = (fs::metadata(lower)?, private_mounts::permitted());
+        let (about, is_root) = (fs::metadata(lower)?, private_mounts::can_make_mount_namespace());
         let folder = self.layers.join(self.number.to_string());
         let owner = is_root.then(|| (about.uid(), about.gid()));
         self.number += 1;
-        self.steps.folder(&folder, 0o700, None)?;
-        self.steps.folder(&folder.join("upper"), about.mode() & 0o7777, owner)?;
-        self.steps.folder(&folder.join("work"), 0o700, None)?;
+        self.steps.add_folder(&folder, 0o700, None)?;
+        self.steps.add_folder(&folder.join("upper"), about.mode() & 0o7777, owner)?;
+        self.steps.add_folder(&folder.join("work"), 0o700, None)?;
         let flags = FLAGS.iter().filter(|(name, _)| options.split(',').any(|option| option == *name));
         let flags = flags.fold(MountFlags::empty(), |flags, (_, flag)| flags | *flag);
         // With redirection a folder can be renamed, as it can without a layer; the kernel trusts root alone with it.
@@ -252,7 +252,7 @@ impl View<'_> {
             escaped(&folder.join("upper"))?,
             escaped(&folder.join("work"))?
         );
-        self.steps.mount("overlay", &self.outside(inside), flags, &data)
+        self.steps.add_mount("overlay", &self.outside(inside), flags, &data)
     }
 
     /// Copies a single file that is mounted, like the /etc/resolv.conf of many containers.
@@ -266,7 +266,7 @@ impl View<'_> {
         let copy = copies.join(self.number.to_string());
         self.number += 1;
         if fs::copy(file, &copy).is_ok() {
-            self.steps.bind(&copy, &self.outside(inside))?;
+            self.steps.add_bind_mount(&copy, &self.outside(inside))?;
             self.steps.make_optional();
         }
         Ok(())
@@ -281,14 +281,14 @@ impl View<'_> {
             return Err(io::Error::other(reason));
         }
         // Root's layers show it already. Others cannot write below a folder of somebody else's but in a layer of its own.
-        if lower == Path::new("/") && private_mounts::permitted() {
+        if lower == Path::new("/") && private_mounts::can_make_mount_namespace() {
             return Ok(());
         }
         self.folders(folder)?;
         if work.shared {
             return Ok(());
         }
-        let options = mounts::holding(folder).map(|mount| mount.options).unwrap_or_default();
+        let options = mounts::find_mount(folder).map(|mount| mount.options).unwrap_or_default();
         self.layer(folder, folder, &options)
     }
 
@@ -296,7 +296,7 @@ impl View<'_> {
     fn folders(&mut self, inside: &Path) -> io::Result<()> {
         let mut above: Vec<&Path> = inside.ancestors().filter(|path| path.parent().is_some()).collect();
         above.reverse();
-        above.into_iter().try_for_each(|path| self.steps.folder(&self.outside(path), 0o755, None))
+        above.into_iter().try_for_each(|path| self.steps.add_folder(&self.outside(path), 0o755, None))
     }
 
     fn outside(&self, inside: &Path) -> PathBuf {

@@ -16,12 +16,12 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     roots: Roots::Any,
     by_default: &["bwrap"],
-    parse: |specification| Ok(Box::new(Bwrap { net: Net::of(specification)? })),
+    parse: |specification| Ok(Box::new(Bwrap { net: Net::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {
         programs: &["bwrap"],
         mounts: OWN_MOUNTS,
-        ..Footprint::starting("the agent, by bubblewrap, which is asked for its version before")
+        ..Footprint::from_starts("the agent, by bubblewrap, which is asked for its version before")
     },
 };
 
@@ -30,17 +30,17 @@ struct Bwrap {
 }
 
 impl Environment for Bwrap {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let way = self.net.ready(programs)?;
-        let (program, mut facts) = runtime(programs, "bwrap", "apt-get install bubblewrap")?;
-        facts.note("runtime.seccomp", "none");
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let way = self.net.check_ready(programs)?;
+        let (program, mut facts) = require_runtime(programs, "bwrap", "apt-get install bubblewrap")?;
+        facts.add_fact("runtime.seccomp", "none");
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))
     }
 }
 
 fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
-    let network = way.prepare(workspace, &mut outside)?;
+    let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
     let mut command = Command::new(program);
     // The environment passes through bubblewrap to the agent, so it is emptied here.
@@ -50,7 +50,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     if !network.is_own {
         command.arg("--share-net");
     }
-    network.inherit(&mut command)?;
+    network.inherit_network(&mut command)?;
     for (path, inside) in &root.shares {
         command.arg("--bind").arg(path).arg(inside);
     }

@@ -19,7 +19,7 @@ use crate::containers::root::Root;
 use crate::containers::seccomp::Seccomp;
 use crate::containers::steps::Failed;
 use crate::containers::user_namespaces;
-use crate::error::failed;
+use crate::error::add_error_context;
 use crate::host::control_groups;
 use crate::host::loopback;
 use crate::network::container::{Net, Way};
@@ -47,18 +47,18 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["container", "docker-like"],
     parse: |specification| {
         Ok(Box::new(Container {
-            net: Net::of(specification)?,
-            namespaces: Namespaces::of(specification)?,
-            user: User::of(specification)?,
-            limits: Limits::of(specification)?,
-            seccomp: Seccomp::of(specification)?,
+            net: Net::from_specification(specification)?,
+            namespaces: Namespaces::from_specification(specification)?,
+            user: User::from_specification(specification)?,
+            limits: Limits::from_specification(specification)?,
+            seccomp: Seccomp::from_specification(specification)?,
         }))
     },
     preparation: None,
     footprint: Footprint {
         mounts: OWN_MOUNTS,
         writes: Some("with limits=yes, a control group"),
-        ..Footprint::starting("the agent, in namespaces that tare makes")
+        ..Footprint::from_starts("the agent, in namespaces that tare makes")
     },
 };
 
@@ -101,21 +101,21 @@ struct Container {
 }
 
 impl Environment for Container {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let way = self.net.ready(programs)?;
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let way = self.net.check_ready(programs)?;
         let mut facts = Facts::default();
         let rootless = rootless();
         if rootless {
-            user_namespaces::allowed()?;
+            user_namespaces::check_user_namespaces()?;
         }
-        user_namespaces::tried(with_user(self.namespaces, self.user))?;
-        facts.note("container.rootless", if rootless { "yes" } else { "no" });
+        user_namespaces::try_namespaces(with_user(self.namespaces, self.user))?;
+        facts.add_fact("container.rootless", if rootless { "yes" } else { "no" });
         if self.limits == Limits::Yes && rootless {
-            return Err(NotReady::because("limits=yes: only root may make control groups"));
+            return Err(NotReady::from_reason("limits=yes: only root may make control groups"));
         }
-        self.namespaces.note(&mut facts);
-        self.limits.note(&mut facts);
-        self.seccomp.note(&mut facts);
+        self.namespaces.note_choice(&mut facts);
+        self.limits.note_choice(&mut facts);
+        self.seccomp.note_choice(&mut facts);
         let container = *self;
         Ok(Ready::new(facts, move |workspace| enter(&way, container, workspace)))
     }
@@ -123,7 +123,7 @@ impl Environment for Container {
 
 fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
-    let network = way.prepare(workspace, &mut outside)?;
+    let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
     let plan = Plan {
         root: root.path().to_owned(),
@@ -137,12 +137,12 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
         mark: workspace.mark().to_owned(),
     };
     let json = serde_json::to_string(&plan)
-        .map_err(|e| LabError::new(ErrorKind::Environment, "cannot describe the container").because(e))?;
+        .map_err(|e| LabError::new(ErrorKind::Environment, "cannot describe the container").with_cause(e))?;
     let mut command = Command::new(workspace.agent());
     command.args([ENTER, &json]).env_clear();
-    network.inherit(&mut command)?;
+    network.inherit_network(&mut command)?;
     if container.limits == Limits::Yes {
-        workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
+        workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
         control_groups::join_with_limits(&mut command, workspace.name())?;
     }
     root.mount_for(&mut command, workspace)?;
@@ -203,19 +203,20 @@ fn make(plan: &Plan) -> io::Result<i32> {
     let mut kinds = with_user(plan.namespaces, plan.user);
     kinds.set(UnshareFlags::NEWNET, plan.own_network);
     // SAFETY: this process has one thread, and shares nothing with another.
-    unsafe { unshare_unsafe(kinds) }.map_err(|e| failed("making the namespaces", e))?;
+    unsafe { unshare_unsafe(kinds) }.map_err(|e| add_error_context("making the namespaces", e))?;
     if kinds.contains(UnshareFlags::NEWUSER) {
         // Without this the kernel lets no unprivileged user map a group.
-        fs::write("/proc/self/setgroups", "deny").map_err(|e| failed("mapping the user", e))?;
-        fs::write("/proc/self/uid_map", format!("0 {user} 1")).map_err(|e| failed("mapping the user", e))?;
+        fs::write("/proc/self/setgroups", "deny").map_err(|e| add_error_context("mapping the user", e))?;
+        fs::write("/proc/self/uid_map", format!("0 {user} 1"))
+            .map_err(|e| add_error_context("mapping the user", e))?;
         fs::write("/proc/self/gid_map", format!("0 {group} 1"))
-            .map_err(|e| failed("mapping the group", e))?;
+            .map_err(|e| add_error_context("mapping the group", e))?;
         // A change of credentials takes back that this process dies with its parent.
         set_parent_process_death_signal(Some(Signal::KILL))?;
     }
     // SAFETY: with one thread, the child of a fork may do whatever its parent may.
     match unsafe { libc::fork() } {
-        -1 => Err(failed("making the first process", io::Error::last_os_error())),
+        -1 => Err(add_error_context("making the first process", io::Error::last_os_error())),
         0 => {
             let failed = inhabit(plan);
             eprintln!("container: {failed}");
@@ -249,8 +250,9 @@ fn exit_code(status: WaitStatus) -> i32 {
 
 /// Turns this process into the agent inside. Returns only if that failed.
 fn inhabit(plan: &Plan) -> io::Error {
-    let prepared = furnish(plan)
-        .and_then(|()| plan.seccomp.install().map_err(|e| failed("installing the system call filter", e)));
+    let prepared = furnish(plan).and_then(|()| {
+        plan.seccomp.install().map_err(|e| add_error_context("installing the system call filter", e))
+    });
     if let Err(e) = prepared {
         return e;
     }
@@ -261,28 +263,32 @@ fn furnish(plan: &Plan) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // Without a separate namespace this would set the host's name.
     if plan.namespaces.kinds().contains(UnshareFlags::NEWUTS) {
-        rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
+        rustix::system::sethostname(b"tare").map_err(|e| add_error_context("setting the host name", e))?;
     }
     if plan.own_network {
-        loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
+        loopback::bring_up_loopback().map_err(|e| add_error_context("raising the loopback device", e))?;
     }
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
-    mount_change(c"/", private).map_err(|e| failed("making mounts private", e))?;
+    mount_change(c"/", private).map_err(|e| add_error_context("making mounts private", e))?;
     // A root must be a mount point.
-    mount_bind_recursive(&plan.root, &plan.root).map_err(|e| failed("binding the root folder", e))?;
+    mount_bind_recursive(&plan.root, &plan.root)
+        .map_err(|e| add_error_context("binding the root folder", e))?;
     for (path, inside) in &plan.binds {
         let target = plan.root.join(inside.trim_start_matches('/'));
-        mount_bind_recursive(path, &target).map_err(|e| failed(&format!("binding {}", path.display()), e))?;
+        mount_bind_recursive(path, &target)
+            .map_err(|e| add_error_context(&format!("binding {}", path.display()), e))?;
     }
-    let devices = devices::steps(&plan.root, plan.devices)?;
-    devices.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))?;
+    let devices = devices::make_device_steps(&plan.root, plan.devices)?;
+    devices
+        .run_steps()
+        .map_err(|Failed { what, errno }| add_error_context(&what.to_string_lossy(), errno))?;
     let no_programs = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     optional(&plan.root, "proc", c"proc", no_programs);
     optional(&plan.root, "sys", c"sysfs", no_programs | MountFlags::RDONLY);
     std::env::set_current_dir(&plan.root)?;
     // The old root is now mounted on top of the new one, and is unmounted from there.
-    rustix::process::pivot_root(c".", c".").map_err(|e| failed("changing the root", e))?;
-    unmount(c".", UnmountFlags::DETACH).map_err(|e| failed("leaving the old root", e))?;
+    rustix::process::pivot_root(c".", c".").map_err(|e| add_error_context("changing the root", e))?;
+    unmount(c".", UnmountFlags::DETACH).map_err(|e| add_error_context("leaving the old root", e))?;
     std::env::set_current_dir("/")
 }
 

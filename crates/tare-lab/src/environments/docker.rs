@@ -17,7 +17,7 @@ pub static PROVIDER: Provider = Provider {
     descends: false,
     roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
     by_default: &[],
-    parse: |specification| ENGINE.parse(specification),
+    parse: |specification| ENGINE.parse_container(specification),
     preparation: None,
     footprint: Footprint { programs: &["docker"], ..FOOTPRINT },
 };

@@ -32,7 +32,10 @@ fn number(processor: Processor) -> u8 {
 fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
     let path = emulator.as_os_str().as_bytes();
     if path.len() > LONGEST_PATH || path.contains(&b':') {
-        return Err(NotReady::because(format!("the kernel does not accept the path {}", emulator.display())));
+        return Err(NotReady::from_reason(format!(
+            "the kernel does not accept the path {}",
+            emulator.display()
+        )));
     }
     // 64 bits, little-endian; whichever system it names; a program, static or relocatable; the processor.
     let magic = r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00";
@@ -40,7 +43,7 @@ fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
     let mut rule = format!(r":tare:M::{magic}\x{:02x}\x00:{mask}:", number(processor)).into_bytes();
     rule.extend(path);
     rule.extend(b":F");
-    CString::new(rule).map_err(|e| NotReady::because(e.to_string()))
+    CString::new(rule).map_err(|e| NotReady::from_reason(e.to_string()))
 }
 
 pub static PROVIDER: Provider = Provider {
@@ -56,12 +59,16 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     roots: Roots::Own("programs of this machine would not be emulated"),
     by_default: &[],
-    parse: |specification| Ok(Box::new(Emulated { processor: Processor::of(specification)? })),
+    parse: |specification| {
+        Ok(Box::new(Emulated { processor: Processor::from_specification(specification)? }))
+    },
     preparation: None,
     footprint: Footprint {
         programs: &["qemu-*"],
         mounts: Some("binfmt_misc, in a new user namespace and mount namespace"),
-        ..Footprint::starting("the agent for that processor, by QEMU, which is asked for its version before")
+        ..Footprint::from_starts(
+            "the agent for that processor, by QEMU, which is asked for its version before",
+        )
     },
 };
 
@@ -70,28 +77,32 @@ struct Emulated {
 }
 
 impl Environment for Emulated {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let architecture = self.processor.architecture();
         if self.processor == Processor::HERE {
             let name = self.processor.name();
-            return Err(NotReady::because(format!("{name} is this machine's own processor")));
+            return Err(NotReady::from_reason(format!("{name} is this machine's own processor")));
         }
         let (agent, identity) = agent_for(programs, architecture)?;
         let emulator = [format!("qemu-{architecture}-static"), format!("qemu-{architecture}")]
             .iter()
             .find_map(|name| programs.find(name));
         let install = "apt-get install --no-install-recommends qemu-user-static";
-        let emulator = emulator.ok_or_else(|| NotReady::missing(&format!("qemu-{architecture}"), install))?;
-        user_namespaces::allowed()?;
+        let emulator =
+            emulator.ok_or_else(|| NotReady::missing_program(&format!("qemu-{architecture}"), install))?;
+        user_namespaces::check_user_namespaces()?;
         rules_can_be_made()?;
         let rule = rule(self.processor, &emulator)?;
         let mut facts = Facts::default();
-        facts.note("runtime.path", emulator.to_string_lossy());
-        facts.note("runtime.version", programs::version(&emulator, &["--version"]).unwrap_or_default());
-        facts.note("cpu.emulated", "QEMU user");
-        self.processor.note(&mut facts);
+        facts.add_fact("runtime.path", emulator.to_string_lossy());
+        facts.add_fact(
+            "runtime.version",
+            programs::read_program_version(&emulator, &["--version"]).unwrap_or_default(),
+        );
+        facts.add_fact("cpu.emulated", "QEMU user");
+        self.processor.note_choice(&mut facts);
         Ok(Ready::new(facts, move |workspace| {
-            let mut command = native::agent(&agent, None);
+            let mut command = native::make_agent_command(&agent, None);
             let rule = rule.clone();
             private_mounts::apply_as_user(&mut command, move || {
                 mount(
@@ -106,10 +117,10 @@ impl Environment for Emulated {
                 let file = rustix::fs::open(register, flags, Mode::empty())?;
                 Ok(rustix::io::write(&file, rule.to_bytes()).map(drop)?)
             })
-            .map_err(|e| LabError::new(ErrorKind::Environment, "cannot enter emulated").because(e))?;
+            .map_err(|e| LabError::new(ErrorKind::Environment, "cannot enter emulated").with_cause(e))?;
             native::enter_with(command, workspace)
         })
-        .bringing(Some(identity)))
+        .with_agent(Some(identity)))
     }
 }
 
@@ -118,7 +129,7 @@ fn rules_can_be_made() -> Result<(), NotReady> {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     if version(&release).is_some_and(|version| version < FIRST_KERNEL) {
         let (major, minor) = FIRST_KERNEL;
-        return Err(NotReady::because(format!(
+        return Err(NotReady::from_reason(format!(
             "rules for starting foreign programs affect the whole machine before Linux {major}.{minor}"
         )));
     }

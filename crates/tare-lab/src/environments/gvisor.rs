@@ -74,7 +74,7 @@ pub static PROVIDER: Provider = Provider {
     footprint: Footprint {
         programs: &["runsc"],
         mounts: Some("the mounts of runsc, in a new mount namespace"),
-        ..Footprint::starting("a sandbox by runsc, which is asked for its version before")
+        ..Footprint::from_starts("a sandbox by runsc, which is asked for its version before")
     },
 };
 
@@ -89,10 +89,10 @@ struct Gvisor {
 impl Gvisor {
     fn of(specification: &Specification) -> Result<Self, LabError> {
         Ok(Gvisor {
-            platform: Platform::of(specification)?,
-            net: Net::of(specification)?,
-            overlay: Overlay::of(specification)?,
-            directfs: Directfs::of(specification)?,
+            platform: Platform::from_specification(specification)?,
+            net: Net::from_specification(specification)?,
+            overlay: Overlay::from_specification(specification)?,
+            directfs: Directfs::from_specification(specification)?,
         })
     }
 
@@ -102,20 +102,24 @@ impl Gvisor {
         // gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
         let network = match self.net {
             Net::None => ContainerNetwork::OWN,
-            Net::Sandbox => Attachment::Veth.make(workspace, &mut outside)?,
+            Net::Sandbox => Attachment::Veth.make_namespace(workspace, &mut outside)?,
             Net::Host => ContainerNetwork::HOST,
         };
-        let bundle = bundle::write(workspace, &root, &network)?;
+        let bundle = bundle::write_bundle(workspace, &root, &network)?;
         let state = workspace.folder().join("state");
         let flags = self.flags(&state);
         let id = workspace.name().to_owned();
-        workspace.own(Owned::Container { runtime: Runtime::of(program), state, id: id.clone() })?;
+        workspace.record_owned(Owned::Container {
+            runtime: Runtime::from_program(program),
+            state,
+            id: id.clone(),
+        })?;
         let mut command = Command::new(program);
         command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
         command.env("TMPDIR", workspace.folder());
         root.mount_for(&mut command, workspace)?;
         // runsc mounts an empty network namespace in its state folder and leaves it there.
-        private_mounts::apply(&mut command);
+        private_mounts::apply_mount_namespace(&mut command);
         root.note_places(&mut outside);
         Ok(Entrance { command, host: network.host, places: root.places, outside })
     }
@@ -139,23 +143,23 @@ impl Gvisor {
 }
 
 impl Environment for Gvisor {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = program(programs, "runsc", INSTALL)?;
-        if !private_mounts::permitted() {
-            return Err(NotReady::because(
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = require_program(programs, "runsc", INSTALL)?;
+        if !private_mounts::can_make_mount_namespace() {
+            return Err(NotReady::from_reason(
                 "runsc needs root here: it makes namespaces for its own processes",
             ));
         }
         match self.net {
             Net::None | Net::Host => {}
-            Net::Sandbox => lab::ready()?,
+            Net::Sandbox => lab::check_lab_ready()?,
         }
         match self.platform {
             Platform::Systrap | Platform::Ptrace => {}
-            Platform::Kvm => kvm::proven(programs)?,
+            Platform::Kvm => kvm::check_kvm(programs)?,
         }
-        let ended = programs::run(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
-            .map_err(NotReady::of(&program))?;
+        let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
+            .map_err(NotReady::from_program_error(&program))?;
         let (version, specified) = versions(&ended.output);
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
@@ -169,13 +173,13 @@ impl Environment for Gvisor {
             });
         }
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version.unwrap_or("unknown"));
-        self.platform.note(&mut facts);
-        self.net.note(&mut facts);
-        self.overlay.note(&mut facts);
-        self.directfs.note(&mut facts);
-        facts.note("cgroup.version", control_groups::versions());
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.version", version.unwrap_or("unknown"));
+        self.platform.note_choice(&mut facts);
+        self.net.note_choice(&mut facts);
+        self.overlay.note_choice(&mut facts);
+        self.directfs.note_choice(&mut facts);
+        facts.add_fact("cgroup.version", control_groups::find_versions());
         let options = *self;
         Ok(Ready::new(facts, move |workspace| options.enter(&program, workspace)))
     }

@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, digest};
+use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, hash_words};
 use crate::provider::prelude::*;
 
 const NAMESPACE: OptionDescription =
-    OptionDescription::text("namespace", "", "the pod's namespace, where it is not the configuration's");
-const CONTEXT: OptionDescription = OptionDescription::text(
+    OptionDescription::new_text("namespace", "", "the pod's namespace, where it is not the configuration's");
+const CONTEXT: OptionDescription = OptionDescription::new_text(
     "context",
     "",
     "context of kubectl's configuration, where it is not the current one",
 );
-const FOLDER: OptionDescription = OptionDescription::text(
+const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
     "/var/tmp",
     "folder of the container that can be written, in which the place 'own' is made: a mounted claim is the claim's storage",
 );
-const TARE: OptionDescription = OptionDescription::text(
+const TARE: OptionDescription = OptionDescription::new_text(
     "tare",
     "",
     "path of this version of tare in an image without a shell, which then starts directly; 'own' is then the folder as it is",
@@ -41,7 +41,7 @@ pub static PROVIDER: Provider = Provider {
         programs: &["kubectl"],
         writes: Some("in the pod: a copy of tare, and a folder for each start"),
         sends: Some("to the cluster's API server: a copy of tare, then requests of trials"),
-        ..Footprint::starting(
+        ..Footprint::from_starts(
             "the agent in the pod, by kubectl exec; the pod is asked for its processor before",
         )
     },
@@ -62,7 +62,7 @@ impl Kubernetes {
     fn of(specification: &Specification) -> Result<Self, LabError> {
         let mut options = vec!["--request-timeout=0".to_owned()];
         for (flag, option) in [("--namespace", NAMESPACE), ("--context", CONTEXT)] {
-            options.extend(option.given(specification).map(|value| format!("{flag}={value}")));
+            options.extend(option.read_non_empty(specification).map(|value| format!("{flag}={value}")));
         }
         let instance = specification.instance.as_deref().unwrap_or_default();
         let (pod, container) = match instance.split_once('/') {
@@ -71,7 +71,7 @@ impl Kubernetes {
         };
         let named = is_name(pod) && container.is_none_or(is_name);
         let container = container.map(|container| format!("--container={container}"));
-        let tare = match TARE.of(specification) {
+        let tare = match TARE.read_text(specification) {
             "" => None,
             _ => Some(TARE.plain_folder(specification)?),
         };
@@ -104,16 +104,16 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Environment for Kubernetes {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = program(programs, "kubectl", "apt-get install kubernetes-client")?;
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = require_program(programs, "kubectl", "apt-get install kubernetes-client")?;
         let nobody =
-            || NotReady::because("no pod is named: write kubernetes:POD or kubernetes:POD/CONTAINER");
+            || NotReady::from_reason("no pod is named: write kubernetes:POD or kubernetes:POD/CONTAINER");
         let pod = self.pod.clone().ok_or_else(nobody)?;
         let this = self.clone();
         let try_out = format!("kubectl exec {pod} -- true");
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.target", &pod);
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.target", &pod);
         if let Some(tare) = this.tare.clone() {
             return Ok(Ready::new(facts, move |_| {
                 let command = this.exec(&program, &pod, &[&tare, tare_probes::agent::AGENT]);
@@ -121,23 +121,24 @@ impl Environment for Kubernetes {
                 Ok(Entrance { command, host: None, places, outside: Facts::default() })
             }));
         }
-        let machine = programs::ask(&mut this.exec(&program, &pod, &["uname", "-m"]), ANSWER_WAIT).map_err(
-            |reason| NotReady { reason: format!("{pod}: {reason}"), command: Some(try_out.clone()) },
-        )?;
+        let machine =
+            programs::run_for_output(&mut this.exec(&program, &pod, &["uname", "-m"]), ANSWER_WAIT).map_err(
+                |reason| NotReady { reason: format!("{pod}: {reason}"), command: Some(try_out.clone()) },
+            )?;
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
         Ok(Ready::new(facts, move |workspace| {
-            let agent = agent.clone().unwrap_or_else(|| Agent::here(workspace));
+            let agent = agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace));
             let command = |script: &str| this.exec(&program, &pod, &["sh", "-c", script]);
             let name = format!("kubernetes:{pod}");
-            let digest = digest(&format!("{name} {:?} {:?}", this.options, this.container));
+            let digest = hash_words(&format!("{name} {:?} {:?}", this.options, this.container));
             // A root that cannot be written has no home either.
             let cache = format!("{}/tare-cache", this.folder);
             let try_out = try_out.clone();
             let shell = FarShell { name, try_out, command: &command, cache: &cache, agent, digest };
-            shell.enter(&this.folder, None, workspace)
+            shell.prepare_entrance(&this.folder, None, workspace)
         })
-        .bringing(build))
+        .with_agent(build))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ladders: environments built up one mechanism at a time, to separate the cost of each.
 
 use crate::error::LabError;
-use crate::nearest::unlike;
+use crate::nearest::add_nearest_hint;
 
 /// A mechanism, and the environment that has it and all before it.
 #[derive(Clone, Copy, Debug)]
@@ -62,11 +62,11 @@ pub const LADDERS: &[Ladder] = &[
 ];
 
 /// Finds a ladder by its name, or suggests the most similar one.
-pub fn named(name: &str) -> Result<&'static Ladder, LabError> {
+pub fn find_ladder(name: &str) -> Result<&'static Ladder, LabError> {
     LADDERS.iter().find(|ladder| ladder.name == name).ok_or_else(|| {
         let names: Vec<&str> = LADDERS.iter().map(|ladder| ladder.name).collect();
         let otherwise = format!("there are {}; a record of one ends in .tare", names.join(", "));
-        unlike(LabError::usage(format!("unknown ladder '{name}'")), name, names, otherwise)
+        add_nearest_hint(LabError::usage_error(format!("unknown ladder '{name}'")), name, names, otherwise)
     })
 }
 
@@ -79,13 +79,13 @@ mod tests {
     fn every_step_is_an_environment_and_differs_from_the_one_before() {
         for ladder in LADDERS {
             for step in ladder.steps {
-                environments::parse(step.specification).unwrap();
+                environments::parse_environment(step.specification).unwrap();
                 assert!(step.adds.chars().count() <= 20, "{} is too long for a column", step.adds);
             }
             for two in ladder.steps.windows(2) {
                 assert_ne!(two[0].specification, two[1].specification);
             }
         }
-        assert_eq!(named("contaner").unwrap_err().hint.as_deref(), Some("did you mean 'container'?"));
+        assert_eq!(find_ladder("contaner").unwrap_err().hint.as_deref(), Some("did you mean 'container'?"));
     }
 }

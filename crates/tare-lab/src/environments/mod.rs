@@ -64,21 +64,22 @@ pub const PROVIDERS: &[&Provider] = &[
 ];
 
 /// Everything that can be named here.
-const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: view::ready };
+const KNOWN: Known =
+    Known { providers: PROVIDERS, presets: presets::list_preset_names, root_ready: view::check_view_ready };
 
 /// Parses a specification, or a preset's name for one.
-pub fn parse(text: &str) -> Result<Named, LabError> {
-    find(text.parse()?)
+pub fn parse_environment(text: &str) -> Result<Named, LabError> {
+    find_environment(text.parse()?)
 }
 
 /// Finds the environment that a specification names, or that a preset's name stands for.
-pub fn find(specification: Specification) -> Result<Named, LabError> {
-    naming::find(presets::resolve(specification)?, &KNOWN)
+pub fn find_environment(specification: Specification) -> Result<Named, LabError> {
+    naming::find_environment(presets::resolve_preset(specification)?, &KNOWN)
 }
 
 /// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
 /// None when they are others.
-pub fn answer(arguments: &[OsString]) -> Option<i32> {
+pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
         (traced::ENTER, words) => Some(traced::enter_main(words)),
@@ -97,7 +98,7 @@ mod tests {
     use crate::error::ErrorKind;
 
     fn refusal(text: &str) -> LabError {
-        parse(text).err().unwrap_or_else(|| panic!("{text} is taken"))
+        parse_environment(text).err().unwrap_or_else(|| panic!("{text} is taken"))
     }
 
     #[test]
@@ -114,38 +115,39 @@ mod tests {
         for text in ["native:x", "gvisor:runsc", "wsl1-like:x"] {
             assert_eq!(refusal(text).kind, ErrorKind::Usage);
         }
-        parse("oci:youki").unwrap();
+        parse_environment("oci:youki").unwrap();
     }
 
     #[test]
     fn every_environment_can_be_slower_on_purpose() {
         for text in ["native", "gvisor?platform=ptrace", "wsl1-like", "ssh:host", "oci:crun"] {
             let specification: Specification = text.parse().unwrap();
-            let slower = |share: &str| find(specification.clone().with_option("slower", share));
+            let slower = |share: &str| find_environment(specification.clone().with_option("slower", share));
             assert_eq!(slower("2.5%").unwrap().slower, 0.025, "{text}");
-            assert_eq!(parse(text).unwrap().slower, 0.0);
+            assert_eq!(parse_environment(text).unwrap().slower, 0.0);
             for wrong in ["5", "-1%", "101%", "NaN%", "inf%", "%", ""] {
                 let refused = slower(wrong).err().unwrap_or_else(|| panic!("{text}: {wrong} is taken"));
                 assert!(refused.what.ends_with(&format!("'slower' cannot be '{wrong}'")), "{refused}");
             }
         }
-        let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"]
-            .map(|text| Target::new(String::new(), parse(text).unwrap().specification, Role::Subject));
-        assert_eq!(targets.map(|target| target.slower()), [Some(0.05), Some(0.005), None]);
+        let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"].map(|text| {
+            Target::new(String::new(), parse_environment(text).unwrap().specification, Role::Subject)
+        });
+        assert_eq!(targets.map(|target| target.slower_share()), [Some(0.05), Some(0.005), None]);
     }
 
     #[test]
     fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
         for preset in presets::PRESETS {
-            let specification = parse(preset.name).unwrap().specification;
-            assert_eq!(specification, parse(preset.specification).unwrap().specification);
+            let specification = parse_environment(preset.name).unwrap().specification;
+            assert_eq!(specification, parse_environment(preset.specification).unwrap().specification);
             assert!(PROVIDERS.iter().all(|provider| provider.name != preset.name), "{}", preset.name);
         }
     }
 
     #[test]
     fn options_are_added_to_a_preset_and_replace_its_own() {
-        let parsed = |text| parse(text).unwrap().specification.to_string();
+        let parsed = |text| parse_environment(text).unwrap().specification.to_string();
         assert_eq!(parsed("wsl1-like?overlay=self"), "gvisor?overlay=self&platform=systrap");
         assert_eq!(parsed("wsl2-like?cache=none&memory=512"), "qemu?cache=none&memory=512");
         for wrong in ["wsl1-like:x", "guest?nonsense=1", "wsl3-like"] {

@@ -10,7 +10,7 @@ use crate::host::programs::Programs;
 use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
 use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
-use tare_probes::harness::folder::spread;
+use tare_probes::harness::folder::spread_folders;
 
 pub static PROVIDER: Provider = Provider {
     name: "native",
@@ -25,13 +25,13 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
-    footprint: Footprint::starting("the agent, as a plain process"),
+    footprint: Footprint::from_starts("the agent, as a plain process"),
 };
 
 struct Native;
 
 impl Environment for Native {
-    fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         Ok(Ready::new(Facts::default(), |workspace| enter_by(workspace, None)))
     }
 }
@@ -44,19 +44,19 @@ pub(super) fn enter_by(
     if workspace.inside().root != RootFolder::Empty {
         return enter_view(workspace, verb);
     }
-    enter_with(agent(workspace.agent(), verb), workspace)
+    enter_with(make_agent_command(workspace.agent(), verb), workspace)
 }
 
 /// Enters the host itself by a command that starts the agent.
 pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
-    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
-    spread(&own);
+    private_folder::make_private_folder(&own).map_err(LabError::storage_error("make the folder", &own))?;
+    spread_folders(&own);
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
     for (name, path) in [("own", &own)].into_iter().chain(shares) {
-        mounts::note(&mut outside, name, path);
+        mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
     command.current_dir("/");
@@ -66,14 +66,14 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
 /// Enters the host through the layers that capture changes, with nothing else in between.
 fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
-    let mut command = agent(Path::new(&root.agent), verb);
+    let mut command = make_agent_command(Path::new(&root.agent), verb);
     root.enter_with(&mut command, workspace)?;
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
 }
 
-pub(super) fn agent(program: &Path, verb: Option<&str>) -> Command {
+pub(super) fn make_agent_command(program: &Path, verb: Option<&str>) -> Command {
     let mut command = Command::new(program);
     if let Some(verb) = verb {
         command.arg(verb).arg(program);

@@ -20,25 +20,25 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
-    footprint: Footprint::starting("the agent, as a plain process"),
+    footprint: Footprint::from_starts("the agent, as a plain process"),
 };
 
 struct Native;
 
 impl Environment for Native {
-    fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         Ok(Ready::new(Facts::default(), enter))
     }
 }
 
 fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let own = workspace.folder().join("own");
-    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
+    private_folder::make_private_folder(&own).map_err(LabError::storage_error("make the folder", &own))?;
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
     for (name, path) in [("own", &own)].into_iter().chain(shares) {
-        mounts::note(&mut outside, name, path);
+        mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
     let mut command = Command::new(workspace.agent());

@@ -16,7 +16,7 @@ pub static PROVIDER: Provider = Provider {
     descends: false,
     roots: Roots::Own("containerd's daemon cannot see mounts that a session makes for itself"),
     by_default: &[],
-    parse: |specification| ENGINE.parse(specification),
+    parse: |specification| ENGINE.parse_container(specification),
     preparation: None,
     footprint: Footprint { programs: &["nerdctl"], ..FOOTPRINT },
 };

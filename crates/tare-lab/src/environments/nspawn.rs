@@ -31,14 +31,17 @@ pub static PROVIDER: Provider = Provider {
     roots: Roots::Any,
     by_default: &[],
     parse: |specification| {
-        Ok(Box::new(Nspawn { net: Net::of(specification)?, seccomp: Seccomp::of(specification)? }))
+        Ok(Box::new(Nspawn {
+            net: Net::from_specification(specification)?,
+            seccomp: Seccomp::from_specification(specification)?,
+        }))
     },
     preparation: None,
     footprint: Footprint {
         programs: &["systemd-nspawn"],
         mounts: OWN_MOUNTS,
         writes: Some("a control group"),
-        ..Footprint::starting("the agent, by systemd-nspawn, which is asked for its version before")
+        ..Footprint::from_starts("the agent, by systemd-nspawn, which is asked for its version before")
     },
 };
 
@@ -48,14 +51,14 @@ struct Nspawn {
 }
 
 impl Environment for Nspawn {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let (program, mut facts) = runtime(programs, PROGRAM, "apt-get install systemd-container")?;
-        if !private_mounts::permitted() {
-            return Err(NotReady::because("systemd-nspawn needs root"));
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let (program, mut facts) = require_runtime(programs, PROGRAM, "apt-get install systemd-container")?;
+        if !private_mounts::can_make_mount_namespace() {
+            return Err(NotReady::from_reason("systemd-nspawn needs root"));
         }
-        let way = self.net.ready(programs)?;
-        self.seccomp.note(&mut facts);
-        facts.note("cgroup.version", control_groups::versions());
+        let way = self.net.check_ready(programs)?;
+        self.seccomp.note_choice(&mut facts);
+        facts.add_fact("cgroup.version", control_groups::find_versions());
         let seccomp = self.seccomp;
         Ok(Ready::new(facts, move |workspace| enter(&program, seccomp, &way, workspace)))
     }
@@ -68,13 +71,13 @@ fn enter(
     workspace: &mut dyn Workspace,
 ) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
-    let network = way.prepare(workspace, &mut outside)?;
+    let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
     if !root.is_view() {
         // It refuses a root folder that does not look like a system's.
-        let release = root.outside("/etc/os-release");
-        let written = fs::create_dir(root.outside("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
-        written.map_err(LabError::storage("write", &release))?;
+        let release = root.host_path("/etc/os-release");
+        let written = fs::create_dir(root.host_path("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
+        written.map_err(LabError::storage_error("write", &release))?;
     }
     let mut command = Command::new(program);
     command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
@@ -84,7 +87,7 @@ fn enter(
     if network.is_own {
         command.arg("--private-network");
     }
-    network.inherit(&mut command)?;
+    network.inherit_network(&mut command)?;
     match seccomp {
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("SYSTEMD_SECCOMP", "0")),
@@ -103,8 +106,8 @@ fn enter(
     }
     command.args([&root.agent, tare_probes::agent::AGENT]);
     // It makes groups below its own, and leaves them.
-    workspace.own(Owned::ControlGroup(workspace.name().to_owned()))?;
-    control_groups::join(&mut command, workspace.name())?;
+    workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
+    control_groups::join_groups(&mut command, workspace.name())?;
     // It keeps files below /run, and leaves them.
     private_mounts::apply_with_fresh(&mut command, c"/run");
     root.note_places(&mut outside);

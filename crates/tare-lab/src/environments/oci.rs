@@ -4,7 +4,7 @@ use crate::containers::bundle;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
 use crate::host::control_groups;
-use crate::nearest::nearest;
+use crate::nearest::find_nearest;
 use crate::network::container::{Net, Way};
 use crate::owned::{Owned, Runtime};
 use crate::provider::footprint::OWN_MOUNTS;
@@ -28,14 +28,14 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["oci:runc", "oci:crun"],
     parse: |specification| {
         let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());
-        Ok(Box::new(Oci { runtime, net: Net::of(specification)? }))
+        Ok(Box::new(Oci { runtime, net: Net::from_specification(specification)? }))
     },
     preparation: None,
     footprint: Footprint {
         programs: &["*"],
         mounts: OWN_MOUNTS,
         writes: Some("a control group"),
-        ..Footprint::starting("a container of that runtime, which is asked for its version before")
+        ..Footprint::from_starts("a container of that runtime, which is asked for its version before")
     },
 };
 
@@ -46,36 +46,39 @@ struct Oci {
 }
 
 impl Environment for Oci {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let name = &self.runtime;
         if programs.find(name).is_none() && !PACKAGED.contains(&name.as_str()) {
-            let near = nearest(name, PACKAGED.into_iter().chain(["youki"]));
+            let near = find_nearest(name, PACKAGED.into_iter().chain(["youki"]));
             let meant = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-            return Err(NotReady::because(format!("{name} is not installed{meant}")));
+            return Err(NotReady::from_reason(format!("{name} is not installed{meant}")));
         }
-        let (program, mut facts) = runtime(programs, name, &format!("apt-get install {name}"))?;
-        if name == "crun" && control_groups::versions() == "hybrid" && !private_mounts::permitted() {
-            return Err(NotReady::because(
+        let (program, mut facts) = require_runtime(programs, name, &format!("apt-get install {name}"))?;
+        if name == "crun"
+            && control_groups::find_versions() == "hybrid"
+            && !private_mounts::can_make_mount_namespace()
+        {
+            return Err(NotReady::from_reason(
                 "crun refuses hosts with both versions of control groups, and only root can hide one",
             ));
         }
-        let way = self.net.ready(programs)?;
-        facts.note("runtime.seccomp", "none");
-        facts.note("cgroup.version", control_groups::versions());
+        let way = self.net.check_ready(programs)?;
+        facts.add_fact("runtime.seccomp", "none");
+        facts.add_fact("cgroup.version", control_groups::find_versions());
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))
     }
 }
 
 fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
-    let network = way.prepare(workspace, &mut outside)?;
+    let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
-    let bundle = bundle::write(workspace, &root, &network)?;
+    let bundle = bundle::write_bundle(workspace, &root, &network)?;
     let state = workspace.folder().join("state");
     let id = workspace.name().to_owned();
-    workspace.own(Owned::ControlGroup(id.clone()))?;
-    workspace.own(Owned::Container {
-        runtime: Runtime::of(program),
+    workspace.record_owned(Owned::ControlGroup(id.clone()))?;
+    workspace.record_owned(Owned::Container {
+        runtime: Runtime::from_program(program),
         state: state.clone(),
         id: id.clone(),
     })?;
@@ -84,7 +87,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
     // Runtimes put files of their own there, and leave them when they are killed.
     command.env("XDG_RUNTIME_DIR", workspace.folder()).env("TMPDIR", workspace.folder());
     root.mount_for(&mut command, workspace)?;
-    if private_mounts::permitted() {
+    if private_mounts::can_make_mount_namespace() {
         private_mounts::apply_without_hybrid_groups(&mut command);
     }
     root.note_places(&mut outside);

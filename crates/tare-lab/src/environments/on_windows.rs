@@ -22,27 +22,30 @@ pub(crate) mod wsl;
 pub const PROVIDERS: &[&Provider] = &[&native::PROVIDER, &wsl::PROVIDER];
 
 /// Everything that can be named here. Its providers themselves reject roots.
-const KNOWN: Known = Known { providers: PROVIDERS, presets: presets::names, root_ready: |_| Ok(()) };
+const KNOWN: Known =
+    Known { providers: PROVIDERS, presets: presets::list_preset_names, root_ready: |_| Ok(()) };
 
 /// Parses a specification, or a preset's name for one.
-pub fn parse(text: &str) -> Result<Named, LabError> {
-    find(text.parse()?)
+pub fn parse_environment(text: &str) -> Result<Named, LabError> {
+    find_environment(text.parse()?)
 }
 
 /// Finds the environment that a specification names, or that a preset's name stands for.
-pub fn find(specification: Specification) -> Result<Named, LabError> {
-    let specification = presets::resolve(specification)?;
+pub fn find_environment(specification: Specification) -> Result<Named, LabError> {
+    let specification = presets::resolve_preset(specification)?;
     let name = specification.provider.as_str();
     let is_here = PROVIDERS.iter().any(|provider| provider.name == name);
     match !is_here && elsewhere(name) {
         true => {
             Err(LabError::new(ErrorKind::Environment, format!("cannot enter '{specification}' from Windows"))
-                .because(
+                .with_cause(
                     "tare for Windows enters Windows itself (native) and distributions of WSL (wsl:NAME)",
                 )
-                .hint("run tare for Linux inside a distribution of WSL, which enters all others from there"))
+                .with_hint(
+                    "run tare for Linux inside a distribution of WSL, which enters all others from there",
+                ))
         }
-        false => naming::find(specification, &KNOWN),
+        false => naming::find_environment(specification, &KNOWN),
     }
 }
 
@@ -52,6 +55,6 @@ fn elsewhere(name: &str) -> bool {
 }
 
 /// Does what the arguments of a program ask for as a way into an environment: none are.
-pub fn answer(_: &[OsString]) -> Option<i32> {
+pub fn run_subcommand(_: &[OsString]) -> Option<i32> {
     None
 }

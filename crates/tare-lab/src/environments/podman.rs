@@ -17,7 +17,7 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     roots: Roots::Any,
     by_default: &[],
-    parse: |specification| ENGINE.parse(specification),
+    parse: |specification| ENGINE.parse_container(specification),
     preparation: None,
     footprint: Footprint { programs: &["podman"], ..FOOTPRINT },
 };

@@ -77,21 +77,21 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 /// Lists the names of all presets.
-pub(crate) fn names() -> Vec<&'static str> {
+pub(crate) fn list_preset_names() -> Vec<&'static str> {
     PRESETS.iter().map(|preset| preset.name).collect()
 }
 
-pub fn find(name: &str) -> Option<&'static Preset> {
+pub fn find_preset(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }
 
 /// Replaces a preset's name by its specification, with the options that were added to the name. Any other
 /// specification is returned unchanged.
-pub fn resolve(named: Specification) -> Result<Specification, LabError> {
-    let Some(preset) = find(&named.provider) else { return Ok(named) };
+pub fn resolve_preset(named: Specification) -> Result<Specification, LabError> {
+    let Some(preset) = find_preset(&named.provider) else { return Ok(named) };
     if let Some(instance) = &named.instance {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", preset.name);
-        return Err(LabError::usage(what));
+        return Err(LabError::usage_error(what));
     }
     let mut specification: Specification = preset.specification.parse()?;
     specification.options.extend(named.options);

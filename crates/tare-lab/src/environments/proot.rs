@@ -5,7 +5,7 @@
 use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 
-use crate::containers::call_filter::{self, NUMBER, allow, fail, load, unless};
+use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_field, skip_unless_equal};
 use crate::containers::root::Root;
 use crate::containers::view;
 use crate::provider::prelude::*;
@@ -35,11 +35,11 @@ pub static PROVIDER: Provider = Provider {
         "proot does not translate every call that names a file: it can show this machine's root and no other",
     ),
     by_default: &["proot"],
-    parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::of(specification)? })),
+    parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {
         programs: &["proot"],
-        ..Footprint::starting("the agent, traced by proot, which is asked for its version before")
+        ..Footprint::from_starts("the agent, traced by proot, which is asked for its version before")
     },
 };
 
@@ -48,14 +48,14 @@ struct Proot {
 }
 
 impl Environment for Proot {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = program(programs, "proot", "apt-get install proot")?;
-        let ended = programs::run(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
-            .map_err(NotReady::of(&program))?;
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = require_program(programs, "proot", "apt-get install proot")?;
+        let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
+            .map_err(NotReady::from_program_error(&program))?;
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", version(&ended.output).unwrap_or_default());
-        self.seccomp.note(&mut facts);
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.version", version(&ended.output).unwrap_or_default());
+        self.seccomp.note_choice(&mut facts);
         let seccomp = self.seccomp;
         Ok(Ready::new(facts, move |workspace| enter(&program, seccomp, workspace)))
     }
@@ -98,11 +98,11 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
 /// translate.
 fn hide_statx(command: &mut Command) {
     let refuse = || {
-        call_filter::install(&mut [
-            load(NUMBER),
-            unless(libc::SYS_statx as u32, 1),
-            fail(libc::ENOSYS),
-            allow(),
+        call_filter::install_filter(&mut [
+            load_field(NUMBER),
+            skip_unless_equal(libc::SYS_statx as u32, 1),
+            fail_call(libc::ENOSYS),
+            allow_call(),
         ])
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.

@@ -94,13 +94,15 @@ pub static PROVIDER: Provider = Provider {
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
     preparation: Some(Preparation {
         prepare: |specification, programs, begins| {
-            kernel::prepare(Guest::of(specification)?.processor(), programs, begins)
+            kernel::prepare_kernel(Guest::from_specification(specification)?.processor(), programs, begins)
         },
-        remove: |specification, programs| kernel::remove(Guest::of(specification)?.processor(), programs),
+        remove: |specification, programs| {
+            kernel::remove_kernel(Guest::from_specification(specification)?.processor(), programs)
+        },
     }),
     footprint: Footprint {
         programs: &[machine::PROGRAMS[0], machine::PROGRAMS[1], machine::PROGRAMS[2], "virtiofsd", "diod"],
-        ..Footprint::starting(
+        ..Footprint::from_starts(
             "a virtual machine with its own disk, and servers for shared folders, after a test of KVM",
         )
     },
@@ -120,30 +122,34 @@ struct Qemu {
 
 impl Qemu {
     fn of(specification: &Specification) -> Result<Self, LabError> {
-        let (processor, machine) = (Guest::of(specification)?.processor(), Machine::of(specification)?);
-        let board = Board::of(machine, processor).ok_or_else(|| {
+        let (processor, machine) = (
+            Guest::from_specification(specification)?.processor(),
+            Machine::from_specification(specification)?,
+        );
+        let board = Board::from_machine(machine, processor).ok_or_else(|| {
             let (machine, processor) = (machine.name(), processor.name());
-            LabError::usage(format!("qemu: there is no {machine} for {processor}")).hint("leave out machine=")
+            LabError::usage_error(format!("qemu: there is no {machine} for {processor}"))
+                .with_hint("leave out machine=")
         })?;
         let qemu = Qemu {
             processor,
             board,
-            acceleration: Acceleration::of(specification)?,
-            share: Share::of(specification)?,
-            cache: Cache::of(specification)?,
-            net: Net::of(specification)?,
-            impairment: Impairment::of(specification)?,
-            memory_mib: memory::of(specification, LEAST_MEMORY_MIB)?,
+            acceleration: Acceleration::from_specification(specification)?,
+            share: Share::from_specification(specification)?,
+            cache: Cache::from_specification(specification)?,
+            net: Net::from_specification(specification)?,
+            impairment: Impairment::from_specification(specification)?,
+            memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check(qemu.way(), &qemu.impairment, PROVIDER.name)?;
+        guest::check_impairment(qemu.way(), &qemu.impairment, PROVIDER.name)?;
         if qemu.is_foreign() && qemu.acceleration == Acceleration::Kvm {
-            return Err(LabError::usage("qemu: KVM only runs this machine's processor")
-                .hint("leave out acceleration= or processor="));
+            return Err(LabError::usage_error("qemu: KVM only runs this machine's processor")
+                .with_hint("leave out acceleration= or processor="));
         }
         match (qemu.share, qemu.cache, qemu.net) {
             (Share::Virtiofs, Cache::Mmap, _) => {
-                let error = LabError::usage("qemu: virtiofs has no cache=mmap");
-                Err(error.hint("give cache=none or cache=loose"))
+                let error = LabError::usage_error("qemu: virtiofs has no cache=mmap");
+                Err(error.with_hint("give cache=none or cache=loose"))
             }
             (Share::Diod, _, Net::None | Net::User) => Err(share_server::needs_tap(PROVIDER.name)),
             (Share::Diod, _, Net::Tap)
@@ -166,41 +172,41 @@ impl Qemu {
 }
 
 impl Environment for Qemu {
-    fn roots(&self) -> Option<Roots> {
+    fn restricted_roots(&self) -> Option<Roots> {
         self.is_foreign().then_some(Roots::Own(FOREIGN))
     }
 
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let kind = machine::kind(self.processor);
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let kind = machine::find_machine_kind(self.processor);
         let agent = match self.is_foreign() {
             true => Some(agent_for(programs, self.processor.architecture())?),
             false => None,
         };
-        let (program, mut facts) = runtime(programs, kind.program, kind.install)?;
-        let mkfs = disk::maker(programs)?;
-        self.way().map_or(Ok(()), Way::ready)?;
+        let (program, mut facts) = require_runtime(programs, kind.program, kind.install)?;
+        let mkfs = disk::find_disk_maker(programs)?;
+        self.way().map_or(Ok(()), Way::check_ready)?;
         let server = match self.share {
             Share::NineP => Server::Qemu,
-            Share::Virtiofs => Server::Virtiofsd(share_server::virtiofsd(programs)?),
-            Share::Diod => Server::Diod(share_server::diod(programs)?),
+            Share::Virtiofs => Server::Virtiofsd(share_server::find_virtiofsd(programs)?),
+            Share::Diod => Server::Diod(share_server::find_diod(programs)?),
         };
-        let kernel = kernel::find(self.processor, programs)?;
+        let kernel = kernel::find_kernel(self.processor, programs)?;
         let accelerator = match self.acceleration {
             Acceleration::Tcg => Accelerator::Tcg,
-            Acceleration::Kvm => kvm::proven(programs).map(|()| Accelerator::Kvm)?,
+            Acceleration::Kvm => kvm::check_kvm(programs).map(|()| Accelerator::Kvm)?,
             Acceleration::Auto if self.is_foreign() => Accelerator::Tcg,
-            Acceleration::Auto => kvm::proven(programs).map_or(Accelerator::Tcg, |()| Accelerator::Kvm),
+            Acceleration::Auto => kvm::check_kvm(programs).map_or(Accelerator::Tcg, |()| Accelerator::Kvm),
         };
-        facts.note("runtime.accelerator", accelerator.name());
-        facts.note("runtime.kernel", &kernel.release);
-        facts.note("runtime.processor", self.processor.name());
-        facts.note("runtime.machine", self.board.name());
-        self.share.note(&mut facts);
-        self.cache.note(&mut facts);
-        facts.note("runtime.memory", self.memory_mib.to_string());
+        facts.add_fact("runtime.accelerator", accelerator.name());
+        facts.add_fact("runtime.kernel", &kernel.release);
+        facts.add_fact("runtime.processor", self.processor.name());
+        facts.add_fact("runtime.machine", self.board.name());
+        self.share.note_choice(&mut facts);
+        self.cache.note_choice(&mut facts);
+        facts.add_fact("runtime.memory", self.memory_mib.to_string());
         let (agent, identity) = agent.unzip();
         let guest = Found { options: self.clone(), agent, program, mkfs, server, kernel, accelerator };
-        Ok(Ready::new(facts, move |workspace| guest.enter(workspace)).bringing(identity))
+        Ok(Ready::new(facts, move |workspace| guest.enter(workspace)).with_agent(identity))
     }
 }
 
@@ -229,7 +235,7 @@ impl Accelerator {
     }
 
     fn kernel_words(self, processor: Processor) -> String {
-        let kind = machine::kind(processor);
+        let kind = machine::find_machine_kind(processor);
         let mut words = vec![format!("console={}", kind.console), "quiet".to_owned(), "panic=-1".to_owned()];
         words.extend(kind.kernel_words.iter().map(|word| (*word).to_owned()));
         if self == Accelerator::Tcg && processor == Processor::Amd64 {
@@ -263,16 +269,19 @@ impl Found {
     fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let options = &self.options;
         let root = Root::build(workspace)?;
-        let disk = disk::make(&self.mkfs, workspace)?;
+        let disk = disk::make_disk(&self.mkfs, workspace)?;
         let mut outside = Facts::default();
         root.note_places(&mut outside);
-        mounts::note(&mut outside, "own", &disk);
+        mounts::note_file_system(&mut outside, "own", &disk);
         let names = (options.net.name(), DEVICE);
-        let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
+        let network =
+            guest::prepare_network(options.way(), names, &options.impairment, workspace, &mut outside)?;
         let bus = options.board.bus;
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());
-        command.args(options.machine_words()).args(self.accelerator.words(machine::kind(options.processor)));
+        command
+            .args(options.machine_words())
+            .args(self.accelerator.words(machine::find_machine_kind(options.processor)));
         let initrd = workspace.folder().join("initrd");
         command.arg("-kernel").arg(&self.kernel.image).arg("-initrd").arg(&initrd);
         command.arg("-append").arg(self.accelerator.kernel_words(options.processor));
@@ -283,7 +292,7 @@ impl Found {
         command.arg("-drive").arg(format!("file={},if=none,id=own,format=raw", argument(&disk)?));
         command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));
         if let Some(network) = &network {
-            network.inherit(&mut command)?;
+            network.inherit_network(&mut command)?;
             command.arg("-netdev").arg(match &network.tap {
                 Some(tap) => format!("tap,id=net,ifname={tap},script=no,downscript=no"),
                 None => "user,id=net".to_owned(),
@@ -291,17 +300,19 @@ impl Found {
             command.arg("-device").arg(format!("virtio-net-{bus},netdev=net"));
         }
         let shares = self.share(&root, network.as_ref(), workspace, &mut command)?;
-        let host = GuestNetwork::host(network.as_ref());
+        let host = GuestNetwork::host_address(network.as_ref());
         let mut plan = plan(shares, network, workspace);
         let mut on_demand = options.modules_on_demand();
         if root.is_view() {
             self.show(&root, workspace, &mut command, &mut plan)?;
-            outside.note("root.upper", "ext4");
+            outside.add_fact("root.upper", "ext4");
             on_demand.push("overlay");
         }
         let modules = self.kernel.modules_with(&on_demand);
         let archive = initial_disk(&modules, &plan, self.agent.as_deref().unwrap_or(workspace.agent()));
-        archive.and_then(|bytes| fs::write(&initrd, bytes)).map_err(LabError::storage("write", &initrd))?;
+        archive
+            .and_then(|bytes| fs::write(&initrd, bytes))
+            .map_err(LabError::storage_error("write", &initrd))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
@@ -326,7 +337,7 @@ impl Found {
         let own = guest.mounts.remove(0);
         let disk = GuestMount { target: "/disk".to_owned(), ..own };
         (guest.layered, guest.devices) = (Some(Layered { lower, disk }), Devices::All);
-        (guest.agent, guest.user) = (root.agent.clone(), root.user());
+        (guest.agent, guest.user) = (root.agent.clone(), root.guest_user());
         Ok(())
     }
 
@@ -426,17 +437,17 @@ fn plan(shares: Vec<GuestMount>, network: Option<GuestNetwork>, workspace: &dyn 
 fn initial_disk(modules: &[&Path], guest: &init::Guest, agent: &Path) -> std::io::Result<Vec<u8>> {
     let mut initrd = Initrd::default();
     for folder in ["/dev", "/proc", "/sys", "/tmp", "/modules"] {
-        initrd.folder(folder);
+        initrd.add_folder(folder);
     }
-    initrd.file(AGENT, &fs::read(agent)?);
+    initrd.add_file(AGENT, &fs::read(agent)?);
     let mut guest = guest.clone();
     for module in modules {
         let name = module.file_name().unwrap_or_default().to_string_lossy();
         let path = format!("/modules/{name}");
-        initrd.file(&path, &fs::read(module)?);
+        initrd.add_file(&path, &fs::read(module)?);
         guest.modules.push(PathBuf::from(path));
     }
-    initrd.file(&format!("/{}", init::PLAN), &serde_json::to_vec(&guest)?);
+    initrd.add_file(&format!("/{}", init::PLAN), &serde_json::to_vec(&guest)?);
     Ok(initrd.finish())
 }
 
@@ -449,7 +460,7 @@ fn tag(number: usize) -> String {
 fn argument(path: &Path) -> Result<String, LabError> {
     path.to_str()
         .map(|path| path.replace(',', ",,"))
-        .ok_or_else(|| LabError::usage(format!("qemu cannot use the path {}", path.display())))
+        .ok_or_else(|| LabError::usage_error(format!("qemu cannot use the path {}", path.display())))
 }
 
 #[cfg(test)]

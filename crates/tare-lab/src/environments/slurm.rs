@@ -1,14 +1,15 @@
 //! slurm: a node of a cluster, entered with the system's srun.
 
-use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
+use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, hash_words};
 use crate::node_names::is_node_name;
 use crate::owned::MARK;
 use crate::provider::prelude::*;
 
 const PARTITION: OptionDescription =
-    OptionDescription::text("partition", "", "partition of the node, where it is not the usual one");
-const ACCOUNT: OptionDescription = OptionDescription::text("account", "", "account that pays for the time");
-const FOLDER: OptionDescription = OptionDescription::text(
+    OptionDescription::new_text("partition", "", "partition of the node, where it is not the usual one");
+const ACCOUNT: OptionDescription =
+    OptionDescription::new_text("account", "", "account that pays for the time");
+const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
     "/var/tmp",
     "folder on a local disk of the node, in which the place 'own' is created",
@@ -32,7 +33,7 @@ pub static PROVIDER: Provider = Provider {
         programs: &["srun"],
         writes: Some("on the node: a copy of tare in the home folder, and a folder for each start"),
         sends: Some("to Slurm: a copy of tare, then requests of trials"),
-        ..Footprint::starting(
+        ..Footprint::from_starts(
             "the agent on the node, as a job step; the node is asked for its processor before",
         )
     },
@@ -63,7 +64,7 @@ impl Slurm {
         .into();
         options.push(format!("--export=ALL,{MARK}="));
         for (flag, option) in [("--partition", PARTITION), ("--account", ACCOUNT)] {
-            options.extend(option.given(specification).map(|value| format!("{flag}={value}")));
+            options.extend(option.read_non_empty(specification).map(|value| format!("{flag}={value}")));
         }
         let node = specification.instance.clone().filter(|node| is_node_name(node));
         Ok(Slurm { node, options, folder: FOLDER.plain_folder(specification)? })
@@ -71,9 +72,9 @@ impl Slurm {
 }
 
 impl Environment for Slurm {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = program(programs, "srun", "apt-get install slurm-client")?;
-        let nobody = || NotReady::because("no node is named: write slurm:NODE ('sinfo' lists them)");
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = require_program(programs, "srun", "apt-get install slurm-client")?;
+        let nobody = || NotReady::from_reason("no node is named: write slurm:NODE ('sinfo' lists them)");
         let node = self.node.clone().ok_or_else(nobody)?;
         let Slurm { options, folder, .. } = self.clone();
         let try_out = format!("srun --nodelist={node} true");
@@ -82,25 +83,29 @@ impl Environment for Slurm {
             command.args(&options).arg(format!("--nodelist={node}")).args(["sh", "-c", script]);
             command
         };
-        let machine = programs::ask(&mut srun(&node, "uname -m"), ANSWER_WAIT).map_err(|reason| {
-            NotReady { reason: format!("{node}: {reason}"), command: Some(try_out.clone()) }
-        })?;
+        let machine =
+            programs::run_for_output(&mut srun(&node, "uname -m"), ANSWER_WAIT).map_err(|reason| {
+                NotReady { reason: format!("{node}: {reason}"), command: Some(try_out.clone()) }
+            })?;
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
         let mut facts = Facts::default();
         let program = programs.find("srun").unwrap_or_default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", programs::version(&program, &["--version"]).unwrap_or_default());
-        facts.note("runtime.target", &node);
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact(
+            "runtime.version",
+            programs::read_program_version(&program, &["--version"]).unwrap_or_default(),
+        );
+        facts.add_fact("runtime.target", &node);
         Ok(Ready::new(facts, move |workspace| {
-            let agent = agent.clone().unwrap_or_else(|| Agent::here(workspace));
+            let agent = agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace));
             let command = |script: &str| srun(&node, script);
-            let (name, digest) = (format!("slurm:{node}"), digest(&format!("slurm {node}")));
+            let (name, digest) = (format!("slurm:{node}"), hash_words(&format!("slurm {node}")));
             let try_out = try_out.clone();
             let shell = FarShell { name, try_out, command: &command, cache: HOME_CACHE, agent, digest };
-            shell.enter(&folder, None, workspace)
+            shell.prepare_entrance(&folder, None, workspace)
         })
-        .bringing(build))
+        .with_agent(build))
     }
 }
 

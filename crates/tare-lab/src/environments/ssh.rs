@@ -3,22 +3,22 @@
 use std::fs;
 use std::net::{IpAddr, UdpSocket};
 
-use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, digest};
+use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, hash_words};
 use crate::owned::MARK;
 use crate::provider::prelude::*;
 
 /// Longest path of a control socket: the kernel allows 107 bytes, of which ssh adds 17 while it makes one.
 const LONGEST_SOCKET: usize = 90;
 
-const PORT: OptionDescription = OptionDescription::text(
+const PORT: OptionDescription = OptionDescription::new_text(
     "port",
     "",
     "port of the other machine, where it is not the one in ssh's configuration",
 );
-const IDENTITY: OptionDescription = OptionDescription::text("identity", "", "file of the private key");
+const IDENTITY: OptionDescription = OptionDescription::new_text("identity", "", "file of the private key");
 const CONFIG: OptionDescription =
-    OptionDescription::text("config", "", "configuration file of ssh in place of the usual one");
-const FOLDER: OptionDescription = OptionDescription::text(
+    OptionDescription::new_text("config", "", "configuration file of ssh in place of the usual one");
+const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
     "/var/tmp",
     "folder on the other machine, on a disk, in which the place 'own' is made",
@@ -42,7 +42,7 @@ pub static PROVIDER: Provider = Provider {
         programs: &["ssh"],
         writes: Some("on the other machine: a copy of tare, and a folder for each start"),
         sends: Some("to that machine: a copy of tare, then requests of trials"),
-        ..Footprint::starting("the agent on the other machine, over one connection")
+        ..Footprint::from_starts("the agent on the other machine, over one connection")
     },
 };
 
@@ -60,7 +60,7 @@ impl Ssh {
         // Nobody is there to answer questions; and a terminal would change bytes.
         let mut options = ["-T", "-oBatchMode=yes", "-oConnectTimeout=10"].map(str::to_owned).to_vec();
         for (flag, option) in [("-p", PORT), ("-i", IDENTITY), ("-F", CONFIG)] {
-            let given = option.given(specification);
+            let given = option.read_non_empty(specification);
             options.extend(given.into_iter().flat_map(|value| [flag.to_owned(), value]));
         }
         let machine = specification.instance.clone().filter(|machine| !machine.starts_with('-'));
@@ -69,22 +69,25 @@ impl Ssh {
 }
 
 impl Environment for Ssh {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = program(programs, "ssh", "apt-get install openssh-client")?;
-        let nobody = || NotReady::because("no machine is named: write ssh:host or ssh:user@host");
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = require_program(programs, "ssh", "apt-get install openssh-client")?;
+        let nobody = || NotReady::from_reason("no machine is named: write ssh:host or ssh:user@host");
         let target = self.machine.clone().ok_or_else(nobody)?;
         let mut command = Command::new(&program);
         command.args(&self.options).args(["--", &target, "uname -m"]);
-        let machine = programs::ask(&mut command, ANSWER_WAIT).map_err(|reason| NotReady {
+        let machine = programs::run_for_output(&mut command, ANSWER_WAIT).map_err(|reason| NotReady {
             reason: format!("{target}: {reason}"),
             command: Some(format!("ssh {target} true")),
         })?;
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.version", programs::version(&program, &["-V"]).unwrap_or_default());
-        facts.note("runtime.target", &target);
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact(
+            "runtime.version",
+            programs::read_program_version(&program, &["-V"]).unwrap_or_default(),
+        );
+        facts.add_fact("runtime.target", &target);
         let Ssh { options, folder, .. } = self.clone();
         Ok(Ready::new(facts, move |workspace| {
             let socket = socket(workspace);
@@ -95,14 +98,14 @@ impl Environment for Ssh {
                 try_out: format!("ssh {target} true"),
                 command: &command,
                 cache: HOME_CACHE,
-                agent: agent.clone().unwrap_or_else(|| Agent::here(workspace)),
-                digest: digest(&format!("{options:?} {target}")),
+                agent: agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace)),
+                digest: hash_words(&format!("{options:?} {target}")),
             };
-            connection.open(workspace).map_err(|cause| shell.failed(cause))?;
+            connection.open(workspace).map_err(|cause| shell.entering_error(cause))?;
             let host = here(&shell, workspace)?;
-            shell.enter(&folder, host, workspace)
+            shell.prepare_entrance(&folder, host, workspace)
         })
-        .bringing(build))
+        .with_agent(build))
     }
 }
 
@@ -138,13 +141,13 @@ impl Connection<'_> {
         let Some(socket) = &self.socket else { return Ok(()) };
         let mut check = Command::new(self.program);
         check.args(self.options).arg("-S").arg(socket).args(["-O", "check", "--", self.target]);
-        if programs::run(&mut check, ANSWER_WAIT).is_ok_and(|ended| ended.status.success()) {
+        if programs::run_program(&mut check, ANSWER_WAIT).is_ok_and(|ended| ended.status.success()) {
             return Ok(());
         }
         let mut master = Command::new(self.program);
         master.args(self.options).args(["-M", "-N", "-f", "-oControlPersist=no", "-S"]).arg(socket);
         master.args(["--", self.target]).env(MARK, workspace.session_mark());
-        programs::ask(&mut master, ANSWER_WAIT).map(drop)
+        programs::run_for_output(&mut master, ANSWER_WAIT).map(drop)
     }
 }
 
@@ -156,8 +159,8 @@ fn here(shell: &FarShell<'_>, workspace: &dyn Workspace) -> Result<Option<IpAddr
     let text = match fs::read_to_string(&kept) {
         Ok(text) => text,
         Err(_) => {
-            let text = shell.ask("echo $SSH_CONNECTION")?;
-            fs::write(&kept, &text).map_err(|e| shell.failed(format!("{}: {e}", kept.display())))?;
+            let text = shell.run_script("echo $SSH_CONNECTION")?;
+            fs::write(&kept, &text).map_err(|e| shell.entering_error(format!("{}: {e}", kept.display())))?;
             text
         }
     };

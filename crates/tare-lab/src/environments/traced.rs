@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::environments::native;
-use crate::error::failed;
+use crate::error::add_error_context;
 use crate::provider::prelude::*;
 
 /// First argument that makes the program run and trace the following command and all its children.
@@ -36,17 +36,19 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["traced"],
     parse: |_| Ok(Box::new(Traced)),
     preparation: None,
-    footprint: Footprint::starting("the agent, as a plain process that tare traces with all that it starts"),
+    footprint: Footprint::from_starts(
+        "the agent, as a plain process that tare traces with all that it starts",
+    ),
 };
 
 struct Traced;
 
 impl Environment for Traced {
-    fn ready(&self, _: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         // Yama's strictest setting forbids it to everybody but root's helpers; a parent may otherwise trace its children.
         let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
         if scope.trim() == "3" {
-            return Err(NotReady::because(
+            return Err(NotReady::from_reason(
                 "this kernel allows no tracing until the next reboot (yama/ptrace_scope = 3)",
             ));
         }
@@ -70,7 +72,7 @@ fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // SAFETY: with one thread, the child of a fork may do whatever its parent may.
     match unsafe { libc::fork() } {
-        -1 => Err(failed("making the first process", io::Error::last_os_error())),
+        -1 => Err(add_error_context("making the first process", io::Error::last_os_error())),
         0 => {
             drop(go);
             let _ = io::Read::read(&mut &ready, &mut [0]);
@@ -84,9 +86,9 @@ fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
                 | libc::PTRACE_O_TRACEFORK
                 | libc::PTRACE_O_TRACEVFORK
                 | libc::PTRACE_O_TRACECLONE;
-            request(libc::PTRACE_SEIZE, child, options).map_err(|e| failed("tracing it", e))?;
+            request(libc::PTRACE_SEIZE, child, options).map_err(|e| add_error_context("tracing it", e))?;
             // The stop from which it goes on call by call.
-            request(libc::PTRACE_INTERRUPT, child, 0).map_err(|e| failed("stopping it", e))?;
+            request(libc::PTRACE_INTERRUPT, child, 0).map_err(|e| add_error_context("stopping it", e))?;
             drop(go);
             // Standard input and output are the program's alone: its end must be seen as their end.
             for stream in 0..2 {
@@ -109,7 +111,7 @@ fn trace(first: libc::pid_t) -> io::Result<i32> {
             if error.kind() == io::ErrorKind::Interrupted {
                 continue;
             }
-            return Err(failed("waiting for it", error));
+            return Err(add_error_context("waiting for it", error));
         }
         if libc::WIFSTOPPED(status) {
             let (how, signal) = onwards(libc::WSTOPSIG(status), status >> 16);

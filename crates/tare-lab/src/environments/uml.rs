@@ -81,7 +81,7 @@ pub static PROVIDER: Provider = Provider {
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,
-    footprint: Footprint::starting("a prepared kernel, as a process with its own disk"),
+    footprint: Footprint::from_starts("a prepared kernel, as a process with its own disk"),
 };
 
 #[derive(Clone)]
@@ -97,14 +97,14 @@ struct Uml {
 impl Uml {
     fn of(specification: &Specification) -> Result<Self, LabError> {
         let uml = Uml {
-            own: OwnPlace::of(specification)?,
-            share: Share::of(specification)?,
-            cache: Cache::of(specification)?,
-            net: Net::of(specification)?,
-            impairment: Impairment::of(specification)?,
-            memory_mib: memory::of(specification, LEAST_MEMORY_MIB)?,
+            own: OwnPlace::from_specification(specification)?,
+            share: Share::from_specification(specification)?,
+            cache: Cache::from_specification(specification)?,
+            net: Net::from_specification(specification)?,
+            impairment: Impairment::from_specification(specification)?,
+            memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check(uml.way(), &uml.impairment, PROVIDER.name)?;
+        guest::check_impairment(uml.way(), &uml.impairment, PROVIDER.name)?;
         match (uml.share, uml.net) {
             (Share::Diod, Net::None) => Err(share_server::needs_tap(PROVIDER.name)),
             (Share::Diod, Net::Tap) | (Share::Hostfs, _) => Ok(uml),
@@ -120,33 +120,34 @@ impl Uml {
 }
 
 impl Environment for Uml {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         if !cfg!(target_arch = "x86_64") {
-            return Err(NotReady::because("Linux as a process exists for x86 processors only"));
+            return Err(NotReady::from_reason("Linux as a process exists for x86 processors only"));
         }
         let program = KERNELS.iter().find_map(|name| programs.find(name));
-        let install = || NotReady::missing("user-mode Linux", "apt-get install user-mode-linux");
+        let install = || NotReady::missing_program("user-mode Linux", "apt-get install user-mode-linux");
         let program = program.ok_or_else(install)?;
         let mkfs = match self.own {
-            OwnPlace::Disk => Some(disk::maker(programs)?),
+            OwnPlace::Disk => Some(disk::find_disk_maker(programs)?),
             OwnPlace::Hostfs => None,
         };
-        self.way().map_or(Ok(()), Way::ready)?;
+        self.way().map_or(Ok(()), Way::check_ready)?;
         let diod = match self.share {
             Share::Hostfs => None,
-            Share::Diod => Some(share_server::diod(programs)?),
+            Share::Diod => Some(share_server::find_diod(programs)?),
         };
-        let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
+        let version = programs::read_program_version(&program, &["--version"])
+            .map_err(NotReady::from_program_error(&program))?;
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("runtime.registers", if hides_state(&version) { "SSE only" } else { "all" });
-        facts.note("runtime.version", &version);
-        self.own.note(&mut facts);
-        self.share.note(&mut facts);
-        self.cache.note(&mut facts);
-        self.net.note(&mut facts);
-        self.impairment.note(&mut facts, "runtime");
-        facts.note("runtime.memory", self.memory_mib.to_string());
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.registers", if hides_state(&version) { "SSE only" } else { "all" });
+        facts.add_fact("runtime.version", &version);
+        self.own.note_choice(&mut facts);
+        self.share.note_choice(&mut facts);
+        self.cache.note_choice(&mut facts);
+        self.net.note_choice(&mut facts);
+        self.impairment.note_options(&mut facts, "runtime");
+        facts.add_fact("runtime.memory", self.memory_mib.to_string());
         let (options, programs) = (self.clone(), programs.clone());
         let guest = Found { options, program, version, mkfs, diod, programs };
         Ok(Ready::new(facts, move |workspace| guest.enter(workspace)))
@@ -178,19 +179,20 @@ impl Found {
         command.arg(format!("mem={}M", options.memory_mib));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", root.path())?).arg("rw");
         let names = (options.net.name(), DEVICE);
-        let network = guest::prepare(options.way(), names, &options.impairment, workspace, &mut outside)?;
+        let network =
+            guest::prepare_network(options.way(), names, &options.impairment, workspace, &mut outside)?;
         if let Some(network) = &network {
-            network.inherit(&mut command)?;
+            network.inherit_network(&mut command)?;
             let tap = network.tap.as_deref().unwrap_or_default();
             command.arg(format!("{DEVICE}:transport=tap,ifname={tap},depth=128,gro=1"));
         }
         let modules = self.modules(&root)?;
         let mut mounts: Vec<GuestMount> = Vec::new();
         if let Some(mkfs) = &self.mkfs {
-            let disk = disk::make(mkfs, workspace)?;
-            mounts::note(&mut outside, "own", &disk);
+            let disk = disk::make_disk(mkfs, workspace)?;
+            mounts::note_file_system(&mut outside, "own", &disk);
             command.arg(argument("ubd0", &disk)?);
-            mounts.push(GuestMount::new("ext4", "/dev/ubda", &root.inside("own"), ""));
+            mounts.push(GuestMount::new("ext4", "/dev/ubda", &root.inside_path("own"), ""));
         }
         mounts.extend(self.share(&root, network.as_ref(), workspace)?);
         // Its sockets and process number go where they are removed with the rest.
@@ -198,7 +200,7 @@ impl Found {
         // The console writes to standard error; the first serial line is the stream.
         command.args(["con=null", "con0=null,fd:2", "ssl=null", "ssl0=fd:0,fd:1", "quiet", "panic=-1"]);
         if hides_state(&self.version) {
-            extended_state::hide(&mut command);
+            extended_state::hide_extended_state(&mut command);
             let (name, value) = extended_state::TUNABLES;
             environment.insert(name.to_owned(), value.to_owned());
             // The kernel passes what it does not know on to the first process, as its environment.
@@ -209,7 +211,7 @@ impl Found {
         command.arg(format!("init={}", root.agent)).arg(init::INIT);
         root.mount_for(&mut command, workspace)?;
         let stream = Stream::Serial("/dev/ttyS0".into());
-        let host = GuestNetwork::host(network.as_ref());
+        let host = GuestNetwork::host_address(network.as_ref());
         let network = network.map(|network| network.inside);
         let ending = Ending::PowerOff;
         let devices = if root.is_view() { Devices::All } else { Devices::Few };
@@ -219,13 +221,13 @@ impl Found {
             devices,
             layered: None,
             agent: root.agent.clone(),
-            user: root.user(),
+            user: root.guest_user(),
             network,
             stream,
             environment,
             ending,
         };
-        write_plan(&guest, &root.outside(&root.inside(init::PLAN)))?;
+        write_plan(&guest, &root.host_path(&root.inside_path(init::PLAN)))?;
         Ok(Entrance { command, host, places: root.places, outside })
     }
 
@@ -262,14 +264,14 @@ impl Found {
             return Ok(Vec::new());
         }
         let found = kernel::modules_in(&self.programs, &Path::new(MODULES).join(&self.version), &wanted)?;
-        let folder = root.outside(&root.inside("modules"));
-        fs::create_dir_all(&folder).map_err(LabError::storage("write", &folder))?;
+        let folder = root.host_path(&root.inside_path("modules"));
+        fs::create_dir_all(&folder).map_err(LabError::storage_error("write", &folder))?;
         found
             .into_iter()
             .map(|(name, bytes)| {
-                let inside = root.inside(&format!("modules/{name}.ko"));
-                let path = root.outside(&inside);
-                fs::write(&path, bytes).map_err(LabError::storage("write", &path))?;
+                let inside = root.inside_path(&format!("modules/{name}.ko"));
+                let path = root.host_path(&inside);
+                fs::write(&path, bytes).map_err(LabError::storage_error("write", &path))?;
                 Ok(PathBuf::from(inside))
             })
             .collect()
@@ -292,13 +294,13 @@ fn plain(path: &Path) -> Result<&str, LabError> {
     let simple = |text: &&str| !text.contains(|c: char| c.is_whitespace() || ",\"".contains(c));
     path.to_str().filter(simple).ok_or_else(|| {
         let what = format!("uml cannot work in {}", path.display());
-        LabError::usage(what)
-            .because("a kernel's command line cannot contain such a path")
-            .hint("choose folders without spaces, commas and quotes")
+        LabError::usage_error(what)
+            .with_cause("a kernel's command line cannot contain such a path")
+            .with_hint("choose folders without spaces, commas and quotes")
     })
 }
 
 fn write_plan(guest: &Guest, path: &Path) -> Result<(), LabError> {
     let json = serde_json::to_vec(guest).map_err(std::io::Error::from);
-    json.and_then(|json| fs::write(path, json)).map_err(LabError::storage("write", path))
+    json.and_then(|json| fs::write(path, json)).map_err(LabError::storage_error("write", path))
 }

@@ -11,7 +11,7 @@ use crate::owned::{Owned, PREFIX};
 use crate::provider::agent_for_windows;
 use crate::provider::prelude::*;
 
-const FOLDER: OptionDescription = OptionDescription::text(
+const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
     "",
     "folder on a drive of Windows, as a path here, in which the agent and the place 'own' are; %LOCALAPPDATA% unless given",
@@ -35,12 +35,14 @@ pub static PROVIDER: Provider = Provider {
     descends: false,
     roots: Roots::Own("Windows shows all programs the same files"),
     by_default: &[],
-    parse: |specification| Ok(Box::new(Windows { folder: FOLDER.given(specification).map(PathBuf::from) })),
+    parse: |specification| {
+        Ok(Box::new(Windows { folder: FOLDER.read_non_empty(specification).map(PathBuf::from) }))
+    },
     preparation: None,
     footprint: Footprint {
         programs: &["cmd.exe", "wslpath"],
         writes: Some("a folder on a drive of Windows, with the agent, removed afterwards"),
-        ..Footprint::starting("the agent for Windows, which Windows runs")
+        ..Footprint::from_starts("the agent for Windows, which Windows runs")
     },
 };
 
@@ -49,30 +51,35 @@ struct Windows {
 }
 
 impl Environment for Windows {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        starts_programs(programs)
-            .map_err(|why| NotReady::because(format!("{why}: this is for tare in a distribution of WSL")))?;
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        starts_programs(programs).map_err(|why| {
+            NotReady::from_reason(format!("{why}: this is for tare in a distribution of WSL"))
+        })?;
         if !cfg!(target_arch = "x86_64") {
-            return Err(NotReady::because("tare for Windows is not built for this processor"));
+            return Err(NotReady::from_reason("tare for Windows is not built for this processor"));
         }
         let (agent, identity) = agent_for_windows(programs)?;
         let folder =
             self.folder.clone().or_else(|| wsl_distributions::windows_folder(programs, "LOCALAPPDATA"));
         let folder = folder.filter(|path| path.is_absolute() && path.is_dir()).ok_or_else(|| {
-            NotReady::because("no folder of Windows is found for the agent: name one with folder=/mnt/c/...")
+            NotReady::from_reason(
+                "no folder of Windows is found for the agent: name one with folder=/mnt/c/...",
+            )
         })?;
         let programs = programs.clone();
         let enter = move |workspace: &mut dyn Workspace| enter(&agent, &folder, &programs, workspace);
-        Ok(Ready::new(Facts::default(), enter).bringing(Some(identity)))
+        Ok(Ready::new(Facts::default(), enter).with_agent(Some(identity)))
     }
 }
 
 /// Fails if the kernel does not start Windows programs, which a distribution can turn off.
 fn starts_programs(programs: &Programs) -> Result<(), String> {
-    let shell = wsl_distributions::shell(programs).ok_or("cmd.exe was not found")?;
+    let shell = wsl_distributions::find_windows_shell(programs).ok_or("cmd.exe was not found")?;
     let mut command = Command::new(&shell);
     command.args(["/d", "/c", "ver"]).current_dir(shell.parent().unwrap_or(Path::new("/")));
-    programs::ask(&mut command, ANSWER_WAIT).map(drop).map_err(|e| format!("{}: {e}", shell.display()))
+    programs::run_for_output(&mut command, ANSWER_WAIT)
+        .map(drop)
+        .map_err(|e| format!("{}: {e}", shell.display()))
 }
 
 fn enter(
@@ -85,26 +92,27 @@ fn enter(
     let sent = base.join("tare.exe");
     if !base.exists() {
         workspace.own_for_session(Owned::Folder(base.clone()))?;
-        private_folder::make(&base).map_err(LabError::storage("make the folder", &base))?;
+        private_folder::make_private_folder(&base)
+            .map_err(LabError::storage_error("make the folder", &base))?;
     }
     if !sent.exists() {
         // Under its name only when it is whole: Windows starts what is there.
         let part = base.join("part");
-        fs::copy(agent, &part).map_err(LabError::storage("write", &part))?;
-        fs::rename(&part, &sent).map_err(LabError::storage("write", &sent))?;
+        fs::copy(agent, &part).map_err(LabError::storage_error("write", &part))?;
+        fs::rename(&part, &sent).map_err(LabError::storage_error("write", &sent))?;
     }
     // Empty again when the start is over, and removed with the folder that it is in.
     let own = base.join(workspace.name());
-    private_folder::make(&own).map_err(LabError::storage("make the folder", &own))?;
+    private_folder::make_private_folder(&own).map_err(LabError::storage_error("make the folder", &own))?;
     let mut outside = Facts::default();
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
     for (name, path) in [("own", &own)].into_iter().chain(shares) {
-        let there = wsl_distributions::translated(programs, "-w", path).map_err(|e| {
+        let there = wsl_distributions::translate_path(programs, "-w", path).map_err(|e| {
             LabError::new(ErrorKind::Environment, "cannot enter windows")
-                .because(format!("no Windows path for {}: {e}", path.display()))
+                .with_cause(format!("no Windows path for {}: {e}", path.display()))
         })?;
-        mounts::note(&mut outside, name, path);
+        mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), there);
     }
     let mut command = Command::new(&sent);
@@ -120,7 +128,7 @@ mod tests {
     #[test]
     fn elsewhere_than_in_wsl_it_says_what_is_missing() {
         let windows = Windows { folder: None };
-        let not_ready = windows.ready(&Programs::default()).unwrap_err();
+        let not_ready = windows.check_ready(&Programs::default()).unwrap_err();
         assert!(not_ready.reason.ends_with("this is for tare in a distribution of WSL"), "{not_ready:?}");
     }
 }

@@ -6,11 +6,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 
 use crate::host::mounts;
 use crate::host::wsl_distributions::{self, Distribution};
-use crate::nearest::nearest;
+use crate::nearest::find_nearest;
 use crate::owned::MARK;
 use crate::owned::Owned;
 use crate::owned::PREFIX;
@@ -42,17 +42,17 @@ choice! {
     }
 }
 
-const FOLDER: OptionDescription = OptionDescription::text(
+const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
     "/var/tmp",
     "folder in the distribution, on its own disk, in which the place 'own' is made",
 );
-const STORE: OptionDescription = OptionDescription::text(
+const STORE: OptionDescription = OptionDescription::new_text(
     "store",
     "",
     "folder on a drive of Windows, as a path here, in which a copy is kept; %LOCALAPPDATA% unless given",
 );
-const USER: OptionDescription = OptionDescription::text(
+const USER: OptionDescription = OptionDescription::new_text(
     "user",
     "",
     "the agent's user inside, where it is not the distribution's usual one; root can drop caches",
@@ -81,7 +81,7 @@ pub static PROVIDER: Provider = Provider {
         programs: &["wsl.exe", "powershell.exe"],
         mounts: Some("the usual mounts of Windows in a distribution"),
         writes: Some("a distribution of Windows, unregistered afterwards"),
-        ..Footprint::starting(
+        ..Footprint::from_starts(
             "a distribution, or one that is made for the session; Windows is asked for its versions",
         )
     },
@@ -115,11 +115,11 @@ impl Wsl {
         Ok(Wsl {
             text: specification.to_string(),
             distribution: specification.instance.clone().filter(|name| !name.starts_with('-')),
-            version: Version::of(specification)?,
-            clone: Copied::of(specification)?,
+            version: Version::from_specification(specification)?,
+            clone: Copied::from_specification(specification)?,
             folder: FOLDER.plain_folder(specification)?,
-            store: STORE.given(specification).map(PathBuf::from),
-            user: USER.given(specification),
+            store: STORE.read_non_empty(specification).map(PathBuf::from),
+            user: USER.read_non_empty(specification),
         })
     }
 
@@ -129,8 +129,9 @@ impl Wsl {
             |reason: String| NotReady { reason, command: Some("wsl.exe --list --verbose".to_owned()) };
         let name = self.distribution.as_deref();
         let name = name.ok_or_else(|| named("no distribution is named: write wsl:NAME".to_owned()))?;
-        let all = wsl_distributions::list(program).map_err(|e| NotReady::because(format!("wsl.exe: {e}")))?;
-        let near = nearest(name, all.iter().map(|found| found.name.as_str())).map(str::to_owned);
+        let all = wsl_distributions::list_distributions(program)
+            .map_err(|e| NotReady::from_reason(format!("wsl.exe: {e}")))?;
+        let near = find_nearest(name, all.iter().map(|found| found.name.as_str())).map(str::to_owned);
         // Windows does not distinguish letters by their case.
         all.into_iter().find(|found| found.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
             named(match near {
@@ -164,12 +165,14 @@ impl Wsl {
         let none = "no folder of Windows is found for the copy: name one with store=/mnt/c/...";
         let store = match &self.store {
             None => wsl_distributions::windows_folder(programs, "LOCALAPPDATA")
-                .ok_or_else(|| NotReady::because(none))?,
+                .ok_or_else(|| NotReady::from_reason(none))?,
             Some(path) => path.clone(),
         };
         match store.is_absolute() && store.is_dir() {
             true => Ok(store),
-            false => Err(NotReady::because(format!("there is no folder {} for the copy", store.display()))),
+            false => {
+                Err(NotReady::from_reason(format!("there is no folder {} for the copy", store.display())))
+            }
         }
     }
 }
@@ -180,9 +183,9 @@ enum Entered {
 }
 
 impl Environment for Wsl {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let program = wsl_distributions::program(programs).ok_or_else(|| {
-            NotReady::because(
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let program = wsl_distributions::find_wsl(programs).ok_or_else(|| {
+            NotReady::from_reason(
                 "wsl.exe was not found: this is for Windows, and for tare inside a distribution of WSL",
             )
         })?;
@@ -191,19 +194,19 @@ impl Environment for Wsl {
         let found = self.chosen(&program)?;
         let entered = self.entered(&found, programs)?;
         let mut facts = Facts::default();
-        facts.note("runtime.path", program.to_string_lossy());
-        facts.note("wsl.distribution", found.name);
-        facts.note("wsl.state", found.state);
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("wsl.distribution", found.name);
+        facts.add_fact("wsl.state", found.state);
         match &entered {
-            Entered::Itself(_) => facts.note("wsl.version", found.version.to_string()),
+            Entered::Itself(_) => facts.add_fact("wsl.version", found.version.to_string()),
             Entered::Copy { version, .. } => {
-                facts.note("wsl.version", version.to_string());
-                facts.note("wsl.copy", "yes");
+                facts.add_fact("wsl.version", version.to_string());
+                facts.add_fact("wsl.copy", "yes");
             }
         }
         wsl_distributions::note_wsl(&mut facts, &program, programs);
         let line = Line { program, agent, options: self.clone(), entered };
-        Ok(Ready::new(facts, move |workspace| line.enter(workspace)).bringing(identity))
+        Ok(Ready::new(facts, move |workspace| line.enter(workspace)).with_agent(identity))
     }
 }
 
@@ -233,11 +236,11 @@ impl Line {
             tare_probes::agent::AGENT
         );
         let mut outside = Facts::default();
-        outside.note("wsl.network_mode", mode);
+        outside.add_fact("wsl.network_mode", mode);
         let mut places = BTreeMap::from([("own".to_owned(), own)]);
         for (place, path) in workspace.shares() {
             if let Some(inside) = self.inside(&name, path, workspace) {
-                mounts::note(&mut outside, place, path);
+                mounts::note_file_system(&mut outside, place, path);
                 places.insert(place.clone(), inside);
             }
         }
@@ -249,17 +252,17 @@ impl Line {
     fn inside(&self, distribution: &str, path: &Path, workspace: &dyn Workspace) -> Option<String> {
         if LINUX_AGENT.is_none() {
             // From one distribution to another: a drive is mounted at the same path.
-            let is_drive = mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive);
+            let is_drive = mounts::find_mount(path).as_ref().is_some_and(wsl_distributions::is_drive);
             return is_drive.then(|| path.to_string_lossy().into_owned());
         }
         let path = path.to_string_lossy().replace('\\', "/");
         let digest = Sha256::digest(format!("{distribution}\0{path}"));
-        let known = workspace.session_folder().join(format!("wsl-path-{}", hex(&digest[..6])));
+        let known = workspace.session_folder().join(format!("wsl-path-{}", encode_hex(&digest[..6])));
         if let Ok(inside) = fs::read_to_string(&known) {
             return Some(inside);
         }
         let mut command = self.command(distribution, &["wslpath", "-a", "-u", &path]);
-        let answer = programs::ask(command.env(MARK, workspace.mark()), PATH_WAIT).ok()?;
+        let answer = programs::run_for_output(command.env(MARK, workspace.mark()), PATH_WAIT).ok()?;
         let inside = answer.trim().to_owned();
         // Without the file it is asked again.
         let _ = fs::write(&known, &inside);
@@ -303,7 +306,7 @@ impl Line {
         fs::create_dir_all(&folder).map_err(|e| self.failed(format!("{}: {e}", folder.display())))?;
         workspace.own_for_session(Owned::Distribution(copy.clone()))?;
         let mark = workspace.mark().to_owned();
-        wsl_distributions::copy(&self.program, from, &copy, version, &folder, &mark)
+        wsl_distributions::copy_distribution(&self.program, from, &copy, version, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
         fs::write(&made, "").map_err(|e| self.failed(format!("{}: {e}", made.display())))?;
         Ok(copy)
@@ -345,13 +348,13 @@ impl Line {
 
     /// Distinguishes this way from others of the session.
     fn digest(&self) -> String {
-        hex(&Sha256::digest(&self.options.text)[..6])
+        encode_hex(&Sha256::digest(&self.options.text)[..6])
     }
 
     fn failed(&self, cause: impl Into<Cause>) -> LabError {
         LabError::new(ErrorKind::Environment, format!("cannot enter {}", self.options.text))
-            .because(cause)
-            .hint("wsl.exe --list --verbose shows all distributions")
+            .with_cause(cause)
+            .with_hint("wsl.exe --list --verbose shows all distributions")
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tare_data::build::Build;
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::facts::Facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
@@ -57,12 +57,12 @@ impl Agent {
             return Ok(None);
         }
         let (path, identity) = agent_for(programs, machine)?;
-        let bytes = fs::read(&path).map_err(NotReady::of(&path))?;
-        Ok(Some(Agent { sha256: hex(&Sha256::digest(bytes)), path, identity: Some(identity) }))
+        let bytes = fs::read(&path).map_err(NotReady::from_program_error(&path))?;
+        Ok(Some(Agent { sha256: encode_hex(&Sha256::digest(bytes)), path, identity: Some(identity) }))
     }
 
     /// Chooses this program itself.
-    pub(crate) fn here(workspace: &dyn Workspace) -> Agent {
+    pub(crate) fn from_workspace(workspace: &dyn Workspace) -> Agent {
         let (path, sha256) = (workspace.agent().to_owned(), workspace.agent_sha256().to_owned());
         Agent { path, sha256, identity: None }
     }
@@ -74,13 +74,13 @@ impl Agent {
 }
 
 /// Hashes words into a short text that distinguishes ways.
-pub(crate) fn digest(words: &str) -> String {
-    hex(&Sha256::digest(words)[..8])
+pub(crate) fn hash_words(words: &str) -> String {
+    encode_hex(&Sha256::digest(words)[..8])
 }
 
 impl FarShell<'_> {
     /// Sends the agent if it is not there, and prepares its start.
-    pub(crate) fn enter(
+    pub(crate) fn prepare_entrance(
         &self,
         folder: &str,
         host: Option<IpAddr>,
@@ -94,14 +94,15 @@ impl FarShell<'_> {
     }
 
     /// Runs a script and returns its output.
-    pub(crate) fn ask(&self, script: &str) -> Result<String, LabError> {
-        programs::ask(&mut (self.command)(script), ANSWER_WAIT).map_err(|cause| self.failed(cause))
+    pub(crate) fn run_script(&self, script: &str) -> Result<String, LabError> {
+        programs::run_for_output(&mut (self.command)(script), ANSWER_WAIT)
+            .map_err(|cause| self.entering_error(cause))
     }
 
-    pub(crate) fn failed(&self, cause: impl Into<Cause>) -> LabError {
+    pub(crate) fn entering_error(&self, cause: impl Into<Cause>) -> LabError {
         LabError::new(ErrorKind::Environment, format!("cannot enter {}", self.name))
-            .because(cause)
-            .hint(format!("try: {}", self.try_out))
+            .with_cause(cause)
+            .with_hint(format!("try: {}", self.try_out))
     }
 
     /// Sends the agent, if it is not there.
@@ -112,13 +113,13 @@ impl FarShell<'_> {
             return Ok(());
         }
         self.upload_if_missing()?;
-        fs::write(&sent, "").map_err(|e| self.failed(format!("{}: {e}", sent.display())))
+        fs::write(&sent, "").map_err(|e| self.entering_error(format!("{}: {e}", sent.display())))
     }
 
     fn upload_if_missing(&self) -> Result<(), LabError> {
         let kept = self.kept();
         let script = format!("agent={kept}; if test -x \"$agent\"; then echo there; else echo missing; fi");
-        if self.ask(&script)?.trim() == "there" {
+        if self.run_script(&script)?.trim() == "there" {
             return Ok(());
         }
         let (agent, size_bytes) = open(&self.agent.path)?;
@@ -129,7 +130,7 @@ impl FarShell<'_> {
             self.digest
         );
         let sent = programs::ask_with(&mut (self.command)(&script), agent.into(), UPLOAD_WAIT);
-        sent.map(drop).map_err(|cause| self.failed(format!("sending the agent: {cause}")))
+        sent.map(drop).map_err(|cause| self.entering_error(format!("sending the agent: {cause}")))
     }
 
     /// Returns the path of the agent there.
@@ -152,5 +153,5 @@ impl FarShell<'_> {
 fn open(path: &Path) -> Result<(File, u64), LabError> {
     let opened: io::Result<_> =
         File::open(path).and_then(|file| file.metadata().map(|data| (file, data.len())));
-    opened.map_err(LabError::storage("read", path))
+    opened.map_err(LabError::storage_error("read", path))
 }

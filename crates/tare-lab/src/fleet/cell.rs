@@ -18,7 +18,7 @@ use crate::asked::{Measured, Request, Until};
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{Files, of_cell, of_pair};
 use crate::fleet::folder::{self, read_plan};
-use crate::fleet::plan::{FleetPlan, hash};
+use crate::fleet::plan::{FleetPlan, hash_bytes};
 use crate::host::waiting::until_found;
 use crate::session::peers::secret_in;
 
@@ -67,13 +67,13 @@ impl Cell {
         let (plan, found) = read_plan(folder)?;
         let refused = |because: &str| {
             LabError::new(ErrorKind::Record, format!("{} is not measured here", folder.display()))
-                .because(because)
+                .with_cause(because)
         };
         if found != plan_sha256 {
             return Err(refused("its plan is not the one that was submitted"));
         }
-        let bytes = fs::read(program).map_err(LabError::storage("read", program))?;
-        if hash(&bytes) != plan.binary {
+        let bytes = fs::read(program).map_err(LabError::storage_error("read", program))?;
+        if hash_bytes(&bytes) != plan.binary {
             return Err(refused("this program is not the one that was planned"));
         }
         let is_known = |name: &str| plan.nodes.iter().any(|node| node.name == name);
@@ -88,13 +88,13 @@ impl Cell {
         if !known {
             return Err(refused("the plan does not name it"));
         }
-        files.make_folder().map_err(LabError::storage("write in", folder))?;
-        let secret = secret.map_or_else(|| folder::secret(folder), Path::to_owned);
+        files.make_folder().map_err(LabError::storage_error("write in", folder))?;
+        let secret = secret.map_or_else(|| folder::secret_path(folder), Path::to_owned);
         Ok(Cell { files, which, plan, plan_sha256: found, secret })
     }
 
     /// Builds the request for the session of this cell on this node. `facts` are the engine's about the job.
-    pub fn request(&self, facts: Facts) -> Result<Request, LabError> {
+    pub fn make_request(&self, facts: Facts) -> Result<Request, LabError> {
         let measure = &self.plan.measure;
         let (node, session, peers) = match &self.which {
             Which::Cell { node, session } => (node, *session, Vec::new()),
@@ -104,7 +104,7 @@ impl Cell {
             }
         };
         let (id, plan) = (self.plan.fleet.clone(), self.plan_sha256.clone());
-        let study = self.plan.study(matches!(self.which, Which::Pair { .. }))?;
+        let study = self.plan.study_part(matches!(self.which, Which::Pair { .. }))?;
         let budget = measure.budget_s.and_then(|s| Duration::try_from_secs_f64(s).ok());
         Ok(Request {
             environments: measure.environments.clone(),
@@ -114,7 +114,7 @@ impl Cell {
             planted: true,
             fleet: Some(FleetCell { id, node: node.clone(), session, plan }),
             host: facts,
-            ..Request::new(Measured::Read(study), &measure.against, self.files.part())
+            ..Request::new(Measured::Read(study), &measure.against, self.files.part_path())
         })
     }
 
@@ -127,7 +127,7 @@ impl Cell {
         let Which::Pair { b, .. } = &self.which else { return Ok(()) };
         let secret = self.secret()?;
         let mut last = None;
-        let serves = || match PeerSession::open(&self.address(b), &secret).and_then(PeerSession::who) {
+        let serves = || match PeerSession::open(&self.address(b), &secret).and_then(PeerSession::query_peer) {
             Ok(_) => Some(()),
             Err(failure) => {
                 last = Some(failure.reason);
@@ -136,7 +136,7 @@ impl Cell {
         };
         until_found(SERVES_WITHIN, LOOK_AGAIN, serves).ok_or_else(|| {
             LabError::new(ErrorKind::Environment, format!("the node {b} does not serve"))
-                .because(last.unwrap_or_default())
+                .with_cause(last.unwrap_or_default())
         })
     }
 
@@ -145,13 +145,13 @@ impl Cell {
         let Which::Pair { b, .. } = &self.which else { return };
         if let Ok(secret) = self.secret() {
             // It ends by its time otherwise.
-            let _ = PeerSession::open(&self.address(b), &secret).and_then(PeerSession::leave);
+            let _ = PeerSession::open(&self.address(b), &secret).and_then(PeerSession::end_session);
         }
     }
 
     /// Serves the other node of the pair for one session. `own` is where it is reached, if not by its name: it is written down for
     /// the other.
-    pub fn serve(&self, own: Option<IpAddr>, stopped: &dyn Fn() -> bool) -> Result<(), LabError> {
+    pub fn serve_peer(&self, own: Option<IpAddr>, stopped: &dyn Fn() -> bool) -> Result<(), LabError> {
         let port = self.plan.measure.port;
         let any: IpAddr = match own {
             Some(IpAddr::V6(_)) => Ipv6Addr::UNSPECIFIED.into(),
@@ -166,15 +166,15 @@ impl Cell {
         };
         let failed = |failure: tare_data::failure::Failure| {
             LabError::new(ErrorKind::Environment, format!("cannot serve on port {port}"))
-                .because(failure.reason)
+                .with_cause(failure.reason)
         };
         let server = Server::bind(terms).map_err(failed)?;
-        let file = self.files.address();
+        let file = self.files.address_path();
         if let Some(own) = own {
             // Under its name once it is whole.
-            let part = self.files.with("coming");
+            let part = self.files.with_ending("coming");
             let written = fs::write(&part, own.to_string()).and_then(|()| fs::rename(&part, &file));
-            written.map_err(LabError::storage("write", &file))?;
+            written.map_err(LabError::storage_error("write", &file))?;
         }
         let served = server.serve(stopped).map(drop).map_err(failed);
         let _ = fs::remove_file(&file);
@@ -182,15 +182,15 @@ impl Cell {
     }
 
     /// Renames the record by how its session ended: whole, or left as it is with the reason next to it.
-    pub fn finish(&self, ended: Result<Ending, &LabError>) -> Result<(), LabError> {
+    pub fn finish_record(&self, ended: Result<Ending, &LabError>) -> Result<(), LabError> {
         let files = &self.files;
         let why = match ended {
             Ok(Ending::Complete) => {
-                let part = files.part();
+                let part = files.part_path();
                 let whole = File::open(&part).and_then(|file| file.sync_all());
                 return whole
-                    .and_then(|()| fs::rename(&part, files.whole()))
-                    .map_err(LabError::storage("name", &part));
+                    .and_then(|()| fs::rename(&part, files.whole_path()))
+                    .map_err(LabError::storage_error("name", &part));
             }
             Ok(Ending::Interrupted) => {
                 "the session was stopped: its job was cancelled, or its time was up".to_owned()
@@ -201,13 +201,13 @@ impl Cell {
                 std::iter::once(error.what.clone()).chain(error.causes()).collect::<Vec<_>>().join(": ")
             }
         };
-        files.write_why(&why).map_err(LabError::storage("write", &files.why()))
+        files.write_why(&why).map_err(LabError::storage_error("write", &files.why_path()))
     }
 
     /// Finds the address of the other node of a pair: as it wrote down, else by its name.
     fn address(&self, node: &str) -> String {
         let port = self.plan.measure.port;
-        let written = input::text(&self.files.address(), LONGEST_ADDRESS).ok();
+        let written = input::read_text(&self.files.address_path(), LONGEST_ADDRESS).ok();
         match written.and_then(|text| text.parse::<IpAddr>().ok()) {
             Some(address) => SocketAddr::new(address, port).to_string(),
             None => format!("{node}:{port}"),
@@ -217,7 +217,7 @@ impl Cell {
     fn secret(&self) -> Result<Secret, LabError> {
         Secret::parse(&secret_in(&self.secret)?).ok_or_else(|| {
             LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", self.secret.display()))
-                .because("it is not 64 hex digits")
+                .with_cause("it is not 64 hex digits")
         })
     }
 }

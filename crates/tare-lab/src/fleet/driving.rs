@@ -96,8 +96,8 @@ impl Held {
 }
 
 /// Lists jobs of what is missing, as they would be submitted.
-pub fn missing(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabError> {
-    waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.print(job))).collect()
+pub fn list_missing_jobs(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabError> {
+    waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.render_job(job))).collect()
 }
 
 /// Lists the tasks that are to be submitted, in their order.
@@ -120,7 +120,7 @@ fn task_of_pair(folder: &Folder, pair: &PairState) -> Task {
 
 /// Does something with the job of a task.
 fn with_job<T>(folder: &Folder, task: &Task, work: impl FnOnce(&Job<'_>) -> T) -> T {
-    let (name, log) = (folder.plan.job(), task.files.log());
+    let (name, log) = (folder.plan.job_prefix(), task.files.log_path());
     work(&Job {
         folder: &folder.path,
         name: &name,
@@ -133,14 +133,14 @@ fn with_job<T>(folder: &Folder, task: &Task, work: impl FnOnce(&Job<'_>) -> T) -
 }
 
 /// Submits everything that is missing, and waits for it.
-pub fn drive(
+pub fn drive_fleet(
     folder: &Folder,
     engine: &Engine,
     programs: &Programs,
     interrupted: &AtomicBool,
     report: &mut dyn FnMut(Progress),
 ) -> Result<Left, LabError> {
-    let _exclusive = Exclusive::take(&folder.path)?;
+    let _exclusive = Exclusive::lock_folder(&folder.path)?;
     let mut driver = Driver::new(folder, engine, programs, report);
     driver.look_around()?;
     let done = driver.until_nothing_is_left(interrupted);
@@ -173,7 +173,7 @@ impl<'a> Driver<'a> {
         programs: &'a Programs,
         report: &'a mut dyn FnMut(Progress),
     ) -> Self {
-        let ((cells, of_cells), pairs) = (folder.counted(), folder.pairs.len());
+        let ((cells, of_cells), pairs) = (folder.count_sessions(), folder.pairs.len());
         let whole = cells + folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
         let (running, waiting) = Default::default();
         Driver { folder, engine, programs, report, running, waiting, whole, of: of_cells + pairs, asked: 0 }
@@ -182,7 +182,7 @@ impl<'a> Driver<'a> {
     /// Takes up jobs of an earlier call that still run, and finds what is missing.
     fn look_around(&mut self) -> Result<(), LabError> {
         let Folder { path, plan, cells, pairs, .. } = self.folder;
-        let alive = self.engine.alive(&plan.job(), self.programs)?.unwrap_or_default();
+        let alive = self.engine.list_live_jobs(&plan.job_prefix(), self.programs)?.unwrap_or_default();
         let cells = cells.iter().map(|cell| {
             let (files, nodes) = (of_cell(path, &cell.node, cell.session), vec![cell.node.clone()]);
             (Task { files, nodes, number: cell.session }, &cell.what)
@@ -192,13 +192,13 @@ impl<'a> Driver<'a> {
             if *what != What::Running {
                 continue;
             }
-            let id = input::text(&task.files.job(), LONGEST_ID).ok().map(|id| id.trim().to_owned());
+            let id = input::read_text(&task.files.job_path(), LONGEST_ID).ok().map(|id| id.trim().to_owned());
             match id.clone().filter(|id| alive.contains(id)) {
                 Some(id) => self.running.push(Running::new(task, Held::Id(id))),
                 None => self.gone(&task, id.as_deref())?,
             }
         }
-        self.waiting = waiting(&self.folder.again()?);
+        self.waiting = waiting(&self.folder.read_again()?);
         Ok(())
     }
 
@@ -213,7 +213,7 @@ impl<'a> Driver<'a> {
             let mut alive = None;
             if asked.is_none_or(|asked| asked.elapsed() >= ASK) {
                 asked = Some(Instant::now());
-                match self.engine.alive(&self.folder.plan.job(), self.programs) {
+                match self.engine.list_live_jobs(&self.folder.plan.job_prefix(), self.programs) {
                     Ok(ids) => (alive, silent) = (ids, 0),
                     Err(error) if silent >= MOST_SILENT => return Err(error),
                     Err(_) => silent += 1,
@@ -246,9 +246,9 @@ impl<'a> Driver<'a> {
     }
 
     fn submit(&mut self, task: Task) -> Result<(), LabError> {
-        let made = task.files.make_folder().and_then(|()| task.files.clear());
-        made.map_err(LabError::storage("write in", &self.folder.path))?;
-        let started = with_job(self.folder, &task, |job| self.engine.start(job, self.programs));
+        let made = task.files.make_folder().and_then(|()| task.files.clear_for_retry());
+        made.map_err(LabError::storage_error("write in", &self.folder.path))?;
+        let started = with_job(self.folder, &task, |job| self.engine.start_job(job, self.programs));
         let (job, id) = match started {
             // A gap with its reason: other nodes may be free.
             Err(error) => return self.refused(&task, &error),
@@ -258,17 +258,17 @@ impl<'a> Driver<'a> {
                 (Held::Child(child), id)
             }
         };
-        let kept = fs::write(task.files.job(), format!("{id}\n"));
+        let kept = fs::write(task.files.job_path(), format!("{id}\n"));
         self.note(Some(format!("{} submitted: {id}", task.name())));
-        let file = task.files.job();
+        let file = task.files.job_path();
         self.running.push(Running::new(task, job));
-        kept.map_err(LabError::storage("write", &file))
+        kept.map_err(LabError::storage_error("write", &file))
     }
 
     fn refused(&mut self, task: &Task, error: &LabError) -> Result<(), LabError> {
         let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
         let why = why.join(": ");
-        task.files.write_why(&why).map_err(LabError::storage("write", &task.files.why()))?;
+        task.files.write_why(&why).map_err(LabError::storage_error("write", &task.files.why_path()))?;
         self.note(Some(format!("{} refused: {why}", task.name())));
         Ok(())
     }
@@ -292,7 +292,7 @@ impl<'a> Driver<'a> {
             };
             // A job that has named its record, or written its reason, has nothing left to do: its node is the engine's to give on.
             let is_held = matches!(running.job, Held::Child(_)) && is_alive == Some(true);
-            let is_done = running.task.files.whole().exists() || running.task.files.why().exists();
+            let is_done = running.task.files.whole_path().exists() || running.task.files.why_path().exists();
             if is_done && !is_held || running.gone_since.is_some_and(|since| since.elapsed() >= settle) {
                 ended.push(at);
             }
@@ -300,7 +300,7 @@ impl<'a> Driver<'a> {
         for at in ended.into_iter().rev() {
             let Running { task, job, .. } = self.running.remove(at);
             self.gone(&task, job.id())?;
-            let note = match fs::read_to_string(task.files.why()) {
+            let note = match fs::read_to_string(task.files.why_path()) {
                 Ok(why) => format!("{} failed: {}", task.name(), why.trim()),
                 Err(_) => {
                     self.whole += 1;
@@ -317,7 +317,8 @@ impl<'a> Driver<'a> {
         let now = Instant::now();
         for at in 0..self.running.len() {
             let running = &mut self.running[at];
-            if running.ask_at.take_if(|ask_at| *ask_at <= now).is_none() || running.task.files.part().exists()
+            if running.ask_at.take_if(|ask_at| *ask_at <= now).is_none()
+                || running.task.files.part_path().exists()
             {
                 continue;
             }
@@ -325,7 +326,7 @@ impl<'a> Driver<'a> {
                 return;
             }
             self.asked += 1;
-            let why = running.job.id().and_then(|id| self.engine.why(id, self.programs));
+            let why = running.job.id().and_then(|id| self.engine.find_end_reason(id, self.programs));
             if let Some(why) = why {
                 let name = running.task.name();
                 self.note(Some(format!("{name} has not begun: {why}")));
@@ -335,17 +336,17 @@ impl<'a> Driver<'a> {
 
     /// Handles the end of a job. Without a whole record there is a reason afterwards.
     fn gone(&self, task: &Task, id: Option<&str>) -> Result<(), LabError> {
-        let _ = fs::remove_file(task.files.job());
-        if task.files.whole().exists() || task.files.why().exists() {
+        let _ = fs::remove_file(task.files.job_path());
+        if task.files.whole_path().exists() || task.files.why_path().exists() {
             return Ok(());
         }
-        let why = match task.files.part().exists() {
+        let why = match task.files.part_path().exists() {
             true => "its job ended before its session did",
             false => "its job ended and wrote nothing",
         };
-        let engines = id.and_then(|id| self.engine.why(id, self.programs));
+        let engines = id.and_then(|id| self.engine.find_end_reason(id, self.programs));
         let why = engines.map_or_else(|| why.to_owned(), |engines| format!("{why}: {engines}"));
-        task.files.write_why(&why).map_err(LabError::storage("write", &task.files.why()))
+        task.files.write_why(&why).map_err(LabError::storage_error("write", &task.files.why_path()))
     }
 
     /// Cancels what was submitted; returns what could not be, with the reasons.
@@ -353,7 +354,7 @@ impl<'a> Driver<'a> {
         let mut left = Vec::new();
         for Running { task, job, .. } in std::mem::take(&mut self.running) {
             let stopped = match job {
-                Held::Id(id) => self.engine.cancel(&id, self.programs).map_err(|error| {
+                Held::Id(id) => self.engine.cancel_job(&id, self.programs).map_err(|error| {
                     let why: Vec<String> =
                         std::iter::once(error.what.clone()).chain(error.causes()).collect();
                     (id, why.join(": "))
@@ -378,7 +379,7 @@ impl<'a> Driver<'a> {
         if self.folder.plan.pairs.is_empty() {
             return;
         }
-        if let Err(error) = self.engine.forget(&self.folder.plan.job(), self.programs) {
+        if let Err(error) = self.engine.remove_secrets(&self.folder.plan.job_prefix(), self.programs) {
             let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
             self.note(Some(format!("the secrets of pairs were not taken away: {}", why.join(": "))));
         }
@@ -386,9 +387,9 @@ impl<'a> Driver<'a> {
 
     /// Handles a job that was cancelled before its session could write down why it ended.
     fn gone_by_request(&self, task: &Task) -> Result<(), LabError> {
-        if !task.files.why().exists() && !task.files.whole().exists() {
+        if !task.files.why_path().exists() && !task.files.whole_path().exists() {
             let written = task.files.write_why("its job was cancelled");
-            written.map_err(LabError::storage("write", &task.files.why()))?;
+            written.map_err(LabError::storage_error("write", &task.files.why_path()))?;
         }
         self.gone(task, None)
     }

@@ -10,17 +10,17 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::Deserialize;
 use tare_data::session::specification::Specification;
-use tare_data::shell::line;
+use tare_data::shell::join_words;
 use tare_probes::peer::Secret;
 use tare_record::input;
 
 use crate::duration;
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::shipped::SHIPPED;
-use crate::fleet::templates::{Values, fill, lines, options, words};
+use crate::fleet::templates::{Values, fill_lines, fill_template, fill_words, parse_options};
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
-use crate::nearest::unlike;
+use crate::nearest::add_nearest_hint;
 use crate::node_names::is_node_name;
 
 /// Longest file that is read as an engine.
@@ -139,7 +139,7 @@ pub(crate) enum Started {
 
 impl Engine {
     /// Reads a shipped engine, or a file that ends in .toml, with options: `slurm?partition=long`.
-    pub fn named(on: &str) -> Result<Engine, LabError> {
+    pub fn from_name(on: &str) -> Result<Engine, LabError> {
         let specification = on.parse::<Specification>()?;
         let name = match &specification.instance {
             Some(instance) => format!("{}:{instance}", specification.provider),
@@ -151,27 +151,28 @@ impl Engine {
         if !name.ends_with(".toml") {
             let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
             let otherwise = format!("shipped are {}; your own file must end in .toml", names.join(", "));
-            return Err(unlike(
-                LabError::usage(format!("there is no engine '{name}'")),
+            return Err(add_nearest_hint(
+                LabError::usage_error(format!("there is no engine '{name}'")),
                 &name,
                 names,
                 otherwise,
             ));
         }
-        let text = input::text(Path::new(&name), LONGEST_FILE)
-            .map_err(|e| LabError::usage(format!("cannot read the engine {name}")).because(e))?;
+        let text = input::read_text(Path::new(&name), LONGEST_FILE)
+            .map_err(|e| LabError::usage_error(format!("cannot read the engine {name}")).with_cause(e))?;
         Engine::parse(&name, &text, &specification.options)
     }
 
     /// Reads the engine of a plan, as it was when the plan was made.
-    pub fn planned(on: &str, text: &str) -> Result<Engine, LabError> {
+    pub fn from_plan(on: &str, text: &str) -> Result<Engine, LabError> {
         let specification = on.parse::<Specification>()?;
         Engine::parse(&specification.provider.clone(), text, &specification.options)
     }
 
     fn parse(name: &str, text: &str, given: &BTreeMap<String, String>) -> Result<Engine, LabError> {
-        let wrong =
-            |because: String| LabError::usage(format!("cannot read the engine {name}")).because(because);
+        let wrong = |because: String| {
+            LabError::usage_error(format!("cannot read the engine {name}")).with_cause(because)
+        };
         let templates: Templates = toml::from_str(text).map_err(|e| wrong(e.to_string()))?;
         let of_pair = templates.pair.as_ref().map(|pair| &pair.submit);
         if std::iter::once(&templates.submit).chain(of_pair).any(Vec::is_empty) {
@@ -181,9 +182,9 @@ impl Engine {
             return Err(wrong("'state' and 'cancel' need each other".into()));
         }
         no_secret_is_shown(&templates).map_err(wrong)?;
-        let settle = duration::parse(&templates.settle)
+        let settle = duration::parse_positive_duration(&templates.settle)
             .ok_or_else(|| wrong(format!("settle '{}' is not a time, e.g. 5s", templates.settle)))?;
-        let options = options(name, &templates.options, given)?;
+        let options = parse_options(name, &templates.options, given)?;
         Ok(Engine { name: name.to_owned(), text: text.to_owned(), templates, options, settle })
     }
 
@@ -211,44 +212,48 @@ impl Engine {
     }
 
     /// Returns its summary in one line: where it starts jobs, and what it needs.
-    pub fn about(&self) -> &str {
+    pub fn summary(&self) -> &str {
         &self.templates.about
     }
 
     /// Lists the nodes as the engine does, each once.
-    pub fn nodes(&self, programs: &Programs) -> Result<Vec<String>, LabError> {
-        let nobody = || LabError::usage(format!("the engine {} lists no nodes", self.name));
+    pub fn list_nodes(&self, programs: &Programs) -> Result<Vec<String>, LabError> {
+        let nobody = || LabError::usage_error(format!("the engine {} lists no nodes", self.name));
         if self.templates.nodes.is_empty() {
-            return Err(nobody().hint("name them: --nodes n1,n2,n3"));
+            return Err(nobody().with_hint("name them: --nodes n1,n2,n3"));
         }
         let text = self.ask(&self.templates.nodes, &self.options, programs)?;
         let names = text.split([',', ' ', '\n', '\t', '\r']).filter(|name| !name.is_empty());
         let mut seen = BTreeSet::new();
         let names: Vec<String> = names.filter(|name| seen.insert(*name)).map(str::to_owned).collect();
         if let Some(name) = names.iter().find(|name| !is_node_name(name)) {
-            return Err(nobody().because(format!("'{name}' is not the name of a node")));
+            return Err(nobody().with_cause(format!("'{name}' is not the name of a node")));
         }
         if names.is_empty() { Err(nobody()) } else { Ok(names) }
     }
 
     /// Prints a job as it would be submitted.
-    pub fn print(&self, job: &Job<'_>) -> Result<Printed, LabError> {
+    pub fn render_job(&self, job: &Job<'_>) -> Result<Printed, LabError> {
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, SECRET)?);
         let has_secret = !values["secret"].is_empty();
-        Ok(Printed { command: line(words(submit, &values)), script: lines(script, &values), has_secret })
+        Ok(Printed {
+            command: join_words(fill_words(submit, &values)),
+            script: fill_lines(script, &values),
+            has_secret,
+        })
     }
 
     /// Starts a job.
-    pub(crate) fn start(&self, job: &Job<'_>, programs: &Programs) -> Result<Started, LabError> {
+    pub(crate) fn start_job(&self, job: &Job<'_>, programs: &Programs) -> Result<Started, LabError> {
         let secret = fresh()?;
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, &secret)?);
-        let script = lines(script, &values);
+        let script = fill_lines(script, &values);
         let mut command = self.command(submit, &values, programs)?;
         if self.templates.state.is_empty() {
             return self.attach(command, &script, job).map(Started::Attached);
         }
         // Whoever refuses it may say what it was.
-        let failed = |e: io::Error| self.failed("submit").because(e.to_string().replace(&secret, SECRET));
+        let failed = |e: io::Error| self.failed("submit").with_cause(e.to_string().replace(&secret, SECRET));
         let mut file = File::from(memfd_create("script", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?);
         file.write_all(script.as_bytes()).and_then(|()| io::Seek::rewind(&mut file)).map_err(failed)?;
         let answer = programs::ask_with(&mut command, file.into(), ANSWER_WAIT).map_err(failed)?;
@@ -259,7 +264,7 @@ impl Engine {
     }
 
     /// Takes away what is left of the secrets of a fleet's jobs, none of which runs.
-    pub(crate) fn forget(&self, job: &str, programs: &Programs) -> Result<(), LabError> {
+    pub(crate) fn remove_secrets(&self, job: &str, programs: &Programs) -> Result<(), LabError> {
         match &self.templates.pair {
             Some(pair) if !pair.forget.is_empty() => {
                 self.ask(&pair.forget, &self.with("job", job), programs).map(drop)
@@ -269,7 +274,11 @@ impl Engine {
     }
 
     /// Lists ids of jobs that wait or run; None where jobs are attached.
-    pub(crate) fn alive(&self, job: &str, programs: &Programs) -> Result<Option<BTreeSet<String>>, LabError> {
+    pub(crate) fn list_live_jobs(
+        &self,
+        job: &str,
+        programs: &Programs,
+    ) -> Result<Option<BTreeSet<String>>, LabError> {
         if self.templates.state.is_empty() {
             return Ok(None);
         }
@@ -278,12 +287,12 @@ impl Engine {
     }
 
     /// Ends a job that was submitted.
-    pub(crate) fn cancel(&self, id: &str, programs: &Programs) -> Result<(), LabError> {
+    pub(crate) fn cancel_job(&self, id: &str, programs: &Programs) -> Result<(), LabError> {
         self.ask(&self.templates.cancel, &self.with("id", id), programs).map(drop)
     }
 
     /// Asks the engine why a job ended.
-    pub(crate) fn why(&self, id: &str, programs: &Programs) -> Option<String> {
+    pub(crate) fn find_end_reason(&self, id: &str, programs: &Programs) -> Option<String> {
         if self.templates.why.is_empty() {
             return None;
         }
@@ -298,8 +307,8 @@ impl Engine {
             (1, _) => Ok((&self.templates.submit, &self.templates.script)),
             (_, Some(pair)) => Ok((&pair.submit, pair.script.as_deref().unwrap_or(&self.templates.script))),
             (_, None) => {
-                Err(LabError::usage(format!("the engine {} cannot start pairs of nodes", self.name))
-                    .hint("leave the peer 'node' out of the study, or add [pair] to your own file"))
+                Err(LabError::usage_error(format!("the engine {} cannot start pairs of nodes", self.name))
+                    .with_hint("leave the peer 'node' out of the study, or add [pair] to your own file"))
             }
         }
     }
@@ -317,7 +326,8 @@ impl Engine {
         let of_either = ["node", "session", "a", "b", "round", "pair", "secret", "secret_file"];
         values.extend(of_either.map(|key| (key.to_owned(), String::new())));
         let folder = job.folder.display().to_string();
-        let seen_at = fill(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
+        let seen_at =
+            fill_template(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
         let number = job.number.to_string();
         let mut command = vec![format!("{seen_at}/tare"), "fleet".into(), "cell".into(), seen_at.clone()];
         match job.nodes.as_slice() {
@@ -344,7 +354,7 @@ impl Engine {
         command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
         values.extend([
             ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
-            ("command".to_owned(), line(command)),
+            ("command".to_owned(), join_words(command)),
             ("count".to_owned(), job.nodes.len().to_string()),
             ("folder".to_owned(), folder),
             ("there".to_owned(), seen_at),
@@ -363,11 +373,11 @@ impl Engine {
         values: &Values,
         programs: &Programs,
     ) -> Result<Command, LabError> {
-        let words = words(templates, values);
+        let words = fill_words(templates, values);
         let (program, arguments) = words.split_first().ok_or_else(|| self.failed("call"))?;
         let path = programs
             .find(program)
-            .ok_or_else(|| self.failed("call").because(format!("{program} is not installed")))?;
+            .ok_or_else(|| self.failed("call").with_cause(format!("{program} is not installed")))?;
         let mut command = Command::new(path);
         command.args(arguments);
         Ok(command)
@@ -375,15 +385,15 @@ impl Engine {
 
     fn ask(&self, templates: &[String], values: &Values, programs: &Programs) -> Result<String, LabError> {
         let mut command = self.command(templates, values, programs)?;
-        programs::ask(&mut command, ANSWER_WAIT).map_err(|e| {
+        programs::run_for_output(&mut command, ANSWER_WAIT).map_err(|e| {
             let what = format!("{}: {}", templates.first().map_or("", String::as_str), e);
-            self.failed("ask").because(what)
+            self.failed("ask").with_cause(what)
         })
     }
 
     /// Starts a process that runs as long as its job, with its script on standard input.
     fn attach(&self, mut command: Command, script: &str, job: &Job<'_>) -> Result<Child, LabError> {
-        let failed = |e: io::Error| self.failed("start").because(e);
+        let failed = |e: io::Error| self.failed("start").with_cause(e);
         let log = File::create(job.log).map_err(failed)?;
         command.stdin(Stdio::piped()).stdout(log.try_clone().map_err(failed)?).stderr(log);
         processes::die_with_parent(&mut command);
@@ -413,9 +423,9 @@ impl Engine {
 
 /// Generates 64 random hex digits.
 fn fresh() -> Result<String, LabError> {
-    let secret =
-        Secret::fresh().map_err(|e| LabError::new(ErrorKind::Host, "cannot draw a secret").because(e))?;
-    Ok(secret.hex())
+    let secret = Secret::new_random()
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw a secret").with_cause(e))?;
+    Ok(secret.to_hex())
 }
 
 /// Refuses templates by which a secret would stand in a list of processes, or never come to its nodes.
@@ -445,20 +455,20 @@ mod tests {
     #[test]
     fn every_shipped_engine_starts_a_node_by_its_name() {
         for (name, _) in SHIPPED {
-            let engine = Engine::named(name).unwrap();
-            let printed = engine.print(&job(vec!["n1"], Path::new("/shared/f/l"))).unwrap();
+            let engine = Engine::from_name(name).unwrap();
+            let printed = engine.render_job(&job(vec!["n1"], Path::new("/shared/f/l"))).unwrap();
             let all = format!("{}\n{}", printed.command, printed.script);
             assert!(all.contains("n1") && all.contains("fleet"), "{name}: {all}");
             assert!(!all.contains("{node}") && !all.contains("{command}"), "{name}: {all}");
-            let pair = engine.print(&job(vec!["n1", "n2"], Path::new("/shared/f/l")));
+            let pair = engine.render_job(&job(vec!["n1", "n2"], Path::new("/shared/f/l")));
             assert_eq!(pair.is_ok(), engine.has_pairs(), "{name}");
-            assert!(!engine.about().is_empty());
+            assert!(!engine.summary().is_empty());
         }
     }
 
     #[test]
     fn a_job_is_named_by_what_its_engine_prints() {
-        let id = |name: &str, answer: &str| Engine::named(name).unwrap().id(answer);
+        let id = |name: &str, answer: &str| Engine::from_name(name).unwrap().id(answer);
         assert_eq!(id("slurm", "17;cluster\n").as_deref(), Some("17"));
         assert_eq!(id("kubernetes", "job.batch/tare-ab-x7\n").as_deref(), Some("job.batch/tare-ab-x7"));
         for answer in ["", "-x", "a b", "$(x)"] {

@@ -31,16 +31,16 @@ pub(crate) struct Exclusive {
 
 impl Exclusive {
     /// Refuses while another process drives it. One of this machine that died is no more in the way.
-    pub(crate) fn take(folder: &Path) -> Result<Exclusive, LabError> {
+    pub(crate) fn lock_folder(folder: &Path) -> Result<Exclusive, LabError> {
         let path = folder.join(NAME);
         let pid = std::process::id();
         let own = Driver {
-            running: Running::here(),
+            running: Running::from_this_host(),
             pid,
             started_ticks: processes::started_ticks(pid).unwrap_or(0),
         };
         let text = serde_json::to_string(&own).expect("tare's own types always serialise");
-        let cannot = LabError::storage("write", &path);
+        let cannot = LabError::storage_error("write", &path);
         for _ in 0..2 {
             let made = OpenOptions::new().write(true).create_new(true).open(&path);
             match made.and_then(|mut file| file.write_all(text.as_bytes())) {
@@ -48,15 +48,15 @@ impl Exclusive {
                 Err(e) if e.kind() != IoKind::AlreadyExists => return Err(cannot(e)),
                 Err(_) => {}
             }
-            let other = input::text(&path, LONGEST).ok();
+            let other = input::read_text(&path, LONGEST).ok();
             let other: Option<Driver> = other.and_then(|text| serde_json::from_str(&text).ok());
             match other {
                 Some(other) if other.is_dead(&own.running) => fs::remove_file(&path).map_err(&cannot)?,
                 other => {
                     let who = other.map_or_else(String::new, |other| format!(" (process {})", other.pid));
                     return Err(LabError::new(ErrorKind::Environment, "this fleet is already being run")
-                        .because(format!("another tare fleet run{who} submits its jobs"))
-                        .hint(format!(
+                        .with_cause(format!("another tare fleet run{who} submits its jobs"))
+                        .with_hint(format!(
                             "wait for it; if it died on another machine, remove {}",
                             path.display()
                         )));
@@ -89,18 +89,21 @@ mod tests {
     #[test]
     fn a_fleet_has_one_driver_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let held = Exclusive::take(folder.path()).unwrap();
-        let refused = Exclusive::take(folder.path()).unwrap_err();
+        let held = Exclusive::lock_folder(folder.path()).unwrap();
+        let refused = Exclusive::lock_folder(folder.path()).unwrap_err();
         assert!(refused.hint.unwrap().contains("driver"));
         drop(held);
         let path = folder.path().join(NAME);
         let left_by = |running: Running| {
             let text = serde_json::to_string(&Driver { running, pid: 1, started_ticks: 1 }).unwrap();
             fs::write(&path, text).unwrap();
-            Exclusive::take(folder.path()).is_ok()
+            Exclusive::lock_folder(folder.path()).is_ok()
         };
-        assert!(left_by(Running::here()), "it is dead");
-        assert!(left_by(Running { boot: "another".into(), ..Running::here() }), "the machine was restarted");
-        assert!(!left_by(Running { machine: "another".into(), ..Running::here() }), "nobody knows");
+        assert!(left_by(Running::from_this_host()), "it is dead");
+        assert!(
+            left_by(Running { boot: "another".into(), ..Running::from_this_host() }),
+            "the machine was restarted"
+        );
+        assert!(!left_by(Running { machine: "another".into(), ..Running::from_this_host() }), "nobody knows");
     }
 }

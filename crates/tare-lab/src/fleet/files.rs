@@ -35,7 +35,7 @@ impl What {
     }
 
     /// Explains why the record is missing or not whole, where that is known.
-    pub fn why(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&str> {
         match self {
             What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),
             What::Whole(_) | What::Running => None,
@@ -51,43 +51,43 @@ pub struct Files {
 
 impl Files {
     /// Returns the path of a record that is being written.
-    pub fn part(&self) -> PathBuf {
-        self.with("part")
+    pub fn part_path(&self) -> PathBuf {
+        self.with_ending("part")
     }
 
     /// Returns the path of a record with its end.
-    pub fn whole(&self) -> PathBuf {
-        self.with("tare")
+    pub fn whole_path(&self) -> PathBuf {
+        self.with_ending("tare")
     }
 
     /// Returns the path of the reason why there is none, in one line.
-    pub fn why(&self) -> PathBuf {
-        self.with("why")
+    pub fn why_path(&self) -> PathBuf {
+        self.with_ending("why")
     }
 
     /// Returns the path of the file with the engine's name of the job.
-    pub(crate) fn job(&self) -> PathBuf {
-        self.with("job")
+    pub(crate) fn job_path(&self) -> PathBuf {
+        self.with_ending("job")
     }
 
     /// Returns the path of the job's output.
-    pub(crate) fn log(&self) -> PathBuf {
-        self.with("log")
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.with_ending("log")
     }
 
     /// Returns the path of the address at which the second node of a pair serves, where the name of the node
     /// does not lead there.
-    pub(crate) fn address(&self) -> PathBuf {
-        self.with("address")
+    pub(crate) fn address_path(&self) -> PathBuf {
+        self.with_ending("address")
     }
 
     /// Returns the path of trials as columns.
-    pub fn parquet(&self) -> PathBuf {
-        self.with("parquet")
+    pub fn parquet_path(&self) -> PathBuf {
+        self.with_ending("parquet")
     }
 
     /// Appends an ending. Names of nodes have dots, so nothing is cut off here.
-    pub(crate) fn with(&self, ending: &str) -> PathBuf {
+    pub(crate) fn with_ending(&self, ending: &str) -> PathBuf {
         let mut name = self.stem.clone().into_os_string();
         name.push(".");
         name.push(ending);
@@ -98,7 +98,7 @@ impl Files {
     pub fn write_why(&self, reason: &str) -> io::Result<()> {
         let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
         fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))?;
-        match fs::OpenOptions::new().write(true).create_new(true).open(self.why()) {
+        match fs::OpenOptions::new().write(true).create_new(true).open(self.why_path()) {
             Ok(mut file) => file.write_all((line + "\n").as_bytes()),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(e) => Err(e),
@@ -107,23 +107,23 @@ impl Files {
 
     /// Makes room for a further try. What a pair measured before it broke off is kept under another name; a node's further
     /// session has a number of its own.
-    pub(crate) fn clear(&self) -> io::Result<()> {
+    pub(crate) fn clear_for_retry(&self) -> io::Result<()> {
         let gone = |done: io::Result<()>| match done {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
         };
-        gone(fs::remove_file(self.why()))?;
-        gone(fs::remove_file(self.address()))?;
-        gone(fs::rename(self.part(), self.with("broken")))
+        gone(fs::remove_file(self.why_path()))?;
+        gone(fs::remove_file(self.address_path()))?;
+        gone(fs::rename(self.part_path(), self.with_ending("broken")))
     }
 
     pub(crate) fn make_folder(&self) -> io::Result<()> {
         fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))
     }
 
-    pub(crate) fn what(&self) -> What {
-        let why = input::text(&self.why(), LONGEST_WHY).ok().map(|text| text.trim().to_owned());
-        let (whole, part) = (self.whole(), self.part());
+    pub(crate) fn read_state(&self) -> What {
+        let why = input::read_text(&self.why_path(), LONGEST_WHY).ok().map(|text| text.trim().to_owned());
+        let (whole, part) = (self.whole_path(), self.part_path());
         if whole.exists() {
             return What::Whole(whole);
         }
@@ -133,7 +133,7 @@ impl Files {
                 What::BrokenOff { record: part, why }
             }
             Ok(_) => What::Running,
-            Err(_) if why.is_none() && self.job().exists() => What::Running,
+            Err(_) if why.is_none() && self.job_path().exists() => What::Running,
             Err(_) => What::Missing { why },
         }
     }

@@ -8,7 +8,7 @@ use tare_record::input;
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{What, of_cell, of_pair};
-use crate::fleet::plan::{FleetPlan, PlannedCell, hash, of_session, shuffle};
+use crate::fleet::plan::{FleetPlan, PlannedCell, hash_bytes, of_session, shuffle_slice};
 use crate::node_names::is_node_name;
 
 /// File names in the folder.
@@ -69,18 +69,18 @@ pub struct PairState {
 }
 
 /// Returns the path of the program that jobs start.
-pub fn binary(folder: &Path) -> PathBuf {
+pub fn binary_path(folder: &Path) -> PathBuf {
     folder.join(BINARY)
 }
 
 /// Returns the path of the peers' secret, which only the folder's owner can read.
-pub fn secret(folder: &Path) -> PathBuf {
+pub fn secret_path(folder: &Path) -> PathBuf {
     folder.join(SECRET)
 }
 
 impl Folder {
     /// Creates a fleet of which nothing exists on disk.
-    pub fn imagined(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
+    pub fn from_plan(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
         let missing = || What::Missing { why: None };
         let cells = plan.cells.iter().cloned();
         let cells = cells.map(|PlannedCell { node, session }| CellState { node, session, what: missing() });
@@ -100,13 +100,13 @@ impl Folder {
         let planned: BTreeSet<&PlannedCell> = plan.cells.iter().collect();
         let more = found.iter().filter(|cell| !planned.contains(cell));
         for PlannedCell { node, session } in plan.cells.iter().chain(more) {
-            let what = of_cell(path, node, *session).what();
+            let what = of_cell(path, node, *session).read_state();
             cells.push(CellState { node: node.clone(), session: *session, what });
         }
         let with_rounds = plan.pairs.iter().enumerate();
         let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |(a, b)| (round, a, b)));
         let pairs = pairs.map(|(round, a, b)| {
-            let what = of_pair(path, round, a, b).what();
+            let what = of_pair(path, round, a, b).read_state();
             PairState { round, a: a.clone(), b: b.clone(), what }
         });
         let (pairs, wanted) = (pairs.collect(), Wanted::planned(&plan));
@@ -115,7 +115,7 @@ impl Folder {
 
     /// Restricts the fleet to fresh sessions of some nodes, beyond the planned ones: results of these were
     /// not selected.
-    pub fn confirming(mut self, nodes: BTreeSet<String>) -> Folder {
+    pub fn restrict_to_confirming(mut self, nodes: BTreeSet<String>) -> Folder {
         self.cells.retain(|cell| nodes.contains(&cell.node));
         self.pairs.clear();
         self.wanted = Wanted { nodes, sessions: self.plan.sessions + FRESH };
@@ -127,9 +127,13 @@ impl Folder {
     }
 
     /// Reads again what is there, of what is wanted of this one.
-    pub fn again(&self) -> Result<Folder, LabError> {
+    pub fn read_again(&self) -> Result<Folder, LabError> {
         let folder = Folder::open(&self.path)?;
-        Ok(if self.is_confirming() { folder.confirming(self.wanted.nodes.clone()) } else { folder })
+        Ok(if self.is_confirming() {
+            folder.restrict_to_confirming(self.wanted.nodes.clone())
+        } else {
+            folder
+        })
     }
 
     /// Lists sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those
@@ -155,13 +159,13 @@ impl Folder {
         open.sort_by_key(|cell| (place(cell), cell.session, cell.node.clone()));
         let beyond = open.partition_point(|cell| place(cell) != usize::MAX);
         for cells in open[beyond..].chunk_by_mut(|a, b| a.session == b.session) {
-            shuffle(cells, &mut of_session(self.plan.seed, cells[0].session));
+            shuffle_slice(cells, &mut of_session(self.plan.seed, cells[0].session));
         }
         open
     }
 
     /// Counts the whole sessions among those that are wanted, and all that are wanted.
-    pub fn counted(&self) -> (usize, usize) {
+    pub fn count_sessions(&self) -> (usize, usize) {
         let Wanted { nodes, sessions } = &self.wanted;
         let of = |node: &String| {
             let whole = self.cells.iter().filter(|cell| cell.node == *node && cell.what.is_whole()).count();
@@ -175,9 +179,9 @@ impl Folder {
 pub(crate) fn read_plan(folder: &Path) -> Result<(FleetPlan, String), LabError> {
     let file = folder.join(PLAN);
     let cannot = |what: &str| LabError::new(ErrorKind::Record, format!("{what} {}", file.display()));
-    let bytes = input::bytes(&file, LONGEST_PLAN).map_err(|e| cannot("cannot read").because(e))?;
-    let plan = FleetPlan::parse(&bytes).map_err(|e| cannot("cannot use").because(e))?;
-    Ok((plan, hash(&bytes)))
+    let bytes = input::read_bytes(&file, LONGEST_PLAN).map_err(|e| cannot("cannot read").with_cause(e))?;
+    let plan = FleetPlan::parse(&bytes).map_err(|e| cannot("cannot use").with_cause(e))?;
+    Ok((plan, hash_bytes(&bytes)))
 }
 
 /// Lists sessions that there are files of, and how many files have other names.
@@ -211,7 +215,7 @@ fn session_of(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fleet::plan::{FleetStudy, Node, PlannedEngine, cells};
+    use crate::fleet::plan::{FleetStudy, Node, PlannedEngine, list_planned_cells};
 
     fn plan() -> FleetPlan {
         let nodes: Vec<Node> = ["n1", "n2"].map(|name| Node { name: name.into() }).into();
@@ -225,7 +229,7 @@ mod tests {
             at_once: 2,
             limit_s: 60,
             by: Vec::new(),
-            cells: cells(&nodes, 2, 1),
+            cells: list_planned_cells(&nodes, 2, 1),
             nodes,
             pairs: vec![vec![("n1".into(), "n2".into())]],
             engine: PlannedEngine { on: "slurm".into(), toml: String::new() },
@@ -238,7 +242,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (path, program) = (place.path().join("f"), place.path().join("program"));
         fs::write(&program, "x").unwrap();
-        Folder::make(&path, &plan(), &program, None).unwrap();
+        Folder::make_fleet(&path, &plan(), &program, None).unwrap();
         for file in files {
             let file = path.join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -267,20 +271,20 @@ mod tests {
         // One that never began is tried again as the same.
         assert_eq!(missing(&["cells/n1/1.why", "cells/n1/2.job"]), all(&[("n1", 1), ("n2", 1), ("n2", 2)]));
         let (_place, folder) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
-        assert_eq!(folder.counted(), (2, 4));
+        assert_eq!(folder.count_sessions(), (2, 4));
     }
 
     #[test]
     fn fresh_sessions_are_of_the_chosen_nodes_alone_and_counted_from_the_planned_ones() {
         let files = ["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare", "cells/n2/1.tare"];
         let (_place, folder) = with(&files);
-        let folder = folder.confirming(["n1".to_owned()].into());
-        assert_eq!((folder.counted(), folder.pairs.len()), ((3, 6), 0));
+        let folder = folder.restrict_to_confirming(["n1".to_owned()].into());
+        assert_eq!((folder.count_sessions(), folder.pairs.len()), ((3, 6), 0));
         let open: Vec<u32> = folder.open_cells().into_iter().map(|cell| cell.session).collect();
         assert_eq!(open, [4, 5, 6]);
-        assert_eq!(folder.again().unwrap().open_cells(), folder.open_cells());
+        assert_eq!(folder.read_again().unwrap().open_cells(), folder.open_cells());
         let both = ["n1", "n2"].map(str::to_owned).into();
-        let open = with(&files[..3]).1.confirming(both).open_cells();
+        let open = with(&files[..3]).1.restrict_to_confirming(both).open_cells();
         let numbers: Vec<u32> = open.iter().map(|cell| cell.session).collect();
         assert_eq!(numbers, [1, 2, 3, 4, 4, 5, 5, 6, 6]);
     }
@@ -304,13 +308,15 @@ mod tests {
     #[test]
     fn a_pair_is_tried_again_under_its_name_and_keeps_what_it_had() {
         let (_place, folder) = with(&["pairs/0/n1--n2.part", "pairs/0/n1--n2.why"]);
-        assert_eq!(folder.pairs[0].what.why(), Some("why"));
+        assert_eq!(folder.pairs[0].what.reason(), Some("why"));
         let files = of_pair(&folder.path, 0, "n1", "n2");
-        files.clear().unwrap();
-        assert!(!files.part().exists() && !files.why().exists() && files.with("broken").exists());
+        files.clear_for_retry().unwrap();
+        assert!(
+            !files.part_path().exists() && !files.why_path().exists() && files.with_ending("broken").exists()
+        );
         files.write_why("a\nb  c").unwrap();
         files.write_why("later").unwrap();
-        assert_eq!(fs::read_to_string(files.why()).unwrap(), "a b c\n");
+        assert_eq!(fs::read_to_string(files.why_path()).unwrap(), "a b c\n");
     }
 
     #[test]
@@ -324,7 +330,7 @@ mod tests {
 
     #[test]
     fn plans_that_no_tare_wrote_are_refused() {
-        let text = String::from_utf8(plan().bytes()).unwrap();
+        let text = String::from_utf8(plan().to_bytes()).unwrap();
         assert!(FleetPlan::parse(text.as_bytes()).is_ok());
         for (from, to) in [("n1", "../n1"), ("abab", "zz"), ("\"seed\"", "\"weed\""), ("{", "[")] {
             assert!(FleetPlan::parse(text.replace(from, to).as_bytes()).is_err(), "{to}");

@@ -2,7 +2,7 @@
 
 use tare_data::generator::Generator;
 
-use crate::fleet::plan::{Node, shuffle};
+use crate::fleet::plan::{Node, shuffle_slice};
 
 /// Nodes up to which everybody meets everybody: 127 rounds.
 const MOST_FOR_ALL: usize = 128;
@@ -11,20 +11,20 @@ const PARTNERS: usize = 8;
 
 /// Arranges pairs in rounds in which no node is in two pairs, and no pair comes twice. With an odd number one
 /// node rests in each round. The first of a pair measures, the second serves: a coin decides.
-pub fn rounds(nodes: &[Node], seed: u64) -> Vec<Vec<(String, String)>> {
+pub fn arrange_pairs(nodes: &[Node], seed: u64) -> Vec<Vec<(String, String)>> {
     if nodes.len() < 2 {
         return Vec::new();
     }
     let mut circle: Vec<Option<&str>> = nodes.iter().map(|node| Some(node.name.as_str())).collect();
     let mut generator = Generator::for_part(seed, "pairs");
-    shuffle(&mut circle, &mut generator);
+    shuffle_slice(&mut circle, &mut generator);
     if circle.len() % 2 == 1 {
         // Whoever meets nobody rests.
         circle.push(None);
     }
     let mut numbers: Vec<usize> = (0..circle.len() - 1).collect();
     if nodes.len() > MOST_FOR_ALL {
-        shuffle(&mut numbers, &mut generator);
+        shuffle_slice(&mut numbers, &mut generator);
         numbers.truncate(PARTNERS);
     }
     numbers.into_iter().map(|number| round(&circle, number, &mut generator)).collect()
@@ -41,7 +41,7 @@ fn round(circle: &[Option<&str>], number: usize, generator: &mut Generator) -> V
     });
     let meet = |(a, b): (Option<&str>, Option<&str>)| {
         let (a, b) = (a?.to_owned(), b?.to_owned());
-        Some(if generator.below(2) == 0 { (a, b) } else { (b, a) })
+        Some(if generator.draw_below(2) == 0 { (a, b) } else { (b, a) })
     };
     facing.filter_map(meet).collect()
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn nobody_is_in_two_pairs_of_a_round_and_no_pair_comes_twice() {
         for count in [2, 3, 4, 5, 7, 8, 64, 127, 128, 129, 130, 1000] {
-            let rounds = rounds(&nodes(count), 11);
+            let rounds = arrange_pairs(&nodes(count), 11);
             let expected = match count {
                 129.. => PARTNERS,
                 _ => count - 1 + count % 2,
@@ -78,13 +78,13 @@ mod tests {
                 assert_eq!(met.len(), count * (count - 1) / 2);
             }
         }
-        assert!(rounds(&nodes(1), 11).is_empty() && rounds(&[], 11).is_empty());
+        assert!(arrange_pairs(&nodes(1), 11).is_empty() && arrange_pairs(&[], 11).is_empty());
     }
 
     #[test]
     fn who_measures_and_who_serves_changes() {
         let mut measures: BTreeMap<String, usize> = BTreeMap::new();
-        for (a, _) in rounds(&nodes(16), 3).into_iter().flatten() {
+        for (a, _) in arrange_pairs(&nodes(16), 3).into_iter().flatten() {
             *measures.entry(a).or_default() += 1;
         }
         assert_eq!(measures.len(), 16);

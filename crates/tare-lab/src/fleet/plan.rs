@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::generator::Generator;
 use tare_data::peer::{NETPERF_PORT, NODE};
 
@@ -126,33 +126,33 @@ impl FleetPlan {
         named.chain(self.pairs.iter().flatten().flat_map(|(a, b)| [a, b]))
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = serde_json::to_vec_pretty(self).expect("tare's own types always serialise");
         bytes.push(b'\n');
         bytes
     }
 
     /// Selects the cases of the study that touch a node alone, or those between two nodes.
-    pub(crate) fn study(&self, between_nodes: bool) -> Result<Study, LabError> {
+    pub(crate) fn study_part(&self, between_nodes: bool) -> Result<Study, LabError> {
         let study = match &self.study {
-            FleetStudy::Shipped(name) => Study::named(name),
+            FleetStudy::Shipped(name) => Study::from_name(name),
             FleetStudy::Own { name, toml } => Study::parse(toml, name),
         }?;
-        Ok(part(study, between_nodes))
+        Ok(select_study_part(study, between_nodes))
     }
 
     /// Returns the job name prefix.
-    pub fn job(&self) -> String {
+    pub fn job_prefix(&self) -> String {
         format!("tare-{}", &self.fleet[..8])
     }
 }
 
-pub(crate) fn hash(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+pub(crate) fn hash_bytes(bytes: &[u8]) -> String {
+    encode_hex(&Sha256::digest(bytes))
 }
 
 /// Selects the cases of a study whose other end is another node, or all the others.
-pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
+pub(crate) fn select_study_part(study: Study, between_nodes: bool) -> Study {
     let of_part = |mut case: StudyCase| {
         let had_peers = !case.peers.is_empty();
         case.peers.retain(|peer| (peer == NODE) == between_nodes);
@@ -165,10 +165,10 @@ pub(crate) fn part(study: Study, between_nodes: bool) -> Study {
 
 /// Lists sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a
 /// site meanwhile is not mistaken for a node.
-pub fn cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
+pub fn list_planned_cells(nodes: &[Node], sessions: u32, seed: u64) -> Vec<PlannedCell> {
     let ordered = |session: u32| {
         let mut order: Vec<&Node> = nodes.iter().collect();
-        shuffle(&mut order, &mut of_session(seed, session));
+        shuffle_slice(&mut order, &mut of_session(seed, session));
         order.into_iter().map(move |node| PlannedCell { node: node.name.clone(), session })
     };
     (1..=sessions).flat_map(ordered).collect()
@@ -179,9 +179,9 @@ pub(crate) fn of_session(seed: u64, session: u32) -> Generator {
     Generator::for_part(seed, &format!("nodes of session {session}"))
 }
 
-pub(crate) fn shuffle<T>(things: &mut [T], generator: &mut Generator) {
+pub(crate) fn shuffle_slice<T>(things: &mut [T], generator: &mut Generator) {
     for at in (1..things.len()).rev() {
-        things.swap(at, generator.below(at as u64 + 1) as usize);
+        things.swap(at, generator.draw_below(at as u64 + 1) as usize);
     }
 }
 
@@ -195,8 +195,8 @@ mod tests {
 
     #[test]
     fn every_node_has_every_session_and_the_order_changes() {
-        let all = cells(&nodes(9), 3, 7);
-        assert_eq!(all, cells(&nodes(9), 3, 7));
+        let all = list_planned_cells(&nodes(9), 3, 7);
+        assert_eq!(all, list_planned_cells(&nodes(9), 3, 7));
         let of = |session: u32| -> Vec<&str> {
             all.iter().filter(|cell| cell.session == session).map(|cell| cell.node.as_str()).collect()
         };
@@ -217,7 +217,7 @@ mod tests {
                     [[case]]\nprobe='net.rr'\npeers=['loopback','node']\n[[case]]\nprobe='net.connect'\npeers=['node']";
         let study = || Study::parse(text, "x").unwrap();
         let peers = |between| -> Vec<Vec<String>> {
-            part(study(), between).cases.into_iter().map(|case| case.peers).collect()
+            select_study_part(study(), between).cases.into_iter().map(|case| case.peers).collect()
         };
         assert_eq!(peers(false), [vec![], vec!["loopback".to_owned()]]);
         assert_eq!(peers(true), [vec!["node".to_owned()], vec!["node".to_owned()]]);

@@ -8,7 +8,7 @@ use crate::error::LabError;
 pub(crate) type Values = BTreeMap<String, String>;
 
 /// Replaces each `{name}` in a text. Braces around anything else (a shell's `${x}`, YAML's `{}`) stay.
-pub(crate) fn fill(template: &str, values: &Values) -> String {
+pub(crate) fn fill_template(template: &str, values: &Values) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(at) = rest.find('{') {
@@ -30,21 +30,25 @@ pub(crate) fn fill(template: &str, values: &Values) -> String {
 
 /// Fills the words of a command. A word that names something empty is left out: `--partition={partition}`
 /// where none is given.
-pub(crate) fn words(templates: &[String], values: &Values) -> Vec<String> {
+pub(crate) fn fill_words(templates: &[String], values: &Values) -> Vec<String> {
     let names_nothing = |template: &&String| {
         values.iter().any(|(name, value)| value.is_empty() && template.contains(&format!("{{{name}}}")))
     };
-    templates.iter().filter(|template| !names_nothing(template)).map(|word| fill(word, values)).collect()
+    templates
+        .iter()
+        .filter(|template| !names_nothing(template))
+        .map(|word| fill_template(word, values))
+        .collect()
 }
 
 /// Fills a text, and leaves out lines that name something empty.
-pub(crate) fn lines(template: &str, values: &Values) -> String {
+pub(crate) fn fill_lines(template: &str, values: &Values) -> String {
     let all: Vec<String> = template.lines().map(str::to_owned).collect();
-    words(&all, values).iter().map(|line| format!("{line}\n")).collect()
+    fill_words(&all, values).iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// Parses options as they follow an engine's name: `slurm?partition=long`. Only known ones are taken.
-pub(crate) fn options(
+pub(crate) fn parse_options(
     name: &str,
     known: &BTreeMap<String, String>,
     given: &BTreeMap<String, String>,
@@ -54,15 +58,15 @@ pub(crate) fn options(
         // Values stand in words of commands and in manifests: nothing that a shell or YAML reads as more than a word.
         let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:,@%+=".contains(c);
         if !value.chars().all(plain) {
-            return Err(LabError::usage(format!("'{key}' of {name} cannot be '{value}'"))
-                .hint("give only letters, digits and . _ - / : , @ % + ="));
+            return Err(LabError::usage_error(format!("'{key}' of {name} cannot be '{value}'"))
+                .with_hint("give only letters, digits and . _ - / : , @ % + ="));
         }
         match values.get_mut(key) {
             Some(known) => known.clone_from(value),
             None => {
                 let keys: Vec<&str> = known.keys().map(String::as_str).collect();
-                let error = LabError::usage(format!("the engine {name} has no option '{key}'"));
-                return Err(crate::nearest::unknown(error, key, &keys));
+                let error = LabError::usage_error(format!("the engine {name} has no option '{key}'"));
+                return Err(crate::nearest::add_known_words_hint(error, key, &keys));
             }
         }
     }
@@ -79,25 +83,28 @@ mod tests {
 
     #[test]
     fn names_are_replaced_and_all_else_stays() {
-        assert_eq!(fill("a {node} {id}{id} {} ${node} {other} {", &values()), "a n1 77 {} ${node} {other} {");
+        assert_eq!(
+            fill_template("a {node} {id}{id} {} ${node} {other} {", &values()),
+            "a n1 77 {} ${node} {other} {"
+        );
     }
 
     #[test]
     fn a_word_without_a_value_is_left_out() {
         let templates = ["x", "--p={none}", "--w={node}"].map(str::to_owned);
-        assert_eq!(words(&templates, &values()), ["x", "--w=n1"]);
-        assert_eq!(lines("a: {node}\nb: {none}\n", &values()), "a: n1\n");
+        assert_eq!(fill_words(&templates, &values()), ["x", "--w=n1"]);
+        assert_eq!(fill_lines("a: {node}\nb: {none}\n", &values()), "a: n1\n");
     }
 
     #[test]
     fn options_are_those_of_the_engine_and_plain() {
         let known = BTreeMap::from([("partition".to_owned(), String::new())]);
         let given = |key: &str, value: &str| BTreeMap::from([(key.to_owned(), value.to_owned())]);
-        assert_eq!(options("slurm", &known, &given("partition", "long")).unwrap()["partition"], "long");
+        assert_eq!(parse_options("slurm", &known, &given("partition", "long")).unwrap()["partition"], "long");
         for (key, value) in
             [("partiton", "x"), ("partition", "a b"), ("partition", "$(x)"), ("partition", "a\nb")]
         {
-            assert!(options("slurm", &known, &given(key, value)).is_err(), "{key}={value}");
+            assert!(parse_options("slurm", &known, &given(key, value)).is_err(), "{key}={value}");
         }
     }
 }

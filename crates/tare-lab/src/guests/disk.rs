@@ -13,21 +13,22 @@ const SIZE_BYTES: u64 = 4 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
 /// Finds the program that makes the file systems of disks.
-pub fn maker(programs: &Programs) -> Result<PathBuf, NotReady> {
-    program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
+pub fn find_disk_maker(programs: &Programs) -> Result<PathBuf, NotReady> {
+    require_program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
 }
 
 /// Makes a fresh disk in the folder of a start; returns its file.
-pub fn make(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
+pub fn make_disk(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
     let path = workspace.folder().join("disk.ext4");
-    fill(maker, &path, workspace.mark()).map_err(LabError::storage("make the disk", &path))?;
+    fill(maker, &path, workspace.mark()).map_err(LabError::storage_error("make the disk", &path))?;
     Ok(path)
 }
 
 fn fill(maker: &Path, path: &Path, mark: &str) -> io::Result<()> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
     // One that outlives a session that is killed is known by it.
-    programs::ask(Command::new(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT).map(drop)
+    programs::run_for_output(Command::new(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT)
+        .map(drop)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::containers::call_filter::{self, NUMBER, allow, fail, load, unless};
+use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_field, skip_unless_equal};
 
 /// Room for the registers of a process in user-mode Linux before 6.13 (HOST_FP_SIZE).
 const ROOM_BYTES: u32 = 2696;
@@ -45,7 +45,7 @@ fn size_bytes() -> Option<u32> {
 }
 
 /// Lets the command's `ptrace(PTRACE_GETREGSET, ..., NT_X86_XSTATE, ...)` fail with EINVAL.
-pub fn hide(command: &mut Command) {
+pub fn hide_extended_state(command: &mut Command) {
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(refuse) };
 }
@@ -57,14 +57,14 @@ const THIRD: u32 = 32;
 fn refuse() -> io::Result<()> {
     const NT_X86_XSTATE: u32 = 0x202;
     const GETREGSET: u32 = 0x4204;
-    call_filter::install(&mut [
-        load(NUMBER),
-        unless(libc::SYS_ptrace as u32, 5),
-        load(FIRST),
-        unless(GETREGSET, 3),
-        load(THIRD),
-        unless(NT_X86_XSTATE, 1),
-        fail(libc::EINVAL),
-        allow(),
+    call_filter::install_filter(&mut [
+        load_field(NUMBER),
+        skip_unless_equal(libc::SYS_ptrace as u32, 5),
+        load_field(FIRST),
+        skip_unless_equal(GETREGSET, 3),
+        load_field(THIRD),
+        skip_unless_equal(NT_X86_XSTATE, 1),
+        fail_call(libc::EINVAL),
+        allow_call(),
     ])
 }

@@ -23,7 +23,7 @@ use crate::containers::devices::{self, Devices};
 use crate::containers::root::AGENT;
 use crate::containers::steps::{Failed, Steps};
 use crate::containers::view::BASE;
-use crate::error::failed;
+use crate::error::add_error_context;
 use crate::host::loopback;
 use crate::host::waiting::until_found;
 use crate::network::guest::Inside;
@@ -135,10 +135,10 @@ fn read_plan() -> io::Result<Vec<u8>> {
 fn live(guest: &Guest) -> io::Result<()> {
     mount_kernel_files()?;
     for module in &guest.modules {
-        load(module).map_err(|e| failed(&format!("loading {}", module.display()), e))?;
+        load(module).map_err(|e| add_error_context(&format!("loading {}", module.display()), e))?;
     }
-    rustix::system::sethostname(b"tare").map_err(|e| failed("setting the host name", e))?;
-    loopback::raise().map_err(|e| failed("raising the loopback device", e))?;
+    rustix::system::sethostname(b"tare").map_err(|e| add_error_context("setting the host name", e))?;
+    loopback::bring_up_loopback().map_err(|e| add_error_context("raising the loopback device", e))?;
     if let Some(layered) = &guest.layered {
         change_root(layered, &guest.agent)?;
     }
@@ -147,12 +147,12 @@ fn live(guest: &Guest) -> io::Result<()> {
     }
     if let Some(network) = &guest.network {
         appears(&Path::new(DEVICES).join(&network.device))?;
-        network.settle().map_err(|e| failed("settling the network", e))?;
+        network.set_up_device().map_err(|e| add_error_context("settling the network", e))?;
     }
     for entry in &guest.mounts {
-        attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
+        attach(entry).map_err(|e| add_error_context(&format!("mounting {}", entry.target), e))?;
     }
-    let stream = open(&guest.stream).map_err(|e| failed("opening the stream", e))?;
+    let stream = open(&guest.stream).map_err(|e| add_error_context("opening the stream", e))?;
     let mut agent = Command::new(&guest.agent);
     if let Some((user, group)) = guest.user {
         agent.uid(user).gid(group);
@@ -165,7 +165,7 @@ fn live(guest: &Guest) -> io::Result<()> {
         .stdin(stream.try_clone()?)
         .stdout(stream)
         .spawn()
-        .map_err(|e| failed("starting the agent", e))?;
+        .map_err(|e| add_error_context("starting the agent", e))?;
     wait(&agent);
     for entry in guest.mounts.iter().rev() {
         let _ = unmount(entry.target.as_str(), UnmountFlags::empty());
@@ -178,7 +178,7 @@ fn mount_kernel_files() -> io::Result<()> {
         match mount(kind, target, kind, MountFlags::empty(), None::<&CStr>) {
             // Many kernels mount devtmpfs by themselves.
             Ok(()) | Err(Errno::BUSY) => {}
-            Err(e) => return Err(failed(&format!("mounting {target}"), e)),
+            Err(e) => return Err(add_error_context(&format!("mounting {target}"), e)),
         }
     }
     Ok(())
@@ -187,27 +187,27 @@ fn mount_kernel_files() -> io::Result<()> {
 /// Puts a layer over another machine's files and makes them the root, with the agent and the place `own` in it.
 fn change_root(layered: &Layered, agent: &str) -> io::Result<()> {
     for entry in [&layered.lower, &layered.disk] {
-        attach(entry).map_err(|e| failed(&format!("mounting {}", entry.target), e))?;
+        attach(entry).map_err(|e| add_error_context(&format!("mounting {}", entry.target), e))?;
     }
     let (root, disk) = (Path::new("/view"), Path::new(&layered.disk.target));
     let mut steps = Steps::default();
     for folder in [root, &disk.join("upper"), &disk.join("work"), &disk.join("own")] {
-        steps.folder(folder, 0o755, None)?;
+        steps.add_folder(folder, 0o755, None)?;
     }
     let options = format!(
         "lowerdir={},upperdir={1}/upper,workdir={1}/work,redirect_dir=on",
         layered.lower.target,
         disk.display()
     );
-    steps.mount("overlay", root, MountFlags::empty(), &options)?;
+    steps.add_mount("overlay", root, MountFlags::empty(), &options)?;
     let base = root.join(BASE.trim_start_matches('/'));
     for folder in [&root.join("run"), &base, &base.join("own")] {
-        steps.folder(folder, 0o755, None)?;
+        steps.add_folder(folder, 0o755, None)?;
     }
-    steps.bind(&disk.join("own"), &base.join("own"))?;
+    steps.add_bind_mount(&disk.join("own"), &base.join("own"))?;
     let inside = root.join(agent.trim_start_matches('/'));
-    steps.file(&inside)?;
-    steps.bind(Path::new(AGENT), &inside)?;
+    steps.add_file(&inside)?;
+    steps.add_bind_mount(Path::new(AGENT), &inside)?;
     run(&steps)?;
     // The first root of a kernel cannot be left by pivot_root(2).
     rustix::process::chdir(root)?;
@@ -216,7 +216,7 @@ fn change_root(layered: &Layered, agent: &str) -> io::Result<()> {
 }
 
 fn run(steps: &Steps) -> io::Result<()> {
-    steps.run().map_err(|Failed { what, errno }| failed(&what.to_string_lossy(), errno))
+    steps.run_steps().map_err(|Failed { what, errno }| add_error_context(&what.to_string_lossy(), errno))
 }
 
 fn load(module: &Path) -> io::Result<()> {

@@ -15,12 +15,12 @@ pub struct Initrd {
 
 impl Initrd {
     /// Adds a folder. Folders come before what is in them.
-    pub fn folder(&mut self, path: &str) {
+    pub fn add_folder(&mut self, path: &str) {
         self.entry(path, FOLDER, &[]);
     }
 
     /// Adds a file that may be run.
-    pub fn file(&mut self, path: &str, content: &[u8]) {
+    pub fn add_file(&mut self, path: &str, content: &[u8]) {
         self.entry(path, PROGRAM, content);
     }
 
@@ -58,8 +58,8 @@ mod tests {
     #[test]
     fn an_archive_is_laid_out_as_the_format_says() {
         let mut initrd = Initrd::default();
-        initrd.folder("/dev");
-        initrd.file("/a", b"hello");
+        initrd.add_folder("/dev");
+        initrd.add_file("/a", b"hello");
         let bytes = initrd.finish();
         assert_eq!(bytes.len() % 4, 0);
         // Header of 110 bytes, "dev\0" is 114, padded to 116.

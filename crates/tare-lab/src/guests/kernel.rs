@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::error::{Cause, ErrorKind, LabError};
-use crate::guests::machine::kind;
+use crate::guests::machine::find_machine_kind;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 use crate::provider::options::Choice;
@@ -85,7 +85,7 @@ fn folder(processor: Processor, programs: &Programs) -> PathBuf {
 }
 
 /// Finds the kernel that was prepared.
-pub fn find(processor: Processor, programs: &Programs) -> Result<Kernel, NotReady> {
+pub fn find_kernel(processor: Processor, programs: &Programs) -> Result<Kernel, NotReady> {
     let not_ready = |reason: &str| NotReady {
         reason: reason.to_owned(),
         command: Some(match processor {
@@ -107,7 +107,7 @@ pub fn find(processor: Processor, programs: &Programs) -> Result<Kernel, NotRead
 }
 
 /// Downloads and unpacks the newest kernel that the distribution has for a processor. `begins` hears of each step.
-pub fn prepare(
+pub fn prepare_kernel(
     processor: Processor,
     programs: &Programs,
     begins: &mut dyn FnMut(&str),
@@ -136,7 +136,7 @@ pub fn prepare(
     fs::rename(&made, &target).map_err(|e| failed("keeping the kernel", e))
 }
 
-pub fn remove(processor: Processor, programs: &Programs) -> Result<(), LabError> {
+pub fn remove_kernel(processor: Processor, programs: &Programs) -> Result<(), LabError> {
     match fs::remove_dir_all(folder(processor, programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
         _ => Ok(()),
@@ -186,13 +186,13 @@ impl Packages {
     }
 
     fn newest_kernel(&self, programs: &Programs) -> Result<String, LabError> {
-        let wanted = kind(self.processor).kernel_package;
+        let wanted = find_machine_kind(self.processor).kernel_package;
         let selected = must(self.ask(programs, "apt-cache")?.args(["depends", wanted]), ANSWER_WAIT)?;
         let package = selected.lines().find_map(|line| line.trim().strip_prefix("Depends: linux-image-"));
         package.map(|rest| format!("linux-image-{rest}")).ok_or_else(|| {
             LabError::new(ErrorKind::Environment, "cannot find a kernel to download")
-                .because(format!("the package manager knows no {wanted}"))
-                .hint("run: apt-get update")
+                .with_cause(format!("the package manager knows no {wanted}"))
+                .with_hint("run: apt-get update")
         })
     }
 }
@@ -372,7 +372,7 @@ fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
 /// Runs a program that must end well; returns what it printed.
 fn must(command: &mut Command, wait: Duration) -> Result<String, LabError> {
     let name = command.get_program().to_string_lossy().into_owned();
-    programs::ask(command, wait).map_err(|e| failed(&name, e))
+    programs::run_for_output(command, wait).map_err(|e| failed(&name, e))
 }
 
 fn failed(what: &str, cause: impl Into<Cause>) -> LabError {

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 #[cfg(target_arch = "x86_64")]
-use super::kvm_proof::prove;
+use super::kvm_proof::prove_kvm;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 
@@ -17,18 +17,18 @@ pub(crate) const PROVE: &str = "prove-kvm";
 const PROOF_WAIT: Duration = Duration::from_secs(1);
 
 /// Proves that KVM works here.
-pub fn proven(programs: &Programs) -> Result<(), NotReady> {
-    let ended = programs::run(Command::new(&programs.tare).arg(PROVE), PROOF_WAIT)
-        .map_err(|e| NotReady::because(format!("KVM: the proof that it runs code {e}")))?;
+pub fn check_kvm(programs: &Programs) -> Result<(), NotReady> {
+    let ended = programs::run_program(Command::new(&programs.tare).arg(PROVE), PROOF_WAIT)
+        .map_err(|e| NotReady::from_reason(format!("KVM: the proof that it runs code {e}")))?;
     match ended.status.success() {
         true => Ok(()),
-        false => Err(NotReady::because(format!("KVM: {}", ended.first_line()))),
+        false => Err(NotReady::from_reason(format!("KVM: {}", ended.first_line()))),
     }
 }
 
 /// Runs the proof; for the verb [`PROVE`].
 pub(crate) fn prove_main() -> i32 {
-    match prove() {
+    match prove_kvm() {
         Ok(()) => 0,
         Err(why) => {
             // The process that started this one reads it; where it cannot be written there is nobody.

@@ -34,7 +34,7 @@ const INSTRUCTIONS: [u8; 21] = [
     0xf4, // hlt
 ];
 
-pub fn prove() -> Result<(), Cause> {
+pub fn prove_kvm() -> Result<(), Cause> {
     let kvm = Kvm::new().map_err(|e| format!("/dev/kvm: {e}"))?;
     let machine = kvm.create_vm().map_err(|e| format!("making a machine: {e}"))?;
     let flags = ProtFlags::READ | ProtFlags::WRITE;

@@ -47,7 +47,7 @@ pub struct Board {
 
 impl Board {
     /// Finds the board of a machine; None where QEMU has another for the processor.
-    pub fn of(machine: Machine, processor: Processor) -> Option<Board> {
+    pub fn from_machine(machine: Machine, processor: Processor) -> Option<Board> {
         let (word, bus) = match (processor, machine) {
             (Processor::Amd64, Machine::Usual | Machine::Q35) => ("q35", "pci"),
             (Processor::Amd64, Machine::Microvm) => ("microvm,acpi=on,pcie=off,rtc=on", "device"),
@@ -80,7 +80,7 @@ pub struct Kind {
 /// The programs of all kinds.
 pub const PROGRAMS: [&str; 3] = ["qemu-system-x86_64", "qemu-system-aarch64", "qemu-system-riscv64"];
 
-pub fn kind(processor: Processor) -> &'static Kind {
+pub fn find_machine_kind(processor: Processor) -> &'static Kind {
     match processor {
         Processor::Amd64 => &Kind {
             program: PROGRAMS[0],
@@ -120,10 +120,13 @@ mod tests {
     fn every_processor_has_a_usual_machine_and_the_programs_are_all_named() {
         for guest in Guest::ALL {
             let processor = guest.processor();
-            assert!(Board::of(Machine::Usual, processor).is_some(), "{processor:?}");
-            assert_eq!(kind(processor).program, format!("qemu-system-{}", processor.architecture()));
+            assert!(Board::from_machine(Machine::Usual, processor).is_some(), "{processor:?}");
+            assert_eq!(
+                find_machine_kind(processor).program,
+                format!("qemu-system-{}", processor.architecture())
+            );
         }
-        assert_eq!(Board::of(Machine::Microvm, Processor::Arm64), None);
-        assert_eq!(Board::of(Machine::Microvm, Processor::Amd64).map(Board::name), Some("microvm"));
+        assert_eq!(Board::from_machine(Machine::Microvm, Processor::Arm64), None);
+        assert_eq!(Board::from_machine(Machine::Microvm, Processor::Amd64).map(Board::name), Some("microvm"));
     }
 }

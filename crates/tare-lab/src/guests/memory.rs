@@ -5,13 +5,14 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::provider::options::OptionDescription;
 
-pub const MEMORY: OptionDescription = OptionDescription::text("memory", "1024", "memory of the guest in MiB");
+pub const MEMORY: OptionDescription =
+    OptionDescription::new_text("memory", "1024", "memory of the guest in MiB");
 
 /// Reads the memory in MiB; less than `least` is refused.
-pub fn of(specification: &Specification, least: u64) -> Result<u64, LabError> {
-    let mib = MEMORY.of(specification).parse().ok().filter(|mib| *mib >= least);
+pub fn parse_memory_mib(specification: &Specification, least: u64) -> Result<u64, LabError> {
+    let mib = MEMORY.read_text(specification).parse().ok().filter(|mib| *mib >= least);
     let hint = || format!("give whole MiB, {least} or more");
-    mib.ok_or_else(|| MEMORY.refused(specification).hint(hint()))
+    mib.ok_or_else(|| MEMORY.invalid_value_error(specification).with_hint(hint()))
 }
 
 #[cfg(test)]
@@ -26,7 +27,11 @@ mod tests {
             ("qemu?memory=64", None),
             ("qemu?memory=x", None),
         ] {
-            assert_eq!(of(&text.parse::<Specification>().unwrap(), 128).ok(), expected, "{text}");
+            assert_eq!(
+                parse_memory_mib(&text.parse::<Specification>().unwrap(), 128).ok(),
+                expected,
+                "{text}"
+            );
         }
     }
 }

@@ -43,30 +43,30 @@ choice! {
 }
 
 /// Finds the server of virtiofs.
-pub fn virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
+pub fn find_virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
     let found = VIRTIOFSD.iter().find_map(|name| programs.find(name));
-    let found = found.ok_or_else(|| NotReady::missing("virtiofsd", INSTALL_VIRTIOFSD))?;
+    let found = found.ok_or_else(|| NotReady::missing_program("virtiofsd", INSTALL_VIRTIOFSD))?;
     root_only("virtiofs").map(|()| found)
 }
 
 /// Finds the server of 9P over TCP.
-pub fn diod(programs: &Programs) -> Result<PathBuf, NotReady> {
+pub fn find_diod(programs: &Programs) -> Result<PathBuf, NotReady> {
     root_only("diod")?;
-    program(programs, DIOD, INSTALL_DIOD)
+    require_program(programs, DIOD, INSTALL_DIOD)
 }
 
 fn root_only(share: &str) -> Result<(), NotReady> {
-    match private_mounts::permitted() {
+    match private_mounts::can_make_mount_namespace() {
         true => Ok(()),
         false => {
-            Err(NotReady::because(format!("share={share} needs root: its server answers for every user")))
+            Err(NotReady::from_reason(format!("share={share} needs root: its server answers for every user")))
         }
     }
 }
 
 /// Explains that share=diod needs a network.
 pub fn needs_tap(provider: &str) -> LabError {
-    LabError::usage(format!("{provider}: share=diod goes by the network")).hint("add net=tap")
+    LabError::usage_error(format!("{provider}: share=diod goes by the network")).with_hint("add net=tap")
 }
 
 /// Starts a server of virtiofs for a folder. Returns its socket as a name in the start's folder, since a
@@ -95,7 +95,7 @@ pub fn serve_virtiofs(
     command.arg("-o").arg(format!("cache={mode}"));
     // It keeps a file below /run, and leaves it.
     private_mounts::apply_with_fresh(&mut command, c"/run");
-    let log = workspace.accompany(&format!("virtiofsd{number}"), command)?;
+    let log = workspace.start_companion(&format!("virtiofsd{number}"), command)?;
     let path = workspace.folder().join(&socket);
     if comes(|| path.exists()) { Ok(socket) } else { Err(failed("virtiofsd", last_line(&log))) }
 }
@@ -121,11 +121,11 @@ pub fn serve_9p(
     for (path, _) in &root.shares {
         command.arg("--export").arg(path);
     }
-    network.inherit(&mut command)?;
+    network.inherit_network(&mut command)?;
     private_mounts::apply_with_file(&mut command, &hosts, c"/etc/hosts").map_err(|e| failed(DIOD, e))?;
-    let log = workspace.accompany(DIOD, command)?;
+    let log = workspace.start_companion(DIOD, command)?;
     let address = SocketAddr::new(IpAddr::from(wire.near), DIOD_PORT);
-    let listens = namespaces::within(&network.namespace, || {
+    let listens = namespaces::run_in_namespace(&network.namespace, || {
         Ok(comes(|| TcpStream::connect_timeout(&address, READY_WAIT).is_ok()))
     });
     if !matches!(listens, Ok(true)) {
@@ -155,5 +155,5 @@ fn last_line(log: &Path) -> String {
 }
 
 fn failed(program: &str, cause: impl Into<Cause>) -> LabError {
-    LabError::new(ErrorKind::Environment, format!("cannot share folders by {program}")).because(cause)
+    LabError::new(ErrorKind::Environment, format!("cannot share folders by {program}")).with_cause(cause)
 }

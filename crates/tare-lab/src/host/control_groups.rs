@@ -31,8 +31,9 @@ const EMPTY_WAIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Reports the versions that this host has: `1`, `2` or `hybrid`; empty when none is mounted.
-pub fn versions() -> &'static str {
-    let has = |kind: &str| mounts::all().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
+pub fn find_versions() -> &'static str {
+    let has =
+        |kind: &str| mounts::list_mounts().is_ok_and(|all| all.iter().any(|mount| mount.filesystem == kind));
     match (has("cgroup"), has("cgroup2")) {
         (true, true) => "hybrid",
         (true, false) => "1",
@@ -43,7 +44,7 @@ pub fn versions() -> &'static str {
 
 /// Makes groups of this name in the hierarchies that systemd keeps processes apart by, and starts the command in them.
 /// Below them it may make what it likes: all goes away with them. Needs root. The caller owns the name beforehand.
-pub fn join(command: &mut Command, name: &str) -> Result<(), LabError> {
+pub fn join_groups(command: &mut Command, name: &str) -> Result<(), LabError> {
     join_where(command, name, keeps_apart, &[])
 }
 
@@ -70,7 +71,7 @@ fn join_where(
     limits: &[(&str, String)],
 ) -> Result<(), LabError> {
     let mut lists: Vec<CString> = Vec::new();
-    for mount in mounts::all().unwrap_or_default().iter().filter(|mount| counts(mount)) {
+    for mount in mounts::list_mounts().unwrap_or_default().iter().filter(|mount| counts(mount)) {
         let group = mount.point.join(name);
         let made = fs::create_dir(&group).and_then(|()| {
             let mut known = limits.iter().filter(|(file, _)| group.join(file).exists());
@@ -78,7 +79,7 @@ fn join_where(
         });
         made.map_err(|e| {
             let what = format!("cannot make the control group {}", group.display());
-            LabError::new(ErrorKind::Environment, what).because(e)
+            LabError::new(ErrorKind::Environment, what).with_cause(e)
         })?;
         lists.extend(CString::new(group.join("cgroup.procs").as_os_str().as_bytes()));
     }
@@ -108,9 +109,9 @@ fn keeps_apart(mount: &Mount) -> bool {
 }
 
 /// Removes the groups of a name in every hierarchy, with those below them. Whether there were any.
-pub fn remove(name: &str) -> io::Result<bool> {
+pub fn remove_groups(name: &str) -> io::Result<bool> {
     let mut any = false;
-    for mount in mounts::all()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
+    for mount in mounts::list_mounts()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
         any |= remove_with_below(&mount.point.join(name), 0)?;
     }
     Ok(any)
@@ -133,7 +134,7 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
     let removed = until_found(EMPTY_WAIT, LOOK_AGAIN, || match fs::remove_dir(group) {
         // Processes in the group are the session's; and the dead are in it until their parent has seen them.
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
-            members(group).for_each(|(pid, started)| drop(processes::kill(pid, started)));
+            members(group).for_each(|(pid, started)| drop(processes::kill_same_process(pid, started)));
             None
         }
         Err(e) if e.kind() != io::ErrorKind::NotFound => Some(Err(e)),

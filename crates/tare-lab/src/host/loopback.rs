@@ -9,7 +9,7 @@ use rustix::net::{AddressFamily, SocketType, socket};
 use tare_probes::facts::network::interface_request;
 
 /// Sets it up. The kernel gives it its addresses by itself.
-pub fn raise() -> io::Result<()> {
+pub fn bring_up_loopback() -> io::Result<()> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     let mut request = interface_request("lo").ok_or(io::ErrorKind::InvalidInput)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;

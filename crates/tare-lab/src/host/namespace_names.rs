@@ -7,10 +7,10 @@ use crate::owned::PREFIX;
 /// Folder of named network namespaces, as for iproute2.
 pub const FOLDER: &str = "/run/netns";
 
-pub fn path(name: &str) -> PathBuf {
+pub fn namespace_path(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 
-pub(crate) fn lab(session: &str) -> String {
+pub(crate) fn lab_namespace_name(session: &str) -> String {
     format!("{PREFIX}{session}-lab")
 }

@@ -34,7 +34,7 @@ fn link(index: u32, flags: u32) -> [u8; 16] {
 }
 
 /// Finds the number of a device by its name.
-pub fn index(name: &str) -> io::Result<u32> {
+pub fn find_device_index(name: &str) -> io::Result<u32> {
     let socket = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
     Ok(netdevice::name_to_index(socket, name)?)
 }
@@ -42,21 +42,24 @@ pub fn index(name: &str) -> io::Result<u32> {
 /// Makes a pair of virtual Ethernet devices: one here, its peer in another namespace.
 pub fn make_veth(name: &str, peer: &str, peer_namespace: &File) -> io::Result<()> {
     let namespace = (peer_namespace.as_raw_fd() as u32).to_ne_bytes();
-    let message = Message::new(libc::RTM_NEWLINK, &link(0, 0)).makes().text(libc::IFLA_IFNAME, name);
-    let message = message.nest(libc::IFLA_LINKINFO, &[], |info| {
-        info.text(libc::IFLA_INFO_KIND, "veth").nest(libc::IFLA_INFO_DATA, &[], |data| {
-            data.nest(VETH_PEER, &link(0, 0), |other| {
-                other.text(libc::IFLA_IFNAME, peer).attribute(libc::IFLA_NET_NS_FD, &namespace)
+    let message =
+        Message::new(libc::RTM_NEWLINK, &link(0, 0)).with_create().with_text(libc::IFLA_IFNAME, name);
+    let message = message.with_nested(libc::IFLA_LINKINFO, &[], |info| {
+        info.with_text(libc::IFLA_INFO_KIND, "veth").with_nested(libc::IFLA_INFO_DATA, &[], |data| {
+            data.with_nested(VETH_PEER, &link(0, 0), |other| {
+                other.with_text(libc::IFLA_IFNAME, peer).with_attribute(libc::IFLA_NET_NS_FD, &namespace)
             })
         })
     });
-    Netlink::open()?.change(message)
+    Netlink::open()?.request_change(message)
 }
 
 pub fn make_bridge(name: &str) -> io::Result<()> {
-    let message = Message::new(libc::RTM_NEWLINK, &link(0, 0)).makes().text(libc::IFLA_IFNAME, name);
-    let message = message.nest(libc::IFLA_LINKINFO, &[], |info| info.text(libc::IFLA_INFO_KIND, "bridge"));
-    Netlink::open()?.change(message)
+    let message =
+        Message::new(libc::RTM_NEWLINK, &link(0, 0)).with_create().with_text(libc::IFLA_IFNAME, name);
+    let message =
+        message.with_nested(libc::IFLA_LINKINFO, &[], |info| info.with_text(libc::IFLA_INFO_KIND, "bridge"));
+    Netlink::open()?.request_change(message)
 }
 
 /// Makes a device whose other end is a file: what a virtual machine sends and receives. It stays when the
@@ -75,48 +78,51 @@ pub fn make_tap(name: &str) -> io::Result<()> {
 }
 
 /// Puts a device under a bridge.
-pub fn join(device: &str, bridge: &str) -> io::Result<()> {
-    let bridge = index(bridge)?.to_ne_bytes();
-    let message = Message::new(libc::RTM_NEWLINK, &link(index(device)?, 0));
-    Netlink::open()?.change(message.attribute(libc::IFLA_MASTER, &bridge))
+pub fn attach_to_bridge(device: &str, bridge: &str) -> io::Result<()> {
+    let bridge = find_device_index(bridge)?.to_ne_bytes();
+    let message = Message::new(libc::RTM_NEWLINK, &link(find_device_index(device)?, 0));
+    Netlink::open()?.request_change(message.with_attribute(libc::IFLA_MASTER, &bridge))
 }
 
 /// Sets a device up.
-pub fn raise(device: &str) -> io::Result<()> {
-    Netlink::open()?.change(Message::new(libc::RTM_NEWLINK, &link(index(device)?, libc::IFF_UP as u32)))
+pub fn bring_up_device(device: &str) -> io::Result<()> {
+    Netlink::open()?.request_change(Message::new(
+        libc::RTM_NEWLINK,
+        &link(find_device_index(device)?, libc::IFF_UP as u32),
+    ))
 }
 
 /// Gives a device an address.
-pub fn address(device: &str, (address, prefix): Network) -> io::Result<()> {
+pub fn set_address(device: &str, (address, prefix): Network) -> io::Result<()> {
     // `struct ifaddrmsg`: family, prefix, flags, scope, index.
     let mut fixed = [libc::AF_INET as u8, prefix, 0, 0, 0, 0, 0, 0];
-    fixed[4..8].copy_from_slice(&index(device)?.to_ne_bytes());
-    let message = Message::new(libc::RTM_NEWADDR, &fixed).makes();
-    let message = message.attribute(libc::IFA_LOCAL, &address.octets());
-    Netlink::open()?.change(message.attribute(libc::IFA_ADDRESS, &address.octets()))
+    fixed[4..8].copy_from_slice(&find_device_index(device)?.to_ne_bytes());
+    let message = Message::new(libc::RTM_NEWADDR, &fixed).with_create();
+    let message = message.with_attribute(libc::IFA_LOCAL, &address.octets());
+    Netlink::open()?.request_change(message.with_attribute(libc::IFA_ADDRESS, &address.octets()))
 }
 
 /// Sends everything that has no other way by a gateway.
 pub fn route_by(gateway: Ipv4Addr) -> io::Result<()> {
     // `struct rtmsg`: family, lengths of target and source, service, table, origin, scope, type, flags.
     let fixed = [libc::AF_INET as u8, 0, 0, 0, TABLE_MAIN, BY_ADMINISTRATOR, 0, UNICAST, 0, 0, 0, 0];
-    let message = Message::new(libc::RTM_NEWROUTE, &fixed).makes();
-    Netlink::open()?.change(message.attribute(libc::RTA_GATEWAY, &gateway.octets()))
+    let message = Message::new(libc::RTM_NEWROUTE, &fixed).with_create();
+    Netlink::open()?.request_change(message.with_attribute(libc::RTA_GATEWAY, &gateway.octets()))
 }
 
 /// Takes a device away; false when there was none.
-pub fn remove(device: &str) -> io::Result<bool> {
-    match index(device) {
+pub fn remove_device(device: &str) -> io::Result<bool> {
+    match find_device_index(device) {
         Err(e) if e.raw_os_error() == Some(libc::ENODEV) => Ok(false),
         found => {
-            Netlink::open()?.change(Message::new(libc::RTM_DELLINK, &link(found?, 0)))?;
+            Netlink::open()?.request_change(Message::new(libc::RTM_DELLINK, &link(found?, 0)))?;
             Ok(true)
         }
     }
 }
 
 /// Lets this namespace pass packets on. /proc/sys/net shows the namespace of whoever looks.
-pub fn forward() -> io::Result<()> {
+pub fn enable_forwarding() -> io::Result<()> {
     std::fs::write("/proc/sys/net/ipv4/ip_forward", "1")
 }
 

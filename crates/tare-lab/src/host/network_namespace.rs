@@ -14,22 +14,22 @@ use rustix::mount::mount_bind;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use crate::host::loopback;
-pub use crate::host::namespace_names::{FOLDER, path};
+pub use crate::host::namespace_names::{FOLDER, namespace_path};
 
 /// Checks that this user may make network namespaces and devices without a user namespace.
-pub fn permitted() -> bool {
+pub fn can_make_network_namespace() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// Makes a namespace of a name, with its loopback device up. It lives until its file is unmounted.
-pub fn make(name: &str) -> io::Result<PathBuf> {
-    let path = path(name);
+pub fn make_namespace(name: &str) -> io::Result<PathBuf> {
+    let path = namespace_path(name);
     fs::create_dir_all(FOLDER)?;
     OpenOptions::new().write(true).create_new(true).open(&path)?;
     apart(|| {
         // SAFETY: only the namespace of the network is left, which nothing in this process relies on.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET)? };
-        loopback::raise()?;
+        loopback::bring_up_loopback()?;
         // What is mounted keeps the namespace, also when no process is in it any more.
         Ok(mount_bind("/proc/thread-self/ns/net", &path)?)
     })?;
@@ -37,7 +37,10 @@ pub fn make(name: &str) -> io::Result<PathBuf> {
 }
 
 /// Does something within a namespace; this thread stays where it is.
-pub fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+pub fn run_in_namespace<T: Send>(
+    namespace: &Path,
+    work: impl FnOnce() -> io::Result<T> + Send,
+) -> io::Result<T> {
     let namespace = File::open(namespace)?;
     apart(move || {
         enter(&namespace)?;
@@ -46,7 +49,7 @@ pub fn within<T: Send>(namespace: &Path, work: impl FnOnce() -> io::Result<T> + 
 }
 
 /// Lets a program start within a namespace.
-pub(crate) fn inherit(command: &mut Command, namespace: &Path) -> io::Result<()> {
+pub(crate) fn inherit_namespace(command: &mut Command, namespace: &Path) -> io::Result<()> {
     let namespace = File::open(namespace)?;
     // SAFETY: between fork and exec only a system call is made, and nothing is allocated.
     unsafe { command.pre_exec(move || enter(&namespace)) };

@@ -4,9 +4,9 @@ use std::fs::DirBuilder;
 use std::io;
 use std::path::Path;
 
-use crate::platform::private;
+use crate::platform::make_private;
 
 /// Makes it. Environments enter it as its owner, or have their root in it.
-pub(crate) fn make(path: &Path) -> io::Result<()> {
-    private(&mut DirBuilder::new()).create(path)
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
+    make_private(&mut DirBuilder::new()).create(path)
 }

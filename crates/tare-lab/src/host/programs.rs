@@ -77,7 +77,7 @@ impl Ended {
 }
 
 /// Runs a program to its end with nothing on its standard input; kills it when the time is up.
-pub fn run(command: &mut Command, wait: Duration) -> io::Result<Ended> {
+pub fn run_program(command: &mut Command, wait: Duration) -> io::Result<Ended> {
     run_with(command, Stdio::null(), wait)
 }
 
@@ -97,13 +97,14 @@ pub(crate) fn run_between(
 ) -> io::Result<Ended> {
     let end = Instant::now() + wait;
     command.stdin(input).stdout(output).stderr(Stdio::piped());
-    platform::apart(command);
+    platform::set_process_group(command);
     // Messages that are read are in one language, unless the caller chose another.
     if !command.get_envs().any(|(name, _)| name == "LC_ALL") {
         command.env("LC_ALL", "C");
     }
-    let Gathered { status, output, errors } = platform::gather(&mut command.spawn()?, end, LONGEST_OUTPUT)?;
-    let text = |bytes: Vec<u8>| windows_text::decode(&bytes);
+    let Gathered { status, output, errors } =
+        platform::gather_output(&mut command.spawn()?, end, LONGEST_OUTPUT)?;
+    let text = |bytes: Vec<u8>| windows_text::decode_output(&bytes);
     match status {
         Some(status) => Ok(Ended { status, output: text(output), errors: text(errors) }),
         None => Err(io::Error::new(
@@ -114,7 +115,7 @@ pub(crate) fn run_between(
 }
 
 /// Runs a program that must succeed; returns what it printed on standard output.
-pub fn ask(command: &mut Command, wait: Duration) -> io::Result<String> {
+pub fn run_for_output(command: &mut Command, wait: Duration) -> io::Result<String> {
     ask_with(command, Stdio::null(), wait)
 }
 
@@ -124,13 +125,13 @@ pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> i
 }
 
 /// Asks a program for its version: the first line that it prints, wherever.
-pub fn version(program: &Path, question: &[&str]) -> io::Result<String> {
-    let ended = run(Command::new(program).args(question), VERSION_WAIT)?;
+pub fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {
+    let ended = run_program(Command::new(program).args(question), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
 }
 
 /// Identifies a program file for Linux or Windows; empty for any other.
-pub(crate) fn identity(program: &Path) -> io::Result<Build> {
+pub(crate) fn identify_program(program: &Path) -> io::Result<Build> {
     let mut bytes = Vec::new();
     let mut file = File::open(program)?;
     file.by_ref().take(BEGINNING).read_to_end(&mut bytes)?;
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn output_and_errors_are_kept_apart_and_bounded() {
-        let ended = run(
+        let ended = run_program(
             Command::new("/bin/sh").args(["-c", "echo out; echo err >&2; head -c 200000 /dev/zero; exit 3"]),
             Duration::from_secs(20),
         )
@@ -175,10 +176,13 @@ mod tests {
 
     #[test]
     fn one_that_hangs_is_ended() {
-        let late = run(Command::new("/bin/sleep").arg("1000"), Duration::from_millis(50)).unwrap_err();
+        let late =
+            run_program(Command::new("/bin/sleep").arg("1000"), Duration::from_millis(50)).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);
-        let closed =
-            run(Command::new("/bin/sh").args(["-c", "exec >&- 2>&-; sleep 1000"]), Duration::from_millis(50));
+        let closed = run_program(
+            Command::new("/bin/sh").args(["-c", "exec >&- 2>&-; sleep 1000"]),
+            Duration::from_millis(50),
+        );
         assert_eq!(closed.unwrap_err().kind(), io::ErrorKind::TimedOut);
     }
 }

@@ -4,10 +4,10 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::session::identity::Identity;
 
-use crate::platform::{boot_id, machine_id, node_name, numbering, randomise};
+use crate::platform::{boot_id, identify_pid_namespace, machine_id, node_name, randomise_bytes};
 
 /// Hex digits of a hash: enough to distinguish the machines of a site.
 const DIGITS: usize = 32;
@@ -23,26 +23,29 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn here() -> Running {
-        Running { machine: machine(), boot: format!("{} {}", boot_id(), numbering().display()) }
+    pub(crate) fn from_this_host() -> Running {
+        Running {
+            machine: identify_machine(),
+            boot: format!("{} {}", boot_id(), identify_pid_namespace().display()),
+        }
     }
 }
 
 /// Identifies a session that begins here and now.
-pub(crate) fn identity() -> io::Result<Identity> {
+pub(crate) fn make_session_identity() -> io::Result<Identity> {
     let mut session = [0; 16];
-    randomise(&mut session)?;
-    Ok(Identity { session: hex(&session), machine: machine(), boot: boot() })
+    randomise_bytes(&mut session)?;
+    Ok(Identity { session: encode_hex(&session), machine: identify_machine(), boot: identify_boot() })
 }
 
 /// Identifies this machine. Cloned images share a machine-id, and host names differ; values that only root
 /// can read (the firmware's UUID) are left out, or root and others would be on different machines.
-pub(crate) fn machine() -> String {
+pub(crate) fn identify_machine() -> String {
     keyed("machine", &[&machine_id(), &node_name()])
 }
 
 /// Identifies this boot of the machine. A kernel gives its random name to every container.
-pub(crate) fn boot() -> String {
+pub(crate) fn identify_boot() -> String {
     keyed("boot", &[&boot_id()])
 }
 
@@ -54,7 +57,7 @@ fn keyed(key: &str, parts: &[&str]) -> String {
         hash.update(part);
         hash.update("\0");
     }
-    hex(&hash.finalize())[..DIGITS].to_owned()
+    encode_hex(&hash.finalize())[..DIGITS].to_owned()
 }
 
 #[cfg(test)]
@@ -65,7 +68,7 @@ mod tests {
     fn parts_of_a_name_do_not_run_into_each_other() {
         assert_ne!(keyed("machine", &["ab", "c"]), keyed("machine", &["a", "bc"]));
         assert_ne!(keyed("machine", &["a"]), keyed("boot", &["a"]));
-        let (one, other) = (identity().unwrap(), identity().unwrap());
+        let (one, other) = (make_session_identity().unwrap(), make_session_identity().unwrap());
         assert_eq!((&one.machine, &one.boot), (&other.machine, &other.boot));
         assert_ne!(one.session, other.session);
         assert!([&one.session, &one.machine, &one.boot].iter().all(|text| text.len() == DIGITS));

@@ -7,7 +7,7 @@ const LOOKED_AT: usize = 512;
 
 /// Decodes output, whatever is wrong with it: a half character at its end is left out, and other bytes
 /// that are not text become U+FFFD.
-pub fn decode(bytes: &[u8]) -> String {
+pub fn decode_output(bytes: &[u8]) -> String {
     if !is_utf16(bytes) {
         return String::from_utf8_lossy(bytes).into_owned();
     }
@@ -39,9 +39,9 @@ mod tests {
             "  NAME      STATE           VERSION\r\n* Ubuntu    Wird ausgeführt 2\r\n",
             "  名前      状態   2\r\n",
         ] {
-            assert_eq!(decode(&utf16(text)), text);
-            assert_eq!(decode(text.as_bytes()), text);
-            assert_eq!(decode(&[&[0xff, 0xfe][..], &utf16(text)].concat()), text);
+            assert_eq!(decode_output(&utf16(text)), text);
+            assert_eq!(decode_output(text.as_bytes()), text);
+            assert_eq!(decode_output(&[&[0xff, 0xfe][..], &utf16(text)].concat()), text);
         }
     }
 
@@ -49,10 +49,10 @@ mod tests {
     fn torn_text_is_read_as_far_as_it_goes() {
         let whole = utf16("* Ubuntu \u{1f427} 2\r\n");
         for end in 0..whole.len() {
-            assert!(decode(&whole[..end]).chars().count() <= end.div_ceil(2), "{end}");
+            assert!(decode_output(&whole[..end]).chars().count() <= end.div_ceil(2), "{end}");
         }
-        assert_eq!(decode(&whole[..5]), "* ");
+        assert_eq!(decode_output(&whole[..5]), "* ");
         // Binary output is nobody's UTF-16.
-        assert_eq!(decode(&[0; 6]).len(), 6);
+        assert_eq!(decode_output(&[0; 6]).len(), 6);
     }
 }

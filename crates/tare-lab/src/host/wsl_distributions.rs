@@ -9,7 +9,7 @@ use std::time::Duration;
 use tare_data::facts::Facts;
 
 use crate::host::mounts::Mount;
-use crate::host::programs::{Programs, ask};
+use crate::host::programs::{Programs, run_for_output};
 use crate::owned::MARK;
 
 /// Under this name, or here, as every WSL mounts the first drive unless configured otherwise.
@@ -37,12 +37,12 @@ pub struct Distribution {
 }
 
 /// Finds wsl.exe on the path, or where Windows keeps it.
-pub fn program(programs: &Programs) -> Option<PathBuf> {
+pub fn find_wsl(programs: &Programs) -> Option<PathBuf> {
     PROGRAMS.iter().find_map(|name| programs.find(name))
 }
 
-pub fn list(program: &Path) -> io::Result<Vec<Distribution>> {
-    ask(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
+pub fn list_distributions(program: &Path) -> io::Result<Vec<Distribution>> {
+    run_for_output(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
 }
 
 /// Reads the table: columns NAME, STATE and VERSION apart by at least two spaces, headings in any language, a
@@ -67,14 +67,14 @@ fn row(line: &str) -> Option<Distribution> {
 /// Records facts of WSL itself: versions of its parts, and the user's settings for it.
 pub fn note_wsl(facts: &mut Facts, program: &Path, programs: &Programs) {
     // The WSL that came with Windows itself does not know the question.
-    if let Ok(text) = ask(Command::new(program).arg("--version"), ANSWER_WAIT) {
+    if let Ok(text) = run_for_output(Command::new(program).arg("--version"), ANSWER_WAIT) {
         // `Name: version`, the name in any language: they are known by their place, and Windows comes last.
         let versions: Vec<&str> =
             text.lines().filter_map(|line| line.rsplit(": ").next()).map(str::trim).collect();
         for (key, version) in [("runtime.version", versions.first()), ("wsl.kernel", versions.get(1))] {
-            facts.note(key, version.copied().unwrap_or_default());
+            facts.add_fact(key, version.copied().unwrap_or_default());
         }
-        facts.note("wsl.windows", versions.get(2..).and_then(<[_]>::last).copied().unwrap_or_default());
+        facts.add_fact("wsl.windows", versions.get(2..).and_then(<[_]>::last).copied().unwrap_or_default());
     }
     let profile = windows_folder(programs, "USERPROFILE");
     let config = profile.and_then(|folder| fs::read(folder.join(".wslconfig")).ok()).unwrap_or_default();
@@ -91,35 +91,35 @@ fn note_config(facts: &mut Facts, text: &str) {
         } else if let Some((key, value)) =
             line.split_once('=').filter(|(key, _)| plain(key.trim()) && plain(&section))
         {
-            facts.note(format!("wsl.config.{section}.{}", key.trim().to_lowercase()), value.trim());
+            facts.add_fact(format!("wsl.config.{section}.{}", key.trim().to_lowercase()), value.trim());
         }
     }
 }
 
 /// Reads a folder of Windows from an environment variable there, as a path here.
 pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
-    let shell = shell(programs)?;
+    let shell = find_windows_shell(programs)?;
     let question = format!("echo %{variable}%");
     let mut command = Command::new(&shell);
     // In a folder of Windows' own it complains about no other.
     command.args(["/d", "/c", &question]).current_dir(shell.parent()?);
-    let answer = ask(&mut command, ANSWER_WAIT).ok()?;
+    let answer = run_for_output(&mut command, ANSWER_WAIT).ok()?;
     let path = answer.lines().next()?.trim();
     // On Windows itself it is the same path.
     let itself = Some(PathBuf::from(path)).filter(|path| path.is_absolute());
-    let here = || translated(programs, "-u", Path::new(path)).ok().map(PathBuf::from);
+    let here = || translate_path(programs, "-u", Path::new(path)).ok().map(PathBuf::from);
     itself.or_else(here).filter(|path| path.is_absolute() && path.is_dir())
 }
 
 /// Finds the shell of Windows.
-pub fn shell(programs: &Programs) -> Option<PathBuf> {
+pub fn find_windows_shell(programs: &Programs) -> Option<PathBuf> {
     SHELLS.iter().find_map(|name| programs.find(name))
 }
 
 /// Asks wslpath, which every distribution has, what a path is called here (`-u`) or on Windows (`-w`).
-pub fn translated(programs: &Programs, to: &str, path: &Path) -> io::Result<String> {
+pub fn translate_path(programs: &Programs, to: &str, path: &Path) -> io::Result<String> {
     let program = programs.find("wslpath").ok_or_else(|| io::Error::other("wslpath was not found"))?;
-    let answer = ask(Command::new(program).arg(to).arg(path), ANSWER_WAIT)?;
+    let answer = run_for_output(Command::new(program).arg(to).arg(path), ANSWER_WAIT)?;
     let first = answer.lines().next().map(str::trim).filter(|path| !path.is_empty());
     first.map(str::to_owned).ok_or_else(|| io::Error::other("wslpath printed nothing"))
 }
@@ -140,11 +140,18 @@ pub fn is_drive(mount: &Mount) -> bool {
 /// Writes a distribution out and reads it in again under another name and version, in a folder on a drive of
 /// Windows. The archive is gone afterwards; the folder and the name are the caller's to own, as what runs meanwhile is
 /// by its `mark`.
-pub fn copy(program: &Path, from: &str, to: &str, version: u8, folder: &Path, mark: &str) -> io::Result<()> {
+pub fn copy_distribution(
+    program: &Path,
+    from: &str,
+    to: &str,
+    version: u8,
+    folder: &Path,
+    mark: &str,
+) -> io::Result<()> {
     // Names without a path: wsl.exe works in this folder too, and has another word for it.
     let archive = format!("{to}.tar");
     let run = |arguments: &[&str]| {
-        ask(Command::new(program).args(arguments).current_dir(folder).env(MARK, mark), COPY_WAIT)
+        run_for_output(Command::new(program).args(arguments).current_dir(folder).env(MARK, mark), COPY_WAIT)
     };
     let done = run(&["--export", from, &archive]).and_then(|_| {
         run(&["--import", to, &format!("{to}-disk"), &archive, "--version", &version.to_string()])
@@ -154,13 +161,13 @@ pub fn copy(program: &Path, from: &str, to: &str, version: u8, folder: &Path, ma
 }
 
 /// Removes a distribution with all that is in it. None when there is none of that name.
-pub fn unregister(program: &Path, name: &str) -> io::Result<Option<()>> {
-    if list(program)?.iter().all(|distribution| distribution.name != name) {
+pub fn unregister_distribution(program: &Path, name: &str) -> io::Result<Option<()>> {
+    if list_distributions(program)?.iter().all(|distribution| distribution.name != name) {
         return Ok(None);
     }
     // One that does not run cannot be stopped, and need not.
-    let _ = ask(Command::new(program).args(["--terminate", name]), ANSWER_WAIT);
-    ask(Command::new(program).args(["--unregister", name]), ANSWER_WAIT).map(|_| Some(()))
+    let _ = run_for_output(Command::new(program).args(["--terminate", name]), ANSWER_WAIT);
+    run_for_output(Command::new(program).args(["--unregister", name]), ANSWER_WAIT).map(|_| Some(()))
 }
 
 #[cfg(test)]

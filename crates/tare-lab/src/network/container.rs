@@ -9,7 +9,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
-use crate::network::lab::{self, Wire, failed};
+use crate::network::lab::{self, Wire, make_network_error};
 use crate::owned::MARK;
 use crate::platform::until_ready;
 use crate::provider::prelude::*;
@@ -61,9 +61,10 @@ impl ContainerNetwork {
         ContainerNetwork { is_own: false, namespace: None, host: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
 
     /// Lets the command start where the container's network is, unless it makes it by itself.
-    pub fn inherit(&self, command: &mut Command) -> Result<(), LabError> {
+    pub fn inherit_network(&self, command: &mut Command) -> Result<(), LabError> {
         let Some(namespace) = &self.namespace else { return Ok(()) };
-        namespaces::inherit(command, namespace).map_err(|e| failed("opening a network namespace", e))
+        namespaces::inherit_namespace(command, namespace)
+            .map_err(|e| make_network_error("opening a network namespace", e))
     }
 }
 
@@ -91,7 +92,7 @@ pub enum Translator {
 }
 
 impl Net {
-    pub fn ready(self, programs: &Programs) -> Result<Way, NotReady> {
+    pub fn check_ready(self, programs: &Programs) -> Result<Way, NotReady> {
         let attachment = match self {
             Net::Own => return Ok(Way::Own),
             Net::Host => return Ok(Way::Host),
@@ -100,22 +101,22 @@ impl Net {
             Net::Nat => {
                 let nft = programs.find(NFT).map(Translator::Nft);
                 let translator = nft.or_else(|| programs.find(IPTABLES).map(Translator::Iptables));
-                let missing = || NotReady::missing("nft (nor iptables)", INSTALL_NFT);
+                let missing = || NotReady::missing_program("nft (nor iptables)", INSTALL_NFT);
                 Attachment::Nat(translator.ok_or_else(missing)?)
             }
             Net::Slirp => {
-                let slirp = program(programs, SLIRP, INSTALL_SLIRP)?;
+                let slirp = require_program(programs, SLIRP, INSTALL_SLIRP)?;
                 lab::taps_ready()?;
                 Attachment::Slirp(slirp)
             }
         };
-        lab::ready().map(|()| Way::Lab(attachment))
+        lab::check_lab_ready().map(|()| Way::Lab(attachment))
     }
 }
 
 impl Way {
     /// Prepares this network for one start.
-    pub fn prepare(
+    pub fn prepare_network(
         &self,
         workspace: &mut dyn Workspace,
         outside: &mut Facts,
@@ -123,10 +124,10 @@ impl Way {
         match self {
             Way::Own => Ok(ContainerNetwork::OWN),
             Way::Host => {
-                outside.note("path.net", Net::Host.name());
+                outside.add_fact("path.net", Net::Host.name());
                 Ok(ContainerNetwork::HOST)
             }
-            Way::Lab(attachment) => attachment.make(workspace, outside),
+            Way::Lab(attachment) => attachment.make_namespace(workspace, outside),
         }
     }
 }
@@ -142,17 +143,17 @@ impl Attachment {
     }
 
     /// Makes a namespace with a way to the lab's network.
-    pub fn make(
+    pub fn make_namespace(
         &self,
         workspace: &mut dyn Workspace,
         outside: &mut Facts,
     ) -> Result<ContainerNetwork, LabError> {
         let name = self.net().name();
-        let lab = lab::namespace(workspace)?;
+        let lab = lab::ensure_lab_namespace(workspace)?;
         let inside = lab::own_namespace(workspace, "")?;
         let start = workspace.number();
-        let device = lab::device(name, start);
-        let wire = Wire::of(start, false);
+        let device = lab::make_device_name(name, start);
+        let wire = Wire::from_start(start, false);
         // A stack in user space has no device in the lab, and addresses of its own.
         let address = match self {
             Attachment::Veth => {
@@ -160,33 +161,34 @@ impl Attachment {
                 Some(wire)
             }
             Attachment::Bridge => {
-                lab::join_bridge(workspace, &lab, &device, &inside, Wire::bridged(start))?;
-                outside.note("path.bridge", "one of the session's own");
-                Some(Wire::bridged(start))
+                lab::join_bridge(workspace, &lab, &device, &inside, Wire::from_bridged_start(start))?;
+                outside.add_fact("path.bridge", "one of the session's own");
+                Some(Wire::from_bridged_start(start))
             }
             Attachment::Nat(translator) => {
                 let router = lab::own_namespace(workspace, "-router")?;
                 lab::lay_wire(workspace, (&lab, &device), &router, wire)?;
-                lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::of(start, true))?;
-                outside.note("path.nat", translator.translate(workspace, &router)?);
-                Some(Wire::of(start, true))
+                lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::from_start(start, true))?;
+                outside.add_fact("path.nat", translator.translate(workspace, &router)?);
+                Some(Wire::from_start(start, true))
             }
             Attachment::Slirp(program) => {
                 slirp(program, workspace, &lab, &inside)?;
-                outside.note("path.nat", "in user space, by slirp4netns");
+                outside.add_fact("path.nat", "in user space, by slirp4netns");
                 None
             }
         };
-        lab::note(outside, name, &lab, address.map(|_| device.as_str()));
-        outside.note("path.address", address.map(|wire| wire.far.to_string()).unwrap_or_default());
-        Ok(ContainerNetwork { is_own: false, namespace: Some(inside), host: lab::host() })
+        lab::note_lab_facts(outside, name, &lab, address.map(|_| device.as_str()));
+        outside.add_fact("path.address", address.map(|wire| wire.far.to_string()).unwrap_or_default());
+        Ok(ContainerNetwork { is_own: false, namespace: Some(inside), host: lab::host_address() })
     }
 }
 
 impl Translator {
     /// Lets a router put its own address in place of those behind it; returns by what.
     fn translate(&self, workspace: &dyn Workspace, router: &Path) -> Result<&'static str, LabError> {
-        namespaces::within(router, network_device::forward).map_err(|e| failed("forwarding packets", e))?;
+        namespaces::run_in_namespace(router, network_device::enable_forwarding)
+            .map_err(|e| make_network_error("forwarding packets", e))?;
         let (mut command, by) = match self {
             Translator::Nft(nft) => {
                 let rules = format!(
@@ -194,7 +196,7 @@ impl Translator {
                      oifname \"{OUT}\" masquerade; }}; }}\n"
                 );
                 let file = workspace.folder().join("nat.nft");
-                std::fs::write(&file, rules).map_err(|e| failed("writing the rules", e))?;
+                std::fs::write(&file, rules).map_err(|e| make_network_error("writing the rules", e))?;
                 let mut command = Command::new(nft);
                 command.arg("-f").arg(file);
                 (command, "masquerade, by nftables")
@@ -207,8 +209,10 @@ impl Translator {
         };
         // What outlives a session that is killed is known by it.
         command.env(MARK, workspace.mark());
-        namespaces::inherit(&mut command, router).map_err(|e| failed("entering the router", e))?;
-        programs::ask(&mut command, READY_WAIT).map_err(|e| failed("translating addresses", e))?;
+        namespaces::inherit_namespace(&mut command, router)
+            .map_err(|e| make_network_error("entering the router", e))?;
+        programs::run_for_output(&mut command, READY_WAIT)
+            .map_err(|e| make_network_error("translating addresses", e))?;
         Ok(by)
     }
 }
@@ -216,18 +220,21 @@ impl Translator {
 /// Starts a network stack in user space between a namespace and the lab's.
 fn slirp(program: &Path, workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
     // The end that it writes to must be there after exec.
-    let (reader, writer) = pipe_with(PipeFlags::empty()).map_err(|e| failed("making a pipe", e))?;
-    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC).map_err(|e| failed("making a pipe", e))?;
+    let (reader, writer) =
+        pipe_with(PipeFlags::empty()).map_err(|e| make_network_error("making a pipe", e))?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC)
+        .map_err(|e| make_network_error("making a pipe", e))?;
     let mut command = Command::new(program);
     command.args(["--configure", "--disable-dns", "--mtu", SLIRP_MTU, "--netns-type", "path"]);
     command.arg(format!("--ready-fd={}", writer.as_raw_fd())).arg(inside).arg(lab::INSIDE);
-    namespaces::inherit(&mut command, lab).map_err(|e| failed("entering the lab's network", e))?;
-    let log = workspace.accompany(SLIRP, command)?;
+    namespaces::inherit_namespace(&mut command, lab)
+        .map_err(|e| make_network_error("entering the lab's network", e))?;
+    let log = workspace.start_companion(SLIRP, command)?;
     drop(writer);
     let is_there = until_ready(&mut [PollFd::new(&reader, PollFlags::IN)], READY_WAIT).unwrap_or(false);
     if is_there && matches!(rustix::io::read(&reader, &mut [0u8]), Ok(1)) {
         return Ok(());
     }
     let log = std::fs::read_to_string(log).unwrap_or_default();
-    Err(failed("starting slirp4netns", log.lines().last().unwrap_or("it does not get ready")))
+    Err(make_network_error("starting slirp4netns", log.lines().last().unwrap_or("it does not get ready")))
 }

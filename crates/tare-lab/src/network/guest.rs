@@ -9,7 +9,7 @@ use tare_data::facts::Facts;
 
 use crate::error::LabError;
 use crate::host::network_namespace as namespaces;
-use crate::network::lab::{self, Wire, failed};
+use crate::network::lab::{self, Wire, make_network_error};
 use crate::network::netem::{Impairment, Netem};
 use crate::provider::{NotReady, Workspace};
 
@@ -26,9 +26,9 @@ pub struct Inside {
 
 impl Inside {
     /// Sets the address of the device, and delays and loses what is to be delayed and lost.
-    pub fn settle(&self) -> std::io::Result<()> {
-        lab::settle(&self.device, self.wire)?;
-        self.netem.map_or(Ok(()), |netem| netem.apply(&self.device))
+    pub fn set_up_device(&self) -> std::io::Result<()> {
+        lab::set_up_device(&self.device, self.wire)?;
+        self.netem.map_or(Ok(()), |netem| netem.apply_to_device(&self.device))
     }
 }
 
@@ -43,13 +43,14 @@ pub struct GuestNetwork {
 
 impl GuestNetwork {
     /// Lets the machine start in the lab's network.
-    pub fn inherit(&self, command: &mut Command) -> Result<(), LabError> {
-        namespaces::inherit(command, &self.namespace).map_err(|e| failed("opening a network namespace", e))
+    pub fn inherit_network(&self, command: &mut Command) -> Result<(), LabError> {
+        namespaces::inherit_namespace(command, &self.namespace)
+            .map_err(|e| make_network_error("opening a network namespace", e))
     }
 
     /// Returns the address at which a guest reaches the host's peer, if it has a network.
-    pub fn host(network: Option<&GuestNetwork>) -> Option<IpAddr> {
-        network.and_then(|_| lab::host())
+    pub fn host_address(network: Option<&GuestNetwork>) -> Option<IpAddr> {
+        network.and_then(|_| lab::host_address())
     }
 }
 
@@ -62,11 +63,11 @@ pub enum Way {
 }
 
 /// Refuses to delay or lose packets of a guest that has no network.
-pub fn check(way: Option<Way>, impairment: &Impairment, provider: &str) -> Result<(), LabError> {
+pub fn check_impairment(way: Option<Way>, impairment: &Impairment, provider: &str) -> Result<(), LabError> {
     match (way, impairment.netem) {
         (None, Some(_)) => {
             let what = format!("{provider}: delay, loss, duplicate and reorder need a network");
-            Err(LabError::usage(what).hint("add net=tap"))
+            Err(LabError::usage_error(what).with_hint("add net=tap"))
         }
         _ => Ok(()),
     }
@@ -74,7 +75,7 @@ pub fn check(way: Option<Way>, impairment: &Impairment, provider: &str) -> Resul
 
 /// Prepares the network of a guest, if it has one; `device` is what it is called inside, `net` what the
 /// specification calls it.
-pub fn prepare(
+pub fn prepare_network(
     way: Option<Way>,
     (net, device): (&str, &str),
     impairment: &Impairment,
@@ -85,12 +86,12 @@ pub fn prepare(
 }
 
 impl Way {
-    pub fn ready(self) -> Result<(), NotReady> {
+    pub fn check_ready(self) -> Result<(), NotReady> {
         match self {
             Way::Tap => lab::taps_ready()?,
             Way::User => {}
         }
-        lab::ready()
+        lab::check_lab_ready()
     }
 
     fn prepare(
@@ -100,22 +101,24 @@ impl Way {
         workspace: &mut dyn Workspace,
         outside: &mut Facts,
     ) -> Result<GuestNetwork, LabError> {
-        let namespace = lab::namespace(workspace)?;
+        let namespace = lab::ensure_lab_namespace(workspace)?;
         let (tap, wire) = match self {
             Way::User => (None, USER),
             Way::Tap => {
-                let (tap, wire) =
-                    (lab::device("tap", workspace.number()), Wire::of(workspace.number(), false));
+                let (tap, wire) = (
+                    lab::make_device_name("tap", workspace.number()),
+                    Wire::from_start(workspace.number(), false),
+                );
                 lab::make_tap(workspace, &namespace, &tap, wire)?;
                 (Some(tap), wire)
             }
         };
-        lab::note(outside, net, &namespace, tap.as_deref());
+        lab::note_lab_facts(outside, net, &namespace, tap.as_deref());
         if tap.is_none() {
-            outside.note("path.nat", "in user space, by QEMU");
+            outside.add_fact("path.nat", "in user space, by QEMU");
         }
-        outside.note("path.address", wire.far.to_string());
-        impairment.note(outside, "path");
+        outside.add_fact("path.address", wire.far.to_string());
+        impairment.note_options(outside, "path");
         let inside = Inside { device: device.to_owned(), wire, netem: impairment.netem };
         Ok(GuestNetwork { namespace, tap, inside })
     }

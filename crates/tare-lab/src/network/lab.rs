@@ -11,7 +11,7 @@ use tare_data::facts::Facts;
 use tare_probes::facts::network as network_facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
-pub(crate) use crate::host::namespace_names::lab as name;
+pub(crate) use crate::host::namespace_names::lab_namespace_name;
 use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
 use crate::owned::Owned;
@@ -49,12 +49,12 @@ pub struct Wire {
 
 impl Wire {
     /// Computes the first or second wire of a start.
-    pub fn of(start: u32, second: bool) -> Wire {
+    pub fn from_start(start: u32, second: bool) -> Wire {
         let network = WIRES + start % STARTS * WIRES_A_START + if second { WIRE } else { 0 };
         Wire { near: Ipv4Addr::from(network + 1), far: Ipv4Addr::from(network + 2), prefix: WIRE_PREFIX }
     }
 
-    pub fn bridged(start: u32) -> Wire {
+    pub fn from_bridged_start(start: u32) -> Wire {
         let far = Ipv4Addr::from(BRIDGED + 2 + start % STARTS);
         Wire { near: Ipv4Addr::from(BRIDGED + 1), far, prefix: BRIDGED_PREFIX }
     }
@@ -69,43 +69,43 @@ impl Wire {
 }
 
 /// Checks that namespaces and devices can be made here.
-pub fn ready() -> Result<(), NotReady> {
-    if namespaces::permitted() {
+pub fn check_lab_ready() -> Result<(), NotReady> {
+    if namespaces::can_make_network_namespace() {
         return Ok(());
     }
-    Err(NotReady::because("only root may make network devices here: take net=own or net=host"))
+    Err(NotReady::from_reason("only root may make network devices here: take net=own or net=host"))
 }
 
 pub fn taps_ready() -> Result<(), NotReady> {
     match network_device::taps_are_there() {
         true => Ok(()),
-        false => Err(NotReady::because("this kernel has no taps (/dev/net/tun)")),
+        false => Err(NotReady::from_reason("this kernel has no taps (/dev/net/tun)")),
     }
 }
 
 /// Returns the lab's namespace, made when it is first needed. It stays until the session ends.
-pub fn namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
-    let name = name(workspace.session_mark());
+pub fn ensure_lab_namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
+    let name = lab_namespace_name(workspace.session_mark());
     let made = workspace.session_folder().join("lab-network");
-    let path = namespaces::path(&name);
+    let path = namespaces::namespace_path(&name);
     if made.exists() {
         return Ok(path);
     }
     workspace.own_for_session(Owned::NetworkNamespace(name.clone()))?;
     let make = || {
-        let path = namespaces::make(&name)?;
-        namespaces::within(&path, || network_device::address("lo", (ADDRESS, 32)))?;
+        let path = namespaces::make_namespace(&name)?;
+        namespaces::run_in_namespace(&path, || network_device::set_address("lo", (ADDRESS, 32)))?;
         fs::write(&made, "")
     };
-    make().map_err(|e| failed("making the lab's network", e))?;
+    make().map_err(|e| make_network_error("making the lab's network", e))?;
     Ok(path)
 }
 
 /// Makes a namespace of this start's own, named after it with an ending.
 pub fn own_namespace(workspace: &mut dyn Workspace, ending: &str) -> Result<PathBuf, LabError> {
     let name = format!("{}{ending}", workspace.name());
-    workspace.own(Owned::NetworkNamespace(name.clone()))?;
-    namespaces::make(&name).map_err(|e| failed("making a network namespace", e))
+    workspace.record_owned(Owned::NetworkNamespace(name.clone()))?;
+    namespaces::make_namespace(&name).map_err(|e| make_network_error("making a network namespace", e))
 }
 
 /// Lays a wire between two namespaces: a pair of virtual Ethernet devices, `near` here and [`INSIDE`] there, where
@@ -117,12 +117,12 @@ pub fn lay_wire(
     wire: Wire,
 ) -> Result<(), LabError> {
     make_pair(workspace, (here, near), there)?;
-    let done = namespaces::within(here, || {
-        network_device::address(near, wire.near_network())?;
-        network_device::raise(near)
+    let done = namespaces::run_in_namespace(here, || {
+        network_device::set_address(near, wire.near_network())?;
+        network_device::bring_up_device(near)
     });
-    done.and_then(|()| namespaces::within(there, || settle(INSIDE, wire)))
-        .map_err(|e| failed("addressing a network device", e))
+    done.and_then(|()| namespaces::run_in_namespace(there, || set_up_device(INSIDE, wire)))
+        .map_err(|e| make_network_error("addressing a network device", e))
 }
 
 /// Puts an environment on the lab's bridge.
@@ -137,52 +137,52 @@ pub fn join_bridge(
     if !made.exists() {
         workspace.own_for_session(device_of(lab, BRIDGE))?;
         let make = || {
-            namespaces::within(lab, || {
+            namespaces::run_in_namespace(lab, || {
                 network_device::make_bridge(BRIDGE)?;
-                network_device::address(BRIDGE, wire.near_network())?;
-                network_device::raise(BRIDGE)
+                network_device::set_address(BRIDGE, wire.near_network())?;
+                network_device::bring_up_device(BRIDGE)
             })?;
             fs::write(&made, "")
         };
-        make().map_err(|e| failed("making the lab's bridge", e))?;
+        make().map_err(|e| make_network_error("making the lab's bridge", e))?;
     }
     make_pair(workspace, (lab, near), there)?;
-    let done = namespaces::within(lab, || {
-        network_device::join(near, BRIDGE)?;
-        network_device::raise(near)
+    let done = namespaces::run_in_namespace(lab, || {
+        network_device::attach_to_bridge(near, BRIDGE)?;
+        network_device::bring_up_device(near)
     });
-    done.and_then(|()| namespaces::within(there, || settle(INSIDE, wire)))
-        .map_err(|e| failed("joining the lab's bridge", e))
+    done.and_then(|()| namespaces::run_in_namespace(there, || set_up_device(INSIDE, wire)))
+        .map_err(|e| make_network_error("joining the lab's bridge", e))
 }
 
 /// Makes the lab's end of a virtual machine's network.
 pub fn make_tap(workspace: &mut dyn Workspace, lab: &Path, device: &str, wire: Wire) -> Result<(), LabError> {
-    workspace.own(device_of(lab, device))?;
-    let done = namespaces::within(lab, || {
+    workspace.record_owned(device_of(lab, device))?;
+    let done = namespaces::run_in_namespace(lab, || {
         network_device::make_tap(device)?;
-        network_device::address(device, wire.near_network())?;
-        network_device::raise(device)
+        network_device::set_address(device, wire.near_network())?;
+        network_device::bring_up_device(device)
     });
-    done.map_err(|e| failed("making a tap", e))
+    done.map_err(|e| make_network_error("making a tap", e))
 }
 
 /// Gives a device its address, and makes it the way to everything.
-pub fn settle(device: &str, wire: Wire) -> io::Result<()> {
-    network_device::address(device, wire.far_network())?;
-    network_device::raise(device)?;
+pub fn set_up_device(device: &str, wire: Wire) -> io::Result<()> {
+    network_device::set_address(device, wire.far_network())?;
+    network_device::bring_up_device(device)?;
     network_device::route_by(wire.near)
 }
 
 /// Builds the name of a start's device in the lab: no longer than a device's name may be.
-pub fn device(kind: &str, start: u32) -> String {
+pub fn make_device_name(kind: &str, start: u32) -> String {
     format!("{kind}{start}")
 }
 
 /// Notes what the lab knows of the way from an environment to the host's peer.
-pub fn note(facts: &mut Facts, net: &str, lab: &Path, device: Option<&str>) {
-    facts.note("path.net", net);
-    facts.note("path.host", ADDRESS.to_string());
-    let noted = namespaces::within(lab, || {
+pub fn note_lab_facts(facts: &mut Facts, net: &str, lab: &Path, device: Option<&str>) {
+    facts.add_fact("path.net", net);
+    facts.add_fact("path.host", ADDRESS.to_string());
+    let noted = namespaces::run_in_namespace(lab, || {
         let mut facts = Facts::default();
         if let Some(device) = device {
             network_facts::note_device(&mut facts, "path.device", device);
@@ -191,11 +191,11 @@ pub fn note(facts: &mut Facts, net: &str, lab: &Path, device: Option<&str>) {
         Ok(facts)
     });
     // A fact that cannot be had is absent.
-    noted.unwrap_or_default().0.into_iter().for_each(|(key, value)| facts.note(key, value));
+    noted.unwrap_or_default().0.into_iter().for_each(|(key, value)| facts.add_fact(key, value));
 }
 
 /// Returns the address of the lab, as an environment reaches it.
-pub fn host() -> Option<IpAddr> {
+pub fn host_address() -> Option<IpAddr> {
     Some(ADDRESS.into())
 }
 
@@ -204,12 +204,12 @@ fn make_pair(
     (here, near): (&Path, &str),
     there: &Path,
 ) -> Result<(), LabError> {
-    workspace.own(device_of(here, near))?;
+    workspace.record_owned(device_of(here, near))?;
     let make = || {
         let there = fs::File::open(there)?;
-        namespaces::within(here, || network_device::make_veth(near, INSIDE, &there))
+        namespaces::run_in_namespace(here, || network_device::make_veth(near, INSIDE, &there))
     };
-    make().map_err(|e| failed("making a pair of network devices", e))
+    make().map_err(|e| make_network_error("making a pair of network devices", e))
 }
 
 fn device_of(namespace: &Path, device: &str) -> Owned {
@@ -217,7 +217,7 @@ fn device_of(namespace: &Path, device: &str) -> Owned {
     Owned::NetworkDevice { namespace, device: device.to_owned() }
 }
 
-pub fn failed(what: &str, cause: impl Into<Cause>) -> LabError {
+pub fn make_network_error(what: &str, cause: impl Into<Cause>) -> LabError {
     LabError::new(ErrorKind::Environment, "cannot set up a path to the lab's network")
         .while_doing(what, cause)
 }
@@ -228,17 +228,22 @@ mod tests {
 
     #[test]
     fn starts_have_addresses_of_their_own() {
-        let wires = [Wire::of(0, false), Wire::of(0, true), Wire::of(1, false), Wire::of(STARTS - 1, true)];
+        let wires = [
+            Wire::from_start(0, false),
+            Wire::from_start(0, true),
+            Wire::from_start(1, false),
+            Wire::from_start(STARTS - 1, true),
+        ];
         let far: Vec<String> = wires.iter().map(|wire| wire.far.to_string()).collect();
         assert_eq!(far, ["198.18.4.2", "198.18.4.6", "198.18.4.10", "198.18.253.254"]);
-        assert_eq!(Wire::of(STARTS, false).near, Wire::of(0, false).near);
-        assert_eq!(Wire::bridged(7).far, Ipv4Addr::new(198, 19, 0, 9));
-        assert_eq!(Wire::bridged(STARTS - 1).far, Ipv4Addr::new(198, 19, 31, 65));
+        assert_eq!(Wire::from_start(STARTS, false).near, Wire::from_start(0, false).near);
+        assert_eq!(Wire::from_bridged_start(7).far, Ipv4Addr::new(198, 19, 0, 9));
+        assert_eq!(Wire::from_bridged_start(STARTS - 1).far, Ipv4Addr::new(198, 19, 31, 65));
     }
 
     #[test]
     fn names_of_devices_are_short_enough() {
-        assert!(device("wire", 99_999).len() < libc::IFNAMSIZ);
-        assert_eq!(name("a1"), "tare-a1-lab");
+        assert!(make_device_name("wire", 99_999).len() < libc::IFNAMSIZ);
+        assert_eq!(lab_namespace_name("a1"), "tare-a1-lab");
     }
 }

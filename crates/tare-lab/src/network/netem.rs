@@ -15,16 +15,19 @@ use crate::provider::options::OptionDescription;
 
 pub const MODULE: &str = "sch_netem";
 
-pub const DELAY: OptionDescription = OptionDescription::text(
+pub const DELAY: OptionDescription = OptionDescription::new_text(
     "delay",
     "",
     "known delay of every packet that the guest sends, e.g. 1ms or 250us",
 );
-pub const LOSS: OptionDescription =
-    OptionDescription::text("loss", "", "share of packets that the guest sends and that are lost, e.g. 1%");
+pub const LOSS: OptionDescription = OptionDescription::new_text(
+    "loss",
+    "",
+    "share of packets that the guest sends and that are lost, e.g. 1%",
+);
 pub const DUPLICATE: OptionDescription =
-    OptionDescription::text("duplicate", "", "share of them that arrive twice");
-pub const REORDER: OptionDescription = OptionDescription::text(
+    OptionDescription::new_text("duplicate", "", "share of them that arrive twice");
+pub const REORDER: OptionDescription = OptionDescription::new_text(
     "reorder",
     "",
     "share of them that overtake those before, which are delayed: needs delay",
@@ -58,20 +61,20 @@ pub struct Impairment {
 }
 
 impl Impairment {
-    pub fn of(specification: &Specification) -> Result<Self, LabError> {
+    pub fn from_specification(specification: &Specification) -> Result<Self, LabError> {
         let refused = |option: &OptionDescription, expected: &str| {
-            option.refused(specification).hint(format!("give {expected}"))
+            option.invalid_value_error(specification).with_hint(format!("give {expected}"))
         };
-        let portion = |option: &OptionDescription| match option.of(specification) {
+        let portion = |option: &OptionDescription| match option.read_text(specification) {
             "" => Ok(0),
             text => share(text).ok_or_else(|| refused(option, "a percentage from 0% to 100%, e.g. 1%")),
         };
-        let delay_ns = match DELAY.of(specification) {
+        let delay_ns = match DELAY.read_text(specification) {
             "" => 0,
             // A number alone would be seconds, which nobody means here.
             text => Some(text)
                 .filter(|text| text.ends_with('s'))
-                .and_then(duration::parse)
+                .and_then(duration::parse_positive_duration)
                 .map(|delay| delay.as_nanos() as u64)
                 .filter(|ns| *ns <= LONGEST_DELAY_NS)
                 .ok_or_else(|| refused(&DELAY, "a time of up to 1 s, e.g. 1ms or 250us"))?,
@@ -85,36 +88,36 @@ impl Impairment {
         if netem.reorder > 0 && delay_ns == 0 {
             return Err(refused(&REORDER, "a delay as well: packets can only overtake delayed ones"));
         }
-        let written =
-            [DELAY, LOSS, DUPLICATE, REORDER].map(|option| (option.key, option.of(specification).to_owned()));
+        let written = [DELAY, LOSS, DUPLICATE, REORDER]
+            .map(|option| (option.key, option.read_text(specification).to_owned()));
         Ok(Impairment { netem: (netem != Netem::default()).then_some(netem), written })
     }
 
     /// Notes the options as they were written.
-    pub fn note(&self, facts: &mut Facts, family: &str) {
-        self.written.iter().for_each(|(key, text)| facts.note(format!("{family}.{key}"), text));
+    pub fn note_options(&self, facts: &mut Facts, family: &str) {
+        self.written.iter().for_each(|(key, text)| facts.add_fact(format!("{family}.{key}"), text));
     }
 }
 
 impl Netem {
     /// Does it to all that a device sends from now on.
-    pub fn apply(&self, device: &str) -> io::Result<()> {
+    pub fn apply_to_device(&self, device: &str) -> io::Result<()> {
         // `struct tcmsg`: family, padding, index, handle, parent, info.
         let mut fixed = [0; 20];
-        fixed[4..8].copy_from_slice(&network_device::index(device)?.to_ne_bytes());
+        fixed[4..8].copy_from_slice(&network_device::find_device_index(device)?.to_ne_bytes());
         fixed[12..16].copy_from_slice(&ROOT.to_ne_bytes());
         // `struct tc_netem_qopt`: delay (in steps of the kernel's; in ns below), limit, loss, gap, duplicate,
         // jitter. With a gap of one every packet may overtake.
         let gap = u32::from(self.reorder > 0);
         let options = [0, LIMIT, self.loss, gap, self.duplicate, 0].map(u32::to_ne_bytes).concat();
-        let message = Message::new(libc::RTM_NEWQDISC, &fixed).replaces().text(TCA_KIND, "netem");
-        let message = message.nest(TCA_OPTIONS, &options, |inner| {
-            let inner = inner.attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes());
+        let message = Message::new(libc::RTM_NEWQDISC, &fixed).with_replace().with_text(TCA_KIND, "netem");
+        let message = message.with_nested(TCA_OPTIONS, &options, |inner| {
+            let inner = inner.with_attribute(TCA_NETEM_LATENCY64, &self.delay_ns.to_ne_bytes());
             // `struct tc_netem_reorder`: probability, correlation.
             let reorder = [self.reorder, 0].map(u32::to_ne_bytes).concat();
-            if self.reorder > 0 { inner.attribute(TCA_NETEM_REORDER, &reorder) } else { inner }
+            if self.reorder > 0 { inner.with_attribute(TCA_NETEM_REORDER, &reorder) } else { inner }
         });
-        Netlink::open()?.change(message)
+        Netlink::open()?.request_change(message)
     }
 }
 
@@ -129,7 +132,8 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Result<Option<Netem>, LabError> {
-        Impairment::of(&text.parse::<Specification>().unwrap()).map(|impairment| impairment.netem)
+        Impairment::from_specification(&text.parse::<Specification>().unwrap())
+            .map(|impairment| impairment.netem)
     }
 
     #[test]

@@ -30,8 +30,8 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 ///
 /// A session whose journal is locked lives and is not touched. What could not be removed stays in its
 /// journal for the next time. A journal that somebody else may have written is named and left.
-pub fn clean(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
-    clean_as(&Running::here(), state, programs)
+pub fn remove_leftovers(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
+    clean_as(&Running::from_this_host(), state, programs)
 }
 
 /// Cleans like another machine would, with its own journals alone.
@@ -39,10 +39,10 @@ fn clean_as(running: &Running, state: &Path, programs: &Programs) -> Result<Vec<
     let outcomes = |found: &Found| match found {
         Found::Dead(session) => clean_session(session, programs),
         Found::Doubtful { path, because } => {
-            vec![Outcome::left(format!("journal {}", path.display()), because)]
+            vec![Outcome::new_left(format!("journal {}", path.display()), because)]
         }
     };
-    Ok(journal::abandoned(state, running)?.iter().flat_map(outcomes).collect())
+    Ok(journal::find_abandoned_journals(state, running)?.iter().flat_map(outcomes).collect())
 }
 
 fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
@@ -50,28 +50,30 @@ fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
     let (mut outcomes, mut mentions) = (Vec::new(), Vec::new());
     if let Some(scratch) = &session.scratch {
         let name = format!("{PREFIX}{}", session.id);
-        if scratch.file_name().is_none_or(|last| *last != *name) || !mounts::inside(scratch, Path::new("/")) {
-            return vec![Outcome::left(
+        if scratch.file_name().is_none_or(|last| *last != *name)
+            || !mounts::is_inside(scratch, Path::new("/"))
+        {
+            return vec![Outcome::new_left(
                 journal,
                 format!("{} is not a scratch folder of tare", scratch.display()),
             )];
         }
-        mentions = signs(&session.id, scratch, &session.things, &name).mentions();
+        mentions = signs(&session.id, scratch, &session.things, &name).find_mentions();
         outcomes = take_away(&session.id, scratch, &session.things, programs);
     }
     if session.unread > 0 {
         let because = format!("{} of its lines are unknown to this version of tare", session.unread);
-        outcomes.push(Outcome::left(journal, because));
+        outcomes.push(Outcome::new_left(journal, because));
     } else if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
         match fs::remove_file(&session.path) {
-            Ok(()) => outcomes.push(Outcome::gone(journal)),
-            Err(e) => outcomes.push(Outcome::left(journal, e)),
+            Ok(()) => outcomes.push(Outcome::new_removed(journal)),
+            Err(e) => outcomes.push(Outcome::new_left(journal, e)),
         }
     }
     // Named once: they are nobody's to end, and keep no journal.
     let because = "it mentions the session, and nothing shows that the session started it";
     let others = living(mentions);
-    outcomes.extend(others.iter().map(|process| Outcome::left(format!("process {process}"), because)));
+    outcomes.extend(others.iter().map(|process| Outcome::new_left(format!("process {process}"), because)));
     outcomes
 }
 
@@ -80,7 +82,7 @@ fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
 fn living(mut mentions: Vec<Mention>) -> Vec<Mention> {
     let until = Instant::now() + PATIENCE;
     loop {
-        mentions.retain(Mention::lives);
+        mentions.retain(Mention::is_alive);
         if mentions.is_empty() || Instant::now() >= until {
             return mentions;
         }
@@ -95,7 +97,7 @@ fn living(mut mentions: Vec<Mention>) -> Vec<Mention> {
 pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &Programs) -> Vec<Outcome> {
     let undoing = Undoing { mark, folder, programs };
     let mut outcomes = end_processes(mark, folder, things, "");
-    outcomes.extend(things.iter().rev().filter_map(|thing| undoing.container(thing)));
+    outcomes.extend(things.iter().rev().filter_map(|thing| undoing.remove_container(thing)));
     let called: Vec<Option<Outcome>> = things.iter().rev().map(|thing| undoing.call_back(thing)).collect();
     if things.iter().any(|thing| matches!(thing, Owned::Container { .. } | Owned::Engine { .. })) {
         // Their helpers go by the name, and only now: an engine wants to hear from its own of a container's end.
@@ -106,7 +108,7 @@ pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &
         let again = outcome.as_ref().is_some_and(|outcome| outcome.left_because.is_some());
         outcomes.extend(if again { undoing.call_back(thing) } else { outcome });
     }
-    outcomes.extend(things.iter().rev().filter_map(|thing| undoing.distribution(thing)));
+    outcomes.extend(things.iter().rev().filter_map(|thing| undoing.remove_distribution(thing)));
     outcomes.extend(undoing.of_kernel(things));
     let folders = things.iter().rev().filter_map(|thing| match thing {
         Owned::Folder(path) => Some(remove_folder(path, folder)),
@@ -127,12 +129,12 @@ fn signs(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Signs {
 }
 
 fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec<Outcome> {
-    let (killed, left) = signs(mark, folder, things, name).kill();
-    let stays = |pid: &u32| Outcome::left(format!("process {pid}"), "it does not end when killed");
+    let (killed, left) = signs(mark, folder, things, name).kill_processes();
+    let stays = |pid: &u32| Outcome::new_left(format!("process {pid}"), "it does not end when killed");
     killed
         .iter()
         .filter(|pid| !left.contains(pid))
-        .map(|pid| Outcome::gone(format!("process {pid}")))
+        .map(|pid| Outcome::new_removed(format!("process {pid}")))
         .chain(left.iter().map(stays))
         .collect()
 }
@@ -140,20 +142,22 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
 fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
     let what = format!("folder {}", path.display());
     // In a share, the session's folder has the same name as the scratch folder.
-    let in_share = path.file_name() == scratch.file_name() && mounts::inside(path, Path::new("/"));
-    if !in_share && !mounts::inside(path, scratch) {
-        return Some(Outcome::left(what, "it is not in the scratch folder"));
+    let in_share = path.file_name() == scratch.file_name() && mounts::is_inside(path, Path::new("/"));
+    if !in_share && !mounts::is_inside(path, scratch) {
+        return Some(Outcome::new_left(what, "it is not in the scratch folder"));
     }
     path.symlink_metadata().ok()?;
     // A share that is still mounted there holds files that are not the session's.
-    match mounts::below(path) {
+    match mounts::list_mounts_below(path) {
         Ok(points) if points.is_empty() => {}
-        Ok(points) => return Some(Outcome::left(what, format!("{} is mounted in it", points[0].display()))),
-        Err(e) => return Some(Outcome::left(what, e)),
+        Ok(points) => {
+            return Some(Outcome::new_left(what, format!("{} is mounted in it", points[0].display())));
+        }
+        Err(e) => return Some(Outcome::new_left(what, e)),
     }
     let (mut removed, mut tries) = (fs::remove_dir_all(path), 1);
     let is_of_windows =
-        cfg!(windows) || mounts::holding(path).as_ref().is_some_and(wsl_distributions::is_drive);
+        cfg!(windows) || mounts::find_mount(path).as_ref().is_some_and(wsl_distributions::is_drive);
     let released_within = if is_of_windows { RELEASED_WITHIN } else { Duration::ZERO };
     let until = Instant::now() + released_within;
     while let Err(e) = &removed
@@ -168,9 +172,9 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         (removed, tries) = (fs::remove_dir_all(path), tries + 1);
     }
     Some(match removed {
-        Ok(()) => Outcome::gone(what),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Outcome::gone(what),
-        Err(e) => Outcome::left(what, e),
+        Ok(()) => Outcome::new_removed(what),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Outcome::new_removed(what),
+        Err(e) => Outcome::new_left(what, e),
     })
 }
 
@@ -186,7 +190,7 @@ fn open_folders(path: &Path) {
 
 /// Counts the things that a journal names, and its lines that cannot be read. Nothing is undone.
 pub fn named_in(journal: &[u8]) -> (usize, usize) {
-    let (_, things, unread) = journal::read(journal);
+    let (_, things, unread) = journal::parse_journal(journal);
     (things.len(), unread)
 }
 
@@ -211,7 +215,7 @@ mod tests {
         fn begin(home: &Path, id: String, running: &Running) -> Session {
             let scratch = home.join(format!("{PREFIX}{id}"));
             let mut journal = Journal::begin(&home.join("state"), &id, &scratch, running).unwrap();
-            journal.own(Owned::Folder(scratch.clone())).unwrap();
+            journal.record_owned(Owned::Folder(scratch.clone())).unwrap();
             fs::create_dir(&scratch).unwrap();
             Session { journal: Some(journal), id, scratch }
         }
@@ -238,13 +242,13 @@ mod tests {
         let state = home.path().join("state");
         let programs = Programs::default();
         let machines =
-            ["here", "there"].map(|machine| Running { machine: machine.into(), ..Running::here() });
+            ["here", "there"].map(|machine| Running { machine: machine.into(), ..Running::from_this_host() });
         let mut generator = Generator::new(17);
         for time in 0..TIMES {
             let begin = |at: usize| Session::begin(home.path(), format!("{time:015x}{at}"), &machines[at]);
             let mut sessions = [begin(0), begin(1)];
-            let (first, other) = if generator.below(2) == 0 { (0, 1) } else { (1, 0) };
-            if generator.below(2) == 0 {
+            let (first, other) = if generator.draw_below(2) == 0 { (0, 1) } else { (1, 0) };
+            if generator.draw_below(2) == 0 {
                 // One that has not written its first line yet.
                 let name = format!("{time:015x}f.{}.journal", machines[other].machine);
                 fs::write(state.join(name), "").unwrap();

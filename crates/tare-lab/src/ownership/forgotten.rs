@@ -23,18 +23,25 @@ const GROUPS: &str = "libpod_parent";
 
 /// Has the runtime delete the container whose id an engine wrote into a file, and removes its control groups. The engine
 /// is asked before: what it still knows it removes itself.
-pub(super) fn remove(id_file: &Path, folder: &Path, programs: &Programs) -> Option<Outcome> {
-    if !mounts::inside(id_file, folder) {
-        return Some(Outcome::left(format!("id {}", id_file.display()), "it is not in the scratch folder"));
+pub(super) fn remove_forgotten_container(
+    id_file: &Path,
+    folder: &Path,
+    programs: &Programs,
+) -> Option<Outcome> {
+    if !mounts::is_inside(id_file, folder) {
+        return Some(Outcome::new_left(
+            format!("id {}", id_file.display()),
+            "it is not in the scratch folder",
+        ));
     }
     let id = id(id_file)?;
     let what = format!("container {id}");
     let deleted = RUNTIMES.iter().find_map(|runtime| delete(*runtime, &states(), &id, programs));
-    match (deleted, control_groups::remove(&format!("{GROUPS}/libpod-{id}"))) {
-        (Some(Err(because)), _) => Some(Outcome::left(what, because)),
-        (_, Err(e)) => Some(Outcome::left(format!("control groups of {what}"), e)),
+    match (deleted, control_groups::remove_groups(&format!("{GROUPS}/libpod-{id}"))) {
+        (Some(Err(because)), _) => Some(Outcome::new_left(what, because)),
+        (_, Err(e)) => Some(Outcome::new_left(format!("control groups of {what}"), e)),
         (None, Ok(false)) => None,
-        (Some(Ok(())), Ok(_)) | (None, Ok(true)) => Some(Outcome::gone(what)),
+        (Some(Ok(())), Ok(_)) | (None, Ok(true)) => Some(Outcome::new_removed(what)),
     }
 }
 
@@ -64,7 +71,8 @@ fn delete(runtime: Runtime, states: &Path, id: &str, programs: &Programs) -> Opt
         return None;
     }
     let Some(program) = programs.find(name) else { return Some(Err(format!("{name} is not installed"))) };
-    let answer = programs::ask(Command::new(&program).args(["delete", "--force", id]), DELETE_WAIT);
+    let answer =
+        programs::run_for_output(Command::new(&program).args(["delete", "--force", id]), DELETE_WAIT);
     Some(match answer {
         Err(e) if known_by.exists() => Err(format!("{} delete --force: {e}", program.display())),
         _ => Ok(()),

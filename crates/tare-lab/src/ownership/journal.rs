@@ -71,7 +71,7 @@ pub struct Journal {
 impl Journal {
     /// Begins the journal of session `id`, which will work in `scratch`, in the state folder.
     pub fn begin(state: &Path, id: &str, scratch: &Path, running: &Running) -> Result<Self, LabError> {
-        let folder = StateFolder::make(state)?;
+        let folder = StateFolder::open_or_make(state)?;
         let path = state.join(format!("{id}.{}.{ENDING}", running.machine));
         let file = locked_new(&folder, &path).map_err(|e| storage(&path, "cannot begin the journal", e))?;
         let mut journal = Journal { file, path, next: 0, before: 0 };
@@ -89,7 +89,7 @@ impl Journal {
     ///
     /// Of two sessions, the one that searches after the other's journal was locked sees it, and writes into
     /// it.
-    pub fn others(&self) -> u64 {
+    pub fn count_other_sessions(&self) -> u64 {
         let mut bytes = Vec::new();
         let read = File::open(&self.path).and_then(|file| file.take(LONGEST_JOURNAL).read_to_end(&mut bytes));
         let joined = |line: &&[u8]| matches!(serde_json::from_slice(line), Ok(Entry::Joined {}));
@@ -98,7 +98,7 @@ impl Journal {
     }
 
     /// Writes down what is about to be made; on return it is on the disk. The number is for releasing it.
-    pub fn own(&mut self, thing: Owned) -> Result<u64, LabError> {
+    pub fn record_owned(&mut self, thing: Owned) -> Result<u64, LabError> {
         let number = self.next;
         self.next += 1;
         self.append(&Entry::Owned { number, thing })?;
@@ -106,7 +106,7 @@ impl Journal {
     }
 
     /// Writes down what was removed.
-    pub fn release(&mut self, numbers: Vec<u64>) -> Result<(), LabError> {
+    pub fn record_released(&mut self, numbers: Vec<u64>) -> Result<(), LabError> {
         if numbers.is_empty() { Ok(()) } else { self.append(&Entry::Released { numbers }) }
     }
 
@@ -132,7 +132,7 @@ fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u6
     let others = entries.filter(|path| path != own && is_of(path, &running.machine));
     let lives = |path: &PathBuf| {
         let Ok(mut file) = folder.open_file(path) else { return false };
-        let believed = file.metadata().is_ok_and(|about| state::doubt(&about).is_none());
+        let believed = file.metadata().is_ok_and(|about| state::explain_distrust(&about).is_none());
         let lives = believed && matches!(try_lock_shared(&file), Err(TryLockError::WouldBlock));
         lives && file.write_all(line.as_bytes()).is_ok()
     };
@@ -176,7 +176,7 @@ fn is_of(path: &Path, machine: &str) -> bool {
 }
 
 /// Finds the journals of this machine's dead sessions in a state folder. Those of living ones are left alone.
-pub fn abandoned(state: &Path, running: &Running) -> Result<Vec<Found>, LabError> {
+pub fn find_abandoned_journals(state: &Path, running: &Running) -> Result<Vec<Found>, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(Vec::new()) };
     let failed = |e| storage(state, "cannot read the state folder", e);
     let entries = fs::read_dir(state).map_err(failed)?;
@@ -199,7 +199,7 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
         }
         Ok(file) => file,
     };
-    if let Some(because) = state::doubt(&file.metadata()?) {
+    if let Some(because) = state::explain_distrust(&file.metadata()?) {
         return Ok(Some(Found::Doubtful { path, because }));
     }
     if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere(running)) {
@@ -222,7 +222,7 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
     Read::by_ref(&mut file).take(LONGEST_JOURNAL).read_to_end(&mut bytes)?;
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let id = name.split('.').next().unwrap_or_default().to_owned();
-    let (scratch, mut things, unread) = read(&bytes);
+    let (scratch, mut things, unread) = parse_journal(&bytes);
     if !first_line(&mut file)?.is_some_and(|line| line.is_of_this_boot(running)) {
         things.retain(|thing| !matches!(thing, Owned::Process { .. }));
     }
@@ -273,7 +273,7 @@ fn owner_is_dead(file: &mut File, here: &Running) -> io::Result<bool> {
 
 /// Parses a journal: its scratch folder, the things that were not released, and the number of lines that
 /// cannot be read.
-pub(crate) fn read(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
+pub(crate) fn parse_journal(bytes: &[u8]) -> (Option<PathBuf>, Vec<Owned>, usize) {
     let (mut scratch, mut things, mut unread) = (None, BTreeMap::new(), 0);
     // A last line without its end was torn by the death of the session: its thing was never made.
     for line in bytes.split_inclusive(|&b| b == b'\n').filter(|line| line.ends_with(b"\n")) {
@@ -310,7 +310,7 @@ fn locked_new(folder: &StateFolder, path: &Path) -> io::Result<File> {
 }
 
 fn storage(path: &Path, what: &str, cause: io::Error) -> LabError {
-    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).because(cause)
+    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).with_cause(cause)
 }
 
 #[cfg(test)]
@@ -322,7 +322,7 @@ mod tests {
     }
 
     fn dead(state: &Path) -> Vec<Abandoned> {
-        let found = abandoned(state, &Running::here()).unwrap().into_iter();
+        let found = find_abandoned_journals(state, &Running::from_this_host()).unwrap().into_iter();
         found
             .map(|found| match found {
                 Found::Dead(session) => session,
@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn numbers_of_processes_count_in_their_own_boot_alone() {
         let state = tempfile::tempdir().unwrap();
-        let here = Running::here();
+        let here = Running::from_this_host();
         journal_of(state.path(), Some(here.clone()));
         assert_eq!(dead(state.path())[0].things.len(), 2);
         for other in [None, Some(Running { boot: "another".into(), ..here })] {
@@ -360,8 +360,8 @@ mod tests {
     #[test]
     fn another_machines_journal_is_left_alone() {
         let state = tempfile::tempdir().unwrap();
-        journal_of(state.path(), Some(Running { machine: "another".into(), ..Running::here() }));
-        assert!(abandoned(state.path(), &Running::here()).unwrap().is_empty());
+        journal_of(state.path(), Some(Running { machine: "another".into(), ..Running::from_this_host() }));
+        assert!(find_abandoned_journals(state.path(), &Running::from_this_host()).unwrap().is_empty());
         assert!(state.path().join("a1.journal").exists());
     }
 
@@ -369,10 +369,11 @@ mod tests {
     fn what_is_released_is_owned_no_more() {
         let state = tempfile::tempdir().unwrap();
         let mut journal =
-            Journal::begin(state.path(), "a1", Path::new("/scratch/tare-a1"), &Running::here()).unwrap();
-        let first = journal.own(folder("/scratch/tare-a1/1")).unwrap();
-        journal.own(Owned::Process { pid: 7, started_ticks: 42 }).unwrap();
-        journal.release(vec![first]).unwrap();
+            Journal::begin(state.path(), "a1", Path::new("/scratch/tare-a1"), &Running::from_this_host())
+                .unwrap();
+        let first = journal.record_owned(folder("/scratch/tare-a1/1")).unwrap();
+        journal.record_owned(Owned::Process { pid: 7, started_ticks: 42 }).unwrap();
+        journal.record_released(vec![first]).unwrap();
         drop(journal);
         let found = dead(state.path());
         assert_eq!(found.len(), 1);
@@ -384,27 +385,33 @@ mod tests {
     #[test]
     fn a_living_session_is_not_abandoned() {
         let state = tempfile::tempdir().unwrap();
-        let journal = Journal::begin(state.path(), "a1", Path::new("/scratch"), &Running::here()).unwrap();
-        assert!(abandoned(state.path(), &Running::here()).unwrap().is_empty());
+        let journal =
+            Journal::begin(state.path(), "a1", Path::new("/scratch"), &Running::from_this_host()).unwrap();
+        assert!(find_abandoned_journals(state.path(), &Running::from_this_host()).unwrap().is_empty());
         journal.end().unwrap();
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
-        assert!(abandoned(&state.path().join("no such folder"), &Running::here()).unwrap().is_empty());
+        assert!(
+            find_abandoned_journals(&state.path().join("no such folder"), &Running::from_this_host())
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
     fn two_sessions_at_once_know_of_each_other() {
         let state = tempfile::tempdir().unwrap();
-        let begin = |id| Journal::begin(state.path(), id, Path::new("/scratch"), &Running::here()).unwrap();
+        let begin =
+            |id| Journal::begin(state.path(), id, Path::new("/scratch"), &Running::from_this_host()).unwrap();
         begin("dead");
         let first = begin("a1");
-        assert_eq!(first.others(), 0);
+        assert_eq!(first.count_other_sessions(), 0);
         let mut second = begin("b2");
-        second.own(folder("/scratch/b2")).unwrap();
-        assert_eq!((first.others(), second.others()), (1, 1));
+        second.record_owned(folder("/scratch/b2")).unwrap();
+        assert_eq!((first.count_other_sessions(), second.count_other_sessions()), (1, 1));
         second.end().unwrap();
-        assert_eq!(first.others(), 1, "it ran meanwhile");
+        assert_eq!(first.count_other_sessions(), 1, "it ran meanwhile");
         first.end().unwrap();
-        assert_eq!(begin("c3").others(), 0);
+        assert_eq!(begin("c3").count_other_sessions(), 0);
     }
 
     #[test]
@@ -415,9 +422,9 @@ mod tests {
             line
         };
         let whole = format!("{}{{\"from\":\"the future\"}}\n{}", entry(0, "/a"), entry(1, "/b"));
-        assert_eq!(read(whole.as_bytes()), (None, vec![folder("/a"), folder("/b")], 1));
+        assert_eq!(parse_journal(whole.as_bytes()), (None, vec![folder("/a"), folder("/b")], 1));
         for torn in 1..entry(1, "/b").len() {
-            let (_, things, unread) = read(&whole.as_bytes()[..whole.len() - torn]);
+            let (_, things, unread) = parse_journal(&whole.as_bytes()[..whole.len() - torn]);
             assert_eq!((things, unread), (vec![folder("/a")], 1));
         }
     }

@@ -10,18 +10,18 @@ use crate::ownership::undoing::Undoing;
 const ELSEWHERE: &str = "only Linux has such things";
 
 impl Undoing<'_> {
-    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
+    pub fn remove_container(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Container { id, .. } = thing else { return None };
-        Some(Outcome::left(format!("container {id}"), ELSEWHERE))
+        Some(Outcome::new_left(format!("container {id}"), ELSEWHERE))
     }
 
-    pub fn engine(&self, thing: &Owned) -> Option<Outcome> {
+    pub fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Engine { kind, name, .. } = thing else { return None };
-        Some(Outcome::left(format!("{} {name}", kind.word()), ELSEWHERE))
+        Some(Outcome::new_left(format!("{} {name}", kind.word()), ELSEWHERE))
     }
 
-    pub fn forgotten(&self, id_file: &Path) -> Option<Outcome> {
-        Some(Outcome::left(format!("container of {}", id_file.display()), ELSEWHERE))
+    pub fn remove_forgotten(&self, id_file: &Path) -> Option<Outcome> {
+        Some(Outcome::new_left(format!("container of {}", id_file.display()), ELSEWHERE))
     }
 
     pub fn of_kernel(&self, things: &[Owned]) -> Vec<Outcome> {
@@ -32,6 +32,6 @@ impl Undoing<'_> {
             Owned::ControlGroup(name) => Some(format!("control group {name}")),
             _ => None,
         };
-        things.iter().filter_map(what).map(|what| Outcome::left(what, ELSEWHERE)).collect()
+        things.iter().filter_map(what).map(|what| Outcome::new_left(what, ELSEWHERE)).collect()
     }
 }

@@ -24,60 +24,63 @@ const STATES: [&str; 2] = ["state.json", "status"];
 impl Undoing<'_> {
     /// Has a runtime delete a container. One that is not there is not missed: the container's processes have been ended
     /// by their signs, its mounts and groups are removed as ours, and what the runtime knew goes with our folder.
-    pub fn container(&self, thing: &Owned) -> Option<Outcome> {
+    pub fn remove_container(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Container { runtime, state, id } = thing else { return None };
         let (known_by, what) = (runtime.known_by(state, id), format!("container {id}"));
-        if !is_named(id, self.mark) || !mounts::inside(state, self.folder) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
+        if !is_named(id, self.mark) || !mounts::is_inside(state, self.folder) {
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
         if !known_by.exists() {
             return None;
         }
         let Some(program) = runtime.program().and_then(|name| self.programs.find(name)) else {
-            return Some(Outcome::gone(what));
+            return Some(Outcome::new_removed(what));
         };
         let mut command = Command::new(&program);
         command.arg("--root").arg(state).args(["delete", "--force", id]);
-        match programs::ask(&mut command, DELETE_WAIT) {
-            Ok(_) => Some(Outcome::gone(what)),
+        match programs::run_for_output(&mut command, DELETE_WAIT) {
+            Ok(_) => Some(Outcome::new_removed(what)),
             // With the state gone the runtime knows nothing of it any more, whatever it prints; killed while it wrote
             // its state, it cannot read it any more.
-            Err(_) if !known_by.exists() || is_torn(&known_by) => Some(Outcome::gone(what)),
-            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
+            Err(_) if !known_by.exists() || is_torn(&known_by) => Some(Outcome::new_removed(what)),
+            Err(e) => Some(Outcome::new_left(what, format!("{}: {e}", program.display()))),
         }
     }
 
-    pub fn engine(&self, thing: &Owned) -> Option<Outcome> {
+    pub fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
         let what = format!("{} {name}", kind.word());
         let named = |name: &String| is_named(name, self.mark);
         if !named(name) || !namespace.as_ref().is_none_or(named) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
         let Some(program) = self.programs.find(engine.program()) else {
-            return Some(Outcome::left(what, format!("there is no {}", engine.program())));
+            return Some(Outcome::new_left(what, format!("there is no {}", engine.program())));
         };
         let call = |command: &mut Command| -> io::Result<String> {
-            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::path(name)) {
+            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::namespace_path(name)) {
                 // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
-                let _ = network_namespace::inherit(command, &namespace);
+                let _ = network_namespace::inherit_namespace(command, &namespace);
             }
-            programs::ask(command, DELETE_WAIT)
+            programs::run_for_output(command, DELETE_WAIT)
         };
-        let failed = match call(Command::new(&program).args(kind.remove()).arg(name)) {
-            Ok(_) => return Some(Outcome::gone(what)),
+        let failed = match call(Command::new(&program).args(kind.removal_words()).arg(name)) {
+            Ok(_) => return Some(Outcome::new_removed(what)),
             Err(e) => e,
         };
         // Some fail where there is nothing to remove.
-        if call(Command::new(&program).args(kind.list())).is_ok_and(|list| !is_listed(&list, name)) {
+        if call(Command::new(&program).args(kind.listing_words())).is_ok_and(|list| !is_listed(&list, name)) {
             return None;
         }
-        Some(Outcome::left(what, format!("{} {}: {failed}", program.display(), kind.remove().join(" "))))
+        Some(Outcome::new_left(
+            what,
+            format!("{} {}: {failed}", program.display(), kind.removal_words().join(" ")),
+        ))
     }
 
     /// Removes a container that an engine has forgotten.
-    pub fn forgotten(&self, id_file: &Path) -> Option<Outcome> {
-        forgotten::remove(id_file, self.folder, self.programs)
+    pub fn remove_forgotten(&self, id_file: &Path) -> Option<Outcome> {
+        forgotten::remove_forgotten_container(id_file, self.folder, self.programs)
     }
 
     /// Removes what the kernel keeps: mounts, network devices and namespaces, control groups, in this order.
@@ -114,13 +117,13 @@ fn is_listed(list: &str, name: &str) -> bool {
 
 /// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.
 fn unmount_all(folder: &Path, things: &[Owned]) -> Vec<Outcome> {
-    let points = match mounts::below(folder) {
+    let points = match mounts::list_mounts_below(folder) {
         Ok(points) => points,
-        Err(e) => return vec![Outcome::left(format!("mounts in {}", folder.display()), e)],
+        Err(e) => return vec![Outcome::new_left(format!("mounts in {}", folder.display()), e)],
     };
     let strays = things.iter().filter_map(|thing| match thing {
-        Owned::Mount(point) if !mounts::inside(point, folder) => {
-            Some(Outcome::left(format!("mount {}", point.display()), "it is not in the scratch folder"))
+        Owned::Mount(point) if !mounts::is_inside(point, folder) => {
+            Some(Outcome::new_left(format!("mount {}", point.display()), "it is not in the scratch folder"))
         }
         _ => None,
     });
@@ -133,50 +136,52 @@ fn remove_mount(point: &Path) -> Outcome {
     let done = unmount(point, UnmountFlags::NOFOLLOW)
         .or_else(|_| unmount(point, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH));
     match done {
-        Ok(()) => Outcome::gone(what),
-        Err(e) => Outcome::left(what, e),
+        Ok(()) => Outcome::new_removed(what),
+        Err(e) => Outcome::new_left(what, e),
     }
 }
 
 fn remove_network_namespace(name: &str) -> Option<Outcome> {
     let what = format!("network namespace {name}");
     if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "tare gives no such name"));
+        return Some(Outcome::new_left(what, "tare gives no such name"));
     }
-    let path = network_namespace::path(name);
+    let path = network_namespace::namespace_path(name);
     if !path.exists() {
         return None;
     }
     // The file is a mount point while the namespace lives by it, and a plain file otherwise.
     let _ = unmount(&path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH);
     Some(match fs::remove_file(&path) {
-        Ok(()) => Outcome::gone(what),
-        Err(e) => Outcome::left(what, e),
+        Ok(()) => Outcome::new_removed(what),
+        Err(e) => Outcome::new_left(what, e),
     })
 }
 
 fn remove_network_device(namespace: &str, device: &str) -> Option<Outcome> {
     let what = format!("network device {device} in {namespace}");
     if !namespace.starts_with(PREFIX) || namespace.contains('/') {
-        return Some(Outcome::left(what, "tare gives no namespace such a name"));
+        return Some(Outcome::new_left(what, "tare gives no namespace such a name"));
     }
-    match network_namespace::within(&network_namespace::path(namespace), || network_device::remove(device)) {
-        Ok(true) => Some(Outcome::gone(what)),
+    match network_namespace::run_in_namespace(&network_namespace::namespace_path(namespace), || {
+        network_device::remove_device(device)
+    }) {
+        Ok(true) => Some(Outcome::new_removed(what)),
         Ok(false) => None,
         // The namespace is gone, or never was more than a file: its device went with it.
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidInput) => None,
-        Err(e) => Some(Outcome::left(what, e)),
+        Err(e) => Some(Outcome::new_left(what, e)),
     }
 }
 
 fn remove_control_group(name: &str) -> Option<Outcome> {
     let what = format!("control group {name}");
     if !name.starts_with(PREFIX) || name.contains('/') {
-        return Some(Outcome::left(what, "tare gives no such name"));
+        return Some(Outcome::new_left(what, "tare gives no such name"));
     }
-    match control_groups::remove(name) {
-        Ok(true) => Some(Outcome::gone(what)),
+    match control_groups::remove_groups(name) {
+        Ok(true) => Some(Outcome::new_removed(what)),
         Ok(false) => None,
-        Err(e) => Some(Outcome::left(what, e)),
+        Err(e) => Some(Outcome::new_left(what, e)),
     }
 }

@@ -11,11 +11,11 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    pub(crate) fn gone(what: String) -> Self {
+    pub(crate) fn new_removed(what: String) -> Self {
         Outcome { what, left_because: None }
     }
 
-    pub(crate) fn left(what: String, because: impl fmt::Display) -> Self {
+    pub(crate) fn new_left(what: String, because: impl fmt::Display) -> Self {
         Outcome { what, left_because: Some(because.to_string()) }
     }
 }

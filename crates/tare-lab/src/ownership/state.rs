@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{ErrorKind, LabError};
 use crate::platform::{self, StateFiles};
 
-pub(crate) use crate::platform::doubt;
+pub(crate) use crate::platform::explain_distrust;
 
 /// A state folder that is one's own. Its files are opened in it, and never through a link.
 #[derive(Debug)]
@@ -20,23 +20,23 @@ pub(crate) struct StateFolder {
 impl StateFolder {
     /// Opens the folder; None where there is none. One in which others can write is refused.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, LabError> {
-        let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
-        let files = match StateFiles::of(path) {
+        let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).with_cause(e);
+        let files = match StateFiles::open_folder(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             files => files.map_err(failed)?,
         };
-        match doubt(&files.about().map_err(failed)?) {
+        match explain_distrust(&files.metadata().map_err(failed)?) {
             None => Ok(Some(StateFolder { files, path: path.to_owned() })),
             Some(because) => Err(LabError::new(ErrorKind::Storage, cannot(path))
-                .because(because)
-                .hint("make it your own (chown, chmod go-w), or name another with XDG_STATE_HOME")),
+                .with_cause(because)
+                .with_hint("make it your own (chown, chmod go-w), or name another with XDG_STATE_HOME")),
         }
     }
 
     /// Opens the folder, and makes it where there is none: accessible only to its owner.
-    pub(crate) fn make(path: &Path) -> Result<Self, LabError> {
-        let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).because(e);
-        platform::private(&mut DirBuilder::new()).recursive(true).create(path).map_err(failed)?;
+    pub(crate) fn open_or_make(path: &Path) -> Result<Self, LabError> {
+        let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).with_cause(e);
+        platform::make_private(&mut DirBuilder::new()).recursive(true).create(path).map_err(failed)?;
         Self::open(path)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))
     }
 
@@ -59,7 +59,7 @@ impl StateFolder {
     pub(crate) fn sync(&self) -> Result<(), LabError> {
         self.files.sync().map_err(|e| {
             LabError::new(ErrorKind::Storage, format!("cannot sync the state folder {}", self.path.display()))
-                .because(e)
+                .with_cause(e)
         })
     }
 }

@@ -25,8 +25,8 @@ impl Undoing<'_> {
     /// Has an engine or a distribution remove what was made there.
     pub fn call_back(&self, thing: &Owned) -> Option<Outcome> {
         match thing {
-            Owned::Engine { .. } => self.engine(thing),
-            Owned::ForgottenContainer { id_file } => self.forgotten(id_file),
+            Owned::Engine { .. } => self.remove_engine_thing(thing),
+            Owned::ForgottenContainer { id_file } => self.remove_forgotten(id_file),
             Owned::DistributionFolder { .. } => self.distribution_folder(thing),
             _ => None,
         }
@@ -42,34 +42,34 @@ impl Undoing<'_> {
         });
         let is_flag = |word: &String| word.starts_with('-');
         if !of_session || is_flag(distribution) || user.as_ref().is_some_and(is_flag) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
-        let Some(program) = wsl_distributions::program(self.programs) else {
-            return Some(Outcome::left(what, "wsl.exe was not found"));
+        let Some(program) = wsl_distributions::find_wsl(self.programs) else {
+            return Some(Outcome::new_left(what, "wsl.exe was not found"));
         };
         let mut command = Command::new(&program);
         command.args(["--distribution", distribution]).args(user.iter().flat_map(|user| ["--user", user]));
         command.args(["--exec", "rm", "-rf", folder]);
-        Some(match programs::ask(&mut command, DELETE_WAIT) {
-            Ok(_) => Outcome::gone(what),
-            Err(e) => Outcome::left(what, format!("{}: {e}", program.display())),
+        Some(match programs::run_for_output(&mut command, DELETE_WAIT) {
+            Ok(_) => Outcome::new_removed(what),
+            Err(e) => Outcome::new_left(what, format!("{}: {e}", program.display())),
         })
     }
 
     /// Removes a copy of a distribution; never one that is not named as tare names its copies.
-    pub fn distribution(&self, thing: &Owned) -> Option<Outcome> {
+    pub fn remove_distribution(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::Distribution(name) = thing else { return None };
         let what = format!("distribution {name}");
         if !is_named(name, self.mark) {
-            return Some(Outcome::left(what, NO_SUCH_NAME));
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
         }
-        let Some(program) = wsl_distributions::program(self.programs) else {
-            return Some(Outcome::left(what, "wsl.exe was not found"));
+        let Some(program) = wsl_distributions::find_wsl(self.programs) else {
+            return Some(Outcome::new_left(what, "wsl.exe was not found"));
         };
-        match wsl_distributions::unregister(&program, name) {
+        match wsl_distributions::unregister_distribution(&program, name) {
             Ok(None) => None,
-            Ok(Some(())) => Some(Outcome::gone(what)),
-            Err(e) => Some(Outcome::left(what, format!("{}: {e}", program.display()))),
+            Ok(Some(())) => Some(Outcome::new_removed(what)),
+            Err(e) => Some(Outcome::new_left(what, format!("{}: {e}", program.display()))),
         }
     }
 }
@@ -109,7 +109,7 @@ mod tests {
             let text = "echo 'kann nicht' >&2; exit 1";
             let programs = script(elsewhere.path(), runtime.program().unwrap_or("none"), text);
             let undoing = Undoing { mark: "1/2", folder: scratch.path(), programs: &programs };
-            undoing.container(&Owned::Container { runtime, state: state.to_owned(), id: id.into() })
+            undoing.remove_container(&Owned::Container { runtime, state: state.to_owned(), id: id.into() })
         };
         let gone =
             |runtime, state: &Path| outcome(runtime, state, "tare-1-2").unwrap().left_because.is_none();

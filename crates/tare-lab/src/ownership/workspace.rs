@@ -11,9 +11,9 @@ use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
 use tare_data::build::Build;
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
-use tare_probes::harness::folder::{keep_empty, spread};
+use tare_probes::harness::folder::{keep_empty, spread_folders};
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
@@ -84,35 +84,35 @@ struct Shared {
 
 impl SessionWorkspace {
     /// Begins the journal, makes the scratch folder and copies the binary into it.
-    pub fn make(setting: &Setting) -> Result<Self, LabError> {
-        let root = platform::whole(&setting.scratch)
+    pub fn make_workspace(setting: &Setting) -> Result<Self, LabError> {
+        let root = platform::resolve_path(&setting.scratch)
             .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
-        let mount = mounts::holding(&root);
+        let mount = mounts::find_mount(&root);
         if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.filesystem.as_str())) {
             let what = format!("the scratch folder {} is not on a disk", root.display());
             return Err(LabError::new(ErrorKind::Storage, what)
-                .because(format!(
+                .with_cause(format!(
                     "{} at {} keeps its files in memory",
                     mount.filesystem,
                     mount.point.display()
                 ))
-                .hint("choose a folder on a disk with --scratch"));
+                .with_hint("choose a folder on a disk with --scratch"));
         }
-        let identity = programs::identity(&setting.binary)
+        let identity = programs::identify_program(&setting.binary)
             .map_err(|e| storage("cannot read the agent", &setting.binary, e))?;
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
         // In each folder that was named the session works in one of its own.
-        let shares = setting.wanted.folders.iter().map(|(name, path)| match platform::whole(path) {
+        let shares = setting.wanted.folders.iter().map(|(name, path)| match platform::resolve_path(path) {
             Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
-            Err(e) => Err(storage(PLACE, path, e).hint(PLACE_HINT)),
+            Err(e) => Err(storage(PLACE, path, e).with_hint(PLACE_HINT)),
         });
         let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
-        let mut journal = Journal::begin(&setting.state, &id, &folder, &Running::here())?;
+        let mut journal = Journal::begin(&setting.state, &id, &folder, &Running::from_this_host())?;
         let folders: BTreeSet<PathBuf> = shares.values().chain([&folder]).cloned().collect();
         let entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
         for entry in &entries {
-            journal.own(entry.clone())?;
+            journal.record_owned(entry.clone())?;
         }
         let entries = RefCell::new(entries);
         let agent = folder.join(format!("agent{EXE_SUFFIX}"));
@@ -138,12 +138,13 @@ impl SessionWorkspace {
         make_folder(&workspace.shared.folder)?;
         for share in workspace.shared.shares.values() {
             let parent = share.parent().unwrap_or(share);
-            private_folder::make(share).map_err(|e| storage(PLACE, parent, e).hint(PLACE_HINT))?;
+            private_folder::make_private_folder(share)
+                .map_err(|e| storage(PLACE, parent, e).with_hint(PLACE_HINT))?;
         }
         Rc::get_mut(&mut workspace.shared)
             .expect("no start holds it yet")
             .make_places(&setting.wanted, &setting.binary)?;
-        workspace.shared.shares.values().for_each(|share| spread(share));
+        workspace.shared.shares.values().for_each(|share| spread_folders(share));
         let sha256 = copy_program(&setting.binary, workspace.agent())
             .map_err(|e| storage("cannot copy the agent to", workspace.agent(), e))?;
         workspace.shared.sha256.get_or_init(|| sha256);
@@ -172,8 +173,8 @@ impl SessionWorkspace {
     }
 
     /// Counts the other sessions of this user on this machine since this one began.
-    pub(crate) fn others(&self) -> u64 {
-        self.shared.journal.borrow().as_ref().map_or(0, Journal::others)
+    pub(crate) fn count_other_sessions(&self) -> u64 {
+        self.shared.journal.borrow().as_ref().map_or(0, Journal::count_other_sessions)
     }
 
     pub fn programs(&self) -> &Programs {
@@ -184,12 +185,12 @@ impl SessionWorkspace {
         self.shared.wants_work
     }
 
-    pub fn missing(&self) -> &BTreeMap<String, Failure> {
+    pub fn missing_places(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
     }
 
     /// Creates the workspace for one start of an environment with this root.
-    pub fn start(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
+    pub fn make_start_workspace(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
         let folder = self.shared.folder.join(format!("{number:05}"));
@@ -206,7 +207,7 @@ impl SessionWorkspace {
             owned: Vec::new(),
             left: false,
         };
-        workspace.own(Owned::Folder(workspace.folder.clone()))?;
+        workspace.record_owned(Owned::Folder(workspace.folder.clone()))?;
         make_folder(&workspace.folder)?;
         Ok(workspace)
     }
@@ -228,7 +229,7 @@ impl Shared {
     fn write_down(&self, thing: &Owned) -> Result<u64, LabError> {
         let mut journal = self.journal.borrow_mut();
         let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
-        journal.as_mut().ok_or_else(ended)?.own(thing.clone())
+        journal.as_mut().ok_or_else(ended)?.record_owned(thing.clone())
     }
 
     fn agent_sha256(&self) -> &str {
@@ -254,7 +255,7 @@ impl Shared {
             make_folder(&point)?;
             let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
             let site = Site { folder: &images, binary, room_bytes, programs, mark: &self.id };
-            match file_system.make(site, &point) {
+            match file_system.make_and_mount(site, &point) {
                 Ok(()) => drop(self.shares.insert(name, point)),
                 Err(failure) => drop(self.missing.insert(name, failure)),
             }
@@ -300,10 +301,10 @@ const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
 
 impl StartWorkspace {
     /// Ends every process of this start and removes everything that it made. In bounded time.
-    pub fn leave(&mut self) -> Vec<Outcome> {
+    pub fn clean_up(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
-        self.companions.iter().for_each(|(_, kept)| kept.end());
+        self.companions.iter().for_each(|(_, kept)| kept.end_remaining());
         // Else the trials of the next start would lie where those of this one did.
         let kept = self.shared.folder.join("apart");
         OWN_PLACES.iter().for_each(|own| keep_empty(&self.folder.join(own), &kept));
@@ -317,7 +318,7 @@ impl StartWorkspace {
             && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
         {
             // A release that cannot be written makes the next cleaning look once more.
-            let _ = journal.release(numbers);
+            let _ = journal.record_released(numbers);
         } else {
             self.shared.entries.borrow_mut().extend(things);
         }
@@ -328,7 +329,7 @@ impl StartWorkspace {
 impl Drop for StartWorkspace {
     fn drop(&mut self) {
         if !self.left {
-            self.leave();
+            self.clean_up();
         }
     }
 }
@@ -374,26 +375,26 @@ impl Workspace for StartWorkspace {
         self.number
     }
 
-    fn accompany(&mut self, name: &str, mut command: Command) -> Result<PathBuf, LabError> {
+    fn start_companion(&mut self, name: &str, mut command: Command) -> Result<PathBuf, LabError> {
         let path = self.folder.join(format!("{name}.log"));
         let log = File::create(&path).map_err(|e| storage("cannot write", &path, e))?;
         let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
         command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
         processes::die_with_parent(&mut command);
-        let (child, kept) = processes::start(&mut command).map_err(|e| {
+        let (child, kept) = processes::start_command(&mut command).map_err(|e| {
             let what = format!("cannot start {}", command.get_program().display());
-            LabError::new(ErrorKind::Environment, what).because(e)
+            LabError::new(ErrorKind::Environment, what).with_cause(e)
         })?;
         let pid = child.id();
         self.companions.push((child, kept));
         // A program that clears its environment is still known by its number.
         match processes::started_ticks(pid) {
-            Some(started_ticks) => self.own(Owned::Process { pid, started_ticks }).map(|()| path),
+            Some(started_ticks) => self.record_owned(Owned::Process { pid, started_ticks }).map(|()| path),
             None => Ok(path),
         }
     }
 
-    fn own(&mut self, thing: Owned) -> Result<(), LabError> {
+    fn record_owned(&mut self, thing: Owned) -> Result<(), LabError> {
         let number = self.shared.write_down(&thing)?;
         self.owned.push((number, thing));
         Ok(())
@@ -407,7 +408,7 @@ impl Workspace for StartWorkspace {
 /// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
 fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
     let mut source = File::open(from)?;
-    let mut copy = platform::runnable(&mut OpenOptions::new()).write(true).create_new(true).open(to)?;
+    let mut copy = platform::make_runnable(&mut OpenOptions::new()).write(true).create_new(true).open(to)?;
     let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
     loop {
         let read = source.read(&mut buffer)?;
@@ -417,19 +418,19 @@ fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
         hash.update(&buffer[..read]);
         copy.write_all(&buffer[..read])?;
     }
-    Ok(hex(&hash.finalize()))
+    Ok(encode_hex(&hash.finalize()))
 }
 
 fn make_folder(path: &Path) -> Result<(), LabError> {
-    private_folder::make(path).map_err(|e| storage("cannot make the folder", path, e))
+    private_folder::make_private_folder(path).map_err(|e| storage("cannot make the folder", path, e))
 }
 
 fn fresh_id() -> io::Result<String> {
     let mut bytes = [0u8; 8];
-    platform::randomise(&mut bytes)?;
+    platform::randomise_bytes(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
 }
 
 fn storage(what: &str, path: &Path, cause: io::Error) -> LabError {
-    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).because(cause)
+    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).with_cause(cause)
 }

@@ -37,12 +37,12 @@ pub trait Environment {
     }
 
     /// Restricts the provider's roots, if the options of this environment do.
-    fn roots(&self) -> Option<Roots> {
+    fn restricted_roots(&self) -> Option<Roots> {
         None
     }
 
     /// Checks whether the environment can be entered now. This is cheap and changes nothing.
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
 }
 
 /// Function that prepares the command which enters an environment, without starting anything.
@@ -73,11 +73,11 @@ impl Ready {
     }
 
     /// Sets a different agent from the session's.
-    pub(crate) fn bringing(self, agent: Option<Build>) -> Self {
+    pub(crate) fn with_agent(self, agent: Option<Build>) -> Self {
         Ready { agent, ..self }
     }
 
-    pub fn enter(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         (self.enter)(workspace)
     }
 }
@@ -97,33 +97,38 @@ pub struct NotReady {
 
 impl NotReady {
     /// Reports a missing program, and the command that installs it.
-    pub fn missing(program: &str, command: impl Into<String>) -> Self {
+    pub fn missing_program(program: &str, command: impl Into<String>) -> Self {
         NotReady { reason: format!("{program} is not installed"), command: Some(command.into()) }
     }
 
     /// Reports a program that does not answer.
-    pub fn of(program: &Path) -> impl FnOnce(io::Error) -> NotReady {
-        move |cause| NotReady::because(format!("{}: {cause}", program.display()))
+    pub fn from_program_error(program: &Path) -> impl FnOnce(io::Error) -> NotReady {
+        move |cause| NotReady::from_reason(format!("{}: {cause}", program.display()))
     }
 
     /// Reports a reason that no single command would change.
-    pub fn because(reason: impl Into<String>) -> Self {
+    pub fn from_reason(reason: impl Into<String>) -> Self {
         NotReady { reason: reason.into(), command: None }
     }
 }
 
 /// Finds a program that an environment needs, or reports the command that installs it.
-pub(crate) fn program(programs: &Programs, name: &str, install: &str) -> Result<PathBuf, NotReady> {
-    programs.find(name).ok_or_else(|| NotReady::missing(name, install))
+pub(crate) fn require_program(programs: &Programs, name: &str, install: &str) -> Result<PathBuf, NotReady> {
+    programs.find(name).ok_or_else(|| NotReady::missing_program(name, install))
 }
 
 /// Finds the runtime of an environment, and notes its path and version as facts.
-pub(crate) fn runtime(programs: &Programs, name: &str, install: &str) -> Result<(PathBuf, Facts), NotReady> {
-    let program = program(programs, name, install)?;
-    let version = programs::version(&program, &["--version"]).map_err(NotReady::of(&program))?;
+pub(crate) fn require_runtime(
+    programs: &Programs,
+    name: &str,
+    install: &str,
+) -> Result<(PathBuf, Facts), NotReady> {
+    let program = require_program(programs, name, install)?;
+    let version = programs::read_program_version(&program, &["--version"])
+        .map_err(NotReady::from_program_error(&program))?;
     let mut facts = Facts::default();
-    facts.note("runtime.path", program.to_string_lossy());
-    facts.note("runtime.version", version);
+    facts.add_fact("runtime.path", program.to_string_lossy());
+    facts.add_fact("runtime.version", version);
     Ok((program, facts))
 }
 
@@ -144,12 +149,12 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
     // As people call it: whatever is not named is Linux.
     let wanted = target.trim_end_matches("-linux");
     let found = programs.find(&named).ok_or_else(|| {
-        NotReady::because(format!("tare for {wanted} was not found: put it next to this one, as {named}"))
+        NotReady::from_reason(format!("tare for {wanted} was not found: put it next to this one, as {named}"))
     })?;
-    let identity = programs::identity(&found).map_err(NotReady::of(&found))?;
+    let identity = programs::identify_program(&found).map_err(NotReady::from_program_error(&found))?;
     match identity.target == target {
         true => Ok((found, identity)),
-        false => Err(NotReady::because(format!("{named} is a program {identity}, and not for {wanted}"))),
+        false => Err(NotReady::from_reason(format!("{named} is a program {identity}, and not for {wanted}"))),
     }
 }
 
@@ -190,11 +195,11 @@ pub trait Workspace {
     fn number(&self) -> u32;
 
     /// Records something in the journal before it is created.
-    fn own(&mut self, thing: Owned) -> Result<(), LabError>;
+    fn record_owned(&mut self, thing: Owned) -> Result<(), LabError>;
 
     /// Starts a program that serves the environment and ends with this start. Returns the file with its
     /// output, in the start's folder.
-    fn accompany(&mut self, name: &str, command: Command) -> Result<PathBuf, LabError>;
+    fn start_companion(&mut self, name: &str, command: Command) -> Result<PathBuf, LabError>;
 
     /// Records something in the journal that outlives this start and is removed when the session ends.
     fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError>;

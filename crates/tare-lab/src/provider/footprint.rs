@@ -15,7 +15,7 @@ pub struct Footprint {
 
 impl Footprint {
     /// Describes a provider that only starts programs.
-    pub(crate) const fn starting(starts: &'static str) -> Footprint {
+    pub(crate) const fn from_starts(starts: &'static str) -> Footprint {
         Footprint { programs: &[], starts, mounts: None, writes: None, sends: None }
     }
 }

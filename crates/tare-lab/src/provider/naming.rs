@@ -4,7 +4,7 @@ use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
 use crate::host::programs::Programs;
-use crate::nearest::unknown;
+use crate::nearest::add_known_words_hint;
 use crate::provider::options::SLOWER;
 use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::{Environment, NotReady, Provider, Ready};
@@ -39,31 +39,31 @@ impl Named {
     }
 
     /// Checks whether the environment can be entered now, and collects everything for that.
-    pub fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+    pub fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let root = self.root.clone().unwrap_or_default();
-        let roots = self.environment.roots().unwrap_or(self.provider.roots);
-        if let Some(reason) = roots.refusal(&root) {
-            return Err(NotReady::because(reason));
+        let roots = self.environment.restricted_roots().unwrap_or(self.provider.roots);
+        if let Some(reason) = roots.refusal_reason(&root) {
+            return Err(NotReady::from_reason(reason));
         }
         (self.root_ready)(&root)?;
-        let mut ready = self.environment.ready(programs)?;
+        let mut ready = self.environment.check_ready(programs)?;
         (ready.slower, ready.root) = (self.slower, root);
         Ok(ready)
     }
 }
 
 /// Finds the environment that a specification names.
-pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named, LabError> {
+pub(crate) fn find_environment(specification: Specification, known: &Known) -> Result<Named, LabError> {
     let name = &specification.provider;
     let Some(provider) = known.providers.iter().find(|provider| provider.name == name) else {
         let providers = known.providers.iter().map(|provider| provider.name);
         let names: Vec<&str> = providers.chain((known.presets)()).collect();
-        let error = LabError::usage(format!("there is no environment '{name}'"));
-        return Err(unknown(error, name, &names));
+        let error = LabError::usage_error(format!("there is no environment '{name}'"));
+        return Err(add_known_words_hint(error, name, &names));
     };
     let mut own = specification.clone();
     let slower = share(&specification)?;
-    let mut root = root::of(&specification)?;
+    let mut root = root::parse_root(&specification)?;
     for option in [SLOWER, ROOT] {
         own.options.remove(option.key);
     }
@@ -71,8 +71,8 @@ pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named,
     let environment = (provider.parse)(&own)?;
     if environment.has_image() {
         if root.is_some() {
-            return Err(LabError::usage(format!("{specification}: the image is the root"))
-                .hint("leave out the image or root="));
+            return Err(LabError::usage_error(format!("{specification}: the image is the root"))
+                .with_hint("leave out the image or root="));
         }
         root = Some(RootFolder::Empty);
     }
@@ -81,12 +81,13 @@ pub(crate) fn find(specification: Specification, known: &Known) -> Result<Named,
 
 /// Parses the fraction by which trials are slowed down: `slower=0.5%`.
 fn share(specification: &Specification) -> Result<f64, LabError> {
-    let percent = SLOWER.of(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let percent =
+        SLOWER.read_text(specification).strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     percent.filter(|percent| (0.0..=MOST_SLOWER).contains(percent)).map(|percent| percent / 100.0).ok_or_else(
         || {
             SLOWER
-                .refused(specification)
-                .hint(format!("give a share of at most {MOST_SLOWER}%, e.g. slower=5%"))
+                .invalid_value_error(specification)
+                .with_hint(format!("give a share of at most {MOST_SLOWER}%, e.g. slower=5%"))
         },
     )
 }
@@ -95,14 +96,14 @@ fn share(specification: &Specification) -> Result<f64, LabError> {
 fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
     if let (Some(instance), None) = (&specification.instance, provider.instance) {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
-        return Err(LabError::usage(what).hint("give options as NAME?key=value"));
+        return Err(LabError::usage_error(what).with_hint("give options as NAME?key=value"));
     }
     let keys: Vec<&str> = provider.options.iter().map(|option| option.key).collect();
     match specification.options.keys().find(|key| !keys.contains(&key.as_str())) {
         None => Ok(()),
         Some(key) => {
             let what = format!("{} has no option '{key}'", provider.name);
-            Err(unknown(LabError::usage(what), key, &keys))
+            Err(add_known_words_hint(LabError::usage_error(what), key, &keys))
         }
     }
 }

@@ -5,10 +5,10 @@ use tare_data::session;
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
-use crate::nearest::unknown;
+use crate::nearest::add_known_words_hint;
 
 /// The option that every environment takes: its trials work longer by this many percent, on purpose.
-pub const SLOWER: OptionDescription = OptionDescription::text(
+pub const SLOWER: OptionDescription = OptionDescription::new_text(
     session::SLOWER,
     "0%",
     "slows trials down by this share on purpose, to see whether a session detects it",
@@ -26,36 +26,38 @@ pub struct OptionDescription {
 
 impl OptionDescription {
     /// Describes an option with free text.
-    pub const fn text(key: &'static str, default: &'static str, about: &'static str) -> Self {
+    pub const fn new_text(key: &'static str, default: &'static str, about: &'static str) -> Self {
         OptionDescription { key, default, values: &[], about }
     }
 
     /// Reads the option's text from a specification, or its default.
-    pub fn of<'a>(&self, specification: &'a Specification) -> &'a str
+    pub fn read_text<'a>(&self, specification: &'a Specification) -> &'a str
     where
         'static: 'a,
     {
-        specification.option(self.key).unwrap_or(self.default)
+        specification.get_option(self.key).unwrap_or(self.default)
     }
 
     /// Reads the option's text from a specification, if it is not empty.
-    pub fn given(&self, specification: &Specification) -> Option<String> {
-        Some(self.of(specification)).filter(|text| !text.is_empty()).map(str::to_owned)
+    pub fn read_non_empty(&self, specification: &Specification) -> Option<String> {
+        Some(self.read_text(specification)).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
     /// Reads the path of a folder, which must need no quoting in any shell.
     pub(crate) fn plain_folder(&self, specification: &Specification) -> Result<String, LabError> {
-        let path = self.of(specification);
+        let path = self.read_text(specification);
         match is_plain(path) {
             true => Ok(path.to_owned()),
-            false => Err(self.refused(specification).hint("give an absolute path of plain letters")),
+            false => Err(self
+                .invalid_value_error(specification)
+                .with_hint("give an absolute path of plain letters")),
         }
     }
 
     /// Builds the error for a value that this option cannot have.
-    pub fn refused(&self, specification: &Specification) -> LabError {
-        let (provider, key, text) = (&specification.provider, self.key, self.of(specification));
-        LabError::usage(format!("{provider}: '{key}' cannot be '{text}'"))
+    pub fn invalid_value_error(&self, specification: &Specification) -> LabError {
+        let (provider, key, text) = (&specification.provider, self.key, self.read_text(specification));
+        LabError::usage_error(format!("{provider}: '{key}' cannot be '{text}'"))
     }
 }
 
@@ -68,15 +70,17 @@ pub trait Choice: Copy + 'static {
     fn name(self) -> &'static str;
 
     /// Parses the value in a specification, or the default.
-    fn of(specification: &Specification) -> Result<Self, LabError> {
-        let given = Self::OPTION.of(specification);
+    fn from_specification(specification: &Specification) -> Result<Self, LabError> {
+        let given = Self::OPTION.read_text(specification);
         let named = Self::ALL.iter().find(|value| value.name() == given).copied();
-        named.ok_or_else(|| unknown(Self::OPTION.refused(specification), given, Self::OPTION.values))
+        named.ok_or_else(|| {
+            add_known_words_hint(Self::OPTION.invalid_value_error(specification), given, Self::OPTION.values)
+        })
     }
 
     /// Notes the value among the facts of the runtime.
-    fn note(self, facts: &mut Facts) {
-        facts.note(format!("runtime.{}", Self::OPTION.key), self.name());
+    fn note_choice(self, facts: &mut Facts) {
+        facts.add_fact(format!("runtime.{}", Self::OPTION.key), self.name());
     }
 }
 
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_first_value_is_the_default_and_every_value_is_found_by_its_name() {
-        let of = |text: &str| Colour::of(&text.parse().unwrap());
+        let of = |text: &str| Colour::from_specification(&text.parse().unwrap());
         assert_eq!(of("x").unwrap(), Colour::Red);
         assert_eq!(of("x?colour=green").unwrap(), Colour::Green);
         assert_eq!(Colour::OPTION.values, ["red", "green"]);

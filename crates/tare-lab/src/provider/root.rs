@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::provider::options::OptionDescription;
 
 /// Option of every environment, although not all can provide every root.
-pub const ROOT: OptionDescription = OptionDescription::text(
+pub const ROOT: OptionDescription = OptionDescription::new_text(
     "root",
     "empty",
     "source of the programs inside. empty: none but tare's own, or those that the environment has \
@@ -16,13 +16,15 @@ pub const ROOT: OptionDescription = OptionDescription::text(
 );
 
 /// Parses the root in a specification, if it names one.
-pub(crate) fn of(specification: &Specification) -> Result<Option<RootFolder>, LabError> {
-    let Some(text) = specification.option(ROOT.key) else { return Ok(None) };
+pub(crate) fn parse_root(specification: &Specification) -> Result<Option<RootFolder>, LabError> {
+    let Some(text) = specification.get_option(ROOT.key) else { return Ok(None) };
     match text {
         "empty" => Ok(Some(RootFolder::Empty)),
         "host" | "/" => Ok(Some(RootFolder::Host)),
         path if path.starts_with('/') => Ok(Some(RootFolder::Folder(path.into()))),
-        _ => Err(ROOT.refused(specification).hint("give empty, host, or the absolute path of a folder")),
+        _ => Err(ROOT
+            .invalid_value_error(specification)
+            .with_hint("give empty, host, or the absolute path of a folder")),
     }
 }
 
@@ -39,7 +41,7 @@ pub enum Roots {
 
 impl Roots {
     /// Explains why environments of the provider cannot have a root, if so.
-    pub(crate) fn refusal(self, root: &RootFolder) -> Option<&'static str> {
+    pub(crate) fn refusal_reason(self, root: &RootFolder) -> Option<&'static str> {
         match (self, root) {
             (_, RootFolder::Empty) | (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => None,
             (Roots::Host(reason) | Roots::Own(reason), _) => Some(reason),

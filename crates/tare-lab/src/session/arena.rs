@@ -51,17 +51,17 @@ pub trait Arena {
     fn now_ns(&self) -> u64;
 
     /// Enters an environment afresh; leaves it first where it was entered before.
-    fn start(&mut self, target: usize) -> Result<Started, Failure>;
+    fn enter_environment(&mut self, target: usize) -> Result<Started, Failure>;
 
     /// Runs one trial. Each batch goes to `sink` as it arrives, before anything else sees it.
-    fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
+    fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
 
     /// Leaves an environment; nothing of it is left.
-    fn leave(&mut self, target: usize);
+    fn leave_environment(&mut self, target: usize);
 
     /// Tells whether the user wants to stop: a start or a trial that fails then is not the fault of the
     /// environment.
-    fn interrupted(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         false
     }
 

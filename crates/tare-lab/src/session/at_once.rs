@@ -11,7 +11,7 @@ use tare_data::request::{Request, TrialRequest};
 use crate::ownership::clean::Outcome;
 use crate::platform::taken;
 use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
+use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
 use crate::session::entered::{Entered, PATIENCE};
 use crate::session::link::Link;
 use crate::study::startup::{Moments, Taken};
@@ -28,9 +28,9 @@ pub(crate) struct Launched<'a> {
 
 impl Launched<'_> {
     /// Measures its resources now that it is idle.
-    pub fn taken(&self) -> Taken {
+    pub fn measure_resources(&self) -> Taken {
         Taken {
-            memory_bytes: taken::memory_bytes(&self.entered.processes()),
+            memory_bytes: taken::memory_bytes(&self.entered.list_processes()),
             disk_bytes: taken::disk_bytes(self.entered.folder()),
         }
     }
@@ -44,16 +44,16 @@ fn first_sample(
     request: &TrialRequest,
     deadline: Instant,
 ) -> Result<Moments, Failure> {
-    let hello = greet(link, brought, deadline)?;
+    let hello = await_first_frame(link, brought, deadline)?;
     let request = TrialRequest { nonce: fresh_nonce()?, ..request.clone() };
     let mut sample = None;
     let mut sink = |_: &_| {
         sample.get_or_insert_with(Instant::now);
     };
-    let mut trial = Listening::to(&request, Allowance::of(&request, &Left::all()), &mut sink);
-    let heard = trial.listen(link);
+    let mut trial = Listening::new(&request, Allowance::from_request(&request, &Left::new()), &mut sink);
+    let heard = trial.send_and_listen(link);
     let failure = trial.outcome.failure.take();
-    heard.map_err(|error| error.failure("last frame of the trial"))?;
+    heard.map_err(|error| error.to_failure("last frame of the trial"))?;
     match (sample, failure) {
         (_, Some(failure)) => Err(failure),
         (Some(sample), None) => Ok(Moments { began, hello, sample }),
@@ -86,7 +86,7 @@ pub(crate) fn first_samples(
 }
 
 /// Asks all of them to leave before it waits for any; returns what became of what they had made.
-pub(crate) fn leave(mut launched: Vec<Launched<'_>>) -> Vec<Outcome> {
+pub(crate) fn leave_all(mut launched: Vec<Launched<'_>>) -> Vec<Outcome> {
     let deadline = Instant::now() + LEAVING;
     for one in &mut launched {
         // One that does not take the request is ended below.
@@ -97,7 +97,7 @@ pub(crate) fn leave(mut launched: Vec<Launched<'_>>) -> Vec<Outcome> {
         .into_iter()
         .flat_map(|one| {
             drop(one.link);
-            one.entered.leave(until.saturating_duration_since(Instant::now()))
+            one.entered.leave_environment(until.saturating_duration_since(Instant::now()))
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use tare_probes::descriptions::{DEMAND_COMMAND, demand_of};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
-use crate::session::plan::amount::{Pace, pace};
+use crate::session::plan::amount::{Pace, compute_pace};
 use crate::study::SelectedCase;
 
 /// A calibration may take this long: a kernel in a VM on an emulated processor is slow, not dead.
@@ -27,7 +27,7 @@ struct Sent {
 }
 
 /// Measures the pace of a case in an environment.
-pub fn calibrate(
+pub fn calibrate_case(
     selected: &SelectedCase,
     target: usize,
     started: &Started,
@@ -36,13 +36,18 @@ pub fn calibrate(
 ) -> Result<Result<Pace, Failure>, LabError> {
     let sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
     Ok(sent.and_then(|sent| {
-        pace(&sent.batches, sent.elapsed_ns)
+        compute_pace(&sent.batches, sent.elapsed_ns)
             .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no samples"))
     }))
 }
 
 /// Counts a command's demand in the baseline, which is the first environment.
-pub fn count(case: &Case, started: &Started, seed: u64, arena: &mut dyn Arena) -> Result<Counted, LabError> {
+pub fn count_demand(
+    case: &Case,
+    started: &Started,
+    seed: u64,
+    arena: &mut dyn Arena,
+) -> Result<Counted, LabError> {
     let case = Case { probe: DEMAND_COMMAND.to_owned(), ..case.clone() };
     let once = Amount::Operations { batch: 1, batches: 1 };
     Ok(match trial(&case, once, (0, started), seed, arena)? {
@@ -68,19 +73,19 @@ fn trial(
     };
     let mut batches = Vec::new();
     let began_ns = arena.now_ns();
-    let outcome = arena.trial(target, &request, &mut |batch| batches.push(batch.clone()));
+    let outcome = arena.run_trial(target, &request, &mut |batch| batches.push(batch.clone()));
     let elapsed_ns = arena.now_ns() - began_ns;
     if outcome.interrupted {
-        return Err(LabError::interrupted());
+        return Err(LabError::interruption_error());
     }
     if let Some(error) = arena.host_failure() {
         return Err(error);
     }
     if outcome.lost {
         // The next case deserves a living environment; if it cannot be had, its own trial fails.
-        let started = arena.start(target);
-        if started.is_err() && arena.interrupted() {
-            return Err(LabError::interrupted());
+        let started = arena.enter_environment(target);
+        if started.is_err() && arena.is_interrupted() {
+            return Err(LabError::interruption_error());
         }
     }
     Ok(match outcome.failure {
@@ -91,7 +96,7 @@ fn trial(
 
 /// Computes the deadline of such a trial: files must be made first, and a user's command brings its own.
 fn deadline_ms(case: &Case) -> u64 {
-    let number = |key: &str| case.parameters.integer(key).unwrap_or(0);
+    let number = |key: &str| case.parameters.get_integer(key).unwrap_or(0);
     let bytes = number("size").max(number("total"));
     // Prepare, the command and clean.
     let commands_ms = number("timeout_s").saturating_mul(3_000);

@@ -45,11 +45,11 @@ pub fn bring_up(
             if !goes_on(&one.name, time) {
                 return all;
             }
-            match arena.start(index) {
+            match arena.enter_environment(index) {
                 Ok(started) => one.times_ns.push(started.elapsed_ns),
                 Err(failure) => one.failure = Some(failure),
             }
-            arena.leave(index);
+            arena.leave_environment(index);
         }
     }
     all

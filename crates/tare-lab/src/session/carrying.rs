@@ -15,7 +15,7 @@ use crate::study::user_command::CarriedFile;
 const PIECE_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Sends files into an environment, piece by piece, each answered. `own` is the path of its own place.
-pub fn carry(link: &mut Link<'_>, own: Option<&String>, files: &[CarriedFile]) -> Result<(), Failure> {
+pub fn carry_files(link: &mut Link<'_>, own: Option<&String>, files: &[CarriedFile]) -> Result<(), Failure> {
     let none = || Failure::new(FailureKind::NotSupported, "there is no place 'own' to carry files into");
     for file in files {
         let directory = own.ok_or_else(none)?;
@@ -33,7 +33,7 @@ pub fn carry(link: &mut Link<'_>, own: Option<&String>, files: &[CarriedFile]) -
             };
             let deadline = Instant::now() + PIECE_DEADLINE;
             let sent = link.send(&Request::Carry(piece), deadline).and_then(|()| link.receive(deadline));
-            match sent.map_err(|e| e.failure("answer to a file carried along"))?.frame {
+            match sent.map_err(|e| e.to_failure("answer to a file carried along"))?.frame {
                 Frame::Carried { failure: None } => {}
                 Frame::Carried { failure: Some(failure) } => return Err(failure),
                 _ => return Err(Failure::new(FailureKind::Broken, "the answer was not about a file")),

@@ -43,17 +43,17 @@ pub struct Entered {
 
 /// Enters an environment that is ready; the specification names it in errors. Waits for nothing: the agent's first
 /// frame is the caller's to await.
-pub fn enter(
+pub fn enter_environment(
     specification: &Specification,
     ready: &Ready,
     session: &SessionWorkspace,
 ) -> Result<Entered, LabError> {
-    let mut workspace = session.start(&ready.root)?;
-    let Entrance { mut command, host, places, mut outside } = ready.enter(&mut workspace)?;
+    let mut workspace = session.make_start_workspace(&ready.root)?;
+    let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    outside.note("runtime.command", words(&command));
+    outside.add_fact("runtime.command", words(&command));
     processes::die_with_parent(&mut command);
-    let (child, kept) = processes::start(&mut command).map_err(|e| {
+    let (child, kept) = processes::start_command(&mut command).map_err(|e| {
         let what = format!("cannot enter {specification}");
         let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
         let doing = step.unwrap_or_else(|_| command.get_program().display().to_string());
@@ -63,19 +63,19 @@ pub fn enter(
     let pid = entered.child.id();
     // A program that clears its environment is still known as a descendant.
     if let Some(started_ticks) = processes::started_ticks(pid) {
-        entered.workspace.own(Owned::Process { pid, started_ticks })?;
+        entered.workspace.record_owned(Owned::Process { pid, started_ticks })?;
     }
     Ok(entered)
 }
 
 impl Entered {
     /// Lists its living processes, by number and start time, as far as this machine sees them.
-    pub fn processes(&self) -> BTreeMap<u32, u64> {
+    pub fn list_processes(&self) -> BTreeMap<u32, u64> {
         let pid = self.child.id();
         let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
         let folder = self.workspace.folder().to_owned();
         let (mark, name) = (self.workspace.mark().to_owned(), self.workspace.name().to_owned());
-        Signs { mark, folder, name, roots: roots.into_iter().collect() }.find()
+        Signs { mark, folder, name, roots: roots.into_iter().collect() }.find_processes()
     }
 
     /// Returns the folder in which this start was made.
@@ -84,7 +84,7 @@ impl Entered {
     }
 
     /// Leaves: waits this long for it to end by itself, then ends what is left and removes everything.
-    pub fn leave(mut self, patience: Duration) -> Vec<Outcome> {
+    pub fn leave_environment(mut self, patience: Duration) -> Vec<Outcome> {
         self.end(patience)
     }
 
@@ -98,8 +98,8 @@ impl Entered {
             thread::sleep(pause);
             pause = (pause * 2).min(LOOKS.1);
         }
-        self.kept.end();
-        let outcomes = self.workspace.leave();
+        self.kept.end_remaining();
+        let outcomes = self.workspace.clean_up();
         // Dead by now; this removes its last trace, the entry in the process table.
         let _ = self.child.try_wait();
         outcomes

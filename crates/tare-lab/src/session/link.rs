@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, MOST_NOTES, Received, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, MOST_NOTES, Received, Splitter, encode_frame};
 use tare_data::request::Request;
 
 use crate::platform::{Stream, Streams};
@@ -44,7 +44,7 @@ pub enum LinkError {
 
 impl LinkError {
     /// Converts it to the failure of a trial; an interruption is none.
-    pub fn failure(&self, waited_for: &str) -> Failure {
+    pub fn to_failure(&self, waited_for: &str) -> Failure {
         match self {
             LinkError::Deadline => Failure::new(FailureKind::Deadline, format!("no {waited_for} in time")),
             LinkError::Ended => {
@@ -89,7 +89,7 @@ impl<'i> Link<'i> {
     /// Sends a request. It fits a pipe's buffer, so a stuck reader cannot hold the host for long: poll reports
     /// when there is room.
     pub fn send(&mut self, request: &Request, deadline: Instant) -> Result<(), LinkError> {
-        let line = encode(request);
+        let line = encode_frame(request);
         if line.len() > LONGEST_REQUEST {
             return Err(LinkError::Unruly(format!("a request of {} bytes is too long", line.len())));
         }
@@ -119,7 +119,7 @@ impl<'i> Link<'i> {
 
     /// Asks the agent to leave, and says how much of the patience is left for its environment to end. The streams stay open until its
     /// last frame: the port of a guest takes no bytes once nobody listens, so that the agent would wait there for ever.
-    pub fn leave(mut self, patience: Duration) -> Duration {
+    pub fn ask_to_leave(mut self, patience: Duration) -> Duration {
         // An environment that does not take the request is not waited for.
         if self.send(&Request::Leave, Instant::now() + TO_LEAVE).is_err() {
             return Duration::ZERO;
@@ -145,7 +145,7 @@ impl<'i> Link<'i> {
                 return Err(LinkError::Deadline);
             }
             let piece = left.min(WAIT_PIECE);
-            let ready = match self.streams.wait(to_write, piece) {
+            let ready = match self.streams.wait_until_ready(to_write, piece) {
                 Ok(None) => continue,
                 Ok(Some(ready)) => ready,
                 Err(e) => return Err(LinkError::Unruly(format!("poll: {e}"))),
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn frames_come_out_and_the_rest_is_notes() {
         let (mut link, _reads, writes) = link(&QUIET);
-        rustix::io::write(&writes, format!("booting\n{}", encode(&Frame::Bye)).as_bytes()).unwrap();
+        rustix::io::write(&writes, format!("booting\n{}", encode_frame(&Frame::Bye)).as_bytes()).unwrap();
         assert_eq!(link.receive(soon()).unwrap().frame, Frame::Bye);
         assert_eq!(link.take_notes(), ["booting"]);
         drop(writes);
@@ -263,7 +263,7 @@ mod tests {
     fn a_flood_is_cut_off() {
         let (mut link, _reads, writes) = link(&QUIET);
         rustix::io::ioctl_fionbio(&writes, true).unwrap();
-        let frames = encode(&Frame::Bye).repeat(500);
+        let frames = encode_frame(&Frame::Bye).repeat(500);
         let mut unruly = false;
         for _ in 0..1000 {
             let _ = rustix::io::write(&writes, frames.as_bytes());
@@ -277,7 +277,7 @@ mod tests {
         let (mut link, _reads, writes) = link(&QUIET);
         let series = "x".repeat(900_000);
         let frame = Frame::Failed { trial: 0, failure: Failure::new(FailureKind::Died, ""), clock_ns: 0 };
-        let frame = encode(&frame).replacen(MARKER, &format!("{series}{MARKER}"), 1);
+        let frame = encode_frame(&frame).replacen(MARKER, &format!("{series}{MARKER}"), 1);
         std::thread::scope(|scope| {
             let flood = scope.spawn(|| {
                 let mut file = std::fs::File::from(writes);
@@ -301,10 +301,10 @@ mod tests {
                 assert!(request[..length].starts_with(MARKER.as_bytes()));
                 // A host that has gone by now leaves a broken pipe.
                 std::thread::sleep(Duration::from_millis(20));
-                let written = rustix::io::write(&writes, encode(&Frame::Bye).as_bytes());
+                let written = rustix::io::write(&writes, encode_frame(&Frame::Bye).as_bytes());
                 assert!(written.is_ok(), "{written:?}");
             });
-            assert!(link.leave(Duration::from_secs(60)) > Duration::from_secs(50));
+            assert!(link.ask_to_leave(Duration::from_secs(60)) > Duration::from_secs(50));
             agent.join().unwrap();
         });
     }

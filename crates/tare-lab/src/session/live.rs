@@ -8,7 +8,7 @@ use tare_data::batch::Batch;
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
 use tare_probes::harness::interference::Watch;
@@ -21,12 +21,12 @@ use crate::platform::taken;
 use crate::provider::Ready;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::listening::{Listening, fresh_nonce, greet};
+use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
 use crate::session::at_once::{self, Launched};
-use crate::session::carrying::carry;
+use crate::session::carrying::carry_files;
 use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Link, LinkError};
-use crate::session::peers::{HostPeers, Peers, ways};
+use crate::session::peers::{HostPeers, Peers, find_peer_ways};
 use crate::session::targets::Resolved;
 use crate::storage::places::{OWN, WORK};
 use crate::study::startup;
@@ -81,7 +81,7 @@ impl<'a> LiveArena<'a> {
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Self {
-        let target = |resolved| LiveTarget { resolved, inside: None, left: Left::all(), described: None };
+        let target = |resolved| LiveTarget { resolved, inside: None, left: Left::new(), described: None };
         LiveArena {
             workspace,
             interrupted,
@@ -97,7 +97,7 @@ impl<'a> LiveArena<'a> {
     }
 
     /// Limits the session: a start that hangs does not outlast its budget by much.
-    pub fn until(mut self, until: Option<Instant>) -> Self {
+    pub fn with_deadline(mut self, until: Option<Instant>) -> Self {
         self.until = until;
         self
     }
@@ -118,13 +118,13 @@ impl<'a> LiveArena<'a> {
     }
 
     /// Adds routes to the peers that the user named.
-    pub fn reaching(mut self, peers: Peers) -> Self {
+    pub fn with_peers(mut self, peers: Peers) -> Self {
         self.peers = peers;
         self
     }
 
     /// Gives every start from now on these files of a study's commands.
-    pub fn carry(&mut self, files: Vec<CarriedFile>) {
+    pub fn set_carried_files(&mut self, files: Vec<CarriedFile>) {
         self.carried = files;
     }
 
@@ -135,26 +135,26 @@ impl<'a> LiveArena<'a> {
         request: &TrialRequest,
         sink: &mut dyn FnMut(&Batch),
     ) -> Outcome {
-        self.leave(index);
+        self.leave_environment(index);
         let began = Instant::now();
-        let started = match self.start(index) {
+        let started = match self.enter_environment(index) {
             Ok(started) => started,
             Err(failure) => {
-                let interrupted = self.interrupted();
+                let interrupted = self.is_interrupted();
                 return Outcome { failure: Some(failure), lost: true, interrupted, ..Default::default() };
             }
         };
         let mut sample = None;
-        let mut outcome = self.trial(index, &startup::first_trial(request), &mut |_| {
+        let mut outcome = self.run_trial(index, &startup::first_trial(request), &mut |_| {
             sample.get_or_insert_with(Instant::now);
         });
         if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.targets[index].inside) {
             let hello = began + Duration::from_nanos(started.elapsed_ns);
             let taken = startup::Taken {
-                memory_bytes: taken::memory_bytes(&inside.entered.processes()),
+                memory_bytes: taken::memory_bytes(&inside.entered.list_processes()),
                 disk_bytes: taken::disk_bytes(inside.entered.folder()),
             };
-            startup::batches(startup::Moments { began, hello, sample }, taken).iter().for_each(sink);
+            startup::make_batches(startup::Moments { began, hello, sample }, taken).iter().for_each(sink);
             outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;
             // No clock inside saw the whole stretch.
             outcome.agent_elapsed_ns = None;
@@ -170,13 +170,13 @@ impl<'a> LiveArena<'a> {
         count: usize,
         sink: &mut dyn FnMut(&Batch),
     ) -> Outcome {
-        self.leave(index);
+        self.leave_environment(index);
         let watch = Watch::of_counters();
         let deadline = self.start_deadline() + START_FURTHER * count as u32;
         let began = Instant::now();
         let mut launched = Vec::with_capacity(count);
         let mut outcome = Outcome::default();
-        while launched.len() < count && outcome.failure.is_none() && !self.interrupted() {
+        while launched.len() < count && outcome.failure.is_none() && !self.is_interrupted() {
             match self.launch(index) {
                 Ok(one) => launched.push(one),
                 Err(failure) => outcome.failure = Some(failure),
@@ -187,7 +187,7 @@ impl<'a> LiveArena<'a> {
             let first = TrialRequest { slower: ready.slower, ..startup::first_trial(request) };
             match at_once::first_samples(&mut launched, brought(ready, self.workspace), &first, deadline) {
                 Ok(moments) => {
-                    let taken: Vec<_> = launched.iter().map(Launched::taken).collect();
+                    let taken: Vec<_> = launched.iter().map(Launched::measure_resources).collect();
                     startup::batches_at_once(began, &moments, &taken).iter().for_each(sink);
                     let last = moments.iter().map(|moments| moments.sample).max().unwrap_or(began);
                     outcome.host_elapsed_ns = (last - began).as_nanos() as u64;
@@ -196,8 +196,8 @@ impl<'a> LiveArena<'a> {
             }
         }
         outcome.outside = watch.stop();
-        outcome.interrupted = self.interrupted();
-        self.left.extend(stuck(at_once::leave(launched)));
+        outcome.interrupted = self.is_interrupted();
+        self.left.extend(stuck(at_once::leave_all(launched)));
         outcome
     }
 
@@ -205,7 +205,7 @@ impl<'a> LiveArena<'a> {
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let began = Instant::now();
-        let entered = entered::enter(specification, ready, self.workspace);
+        let entered = entered::enter_environment(specification, ready, self.workspace);
         let mut entered = entered.map_err(|error| self.died(error))?;
         let link = linked(&mut entered, self.interrupted)?;
         Ok(Launched { began, entered, link })
@@ -213,7 +213,7 @@ impl<'a> LiveArena<'a> {
 
     /// Leaves every environment; returns what could not be removed.
     pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
-        (0..self.targets.len()).for_each(|target| self.leave(target));
+        (0..self.targets.len()).for_each(|target| self.leave_environment(target));
         std::mem::take(&mut self.left)
     }
 }
@@ -223,16 +223,16 @@ impl Arena for LiveArena<'_> {
         self.began.elapsed().as_nanos() as u64
     }
 
-    fn interrupted(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
 
-    fn start(&mut self, index: usize) -> Result<Started, Failure> {
-        self.leave(index);
+    fn enter_environment(&mut self, index: usize) -> Result<Started, Failure> {
+        self.leave_environment(index);
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let (began, deadline) = (Instant::now(), self.start_deadline());
-        let mut entered =
-            entered::enter(specification, ready, self.workspace).map_err(|error| self.died(error))?;
+        let mut entered = entered::enter_environment(specification, ready, self.workspace)
+            .map_err(|error| self.died(error))?;
         let mut link = linked(&mut entered, self.interrupted)?;
         if !self.workspace.wants_work() {
             entered.places.remove(WORK);
@@ -241,8 +241,8 @@ impl Arena for LiveArena<'_> {
         let Resolved { ready, .. } = &target.resolved;
         let brought = brought(ready, self.workspace);
         let own = entered.places.get(OWN);
-        let greeted = greet(&mut link, brought, deadline)
-            .and_then(|at| carry(&mut link, own, &self.carried).map(|()| at));
+        let greeted = await_first_frame(&mut link, brought, deadline)
+            .and_then(|at| carry_files(&mut link, own, &self.carried).map(|()| at));
         let hello = greeted.and_then(|at| match &target.described {
             Some(described) => Ok((at, described.clone())),
             None => describe(&mut link, &entered.places).map(|described| (at, described)),
@@ -258,14 +258,14 @@ impl Arena for LiveArena<'_> {
                     as_own(&mut places);
                     as_own(&mut paths);
                 }
-                let peers = ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
+                let peers = find_peer_ways(&self.peers, &mut self.host_peers, entered.host, &mut outside);
                 let started = Started {
                     inside: described.0.clone(),
                     outside,
                     places,
                     paths,
                     peers,
-                    missing: self.workspace.missing().clone(),
+                    missing: self.workspace.missing_places().clone(),
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };
                 target.described = Some(described);
@@ -276,13 +276,13 @@ impl Arena for LiveArena<'_> {
                 if let Some(note) = link.take_notes().pop() {
                     failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
-                self.left.extend(stuck(entered.leave(Duration::ZERO)));
+                self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));
                 Err(failure)
             }
         }
     }
 
-    fn trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+    fn run_trial(&mut self, index: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
         if startup::is_start(&request.case) {
             return match startup::at_once(&request.case) {
                 Ok(1) => self.first_sample(index, request, sink),
@@ -306,15 +306,15 @@ impl Arena for LiveArena<'_> {
         let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
         let watch = Watch::of_counters();
-        let mut trial = Listening::to(request, Allowance::of(request, left), sink);
-        let result = trial.listen(&mut inside.link);
-        left.sent(trial.bytes);
+        let mut trial = Listening::new(request, Allowance::from_request(request, left), sink);
+        let result = trial.send_and_listen(&mut inside.link);
+        left.take_bytes(trial.bytes);
         let mut outcome = trial.outcome;
         outcome.outside = watch.stop();
-        outcome.notes = left.kept(inside.link.take_notes());
+        outcome.notes = left.keep_notes(inside.link.take_notes());
         if let Err(error) = result {
             outcome.interrupted = error == LinkError::Interrupted;
-            outcome.failure = outcome.failure.or_else(|| Some(error.failure("last frame of the trial")));
+            outcome.failure = outcome.failure.or_else(|| Some(error.to_failure("last frame of the trial")));
             outcome.lost = true;
         }
         outcome
@@ -324,10 +324,10 @@ impl Arena for LiveArena<'_> {
         self.host_failure.take()
     }
 
-    fn leave(&mut self, index: usize) {
+    fn leave_environment(&mut self, index: usize) {
         let Some(Inside { entered, link }) = self.targets[index].inside.take() else { return };
-        let patience = link.leave(PATIENCE);
-        self.left.extend(stuck(entered.leave(patience)));
+        let patience = link.ask_to_leave(PATIENCE);
+        self.left.extend(stuck(entered.leave_environment(patience)));
     }
 }
 
@@ -360,8 +360,8 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
     for (key, value) in &outside.0 {
         let of_place = key.strip_prefix(mounts::PLACE).and_then(|key| key.rsplit_once('.'));
         match of_place.and_then(|(place, fact)| Some((places.get_mut(place)?, fact))) {
-            Some((facts, fact)) => facts.note(format!("outside.{fact}"), value),
-            None => rest.note(key, value),
+            Some((facts, fact)) => facts.add_fact(format!("outside.{fact}"), value),
+            None => rest.add_fact(key, value),
         }
     }
     rest
@@ -378,7 +378,7 @@ fn describe(
         let described = link
             .send(&Request::Describe { places }, deadline)
             .and_then(|()| link.receive(deadline))
-            .map_err(|e| e.failure("description"))?;
+            .map_err(|e| e.to_failure("description"))?;
         let Frame::Description { facts, places } = described.frame else {
             return Err(Failure::new(FailureKind::Broken, "the answer was not a description"));
         };
@@ -391,7 +391,7 @@ fn describe(
 /// Splits places into requests that fit their line: many places with long paths do not fit into one.
 fn split_by_request(places: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
     let fits = |places: &BTreeMap<_, _>| {
-        encode(&Request::Describe { places: places.clone() }).len() <= LONGEST_REQUEST
+        encode_frame(&Request::Describe { places: places.clone() }).len() <= LONGEST_REQUEST
     };
     let mut requests = vec![BTreeMap::new()];
     for (name, path) in places {
@@ -421,7 +421,7 @@ mod tests {
         let requests = split_by_request(&places);
         assert!(requests.len() > 1, "{requests:?}");
         for request in &requests {
-            let line = encode(&Request::Describe { places: request.clone() });
+            let line = encode_frame(&Request::Describe { places: request.clone() });
             assert!(line.len() <= LONGEST_REQUEST, "{line}");
         }
         assert_eq!(requests.into_iter().flatten().collect::<BTreeMap<_, _>>(), places);
@@ -442,9 +442,9 @@ mod tests {
     fn places_get_their_own_facts_from_outside() {
         let mut outside = Facts::default();
         let names = ["own", "/a", "/a.b"];
-        names.iter().for_each(|name| outside.note(format!("place.{name}.filesystem"), *name));
-        outside.note("place.unknown.filesystem", "ext4");
-        outside.note("runtime.version", "1");
+        names.iter().for_each(|name| outside.add_fact(format!("place.{name}.filesystem"), *name));
+        outside.add_fact("place.unknown.filesystem", "ext4");
+        outside.add_fact("runtime.version", "1");
         let mut places = names.map(|name| (name.to_owned(), Facts::default())).into();
         let rest = divide(&outside, &mut places);
         for name in names {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::{Options, Progress, beyond_reach, control_differs, decide};
+use tare_analysis::{Options, Progress, beyond_reach, control_differs, find_finished_targets};
 use tare_data::session::{MOST_REST, Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
@@ -42,13 +42,13 @@ pub struct Open {
 
 impl Open {
     /// Opens everything that a plan measures.
-    pub fn all(plan: &Plan) -> Self {
+    pub fn from_plan(plan: &Plan) -> Self {
         let open = Open::default();
         Open { every: open.spacing(plan), ..open }
     }
 
     /// Returns the spacing of an environment: it takes part in one round of this many.
-    pub fn every(&self, target: usize) -> u32 {
+    pub fn round_spacing(&self, target: usize) -> u32 {
         self.every.get(target).copied().unwrap_or(1)
     }
 
@@ -63,7 +63,8 @@ impl Open {
         let of = |target: usize| {
             let cells = cells.iter().filter(move |cell| cell.target == target);
             let open = cells.clone().filter(|cell| self.is_open(**cell)).count();
-            (open > 0).then(|| f64::from(plan.every(target)) * (cells.count() as f64 / open as f64).sqrt())
+            (open > 0)
+                .then(|| f64::from(plan.round_interval(target)) * (cells.count() as f64 / open as f64).sqrt())
         };
         let spacing: Vec<Option<f64>> = (0..plan.targets.len()).map(of).collect();
         let least = spacing.iter().flatten().copied().fold(f64::INFINITY, f64::min);
@@ -73,14 +74,15 @@ impl Open {
     }
 
     /// Lists the environments that have a trial of a case in a round, ascending.
-    pub fn targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
+    pub fn list_targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
         let has_control = plan.has_control(round) || self.suspected.contains(&case);
         let all = usable(plan, case);
         let subjects: Vec<usize> =
             all.iter().copied().filter(|target| is(plan, *target, Role::Subject)).collect();
         let is_alone = subjects.is_empty();
         let is_open = |target: &usize| {
-            self.is_open(CellIndex { case, target: *target }) && round.is_multiple_of(self.every(*target))
+            self.is_open(CellIndex { case, target: *target })
+                && round.is_multiple_of(self.round_spacing(*target))
         };
         let open: Vec<usize> = subjects.into_iter().filter(is_open).collect();
         let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
@@ -114,12 +116,12 @@ impl Open {
     }
 
     /// Lists the cases that a round measures.
-    pub fn cases(&self, plan: &Plan, round: u32) -> Vec<usize> {
-        (0..plan.cases.len()).filter(|case| !self.targets(plan, *case, round).is_empty()).collect()
+    pub fn list_cases(&self, plan: &Plan, round: u32) -> Vec<usize> {
+        (0..plan.cases.len()).filter(|case| !self.list_targets(plan, *case, round).is_empty()).collect()
     }
 
     /// Counts the cells of subjects that are decided, and all that can get a verdict.
-    pub fn count(&self, plan: &Plan) -> (usize, usize) {
+    pub fn count_decided(&self, plan: &Plan) -> (usize, usize) {
         let all = subject_cells(plan);
         (all.iter().filter(|cell| self.decided.contains(cell)).count(), all.len())
     }
@@ -131,13 +133,18 @@ impl Open {
 
     /// Takes an interim look at the data after this many rounds, if one is planned there. `reachable` says how many rounds
     /// a cell could run in all if it alone had the time that is left; none where nothing but decisions ends the session.
-    pub fn look(&mut self, session: &Session, rounds: u32, reachable: impl Fn(CellIndex) -> Option<u32>) {
+    pub fn take_look(
+        &mut self,
+        session: &Session,
+        rounds: u32,
+        reachable: impl Fn(CellIndex) -> Option<u32>,
+    ) {
         let plan = &session.plan;
         if !plan.looks.contains(&rounds) || rounds == plan.rounds {
             return;
         }
         let options = Options::default();
-        let progress = Progress::of(session);
+        let progress = Progress::from_session(session);
         for (case, planned) in plan.cases.iter().enumerate() {
             let usable = usable(plan, case);
             let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
@@ -146,7 +153,7 @@ impl Open {
             if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
                 continue;
             }
-            let done = decide(progress, &planned.id, rounds, &options);
+            let done = find_finished_targets(progress, &planned.id, rounds, &options);
             let done = usable.iter().filter(|target| done[**target]);
             self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
             let of_cell = |target| reachable(CellIndex { case, target });
@@ -171,7 +178,7 @@ fn is(plan: &Plan, target: usize, role: Role) -> bool {
 fn usable(plan: &Plan, case: usize) -> Vec<usize> {
     let missing = &plan.cases[case].missing;
     let is_there = |target: &usize| !missing.contains_key(&plan.targets[*target].name);
-    (0..plan.targets.len()).filter(|target| is_there(target) && plan.measures(case, *target)).collect()
+    (0..plan.targets.len()).filter(|target| is_there(target) && plan.is_measured(case, *target)).collect()
 }
 
 /// Lists the cells that can get a verdict.
@@ -223,30 +230,30 @@ mod tests {
         let (plan, [a, b]) = (plan(), [1, 2].map(|target| CellIndex { case: 0, target }));
         let mut open = Open { hopeless: [a].into(), ..Open::default() };
         open.every = open.spacing(&plan);
-        assert_eq!(open.targets(&plan, 0, 29), [0, 2], "a waits for b, which then is in every round");
+        assert_eq!(open.list_targets(&plan, 0, 29), [0, 2], "a waits for b, which then is in every round");
         open.decided.insert(b);
         open.only_hopeless = true;
-        assert_eq!(open.targets(&plan, 0, 31), [0, 1], "b is decided");
+        assert_eq!(open.list_targets(&plan, 0, 31), [0, 1], "b is decided");
         open.decided.insert(a);
-        assert!(open.cases(&plan, 32).is_empty(), "nothing is open");
+        assert!(open.list_cases(&plan, 32).is_empty(), "nothing is open");
     }
 
     #[test]
     fn what_is_slow_to_measure_rests_while_quicker_ones_are_open() {
         let plan = plan();
-        let mut open = Open::all(&plan);
-        assert_eq!([30, 31, 32, 33].map(|round| open.targets(&plan, 0, round).len()), [3, 2, 2, 3]);
+        let mut open = Open::from_plan(&plan);
+        assert_eq!([30, 31, 32, 33].map(|round| open.list_targets(&plan, 0, round).len()), [3, 2, 2, 3]);
         open.decided.insert(CellIndex { case: 0, target: 1 });
-        assert!(open.targets(&plan, 0, 31).is_empty(), "until the next look the case rests");
+        assert!(open.list_targets(&plan, 0, 31).is_empty(), "until the next look the case rests");
         open.every = open.spacing(&plan);
-        assert_eq!(open.targets(&plan, 0, 31), [0, 2]);
+        assert_eq!(open.list_targets(&plan, 0, 31), [0, 2]);
     }
 
     #[test]
     fn what_has_few_open_cells_left_rests_longer() {
         let mut plan = plan();
         plan.cases = vec![plan.cases[0].clone(); 4];
-        let mut open = Open::all(&plan);
+        let mut open = Open::from_plan(&plan);
         open.decided.extend((1..4).map(|case| CellIndex { case, target: 2 }));
         assert_eq!(open.spacing(&plan), [1, 1, 6]);
         open.decided.extend((1..4).map(|case| CellIndex { case, target: 1 }));

@@ -17,10 +17,10 @@ use tare_record::{Entry, Writer};
 use crate::asked::progress::{Event, Observer};
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started};
-use crate::session::before::{calibrate, count};
+use crate::session::before::{calibrate_case, count_demand};
 use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
 use crate::session::plan::budget::{self, RoundTime};
-use crate::session::plan::label::label;
+use crate::session::plan::label::make_row_label;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::starts::{Start, short_of_starts};
@@ -91,13 +91,13 @@ pub fn enter_all(
 ) -> Result<Vec<Result<Started, Failure>>, LabError> {
     let mut all = Vec::new();
     for (index, target) in targets.iter().enumerate() {
-        observer.event(Event::Entering { target: &target.name });
-        let started = arena.start(index);
+        observer.observe_event(Event::Entering { target: &target.name });
+        let started = arena.enter_environment(index);
         if let Some(error) = arena.host_failure() {
             return Err(error);
         }
-        if started.is_err() && arena.interrupted() {
-            return Err(LabError::interrupted());
+        if started.is_err() && arena.is_interrupted() {
+            return Err(LabError::interruption_error());
         }
         match &started {
             Ok(started) => writer.append(&facts_of(target, started))?,
@@ -106,13 +106,13 @@ pub fn enter_all(
                     ErrorKind::Environment,
                     format!("cannot enter the baseline '{}'", target.name),
                 )
-                .because(failure.clone())
-                .hint("tare check shows what each environment needs"));
+                .with_cause(failure.clone())
+                .with_hint("tare check shows what each environment needs"));
             }
             Err(failure) => {
-                observer.event(Event::Note(format!("{} cannot be entered: {failure}", target.name)));
+                observer.observe_event(Event::Note(format!("{} cannot be entered: {failure}", target.name)));
                 let mut outside = Facts::default();
-                outside.note("failure", failure.to_string());
+                outside.add_fact("failure", failure.to_string());
                 let (inside, places) = Default::default();
                 writer.append(&Entry::Facts(TargetFacts {
                     target: target.name.clone(),
@@ -137,7 +137,7 @@ fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
 }
 
 /// Enters every environment, calibrates every case in each, and writes facts and plan down.
-pub fn prepare(
+pub fn prepare_session(
     plan_request: PlanRequest<'_>,
     arena: &mut dyn Arena,
     writer: &mut Writer,
@@ -175,11 +175,11 @@ pub fn prepare(
         left_s,
     };
     let rounds = *looks.last().expect("there is always a look");
-    let brief = places::brief(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
+    let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
     let planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
     let mut cost_ns = costs(&cases, scale);
     let mut planted_in = None;
-    if let (Some(target), Some((case, rounds))) = (planted, room.place(seed))
+    if let (Some(target), Some((case, rounds))) = (planted, room.choose_planting(seed))
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
         cost_ns.insert(CellIndex { case, target: targets.len() }, room.trial_ns(case));
@@ -215,10 +215,10 @@ fn enter_planted(
     arena: &mut dyn Arena,
     writer: &mut Writer,
 ) -> Result<Result<Started, Failure>, LabError> {
-    let entered = arena.start(index);
+    let entered = arena.enter_environment(index);
     arena.host_failure().map_or(Ok(()), Err)?;
-    if entered.is_err() && arena.interrupted() {
-        return Err(LabError::interrupted());
+    if entered.is_err() && arena.is_interrupted() {
+        return Err(LabError::interruption_error());
     }
     if let Ok(started) = &entered {
         writer.append(&facts_of(target, started))?;
@@ -246,7 +246,7 @@ fn note_few_starts(
     for (target, starts) in short_of_starts(starts, round_s, left_s) {
         let name = &targets[target].name;
         let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
-        observer.event(Event::Note(format!(
+        observer.observe_event(Event::Note(format!(
             "{name}: the budget has room for {starts}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more",
         )));
     }
@@ -265,9 +265,9 @@ fn calibrate_all(
     for selected in selected {
         let mut paces = Vec::new();
         for (index, started) in started.iter().enumerate() {
-            observer.event(Event::Calibrating { done: cases.len() * targets + index, of });
+            observer.observe_event(Event::Calibrating { done: cases.len() * targets + index, of });
             paces.push(match started {
-                Ok(started) => calibrate(&selected, index, started, seed, arena)?,
+                Ok(started) => calibrate_case(&selected, index, started, seed, arena)?,
                 Err(failure) => Err(failure.clone()),
             });
         }
@@ -287,7 +287,7 @@ fn count_all(
     let commands =
         cases.iter().map(|case| &case.selected).filter(|selected| selected.probe.name == USER_COMMAND);
     commands
-        .map(|selected| Ok((selected.case.to_string(), count(&selected.case, started, seed, arena)?)))
+        .map(|selected| Ok((selected.case.to_string(), count_demand(&selected.case, started, seed, arena)?)))
         .collect()
 }
 
@@ -336,7 +336,7 @@ fn spacing(
     let subjects_s: Vec<f64> = subjects.iter().map(|subject| round_s(*subject)).collect();
     let times = RoundTimes { baseline_s: round_s(0), subjects_s: &subjects_s, left_s };
     let named = |(subject, every): (usize, u32)| (targets[subject].name.clone(), every);
-    subjects.into_iter().zip(times.spacing()).filter(|(_, every)| *every > 1).map(named).collect()
+    subjects.into_iter().zip(times.compute_spacing()).filter(|(_, every)| *every > 1).map(named).collect()
 }
 
 /// Estimates the time of a start of each environment; nothing where it cannot be entered.
@@ -359,8 +359,8 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
     if let Some((selected, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
         let place = selected.case.place.as_deref().unwrap_or("own");
         return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
-            .because(format!("{}: {failure}", selected.case))
-            .hint("make room there, name another place with --place, or other cases with --only"));
+            .with_cause(format!("{}: {failure}", selected.case))
+            .with_hint("make room there, name another place with --place, or other cases with --only"));
     }
     let [(selected, failure), ..] = failures.as_slice() else { return Ok(()) };
     if failures.len() < cases.len() {
@@ -368,8 +368,8 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
     }
     let kind = if selected.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
     Err(LabError::new(kind, format!("no case can be measured in the baseline '{baseline}'"))
-        .because(format!("{}: {failure}", selected.case))
-        .hint(match &selected.case.place {
+        .with_cause(format!("{}: {failure}", selected.case))
+        .with_hint(match &selected.case.place {
             Some(_) => "name another place with --place: own always is one",
             None => "tare check shows the limits of this machine",
         }))
@@ -383,7 +383,7 @@ struct Calibrated {
 
 impl Pilot {
     /// Rebuilds the pilot of a session that is resumed: its trials show the time of trials.
-    pub fn resumed(session: &Session, started: Vec<Result<Started, Failure>>) -> Self {
+    pub fn from_session(session: &Session, started: Vec<Result<Started, Failure>>) -> Self {
         let plan = &session.plan;
         let cases: BTreeMap<&str, usize> = plan.cases.iter().map(|c| c.id.as_str()).zip(0..).collect();
         let targets: BTreeMap<&str, usize> = plan.targets.iter().map(|t| t.name.as_str()).zip(0..).collect();
@@ -415,8 +415,8 @@ impl Calibrated {
             _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
             Some(seconds) => amount_of_time(*baseline, &known, seconds),
             None => {
-                let Declared { batching, .. } = probe.declare(&case.parameters);
-                Wanted { batching, metrics: &probe.metrics(), scale }.amount(*baseline, &known)
+                let Declared { batching, .. } = probe.declare_case(&case.parameters);
+                Wanted { batching, metrics: &probe.metrics(), scale }.compute_amount(*baseline, &known)
             }
         })
     }
@@ -448,11 +448,11 @@ impl Calibrated {
         PlannedCase {
             id: case.to_string(),
             case: case.clone(),
-            label: label(probe, case, brief),
+            label: make_row_label(probe, case, brief),
             metrics: probe.metrics(),
             decide: decide.clone(),
-            definition: probe.definition(&case.parameters),
-            declared: probe.declare(&case.parameters),
+            definition: probe.definition_hash(&case.parameters),
+            declared: probe.declare_case(&case.parameters),
             amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
             margin: *margin,
             missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),

@@ -137,7 +137,7 @@ impl<'a> Rounds<'a> {
         until_ns: Option<u64>,
     ) -> Self {
         let orders = vec![BTreeMap::new(); session.plan.cases.len()];
-        let open = Open::all(&session.plan);
+        let open = Open::from_plan(&session.plan);
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let targets = states(&session, &pilot);
         let round_s = pilot.cost_ns.values().sum::<f64>() / 1e9;
@@ -163,10 +163,10 @@ impl<'a> Rounds<'a> {
     }
 
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
-    pub fn run(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
+    pub fn run_rounds(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
         let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
-        self.observer.event(Event::Planned { cases, targets });
+        self.observer.observe_event(Event::Planned { cases, targets });
         if let Some((case, attempt)) = self.resumed.broken.clone() {
             let reason = "the session broke off during this round".to_owned();
             self.repeat(RepeatedRound { case, round: self.resumed.round, attempt: attempt - 1, reason })?;
@@ -174,7 +174,8 @@ impl<'a> Rounds<'a> {
         let mut stopped = None;
         for round in 0..rounds {
             self.look(round);
-            if self.open.is_over(&self.session.plan) || self.open.cases(&self.session.plan, round).is_empty()
+            if self.open.is_over(&self.session.plan)
+                || self.open.list_cases(&self.session.plan, round).is_empty()
             {
                 break;
             }
@@ -197,13 +198,13 @@ impl<'a> Rounds<'a> {
 
     /// Runs one round of every open case.
     fn round(&mut self, round: u32) -> Result<(), Stop> {
-        let open = self.open.cases(&self.session.plan, round);
+        let open = self.open.list_cases(&self.session.plan, round);
         if round >= self.resumed.round {
             self.start_again(round)?;
         }
         let began_ns = self.arena.now_ns();
         self.waits_s = 0.0;
-        for index in order::cases(self.session.plan.seed, round, open.len()) {
+        for index in order::shuffle_cases(self.session.plan.seed, round, open.len()) {
             let case = open[index];
             let id = self.session.plan.cases[case].id.clone();
             let done_here = round == self.resumed.round && self.resumed.done.contains(&id);
@@ -224,7 +225,7 @@ impl<'a> Rounds<'a> {
                     _ => break,
                 }
             }
-            self.observer.event(Event::RoundDone(&self.session));
+            self.observer.observe_event(Event::RoundDone(&self.session));
         }
         if round > self.resumed.round {
             self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9 - self.waits_s;
@@ -266,16 +267,16 @@ impl<'a> Rounds<'a> {
         }
         let plan = &self.session.plan;
         let wanted: BTreeSet<usize> =
-            (0..plan.cases.len()).flat_map(|case| self.open.targets(plan, case, round)).collect();
+            (0..plan.cases.len()).flat_map(|case| self.open.list_targets(plan, case, round)).collect();
         let entered = |index: usize| self.pilot.started[index].is_ok() && wanted.contains(&index);
         let are_entered: Vec<bool> = (0..self.targets.len()).map(entered).collect();
         let starts = self.targets.iter().zip(&are_entered);
         let starts: Vec<Start> = starts
             .map(|(state, is_entered)| if *is_entered { state.start } else { Start::default() })
             .collect();
-        let shared = rounds_a_start(&starts, self.round_s, self.left_s(), plan.comparisons());
+        let shared = rounds_a_start(&starts, self.round_s, self.left_s(), plan.count_comparisons());
         for index in 0..self.targets.len() {
-            let every = self.open.every(index);
+            let every = self.open.round_spacing(index);
             let is_used = round > 0 && self.targets[index].rounds.saturating_mul(every) >= shared[index];
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
             let has_time = self.left_s().is_none_or(|left_s| starts[index].s < left_s);
@@ -297,7 +298,7 @@ impl<'a> Rounds<'a> {
             let began_ns = self.arena.now_ns();
             let state = &mut self.targets[index];
             state.number += 1;
-            match self.arena.start(index) {
+            match self.arena.enter_environment(index) {
                 Ok(started) => {
                     self.pilot.started[index] = Ok(started);
                     // With what leaving the one before takes.
@@ -308,14 +309,14 @@ impl<'a> Rounds<'a> {
                 }
                 Err(failure) => {
                     self.arena.host_failure().map_or(Ok(()), Err)?;
-                    if self.arena.interrupted() {
+                    if self.arena.is_interrupted() {
                         return Err(Stop::Interrupted);
                     }
                     let state = &mut self.targets[index];
                     state.lost += 1;
                     if state.lost == MOST_LOST_STARTS {
                         let target = &self.session.plan.targets[index].name;
-                        self.observer.event(Event::Note(format!("{target} is given up: {failure}")));
+                        self.observer.observe_event(Event::Note(format!("{target} is given up: {failure}")));
                         self.pilot.started[index] = Err(failure);
                     }
                 }
@@ -348,8 +349,9 @@ impl<'a> Rounds<'a> {
     fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
         self.announce(cell, slot.round);
         if !self.writer.has_room() {
-            self.observer
-                .event(Event::Note("the record has reached its maximum size: the session ends".into()));
+            self.observer.observe_event(Event::Note(
+                "the record has reached its maximum size: the session ends".into(),
+            ));
             return Err(Stop::Budget);
         }
         let trial = self.next_trial;
@@ -396,10 +398,10 @@ impl<'a> Rounds<'a> {
             failure: outcome.failure,
             notes: outcome.notes,
         };
-        let batches = self.writer.keep(trial, from, batches);
+        let batches = self.writer.keep_batches(trial, from, batches);
         self.writer.append(&Entry::End(end.clone())).map_err(LabError::from)?;
         self.writer.sync().map_err(LabError::from)?;
-        Ok(Trial { batches, ..end.of(begin.trial()) })
+        Ok(Trial { batches, ..end.complete_trial(begin.into_trial()) })
     }
 
     /// Has the arena run a trial; every batch is in the record before anything else sees it.
@@ -425,7 +427,7 @@ impl<'a> Rounds<'a> {
             Err(failure) => return Ok(gave_up(failure)),
         };
         let mut written = Ok(());
-        let outcome = self.arena.trial(cell.target, &request, &mut |batch| {
+        let outcome = self.arena.run_trial(cell.target, &request, &mut |batch| {
             if written.is_ok() {
                 written = self.writer.append(&Entry::Batch { trial, batch: batch.clone() });
             }
@@ -443,8 +445,8 @@ impl<'a> Rounds<'a> {
         let fixed = Some(plan.rounds).filter(|_| plan.budget_s.is_none() && plan.looks.len() == 1);
         let by_rounds_s = |rounds: u32| elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
         let left_s = self.left_s().or_else(|| fixed.map(by_rounds_s));
-        let (decided, cells) = self.open.count(plan);
-        self.observer.event(Event::Trial(Standing {
+        let (decided, cells) = self.open.count_decided(plan);
+        self.observer.observe_event(Event::Trial(Standing {
             case: &plan.cases[cell.case].label,
             target: &plan.targets[cell.target].name,
             round: round + 1,
@@ -461,11 +463,11 @@ impl<'a> Rounds<'a> {
     /// Draws the order of the environments in which a round measures a case.
     fn next_order(&mut self, case: usize, round: u32) -> Vec<usize> {
         let plan = &self.session.plan;
-        let targets = self.open.targets(plan, case, round);
+        let targets = self.open.list_targets(plan, case, round);
         let names = targets.iter().map(|target| plan.targets[*target].name.as_str());
         let label = format!("{} in {}", plan.cases[case].id, names.collect::<Vec<_>>().join(", "));
         let orders = self.orders[case].entry(targets.clone());
-        orders.or_insert_with(|| Orders::new(plan.seed, &label)).next(&targets)
+        orders.or_insert_with(|| Orders::new(plan.seed, &label)).draw_next(&targets)
     }
 
     /// Takes an interim look at the data after this many rounds, if one is planned there.
@@ -483,7 +485,7 @@ impl<'a> Rounds<'a> {
             }
             _ => None,
         };
-        open.look(session, rounds, reachable);
+        open.take_look(session, rounds, reachable);
     }
 }
 

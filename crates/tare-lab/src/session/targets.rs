@@ -36,7 +36,7 @@ pub enum WhenNotReady {
 }
 
 /// Checks which targets are ready. Targets with the same specification share the result.
-pub fn resolve(
+pub fn resolve_targets(
     targets: Vec<Target>,
     when_not_ready: WhenNotReady,
     root: &RootFolder,
@@ -49,9 +49,9 @@ pub fn resolve(
             resolved.push(Resolved { target, ready: Rc::clone(ready) });
             continue;
         }
-        let named = environments::find(target.specification.clone())?.with_root(root);
+        let named = environments::find_environment(target.specification.clone())?.with_root(root);
         let is_subject = target.role == Role::Subject;
-        let ready = match (named.ready(programs), when_not_ready) {
+        let ready = match (named.check_ready(programs), when_not_ready) {
             (Ok(ready), _) => ready,
             (Err(not_ready), WhenNotReady::Gap) if is_subject => never(&target, not_ready),
             (Err(_), WhenNotReady::LeaveOut) if is_subject => continue,
@@ -89,8 +89,8 @@ pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, 
 fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let typed: Specification = text.parse()?;
     let name = heading(&typed);
-    let preset = presets::find(&typed.provider);
-    let Named { specification, provider, .. } = environments::find(typed)?;
+    let preset = presets::find_preset(&typed.provider);
+    let Named { specification, provider, .. } = environments::find_environment(typed)?;
     let short_description =
         preset.map_or(provider.short_description, |preset| preset.short_description).to_owned();
     Ok(Target { name, specification, role, short_description })
@@ -107,7 +107,7 @@ pub fn default_subjects() -> Vec<String> {
 /// is an error.
 pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result<(), LabError> {
     for text in controls {
-        let specification = environments::parse(text)?.specification;
+        let specification = environments::parse_environment(text)?.specification;
         let is_same = |resolved: &&Resolved| resolved.target.specification == specification;
         if resolved.iter().filter(is_same).any(|resolved| resolved.target.role == Role::Control) {
             continue;
@@ -116,7 +116,7 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
             let subjects = resolved.iter().filter(|resolved| resolved.target.role == Role::Subject);
             let names: Vec<&str> = subjects.map(|resolved| resolved.target.name.as_str()).collect();
             return Err(LabError::new(ErrorKind::Usage, format!("--control {text}: it is not measured"))
-                .hint(format!("the environments of this session are {}", names.join(", "))));
+                .with_hint(format!("the environments of this session are {}", names.join(", "))));
         };
         let control = Resolved { target: control_of(&of.target), ready: Rc::clone(&of.ready) };
         resolved.push(control);
@@ -128,7 +128,7 @@ pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result
 /// already slowed down.
 pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &Programs) {
     let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
-    if !is_compared || resolved.iter().any(|resolved| resolved.target.slower().is_some()) {
+    if !is_compared || resolved.iter().any(|resolved| resolved.target.slower_share().is_some()) {
         return;
     }
     let Some(Resolved { target, .. }) = resolved.iter().find(|r| r.target.role == Role::Baseline) else {
@@ -137,7 +137,7 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &P
     let specification = target.specification.clone().with_option(SLOWER.key, PLANTED);
     let name = format!("{} planted", target.name);
     let planted = Target { name, specification, role: Role::Planted, ..target.clone() };
-    resolved.extend(resolve(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
+    resolved.extend(resolve_targets(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
 }
 
 fn control_of(target: &Target) -> Target {
@@ -146,8 +146,8 @@ fn control_of(target: &Target) -> Target {
 
 fn refused(target: &Target, not_ready: NotReady) -> LabError {
     LabError::new(ErrorKind::Environment, format!("cannot enter '{}'", target.specification))
-        .because(not_ready.reason)
-        .hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
+        .with_cause(not_ready.reason)
+        .with_hint(not_ready.command.unwrap_or_else(|| "tare check lists what is ready here".to_owned()))
 }
 
 /// Builds the heading of a column, short but distinct for each specification of a provider. A preset keeps
@@ -167,7 +167,7 @@ mod tests {
     }
 
     fn resolved(subjects: &[&str], when_not_ready: WhenNotReady) -> Result<Vec<Resolved>, LabError> {
-        resolve(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
+        resolve_targets(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
     }
 
     fn layer() -> Target {
@@ -232,7 +232,7 @@ mod tests {
             (target.role, target.specification.to_string()),
             (Role::Planted, "native?slower=5%".into())
         );
-        assert_eq!((target.slower(), ready.slower), (Some(0.05), 0.05));
+        assert_eq!((target.slower_share(), ready.slower), (Some(0.05), 0.05));
         add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
         assert_eq!(resolved.len(), 4, "a session has one");
     }
@@ -254,7 +254,7 @@ mod tests {
     fn a_baseline_that_is_not_ready_is_an_error_whatever_becomes_of_subjects() {
         for when_not_ready in [WhenNotReady::Refuse, WhenNotReady::Gap, WhenNotReady::LeaveOut] {
             let targets = name_targets("proot", &[]).unwrap();
-            let refused = resolve(targets, when_not_ready, &RootFolder::Empty, &Programs::default());
+            let refused = resolve_targets(targets, when_not_ready, &RootFolder::Empty, &Programs::default());
             assert!(refused.is_err(), "{when_not_ready:?}");
         }
     }
@@ -264,7 +264,8 @@ mod tests {
         let specification = serde_json::from_value("native?slower".into()).unwrap();
         let target = Target { specification, ..layer() };
         let refused =
-            resolve(vec![target], WhenNotReady::Gap, &RootFolder::Empty, &Programs::default()).unwrap_err();
+            resolve_targets(vec![target], WhenNotReady::Gap, &RootFolder::Empty, &Programs::default())
+                .unwrap_err();
         assert_eq!(refused.to_string(), "there is no environment 'native?slower'");
     }
 }

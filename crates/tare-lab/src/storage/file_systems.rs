@@ -67,7 +67,7 @@ pub static FILE_SYSTEMS: &[FileSystem] = &[
 
 impl FileSystem {
     /// Returns the program that makes it or serves it, if one does.
-    pub(crate) fn starts(&self) -> Option<&'static str> {
+    pub(crate) fn started_program(&self) -> Option<&'static str> {
         match &self.backing {
             Backing::Image { maker, .. } => Some(maker),
             Backing::Program => Some("tare itself"),

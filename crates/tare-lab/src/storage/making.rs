@@ -36,7 +36,7 @@ const MEMORY_SPARE_BYTES: u64 = 64 << 20;
 
 impl FileSystem {
     /// Makes it and mounts it on an empty folder. The failure is the reason of the place's gap.
-    pub fn make(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
+    pub fn make_and_mount(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
         if !rustix::process::geteuid().is_root() {
             return Err(self.only_root());
         }
@@ -49,7 +49,7 @@ impl FileSystem {
                 let image = self.image(site)?;
                 let mut command = Command::new(program);
                 command.args(*arguments).arg(&image).env(MARK, site.mark);
-                let made = programs::run(&mut command, MAKE_WAIT);
+                let made = programs::run_program(&mut command, MAKE_WAIT);
                 let made = made.map_err(|e| broken(format!("{maker}: {e}")))?;
                 if !made.status.success() {
                     return Err(broken(format!("{maker}: {}", made.first_line())));
@@ -98,7 +98,7 @@ impl FileSystem {
         );
         self.mount(b"tare", point, options.as_bytes())?;
         let mut command = Command::new(site.binary);
-        command.args(passthrough::words(&folder)).env_clear().env(MARK, site.mark);
+        command.args(passthrough::make_serve_arguments(&folder)).env_clear().env(MARK, site.mark);
         command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;
         // Nobody asks how it ended; one that nobody waits for stays as a name in the table of processes.
@@ -230,7 +230,7 @@ mod tests {
             .iter()
             .find(|made| made.name == "btrfs")
             .unwrap()
-            .make(site, Path::new("/"))
+            .make_and_mount(site, Path::new("/"))
             .unwrap_err();
         assert_eq!(failure.kind, FailureKind::NotSupported);
         assert_eq!(failure.reason, "mkfs.btrfs is not installed (apt-get install btrfs-progs)");
@@ -253,7 +253,7 @@ mod tests {
         };
         let point = folder.path().join("point");
         fs::create_dir(&point).unwrap();
-        if let Err(failure) = FILE_SYSTEMS[0].make(site, &point) {
+        if let Err(failure) = FILE_SYSTEMS[0].make_and_mount(site, &point) {
             return println!("SKIPPED a_folder_on_ext4_is_marked: {}", failure.reason);
         }
         let place = point.join("place");
@@ -263,7 +263,7 @@ mod tests {
             rustix::fs::ioctl_getflags(&place).unwrap().contains(rustix::fs::IFlags::TOPDIR)
         };
         let before = is_spread();
-        tare_probes::harness::folder::spread(&place);
+        tare_probes::harness::folder::spread_folders(&place);
         let after = is_spread();
         rustix::mount::unmount(&point, rustix::mount::UnmountFlags::DETACH).unwrap();
         assert_eq!((before, after), (false, true));

@@ -39,7 +39,7 @@ pub struct Listed {
 }
 
 impl Nodes {
-    pub fn of(folder: &std::path::Path) -> io::Result<Nodes> {
+    pub fn from_folder(folder: &std::path::Path) -> io::Result<Nodes> {
         let root = rustix::fs::open(folder, NAMED | OFlags::DIRECTORY, Mode::empty())?;
         Ok(Nodes {
             root: Arc::new(root),
@@ -49,7 +49,7 @@ impl Nodes {
         })
     }
 
-    pub fn named(&self, number: INodeNo) -> io::Result<Arc<OwnedFd>> {
+    pub fn find_descriptor(&self, number: INodeNo) -> io::Result<Arc<OwnedFd>> {
         if number == INodeNo::ROOT {
             return Ok(Arc::clone(&self.root));
         }
@@ -60,7 +60,7 @@ impl Nodes {
 
     /// Looks a name up in a folder, and gives the kernel what it finds.
     pub fn look_up(&self, folder: INodeNo, name: &OsStr) -> io::Result<FileAttr> {
-        let named = rustix::fs::openat(&*self.named(folder)?, name, NAMED, Mode::empty())?;
+        let named = rustix::fs::openat(&*self.find_descriptor(folder)?, name, NAMED, Mode::empty())?;
         let about = rustix::fs::fstat(&named)?;
         // While the descriptor is here the disk gives its number to no other file.
         let number = outer_number(about.st_ino);
@@ -79,13 +79,13 @@ impl Nodes {
         }
     }
 
-    pub fn attributes(&self, number: INodeNo) -> io::Result<FileAttr> {
-        Ok(attributes(&rustix::fs::fstat(&*self.named(number)?)?, number))
+    pub fn read_attributes(&self, number: INodeNo) -> io::Result<FileAttr> {
+        Ok(attributes(&rustix::fs::fstat(&*self.find_descriptor(number)?)?, number))
     }
 
     /// Returns a path by which a named file can be opened and changed.
     pub fn path(&self, number: INodeNo) -> io::Result<PathBuf> {
-        Ok(format!("/proc/self/fd/{}", self.named(number)?.as_raw_fd()).into())
+        Ok(format!("/proc/self/fd/{}", self.find_descriptor(number)?.as_raw_fd()).into())
     }
 
     /// Opens a named file.
@@ -99,7 +99,7 @@ impl Nodes {
     pub fn create(&self, folder: INodeNo, name: &OsStr, flags: i32, mode: Mode) -> io::Result<FileHandle> {
         let flags = OFlags::from_bits_retain(flags as u32) & !NOT_PASSED;
         let flags = flags | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        Ok(self.keep(rustix::fs::openat(&*self.named(folder)?, name, flags, mode)?))
+        Ok(self.keep(rustix::fs::openat(&*self.find_descriptor(folder)?, name, flags, mode)?))
     }
 
     fn keep(&self, file: OwnedFd) -> FileHandle {
@@ -110,7 +110,7 @@ impl Nodes {
         FileHandle(handle)
     }
 
-    pub fn opened(&self, handle: FileHandle) -> io::Result<Arc<File>> {
+    pub fn find_open_file(&self, handle: FileHandle) -> io::Result<Arc<File>> {
         let open = held(&self.open);
         open.1.get(&handle.0).cloned().ok_or_else(|| io::Error::from(rustix::io::Errno::BADF))
     }
@@ -122,11 +122,11 @@ impl Nodes {
 
     /// Lists the entries of an open folder, as they were when it was last read from its beginning: a position
     /// in a list would mean another entry as soon as one before it is removed.
-    pub fn list(&self, handle: FileHandle, offset: u64) -> io::Result<Arc<[Listed]>> {
+    pub fn list_entries(&self, handle: FileHandle, offset: u64) -> io::Result<Arc<[Listed]>> {
         if let Some(list) = held(&self.lists).get(&handle.0).filter(|_| offset > 0) {
             return Ok(Arc::clone(list));
         }
-        let entries = rustix::fs::Dir::read_from(&*self.opened(handle)?)?.map(|entry| {
+        let entries = rustix::fs::Dir::read_from(&*self.find_open_file(handle)?)?.map(|entry| {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes()).to_owned();
             Ok(Listed { name, number: outer_number(entry.ino()), kind: kind(entry.file_type()) })
@@ -137,10 +137,10 @@ impl Nodes {
     }
 
     /// Gives what was made to who asked for it: the server itself is root.
-    pub fn give(&self, folder: INodeNo, name: &OsStr, owner: (u32, u32)) -> io::Result<()> {
+    pub fn set_owner(&self, folder: INodeNo, name: &OsStr, owner: (u32, u32)) -> io::Result<()> {
         let (user, group) = (rustix::fs::Uid::from_raw(owner.0), rustix::fs::Gid::from_raw(owner.1));
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        Ok(rustix::fs::chownat(&*self.named(folder)?, name, Some(user), Some(group), flags)?)
+        Ok(rustix::fs::chownat(&*self.find_descriptor(folder)?, name, Some(user), Some(group), flags)?)
     }
 }
 

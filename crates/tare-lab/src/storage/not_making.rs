@@ -9,7 +9,7 @@ use crate::storage::site::Site;
 
 impl FileSystem {
     /// Fails with the reason of the place's gap.
-    pub fn make(&self, _: Site<'_>, _: &Path) -> Result<(), Failure> {
+    pub fn make_and_mount(&self, _: Site<'_>, _: &Path) -> Result<(), Failure> {
         let reason = format!("{}: only Linux makes and mounts file systems for a session", self.name);
         Err(Failure::new(FailureKind::NotSupported, reason))
     }

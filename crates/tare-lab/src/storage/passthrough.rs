@@ -49,8 +49,12 @@ fn serve(folder: &Path, device: OwnedFd) -> io::Result<()> {
     let mut config = Config::default();
     config.acl = SessionACL::All;
     config.n_threads = Some(THREADS);
-    let session =
-        Session::from_fd(Passthrough { nodes: Nodes::of(folder)? }, device, SessionACL::All, config)?;
+    let session = Session::from_fd(
+        Passthrough { nodes: Nodes::from_folder(folder)? },
+        device,
+        SessionACL::All,
+        config,
+    )?;
     session.run()
 }
 
@@ -71,7 +75,7 @@ macro_rules! answer {
 impl Passthrough {
     /// Gives a newly made file to the user who asked for it.
     fn made(&self, asker: &Request, folder: INodeNo, name: &OsStr) -> io::Result<fuser::FileAttr> {
-        self.nodes.give(folder, name, (asker.uid(), asker.gid()))?;
+        self.nodes.set_owner(folder, name, (asker.uid(), asker.gid()))?;
         self.nodes.look_up(folder, name)
     }
 
@@ -88,11 +92,11 @@ impl Passthrough {
         if change.user.is_some() || change.group.is_some() {
             let user = change.user.map(rustix::fs::Uid::from_raw);
             let group = change.group.map(rustix::fs::Gid::from_raw);
-            rustix::fs::chownat(&*self.nodes.named(number)?, "", user, group, AtFlags::EMPTY_PATH)?;
+            rustix::fs::chownat(&*self.nodes.find_descriptor(number)?, "", user, group, AtFlags::EMPTY_PATH)?;
         }
         match (change.size, handle) {
             (None, _) => {}
-            (Some(size), Some(handle)) => self.nodes.opened(handle)?.set_len(size)?,
+            (Some(size), Some(handle)) => self.nodes.find_open_file(handle)?.set_len(size)?,
             (Some(size), None) => File::options().write(true).open(&path)?.set_len(size)?,
         }
         if change.accessed.is_some() || change.modified.is_some() {
@@ -102,7 +106,7 @@ impl Passthrough {
             };
             rustix::fs::utimensat(rustix::fs::CWD, &path, &times, AtFlags::empty())?;
         }
-        self.nodes.attributes(number)
+        self.nodes.read_attributes(number)
     }
 }
 
@@ -140,7 +144,7 @@ impl Filesystem for Passthrough {
     }
 
     fn getattr(&self, _: &Request, number: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        answer!(reply, self.nodes.attributes(number), found => reply.attr(&NEVER, &found));
+        answer!(reply, self.nodes.read_attributes(number), found => reply.attr(&NEVER, &found));
     }
 
     fn setattr(
@@ -166,7 +170,7 @@ impl Filesystem for Passthrough {
     }
 
     fn readlink(&self, _: &Request, number: INodeNo, reply: ReplyData) {
-        let read = || Ok(rustix::fs::readlinkat(&*self.nodes.named(number)?, "", Vec::new())?);
+        let read = || Ok(rustix::fs::readlinkat(&*self.nodes.find_descriptor(number)?, "", Vec::new())?);
         answer!(reply, read(), target => reply.data(target.as_bytes()));
     }
 
@@ -180,7 +184,11 @@ impl Filesystem for Passthrough {
         reply: ReplyEntry,
     ) {
         let make = || {
-            rustix::fs::mkdirat(&*self.nodes.named(parent)?, name, Mode::from_raw_mode(mode & !umask))?;
+            rustix::fs::mkdirat(
+                &*self.nodes.find_descriptor(parent)?,
+                name,
+                Mode::from_raw_mode(mode & !umask),
+            )?;
             self.made(asker, parent, name)
         };
         answer!(reply, make(), made => reply.entry(&NEVER, &made, Generation(0)));
@@ -188,7 +196,7 @@ impl Filesystem for Passthrough {
 
     fn symlink(&self, asker: &Request, parent: INodeNo, name: &OsStr, target: &Path, reply: ReplyEntry) {
         let make = || {
-            rustix::fs::symlinkat(target, &*self.nodes.named(parent)?, name)?;
+            rustix::fs::symlinkat(target, &*self.nodes.find_descriptor(parent)?, name)?;
             self.made(asker, parent, name)
         };
         answer!(reply, make(), made => reply.entry(&NEVER, &made, Generation(0)));
@@ -196,7 +204,7 @@ impl Filesystem for Passthrough {
 
     fn link(&self, _: &Request, number: INodeNo, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let make = || {
-            let (file, folder) = (self.nodes.named(number)?, self.nodes.named(parent)?);
+            let (file, folder) = (self.nodes.find_descriptor(number)?, self.nodes.find_descriptor(parent)?);
             rustix::fs::linkat(&*file, "", &*folder, name, AtFlags::EMPTY_PATH)?;
             self.nodes.look_up(parent, name)
         };
@@ -204,12 +212,14 @@ impl Filesystem for Passthrough {
     }
 
     fn unlink(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let remove = || Ok(rustix::fs::unlinkat(&*self.nodes.named(parent)?, name, AtFlags::empty())?);
+        let remove =
+            || Ok(rustix::fs::unlinkat(&*self.nodes.find_descriptor(parent)?, name, AtFlags::empty())?);
         answer!(reply, remove(), () => reply.ok());
     }
 
     fn rmdir(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEmpty) {
-        let remove = || Ok(rustix::fs::unlinkat(&*self.nodes.named(parent)?, name, AtFlags::REMOVEDIR)?);
+        let remove =
+            || Ok(rustix::fs::unlinkat(&*self.nodes.find_descriptor(parent)?, name, AtFlags::REMOVEDIR)?);
         answer!(reply, remove(), () => reply.ok());
     }
 
@@ -224,7 +234,7 @@ impl Filesystem for Passthrough {
         reply: ReplyEmpty,
     ) {
         let rename = || {
-            let (from, to) = (self.nodes.named(parent)?, self.nodes.named(new_parent)?);
+            let (from, to) = (self.nodes.find_descriptor(parent)?, self.nodes.find_descriptor(new_parent)?);
             let flags = rustix::fs::RenameFlags::from_bits_retain(flags.bits());
             Ok(rustix::fs::renameat_with(&*from, name, &*to, new_name, flags)?)
         };
@@ -266,7 +276,7 @@ impl Filesystem for Passthrough {
         reply: ReplyData,
     ) {
         let read = || {
-            let (file, mut bytes) = (self.nodes.opened(handle)?, vec![0; size as usize]);
+            let (file, mut bytes) = (self.nodes.find_open_file(handle)?, vec![0; size as usize]);
             let read = file.read_at(&mut bytes, offset)?;
             bytes.truncate(read);
             Ok(bytes)
@@ -286,13 +296,13 @@ impl Filesystem for Passthrough {
         _: Option<LockOwner>,
         reply: ReplyWrite,
     ) {
-        let write = || self.nodes.opened(handle)?.write_at(data, offset);
+        let write = || self.nodes.find_open_file(handle)?.write_at(data, offset);
         answer!(reply, write(), written => reply.written(written as u32));
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, handle: FileHandle, data_only: bool, reply: ReplyEmpty) {
         let sync = || {
-            let file = self.nodes.opened(handle)?;
+            let file = self.nodes.find_open_file(handle)?;
             if data_only { file.sync_data() } else { file.sync_all() }
         };
         answer!(reply, sync(), () => reply.ok());
@@ -321,7 +331,7 @@ impl Filesystem for Passthrough {
     }
 
     fn readdir(&self, _: &Request, _: INodeNo, handle: FileHandle, offset: u64, mut reply: ReplyDirectory) {
-        answer!(reply, self.nodes.list(handle, offset), list => {
+        answer!(reply, self.nodes.list_entries(handle, offset), list => {
             let rest = list.iter().enumerate().skip(offset as usize);
             for (at, entry) in rest {
                 if reply.add(entry.number, at as u64 + 1, entry.kind, &entry.name) {
@@ -338,12 +348,12 @@ impl Filesystem for Passthrough {
     }
 
     fn fsyncdir(&self, _: &Request, _: INodeNo, handle: FileHandle, _: bool, reply: ReplyEmpty) {
-        let sync = || self.nodes.opened(handle)?.sync_all();
+        let sync = || self.nodes.find_open_file(handle)?.sync_all();
         answer!(reply, sync(), () => reply.ok());
     }
 
     fn statfs(&self, _: &Request, number: INodeNo, reply: ReplyStatfs) {
-        let about = || Ok(rustix::fs::fstatvfs(&*self.nodes.named(number)?)?);
+        let about = || Ok(rustix::fs::fstatvfs(&*self.nodes.find_descriptor(number)?)?);
         answer!(reply, about(), a => reply.statfs(
             a.f_blocks, a.f_bfree, a.f_bavail, a.f_files, a.f_ffree, a.f_bsize as u32, a.f_namemax as u32, a.f_frsize as u32,
         ));
@@ -361,14 +371,14 @@ impl Filesystem for Passthrough {
     ) {
         let reserve = || {
             let flags = FallocateFlags::from_bits_retain(mode as u32);
-            Ok(rustix::fs::fallocate(&*self.nodes.opened(handle)?, flags, offset, length)?)
+            Ok(rustix::fs::fallocate(&*self.nodes.find_open_file(handle)?, flags, offset, length)?)
         };
         answer!(reply, reserve(), () => reply.ok());
     }
 }
 
 /// Builds the arguments with which this program is started to serve a folder.
-pub fn words(folder: &Path) -> [OsString; 2] {
+pub fn make_serve_arguments(folder: &Path) -> [OsString; 2] {
     [SERVE.into(), folder.into()]
 }
 

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::names::Case;
 use tare_data::session::Inside;
 
 use crate::error::{Cause, ErrorKind, LabError};
-use crate::nearest::nearest;
+use crate::nearest::find_nearest;
 use crate::platform;
 use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
@@ -45,12 +45,12 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Collects the places of these cases, which must have been read by [`read`].
-    pub fn by<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
+    /// Collects the places of these cases, which must have been read by [`parse_place`].
+    pub fn from_cases<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
         let mut wanted = Wanted::default();
         for case in cases {
             let Some(place) = case.place.as_deref() else { continue };
-            let size = SIZES.iter().filter_map(|key| case.parameters.integer(key).ok()).max();
+            let size = SIZES.iter().filter_map(|key| case.parameters.get_integer(key).ok()).max();
             wanted.room_bytes = wanted.room_bytes.max(size.unwrap_or(0));
             match place {
                 OWN => {}
@@ -72,9 +72,9 @@ impl Wanted {
 }
 
 /// Reads a place as a person writes it. A folder becomes its absolute path; everything else is one of the names.
-pub fn read(text: &str) -> Result<String, LabError> {
+pub fn parse_place(text: &str) -> Result<String, LabError> {
     if text.contains(platform::IN_PATHS) || text == "." || text == ".." {
-        let path = platform::whole(Path::new(text)).map_err(|e| no_folder(text, e))?;
+        let path = platform::resolve_path(Path::new(text)).map_err(|e| no_folder(text, e))?;
         return match path.to_str() {
             Some(_) if path.parent().is_none() => {
                 Err(no_folder(text, "tare does not write in the root folder"))
@@ -85,27 +85,27 @@ pub fn read(text: &str) -> Result<String, LabError> {
             None => Err(no_folder(text, "its path is not UTF-8")),
         };
     }
-    if names().any(|name| name == text) {
+    if list_place_names().any(|name| name == text) {
         return Ok(text.to_owned());
     }
-    let error = LabError::usage(format!("there is no place '{text}'"));
-    let all = names().collect::<Vec<_>>().join(", ");
+    let error = LabError::usage_error(format!("there is no place '{text}'"));
+    let all = list_place_names().collect::<Vec<_>>().join(", ");
     let otherwise = format!("there are {all}; a folder of yours has a / in its name, such as ./{text}");
-    Err(match nearest(text, names()) {
+    Err(match find_nearest(text, list_place_names()) {
         // File systems have names of three letters: what is near may be far from what was meant.
-        Some(name) => error.hint(format!("did you mean '{name}'? {otherwise}")),
-        None => error.hint(otherwise),
+        Some(name) => error.with_hint(format!("did you mean '{name}'? {otherwise}")),
+        None => error.with_hint(otherwise),
     })
 }
 
 fn no_folder(text: &str, cause: impl Into<Cause>) -> LabError {
     LabError::new(ErrorKind::Storage, format!("cannot use the place {text}"))
-        .because(cause)
-        .hint("name a folder that you may write, on a disk with room")
+        .with_cause(cause)
+        .with_hint("name a folder that you may write, on a disk with room")
 }
 
 /// Lists the names of places; a folder's path is one too.
-pub fn names() -> impl Iterator<Item = &'static str> + Clone {
+pub fn list_place_names() -> impl Iterator<Item = &'static str> + Clone {
     [OWN, WORK, SHARE]
         .into_iter()
         .chain(file_systems::FILE_SYSTEMS.iter().map(|file_system| file_system.name))
@@ -129,14 +129,14 @@ pub(crate) fn folder_inside(place: &str) -> String {
     }
     if name.len() > LONGEST_FOLDER {
         let digest = Sha256::digest(place.as_bytes());
-        name = format!("path-{}-{}", &name[name.len() - LONGEST_FOLDER / 2..], hex(&digest[..16]));
+        name = format!("path-{}-{}", &name[name.len() - LONGEST_FOLDER / 2..], encode_hex(&digest[..16]));
     }
     name
 }
 
 /// Shortens the names of places for the headings of rows. Folders end in a slash, and have as many of their
 /// parents as it takes to distinguish them.
-pub(crate) fn brief<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
+pub(crate) fn shorten_names<'a>(places: impl Iterator<Item = &'a str>) -> BTreeMap<String, String> {
     let places: BTreeSet<&str> = places.collect();
     let is_path = |place: &&&str| place.contains('/');
     let paths: Vec<&str> = places.iter().filter(is_path).copied().collect();
@@ -177,9 +177,9 @@ mod tests {
 
     #[test]
     fn a_place_is_a_name_or_a_folder() {
-        assert_eq!(read("btrfs").unwrap(), "btrfs");
-        assert_eq!(read("/usr/../usr/").unwrap(), "/usr");
-        let hint = |text: &str| read(text).unwrap_err().hint.unwrap();
+        assert_eq!(parse_place("btrfs").unwrap(), "btrfs");
+        assert_eq!(parse_place("/usr/../usr/").unwrap(), "/usr");
+        let hint = |text: &str| parse_place(text).unwrap_err().hint.unwrap();
         assert!(hint("brtfs").starts_with("did you mean 'btrfs'? there are own, work, share, "));
         assert!(
             hint("zfs").starts_with("did you mean 'xfs'? there are own, "),
@@ -187,7 +187,7 @@ mod tests {
         );
         assert!(hint("zzz").contains("./zzz"));
         for text in ["/no/such/folder", "/etc/passwd", "/"] {
-            let error = read(text).unwrap_err();
+            let error = parse_place(text).unwrap_err();
             assert_eq!((error.kind, error.causes().count()), (ErrorKind::Storage, 1), "{text}");
         }
     }
@@ -201,7 +201,7 @@ mod tests {
             peer: None,
         };
         let cases = [case("own", "1GiB"), case("xfs", "4KiB"), case("xfs", "1MiB"), case("/mnt", "1")];
-        let wanted = Wanted::by(cases.iter());
+        let wanted = Wanted::from_cases(cases.iter());
         assert_eq!((wanted.room_bytes, wanted.share, wanted.folders.len()), (1 << 30, false, 1));
         assert_eq!(wanted.file_systems.iter().map(|f| f.name).collect::<Vec<_>>(), ["xfs"]);
     }
@@ -222,10 +222,11 @@ mod tests {
 
     #[test]
     fn brief_names_are_told_apart() {
-        let brief = brief(["own", "/mnt/a/data", "/mnt/b/data", "/srv", "/x/ext4", "ext4"].into_iter());
+        let brief =
+            shorten_names(["own", "/mnt/a/data", "/mnt/b/data", "/srv", "/x/ext4", "ext4"].into_iter());
         let texts: Vec<&str> = brief.values().map(String::as_str).collect();
         assert_eq!(texts, ["a/data/", "b/data/", "srv/", "ext4/", "ext4", "own"]);
-        let long = super::brief(["/a-very-long-name-of-a-folder-of-mine"].into_iter());
+        let long = super::shorten_names(["/a-very-long-name-of-a-folder-of-mine"].into_iter());
         assert_eq!(long.values().next().unwrap().chars().count(), LONGEST_BRIEF + 1);
     }
 }

@@ -7,7 +7,7 @@ use tare_analysis::advice::{Kind, Kinds};
 use tare_record::input;
 
 use crate::error::LabError;
-use crate::nearest::unlike;
+use crate::nearest::add_nearest_hint;
 use crate::study::keys::not_read;
 use crate::study::values::{default_margin, default_size};
 use crate::study::{LONGEST_FILE, Study, StudyCase};
@@ -20,34 +20,35 @@ const HINT: &str = "tare advise --print-kinds prints a file to begin with";
 const BUDGET: Duration = Duration::from_secs(240);
 
 /// Reads the kinds of a user's file, or the shipped ones.
-pub fn read(file: Option<&Path>) -> Result<Vec<Kind>, LabError> {
+pub fn read_kinds(file: Option<&Path>) -> Result<Vec<Kind>, LabError> {
     let Some(file) = file else { return parse(SHIPPED, "that are shipped") };
     let origin = file.display().to_string();
-    let text = input::text(file, LONGEST_FILE)
-        .map_err(|e| LabError::usage(format!("cannot read the kinds of work {origin}")).because(e))?;
+    let text = input::read_text(file, LONGEST_FILE).map_err(|e| {
+        LabError::usage_error(format!("cannot read the kinds of work {origin}")).with_cause(e)
+    })?;
     parse(&text, &origin)
 }
 
 fn parse(text: &str, origin: &str) -> Result<Vec<Kind>, LabError> {
-    let cannot = || LabError::usage(format!("cannot read the kinds of work {origin}"));
+    let cannot = || LabError::usage_error(format!("cannot read the kinds of work {origin}"));
     let kinds: Kinds = toml::from_str(text).map_err(|e| not_read(cannot(), &e, || HINT.into()))?;
-    kinds.check().map_err(|reason| cannot().because(reason).hint(HINT))?;
+    kinds.check_kinds().map_err(|reason| cannot().with_cause(reason).with_hint(HINT))?;
     Ok(kinds.kinds)
 }
 
 /// Selects the kinds with these names, in the order of the file; all where none is given.
-pub fn named(kinds: Vec<Kind>, names: &[String]) -> Result<Vec<Kind>, LabError> {
+pub fn select_kinds(kinds: Vec<Kind>, names: &[String]) -> Result<Vec<Kind>, LabError> {
     if let Some(name) = names.iter().find(|name| kinds.iter().all(|kind| kind.name != **name)) {
-        let error = LabError::usage(format!("there is no kind of work '{name}'"));
+        let error = LabError::usage_error(format!("there is no kind of work '{name}'"));
         let known: Vec<&str> = kinds.iter().map(|kind| kind.name.as_str()).collect();
-        return Err(unlike(error, name, known.clone(), format!("there are {}", known.join(", "))));
+        return Err(add_nearest_hint(error, name, known.clone(), format!("there are {}", known.join(", "))));
     }
     let is_named = |kind: &Kind| names.is_empty() || names.contains(&kind.name);
     Ok(kinds.into_iter().filter(is_named).collect())
 }
 
 /// Builds the study that is needed to judge these kinds.
-pub fn study(kinds: &[Kind]) -> Study {
+pub fn make_study(kinds: &[Kind]) -> Study {
     let case = |part: &tare_analysis::advice::Part| StudyCase {
         probe: part.probe.clone(),
         parameters: part.parameters.iter().map(|(key, value)| (key.clone(), value.clone().into())).collect(),
@@ -82,8 +83,8 @@ mod tests {
 
     #[test]
     fn the_shipped_kinds_are_cases_that_there_are() {
-        let kinds = read(None).unwrap();
-        let selected = study(&kinds).selected(None, None).unwrap();
+        let kinds = read_kinds(None).unwrap();
+        let selected = make_study(&kinds).expand_cases(None, None).unwrap();
         assert!(selected.len() >= kinds.len(), "{}", selected.len());
         for kind in &kinds {
             for part in &kind.parts {
@@ -108,7 +109,7 @@ mod tests {
         let text = "[[kind]]\nname='a'\ntitle='a'\nbasis=''\n[[kind.part]]\nshare=0.5\nprobe='sys.getppid'\n";
         let wrong = format!("{:?}", parse(text, "a.toml").unwrap_err());
         assert!(wrong.contains("add up to 0.5"), "{wrong}");
-        let unknown = named(read(None).unwrap(), &["biuld".into()]).unwrap_err();
+        let unknown = select_kinds(read_kinds(None).unwrap(), &["biuld".into()]).unwrap_err();
         assert!(format!("{unknown:?}").contains("build"), "{unknown:?}");
     }
 }

@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tare_data::names::{Case, Parameters, matches, parse_size};
+use tare_data::names::{Case, Parameters, matches_pattern, parse_size};
 use tare_probes::descriptions::USER_COMMAND;
 use tare_probes::probe::{Probe, Size};
 use tare_record::input;
 
 use crate::error::LabError;
-use crate::nearest::unlike;
-use crate::storage::places::{OWN, read as read_place};
+use crate::nearest::add_nearest_hint;
+use crate::storage::places::{OWN, parse_place};
 use crate::study::keys::not_read;
 use crate::study::user_command::{CarriedFile, UserCommand, case_name};
 use crate::study::values::{default_margin, default_size};
 
+pub use self::probes::list_probes;
 use self::probes::probe_named;
-pub use self::probes::probes;
 
 pub static SHIPPED: &[(&str, &str)] = &[
     ("quick", include_str!("../../studies/quick.toml")),
@@ -137,18 +137,18 @@ pub struct SelectedCase {
 
 impl Study {
     /// Reads a shipped study by name, or a file by path; several with commas between them are one.
-    pub fn named(name: &str) -> Result<Study, LabError> {
+    pub fn from_name(name: &str) -> Result<Study, LabError> {
         let mut names = name.split(',').map(str::trim).filter(|name| !name.is_empty());
         let first = Study::single(names.next().unwrap_or(name))?;
-        names.try_fold(first, |all, name| all.with(Study::single(name)?))
+        names.try_fold(first, |all, name| all.join_study(Study::single(name)?))
     }
 
     /// Joins the cases of both studies, in the time of both.
-    pub fn with(self, other: Study) -> Result<Study, LabError> {
+    pub fn join_study(self, other: Study) -> Result<Study, LabError> {
         let name = format!("{},{}", self.name, other.name);
         if self.size != other.size || (!other.commands.is_empty() && self.folder != other.folder) {
-            return Err(LabError::usage(format!("the studies {name} cannot be combined"))
-                .because("they differ in size, or carry files from different folders"));
+            return Err(LabError::usage_error(format!("the studies {name} cannot be combined"))
+                .with_cause("they differ in size, or carry files from different folders"));
         }
         let both = |size| self.budget_in(size).saturating_add(other.budget_in(size));
         let (budget, reference_budget) = (both(Size::Short), Some(both(Size::Reference)));
@@ -196,31 +196,36 @@ impl Study {
             return Study::parse(text, name);
         }
         if name.ends_with(".toml") {
-            let text = input::text(Path::new(name), LONGEST_FILE)
-                .map_err(|e| LabError::usage(format!("cannot read the study {name}")).because(e))?;
+            let text = input::read_text(Path::new(name), LONGEST_FILE)
+                .map_err(|e| LabError::usage_error(format!("cannot read the study {name}")).with_cause(e))?;
             let mut study = Study::parse(&text, name)?;
             study.folder = Path::new(name).parent().unwrap_or(Path::new("")).to_owned();
             return Ok(study);
         }
         let names: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
         let otherwise = format!("shipped are {}; your own file must end in .toml", names.join(", "));
-        Err(unlike(LabError::usage(format!("there is no study '{name}'")), name, names, otherwise))
+        Err(add_nearest_hint(
+            LabError::usage_error(format!("there is no study '{name}'")),
+            name,
+            names,
+            otherwise,
+        ))
     }
 
     /// Finds a shipped study by name; None when it is, or holds, a user's own.
-    pub fn shipped(name: &str) -> Result<Option<Study>, LabError> {
+    pub fn find_shipped(name: &str) -> Result<Option<Study>, LabError> {
         let is_shipped = |name: &str| SHIPPED.iter().any(|(shipped, _)| *shipped == name);
-        name.split(',').all(is_shipped).then(|| Study::named(name)).transpose()
+        name.split(',').all(is_shipped).then(|| Study::from_name(name)).transpose()
     }
 
     /// Reads a study; `origin` names it in errors.
     pub fn parse(text: &str, origin: &str) -> Result<Study, LabError> {
         let study: Study = toml::from_str(text).map_err(|e| {
-            not_read(LabError::usage(format!("cannot read the study {origin}")), &e, schema::keys)
+            not_read(LabError::usage_error(format!("cannot read the study {origin}")), &e, schema::list_keys)
         })?;
         if study.cases.is_empty() && study.commands.is_empty() {
-            return Err(LabError::usage(format!("the study {origin} has no case"))
-                .hint("name a probe under [[case]], or a command under [probe.NAME]"));
+            return Err(LabError::usage_error(format!("the study {origin} has no case"))
+                .with_hint("name a probe under [[case]], or a command under [probe.NAME]"));
         }
         Ok(study)
     }
@@ -231,13 +236,13 @@ impl Study {
     }
 
     /// Collects the files that its commands carry along.
-    pub fn carried(&self) -> Result<Vec<CarriedFile>, LabError> {
-        let files = self.commands.iter().map(|(name, command)| Ok(command.case(name, &self.folder)?.1));
+    pub fn collect_carried_files(&self) -> Result<Vec<CarriedFile>, LabError> {
+        let files = self.commands.iter().map(|(name, command)| Ok(command.make_case(name, &self.folder)?.1));
         Ok(files.collect::<Result<Vec<_>, LabError>>()?.concat())
     }
 
     /// Expands every case, in the order of the file. `places` and `size` override the study's.
-    pub fn selected(
+    pub fn expand_cases(
         &self,
         places: Option<&[String]>,
         size: Option<Size>,
@@ -265,7 +270,7 @@ impl Study {
             self.not_too_many(&selected)?;
         }
         for (name, command) in &self.commands {
-            let (parameters, _) = command.case(name, &self.folder)?;
+            let (parameters, _) = command.make_case(name, &self.folder)?;
             let probe = probe_named(USER_COMMAND)?;
             let margin = libm::log(1.0 + command.margin.unwrap_or(self.margin));
             let places = everywhere.clone().map_or_else(|| read_places(&command.places), Ok)?;
@@ -288,7 +293,7 @@ impl Study {
             return Ok(());
         }
         let what = format!("the study {} has more than {MOST_CASES} cases", self.name);
-        Err(LabError::usage(what))
+        Err(LabError::usage_error(what))
     }
 }
 
@@ -298,8 +303,8 @@ impl StudyCase {
         match self.seconds {
             Some(seconds) if !(seconds > 0.0 && seconds <= LONGEST_TRIAL_S) => {
                 let what = format!("{seconds} seconds of {} in the study {study}", self.probe);
-                Err(LabError::usage(what)
-                    .because(format!("a trial takes more than 0 and at most {LONGEST_TRIAL_S} seconds")))
+                Err(LabError::usage_error(what)
+                    .with_cause(format!("a trial takes more than 0 and at most {LONGEST_TRIAL_S} seconds")))
             }
             seconds => Ok(seconds.filter(|_| size == Size::Reference)),
         }
@@ -307,7 +312,7 @@ impl StudyCase {
 }
 
 fn read_places(names: &[String]) -> Result<Vec<String>, LabError> {
-    names.iter().map(|name| read_place(name)).collect()
+    names.iter().map(|name| parse_place(name)).collect()
 }
 
 /// Keeps the first of several cases that are one.
@@ -320,16 +325,16 @@ fn once_each(selected: &mut Vec<SelectedCase>) {
 fn starts_stand_alone(selected: &[SelectedCase]) -> Result<(), LabError> {
     let starts = selected.iter().filter(|selected| startup::is_start(&selected.case));
     for start in starts.clone() {
-        let cannot = |bad| LabError::usage(format!("cannot measure {}", start.case)).because(bad);
+        let cannot = |bad| LabError::usage_error(format!("cannot measure {}", start.case)).with_cause(bad);
         startup::at_once(&start.case).map_err(cannot)?;
     }
     if [0, selected.len()].contains(&starts.count()) {
         return Ok(());
     }
     let what = format!("{} is in a study with other cases", startup::PROBE.name);
-    Err(LabError::usage(what)
-        .because("each of its trials starts a new environment")
-        .hint("measure it alone: tare run startup"))
+    Err(LabError::usage_error(what)
+        .with_cause("each of its trials starts a new environment")
+        .with_hint("measure it alone: tare run startup"))
 }
 
 /// Puts the rows of a place together within each run of a probe's cases; both keep the order of the study.
@@ -342,7 +347,7 @@ fn place_by_place(selected: &mut [SelectedCase]) {
 
 /// Combines the listed parameter values over the probe's defaults.
 fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<Parameters>, LabError> {
-    let mut all = vec![probe.defaults(size)];
+    let mut all = vec![probe.default_parameters(size)];
     let of_size = match size {
         Size::Short => &selected.short,
         Size::Reference => &selected.reference,
@@ -355,7 +360,7 @@ fn combinations(probe: &Probe, selected: &StudyCase, size: Size) -> Result<Vec<P
     for (key, value) in common.chain(of_size) {
         known_parameter(probe, key)?;
         let values = texts(value).ok_or_else(|| {
-            LabError::usage(format!(
+            LabError::usage_error(format!(
                 "parameter '{key}' of {} is neither a value nor a list of values",
                 probe.name
             ))
@@ -388,7 +393,8 @@ fn readable(probe: &Probe, key: &str, value: &str) -> Result<(), LabError> {
         return Ok(());
     }
     let what = format!("parameter {key}={value} of {} is not a number", probe.name);
-    Err(LabError::usage(what).hint("write a whole number, or one with a binary suffix: 4096, 4KiB, 1MiB"))
+    Err(LabError::usage_error(what)
+        .with_hint("write a whole number, or one with a binary suffix: 4096, 4KiB, 1MiB"))
 }
 
 fn known_metric(probe: &Probe, name: &str) -> Result<(), LabError> {
@@ -405,8 +411,8 @@ fn known<'a>(
     if names.clone().any(|known| known == name) {
         return Ok(());
     }
-    let error = LabError::usage(format!("the probe {} has no {what} '{name}'", probe.name));
-    Err(unlike(error, name, names, format!("tare show {} lists its {what}s", probe.name)))
+    let error = LabError::usage_error(format!("the probe {} has no {what} '{name}'", probe.name));
+    Err(add_nearest_hint(error, name, names, format!("tare show {} lists its {what}s", probe.name)))
 }
 
 fn texts(value: &toml::Value) -> Option<Vec<String>> {
@@ -431,7 +437,7 @@ fn somewhere(needed: bool, named: &[String], default: &str) -> Vec<Option<String
 }
 
 /// Keeps the cases whose probe (or whole name) matches a pattern; all when there are no patterns.
-pub fn select(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
+pub fn select_cases(selected: Vec<SelectedCase>, patterns: &[String]) -> Result<Vec<SelectedCase>, LabError> {
     let cases: Vec<&Case> = selected.iter().map(|selected| &selected.case).collect();
     each_names_one(patterns, &cases, "study")?;
     Ok(selected.into_iter().filter(|selected| is_selected(patterns, &selected.case)).collect())
@@ -447,7 +453,7 @@ pub fn each_names_one(patterns: &[String], cases: &[&Case], of: &str) -> Result<
     match patterns.iter().find(|pattern| !cases.iter().any(|case| names(pattern, case))) {
         None => Ok(()),
         Some(pattern) => {
-            let error = LabError::usage(format!("'{pattern}' names no probe of this {of}"));
+            let error = LabError::usage_error(format!("'{pattern}' names no probe of this {of}"));
             Err(named_nothing(error, pattern, cases))
         }
     }
@@ -457,7 +463,7 @@ pub fn each_names_one(patterns: &[String], cases: &[&Case], of: &str) -> Result<
 fn named_nothing(error: LabError, pattern: &str, cases: &[&Case]) -> LabError {
     if let Some((probe, part)) = pattern.split_once('?').filter(|(_, part)| !part.is_empty()) {
         let part = part.trim_matches('*');
-        return error.hint(format!(
+        return error.with_hint(format!(
             "cases are named whole, as tare show STUDY prints them, or in part with *: '{probe}?*{part}*'"
         ));
     }
@@ -468,11 +474,11 @@ fn named_nothing(error: LabError, pattern: &str, cases: &[&Case]) -> LabError {
         true => families.iter().map(String::as_str).collect(),
         false => probes.collect(),
     };
-    unlike(error, pattern, known, "tare list probes names them all")
+    add_nearest_hint(error, pattern, known, "tare list probes names them all")
 }
 
 fn names(pattern: &str, case: &Case) -> bool {
-    matches(pattern, &case.probe) || matches(pattern, &case.to_string())
+    matches_pattern(pattern, &case.probe) || matches_pattern(pattern, &case.to_string())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use tare_analysis::published::Published;
 use tare_record::input;
 
 use crate::error::LabError;
-use crate::nearest::unlike;
+use crate::nearest::add_nearest_hint;
 use crate::study::keys::not_read;
 
 /// Shipped articles: name and file. A test compares this list with the folder.
@@ -23,30 +23,31 @@ const HINT: &str = "compare it with a shipped article: tare show tuni-wsl2-linux
 const LONGEST_FILE: u64 = 1 << 20;
 
 /// Reads a shipped article by name, or a file by a path that ends in `.toml`.
-pub fn named(name: &str) -> Result<Published, LabError> {
+pub fn read_article(name: &str) -> Result<Published, LabError> {
     if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
-        return parse(text, name);
+        return parse_article(text, name);
     }
     if name.ends_with(".toml") {
-        let text = input::text(Path::new(name), LONGEST_FILE)
-            .map_err(|e| LabError::usage(format!("cannot read the published figures {name}")).because(e))?;
-        return parse(&text, name);
+        let text = input::read_text(Path::new(name), LONGEST_FILE).map_err(|e| {
+            LabError::usage_error(format!("cannot read the published figures {name}")).with_cause(e)
+        })?;
+        return parse_article(&text, name);
     }
-    let error = LabError::usage(format!("no published figures are called '{name}'"));
+    let error = LabError::usage_error(format!("no published figures are called '{name}'"));
     let otherwise = "tare list published names them all; your own file must end in .toml";
-    Err(unlike(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))
+    Err(add_nearest_hint(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))
 }
 
 /// Reads an article; `origin` names it in errors.
-pub fn parse(text: &str, origin: &str) -> Result<Published, LabError> {
-    let cannot = || LabError::usage(format!("cannot read the published figures {origin}"));
+pub fn parse_article(text: &str, origin: &str) -> Result<Published, LabError> {
+    let cannot = || LabError::usage_error(format!("cannot read the published figures {origin}"));
     let article: Published = toml::from_str(text).map_err(|e| not_read(cannot(), &e, || HINT.into()))?;
-    article.check().map_err(|reason| cannot().because(reason).hint(HINT))?;
+    article.check_consistency().map_err(|reason| cannot().with_cause(reason).with_hint(HINT))?;
     Ok(article)
 }
 
-pub fn shipped() -> Result<Vec<Published>, LabError> {
-    SHIPPED.iter().map(|(name, text)| parse(text, name)).collect()
+pub fn list_shipped_articles() -> Result<Vec<Published>, LabError> {
+    SHIPPED.iter().map(|(name, text)| parse_article(text, name)).collect()
 }
 
 #[cfg(test)]
@@ -65,14 +66,14 @@ mod tests {
         let mut listed: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("{name}.toml")).collect();
         listed.sort();
         assert_eq!(files, listed);
-        for (article, (name, _)) in shipped().unwrap().iter().zip(SHIPPED) {
+        for (article, (name, _)) in list_shipped_articles().unwrap().iter().zip(SHIPPED) {
             assert_eq!(article.id, *name);
         }
     }
 
     #[test]
     fn articles_speak_of_probes_parameters_and_metrics_that_there_are() {
-        for article in shipped().unwrap() {
+        for article in list_shipped_articles().unwrap() {
             let figures = article.figures.iter().map(|f| (&f.probe, &f.parameters, f.metric.as_deref()));
             let ratios = article.ratios.iter().map(|r| (&r.probe, &r.parameters, Some(r.metric.as_str())));
             for (probe, parameters, metric) in figures.chain(ratios) {
@@ -90,10 +91,14 @@ mod tests {
     #[test]
     fn a_wrong_key_names_the_nearest_and_a_wrong_reference_is_refused() {
         let (_, text) = SHIPPED.last().unwrap();
-        let error = parse(&text.replace("reference =", "referense ="), "x").unwrap_err();
+        let error = parse_article(&text.replace("reference =", "referense ="), "x").unwrap_err();
         assert_eq!(error.hint.as_deref(), Some("did you mean 'reference'?"));
-        let error = parse(&text.replace("reference = \"linux\"", "reference = \"minix\""), "x").unwrap_err();
+        let error =
+            parse_article(&text.replace("reference = \"linux\"", "reference = \"minix\""), "x").unwrap_err();
         assert!(error.to_string().contains("no environment is called 'minix'"), "{error}");
-        assert_eq!(named("tuni-wsl2").unwrap_err().hint.as_deref(), Some("did you mean 'tuni-wsl2-linux'?"));
+        assert_eq!(
+            read_article("tuni-wsl2").unwrap_err().hint.as_deref(),
+            Some("did you mean 'tuni-wsl2-linux'?")
+        );
     }
 }

@@ -5,12 +5,12 @@ use tare_probes::Probe;
 use tare_probes::descriptions::USER_COMMAND;
 
 use crate::storage::places;
-use crate::study::probes::probes;
+use crate::study::probes::list_probes;
 use crate::study::published;
 
 /// Builds the schema that docs/reference/study.schema.json holds.
-pub fn schema() -> Value {
-    let probes = || probes().filter(|probe| probe.name != USER_COMMAND);
+pub fn make_study_schema() -> Value {
+    let probes = || list_probes().filter(|probe| probe.name != USER_COMMAND);
     let names: Vec<&str> = probes().map(|probe| probe.name).collect();
     let of_probe: Vec<Value> = probes()
         .map(|probe| {
@@ -66,8 +66,8 @@ pub fn schema() -> Value {
 }
 
 /// Lists every key of a study, on one line.
-pub(crate) fn keys() -> String {
-    let schema = schema();
+pub(crate) fn list_keys() -> String {
+    let schema = make_study_schema();
     let of = |table: &str| {
         let keys = schema.pointer(table).and_then(Value::as_object).into_iter().flat_map(|keys| keys.keys());
         keys.cloned().collect::<Vec<_>>().join(", ")
@@ -129,7 +129,7 @@ fn margin() -> Value {
 }
 
 fn place() -> Value {
-    let names: Vec<&str> = places::names().collect();
+    let names: Vec<&str> = places::list_place_names().collect();
     json!({ "anyOf": [{ "enum": names }, { "type": "string", "pattern": "/" }] })
 }
 

@@ -13,7 +13,7 @@ use tare_data::names::{BadParameter, Case};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
-use tare_probes::probe::{Family, Parameter, gauge, time};
+use tare_probes::probe::{Family, Parameter, gauge_metric, time_metric};
 
 /// The parameter that has a case be several starts.
 pub const AT_ONCE: &str = "at_once";
@@ -26,21 +26,21 @@ pub static PROBE: Probe = Probe {
     timed: "by the host's clock, from before anything is prepared until the first sample has arrived; of several at once, until that of the last",
     not_timed: "leaving the environment before; measuring its memory and disk afterwards",
     distorted_by: "page cache of images and binaries, which is warm after the first start; what a daemon keeps ready",
-    parameters: &[Parameter::same(
+    parameters: &[Parameter::from_one_value(
         AT_ONCE,
         "1",
         "starts at once, launched one after the other without waiting (1 to 200); memory and disk are those of each",
     )],
     metrics: &[
-        time("sample", "sample"),
-        gauge("each", "each", Unit::Nanoseconds),
-        gauge("hello", "hello", Unit::Nanoseconds),
-        gauge("memory", "memory", Unit::Bytes),
-        gauge("disk", "disk", Unit::Bytes),
+        time_metric("sample", "sample"),
+        gauge_metric("each", "each", Unit::Nanoseconds),
+        gauge_metric("hello", "hello", Unit::Nanoseconds),
+        gauge_metric("memory", "memory", Unit::Bytes),
+        gauge_metric("disk", "disk", Unit::Bytes),
     ],
     family: Family::Kernel,
     revision: 2,
-    label: |parameters| match parameters.text(AT_ONCE) {
+    label: |parameters| match parameters.get_text(AT_ONCE) {
         Ok("1") | Err(_) => "start of environment".into(),
         Ok(count) => format!("{count} starts at once"),
     },
@@ -51,7 +51,7 @@ pub fn is_start(case: &Case) -> bool {
 }
 
 pub fn at_once(case: &Case) -> Result<usize, BadParameter> {
-    case.parameters.within(AT_ONCE, AT_ONCE_BOUNDS).map(|count| count as usize)
+    case.parameters.get_integer_within(AT_ONCE, AT_ONCE_BOUNDS).map(|count| count as usize)
 }
 
 /// Builds the trial whose first sample ends a start: it does nothing.
@@ -77,7 +77,7 @@ pub struct Taken {
 }
 
 /// Converts a start to batches. Unread resources are absent.
-pub fn batches(moments: Moments, taken: Taken) -> Vec<Batch> {
+pub fn make_batches(moments: Moments, taken: Taken) -> Vec<Batch> {
     let elapsed_ns = nanoseconds(moments.began, moments.sample);
     let mut all = vec![
         sample(elapsed_ns),
@@ -142,7 +142,7 @@ mod tests {
             hello: began + Duration::from_millis(2),
             sample: began + Duration::from_millis(5),
         };
-        let all = batches(moments, Taken { memory_bytes: None, disk_bytes: Some(7) });
+        let all = make_batches(moments, Taken { memory_bytes: None, disk_bytes: Some(7) });
         let series: Vec<&str> = all.iter().map(|batch| batch.series.as_str()).collect();
         assert_eq!(series, ["sample", "each", "hello", "disk"]);
         assert_eq!(all[2].sample, Sample::Gauge { value: 2e6 });

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::names::Parameters;
 use tare_data::request::{LONGEST_CARRIED_NAME, MOST_CARRIED};
 use tare_probes::descriptions::{LONGEST_TIMEOUT_S, USER, is_name};
@@ -118,17 +118,17 @@ pub(crate) fn case_name(name: &str) -> String {
 impl UserCommand {
     /// Builds the parameters of the case, and the files that its runs need. `folder` is that of the study's
     /// file.
-    pub fn case(&self, name: &str, folder: &Path) -> Result<(Parameters, Vec<CarriedFile>), LabError> {
-        let wrong = |why: String| LabError::usage(format!("cannot use [probe.{name}]")).because(why);
+    pub fn make_case(&self, name: &str, folder: &Path) -> Result<(Parameters, Vec<CarriedFile>), LabError> {
+        let wrong = |why: String| LabError::usage_error(format!("cannot use [probe.{name}]")).with_cause(why);
         if !is_name(name) {
             return Err(wrong(
                 "its name has other characters than a-z, 0-9, - and _, or more than 22".into(),
             ));
         }
         if self.command.is_empty() || self.command[0].is_empty() {
-            return Err(wrong("its command has no words".into()).hint("command = [\"make\", \"-j4\"]"));
+            return Err(wrong("its command has no words".into()).with_hint("command = [\"make\", \"-j4\"]"));
         }
-        let timeout_s = duration::parse(&self.timeout).map(|timeout| timeout.as_secs_f64());
+        let timeout_s = duration::parse_positive_duration(&self.timeout).map(|timeout| timeout.as_secs_f64());
         let timeout_s =
             timeout_s.filter(|s| *s >= 1.0 && *s <= LONGEST_TIMEOUT_S as f64).ok_or_else(|| {
                 wrong(format!("its timeout '{}' is not a time from 1s to {LONGEST_TIMEOUT_S}s", self.timeout))
@@ -165,7 +165,7 @@ impl UserCommand {
         let length: usize = parameters.values().map(|value| value.escape_debug().count()).sum();
         if length > LONGEST_PARAMETERS {
             return Err(wrong(format!("its words take {length} bytes, and may take {LONGEST_PARAMETERS}"))
-                .hint("put them into a script, and carry the script"));
+                .with_hint("put them into a script, and carry the script"));
         }
         let parameters = parameters.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         Ok((Parameters(parameters), files))
@@ -176,21 +176,21 @@ impl UserCommand {
         for name in &self.carry {
             let path = Path::new(name);
             let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-            let cannot = || LabError::usage(format!("cannot carry '{name}' along"));
+            let cannot = || LabError::usage_error(format!("cannot carry '{name}' along"));
             if name.is_empty() || !plain {
                 return Err(cannot()
-                    .because("it is not a path below the study's folder")
-                    .hint("put it next to the study's file"));
+                    .with_cause("it is not a path below the study's folder")
+                    .with_hint("put it next to the study's file"));
             }
             read(command, folder, name, 0, &mut files)
-                .map_err(|e| cannot().because(e).hint("paths are relative to the study's file"))?;
+                .map_err(|e| cannot().with_cause(e).with_hint("paths are relative to the study's file"))?;
         }
         let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
         if files.len() > MOST_FILES || bytes > MOST_CARRIED {
             let what = format!("[probe.{command}] carries {} files with {bytes} bytes", files.len());
-            return Err(LabError::usage(what)
-                .because(format!("a session carries at most {MOST_FILES} files with {MOST_CARRIED} bytes"))
-                .hint("share a folder instead: places = [\"/its/path\"]"));
+            return Err(LabError::usage_error(what)
+                .with_cause(format!("a session carries at most {MOST_FILES} files with {MOST_CARRIED} bytes"))
+                .with_hint("share a folder instead: places = [\"/its/path\"]"));
         }
         files.sort_by(|a, b| a.name.cmp(&b.name));
         files.dedup_by(|a, b| a.name == b.name);
@@ -235,7 +235,7 @@ fn read(
         command: command.into(),
         name: name.into(),
         executable,
-        bytes: tare_record::input::bytes(&path, MOST_CARRIED)?,
+        bytes: tare_record::input::read_bytes(&path, MOST_CARRIED)?,
     });
     Ok(())
 }
@@ -247,7 +247,7 @@ fn hash(files: &[CarriedFile]) -> String {
         digest.update(format!("{}\0{}\0{}\0", file.name, file.executable, file.bytes.len()));
         digest.update(&file.bytes);
     }
-    if files.is_empty() { String::new() } else { hex(&digest.finalize())[..HASH_DIGITS].to_owned() }
+    if files.is_empty() { String::new() } else { encode_hex(&digest.finalize())[..HASH_DIGITS].to_owned() }
 }
 
 #[cfg(test)]
@@ -265,16 +265,16 @@ mod tests {
         std::fs::write(folder.path().join("src/a.c"), "int a;").unwrap();
         std::fs::write(folder.path().join("build.sh"), "#!/bin/sh\n").unwrap();
         let build = command("command = ['./build.sh']\ncarry = ['build.sh', 'src']\ntimeout = '2m'");
-        let (parameters, files) = build.case("build", folder.path()).unwrap();
+        let (parameters, files) = build.make_case("build", folder.path()).unwrap();
         let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
         assert_eq!(names, ["build.sh", "src/a.c"]);
-        assert_eq!(parameters.text("timeout_s").unwrap(), "120");
-        assert_eq!(parameters.text("command").unwrap(), "[\"./build.sh\"]");
-        let before = parameters.text("carry").unwrap().to_owned();
+        assert_eq!(parameters.get_text("timeout_s").unwrap(), "120");
+        assert_eq!(parameters.get_text("command").unwrap(), "[\"./build.sh\"]");
+        let before = parameters.get_text("carry").unwrap().to_owned();
         assert!(before.starts_with("2:"), "{before}");
         std::fs::write(folder.path().join("src/a.c"), "int b;").unwrap();
-        let (after, _) = build.case("build", folder.path()).unwrap();
-        assert_ne!(before, after.text("carry").unwrap(), "another source is another case");
+        let (after, _) = build.make_case("build", folder.path()).unwrap();
+        assert_ne!(before, after.get_text("carry").unwrap(), "another source is another case");
     }
 
     #[test]
@@ -290,10 +290,10 @@ mod tests {
         link(&folder.join("b"), "inside");
         for name in ["a", "src"] {
             let text = format!("command = ['x']\ncarry = ['{name}']");
-            let error = command(&text).case("b", folder).unwrap_err();
+            let error = command(&text).make_case("b", folder).unwrap_err();
             assert!(error.to_string().contains("leads out of the study's folder"), "{error}");
         }
-        let (_, files) = command("command = ['x']\ncarry = ['inside']").case("b", folder).unwrap();
+        let (_, files) = command("command = ['x']\ncarry = ['inside']").make_case("b", folder).unwrap();
         assert_eq!(files[0].bytes, b"b");
     }
 
@@ -308,7 +308,7 @@ mod tests {
             ("b", "command = ['x']\ncarry = ['missing']", "No such file"),
             ("b", &format!("command = ['{}']", "x".repeat(1500)), "may take"),
         ] {
-            let error = command(text).case(name, folder.path()).unwrap_err();
+            let error = command(text).make_case(name, folder.path()).unwrap_err();
             assert!(error.to_string().contains(why), "{error}");
         }
     }

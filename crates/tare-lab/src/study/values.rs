@@ -27,7 +27,7 @@ pub(super) fn read_size<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Si
 
 pub(super) fn read_time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
-    duration::parse(&text)
+    duration::parse_positive_duration(&text)
         .ok_or_else(|| D::Error::custom(format!("'{text}' is not a time: write 150s, 8m or 1h")))
 }
 

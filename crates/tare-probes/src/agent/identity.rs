@@ -15,7 +15,7 @@ use tare_data::build::{NOTES, build_id};
 /// Identifies this program. Reads no file: /proc may be missing, and reading would add to the time that a
 /// start takes.
 #[cfg(unix)]
-pub fn own() -> Build {
+pub fn identify_program() -> Build {
     let mut digest = String::new();
     // SAFETY: the callback gets the text back as what it is, and only during the call.
     unsafe { libc::dl_iterate_phdr(Some(find), (&raw mut digest).cast()) };
@@ -42,7 +42,7 @@ unsafe extern "C" fn find(object: *mut libc::dl_phdr_info, _size: usize, digest:
 
 /// Identifies this program by the headers at its load address.
 #[cfg(windows)]
-pub fn own() -> Build {
+pub fn identify_program() -> Build {
     use windows_sys::Win32::System::LibraryLoader::GetModuleHandleW;
     use windows_sys::Win32::System::ProcessStatus::{K32GetModuleInformation, MODULEINFO};
     use windows_sys::Win32::System::Threading::GetCurrentProcess;

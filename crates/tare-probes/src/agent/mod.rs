@@ -23,10 +23,10 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let (program, verb) = (Path::new(arguments.first()?), arguments.get(1)?.to_str()?);
     let rest = &arguments[2..];
     let done = match verb {
-        AGENT => resident::serve(program),
-        trial_process::TRIAL => trial_process::run(program, rest.first().map(Path::new)),
+        AGENT => resident::serve_requests(program),
+        trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
         #[cfg(unix)]
-        process::PEER => process::run(),
+        process::PEER => process::run_peer(),
         _ => return crate::probes::run_subcommand(program, verb, rest),
     };
     Some(match done {

@@ -10,11 +10,11 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{Request, TrialRequest};
 
-use super::identity::own;
-use super::trial_process::{TRIAL, send};
+use super::identity::identify_program;
+use super::trial_process::{TRIAL, send_frame};
 use crate::carried::user_files::Carried;
 use crate::harness::stopwatch::now_ns;
-use crate::platform::{apart, begin_agent, ended_by_alarm, ending, wait_for_trial};
+use crate::platform::{begin_agent, describe_ending, ended_by_alarm, set_process_group, wait_for_trial};
 use crate::variables::inherited_variables;
 
 /// First argument under which the program is the resident agent.
@@ -29,13 +29,13 @@ const EXPENSIVE_READ_NS: u64 = 500;
 /// Serves requests from standard input until one asks it to leave, or the stream ends.
 ///
 /// `program` is the path under which this binary can be started again: /proc may be missing.
-pub fn serve(program: &Path) -> io::Result<()> {
+pub fn serve_requests(program: &Path) -> io::Result<()> {
     begin_agent();
     let settled_ns = now_ns() + SETTLING_NS;
-    send(&Frame::Hello {
+    send_frame(&Frame::Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        agent: own(),
+        agent: identify_program(),
         clock_ns: now_ns(),
     })?;
     let mut splitter = Splitter::default();
@@ -51,20 +51,22 @@ pub fn serve(program: &Path) -> io::Result<()> {
         for line in splitter.push::<Request>(&bytes[..read]) {
             match line {
                 Received::Frame(Request::Describe { places }) => {
-                    let facts = crate::facts::environment();
-                    let about = |(name, path): (String, String)| (name, crate::facts::place(path.as_ref()));
+                    let facts = crate::facts::collect_environment_facts();
+                    let about = |(name, path): (String, String)| {
+                        (name, crate::facts::collect_place_facts(path.as_ref()))
+                    };
                     let places = places.into_iter().map(about).collect();
-                    send(&Frame::Description { facts, places })?;
+                    send_frame(&Frame::Description { facts, places })?;
                 }
                 Received::Frame(Request::Trial(request)) => {
                     settle_clock(settled_ns);
                     start_trial(program.as_os_str(), &request, carried.folder())?;
                 }
                 Received::Frame(Request::Carry(piece)) => {
-                    let failure = carried.keep(&piece).err();
-                    send(&Frame::Carried { failure })?;
+                    let failure = carried.write_piece(&piece).err();
+                    send_frame(&Frame::Carried { failure })?;
                 }
-                Received::Frame(Request::Leave) => return send(&Frame::Bye),
+                Received::Frame(Request::Leave) => return send_frame(&Frame::Bye),
                 // What is not a request is not for us.
                 Received::Note(_) => {}
             }
@@ -95,7 +97,7 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
     let mut command = Command::new(program);
     // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
     command.arg(TRIAL).args(carried).env_clear().envs(inherited_variables()).stdin(Stdio::piped());
-    apart(&mut command);
+    set_process_group(&mut command);
     let ended = command
         .spawn()
         .and_then(|child| wait_for_trial(child, request.deadline_ms, |child| send_request(child, &json)));
@@ -108,10 +110,14 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
         Ok(Some(status)) => match status.code() {
             Some(0) => return Ok(()),
             Some(code) => (FailureKind::Died, format!("the trial's process ended with exit code {code}")),
-            None => (FailureKind::Died, format!("the trial's process was {}", ending(status))),
+            None => (FailureKind::Died, format!("the trial's process was {}", describe_ending(status))),
         },
     };
-    send(&Frame::Failed { trial: request.trial, failure: Failure::new(kind, reason), clock_ns: now_ns() })
+    send_frame(&Frame::Failed {
+        trial: request.trial,
+        failure: Failure::new(kind, reason),
+        clock_ns: now_ns(),
+    })
 }
 
 /// Writes the request, all of which a pipe holds at once, and closes the pipe.

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
 
@@ -19,23 +19,23 @@ use crate::platform::bound_trial;
 pub const TRIAL: &str = "agent-trial";
 
 /// Runs the trial of a request in this process and sends its frames. `carried` holds the files of user commands.
-pub fn run(program: &Path, carried: Option<&Path>) -> io::Result<()> {
+pub fn run_requested_trial(program: &Path, carried: Option<&Path>) -> io::Result<()> {
     let mut request = String::new();
     io::stdin().lock().take(LONGEST_REQUEST as u64).read_to_string(&mut request)?;
     let request: TrialRequest = serde_json::from_str(&request)?;
     bound_trial(request.deadline_ms);
-    send(&Frame::Begun { trial: request.trial, nonce: request.nonce, clock_ns: now_ns() })?;
+    send_frame(&Frame::Begun { trial: request.trial, nonce: request.nonce, clock_ns: now_ns() })?;
     let frame = match measure(program, &request, carried)? {
         Ok(interference) => Frame::Done { trial: request.trial, interference, clock_ns: now_ns() },
         Err(failure) => Frame::Failed { trial: request.trial, failure, clock_ns: now_ns() },
     };
-    send(&frame)
+    send_frame(&frame)
 }
 
 /// Writes a frame at once: the host stamps its arrival.
-pub fn send(frame: &Frame) -> io::Result<()> {
+pub fn send_frame(frame: &Frame) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(encode(frame).as_bytes())?;
+    out.write_all(encode_frame(frame).as_bytes())?;
     out.flush()
 }
 
@@ -52,12 +52,12 @@ fn measure(
     let folder = match &request.directory {
         None => None,
         Some(place) => {
-            let is_apart = crate::find(&request.case.probe).is_some_and(|probe| probe.is_apart());
+            let is_apart = crate::find_probe(&request.case.probe).is_some_and(|probe| probe.is_apart());
             let place = Path::new(place);
             match if is_apart {
-                Folder::apart(place, (request.seed, request.trial))
+                Folder::make_apart(place, (request.seed, request.trial))
             } else {
-                Folder::fresh(place)
+                Folder::make_fresh(place)
             } {
                 Ok(folder) => Some(folder),
                 Err(failure) => return Ok(Err(failure)),
@@ -67,13 +67,13 @@ fn measure(
     let mut sent = Ok(());
     let mut sink = |batch| {
         if sent.is_ok() {
-            sent = send(&Frame::Batch { trial: request.trial, batch });
+            sent = send_frame(&Frame::Batch { trial: request.trial, batch });
         }
     };
     work_longer(request.slower);
     let watch = Watch::start();
     let directory = folder.as_ref().map(Folder::path);
-    let outcome = run(&mut Trial::new(request, program, directory, &mut sink).carrying(carried));
+    let outcome = run(&mut Trial::new(request, program, directory, &mut sink).with_carried(carried));
     let interference = watch.stop();
     sent?;
     Ok(outcome.map(|()| interference))

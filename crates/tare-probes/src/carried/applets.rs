@@ -19,7 +19,7 @@ pub const WORD: &str = "the";
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Runs an applet, and gives its exit code.
-pub fn run(program: &Path, arguments: &[OsString]) -> i32 {
+pub fn run_applet(program: &Path, arguments: &[OsString]) -> i32 {
     let arguments: Option<Vec<&str>> = arguments.iter().map(|a| a.to_str()).collect();
     let done = match arguments.as_deref() {
         Some(["scripts", count]) => scripts(program, count),
@@ -47,7 +47,7 @@ fn scripts(program: &Path, count: &str) -> io::Result<()> {
 
 /// Runs one script: sort, od to sort -n, grep to tee to wc, and rm unless the files are wanted.
 fn script(program: &Path, number: &str, remove: bool) -> io::Result<()> {
-    let [sorted, dumped, found, counted] = names(number);
+    let [sorted, dumped, found, counted] = list_script_files(number);
     let sort = command(program, &["sort"]).stdin(File::open(DATA)?).stdout(File::create(&sorted)?).spawn()?;
     wait(sort)?;
     let mut od = command(program, &["od"]).stdin(File::open(&sorted)?).stdout(Stdio::piped()).spawn()?;
@@ -72,7 +72,7 @@ fn script(program: &Path, number: &str, remove: bool) -> io::Result<()> {
 pub const DATA: &str = "sort.src";
 
 /// Lists the files that a script writes: sorted, dumped, found, counted.
-pub fn names(number: &str) -> [String; 4] {
+pub fn list_script_files(number: &str) -> [String; 4] {
     ["sort", "od", "grep", "wc"].map(|name| format!("{name}.{number}"))
 }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use tare_data::failure::Failure;
 
 use crate::carried::program::ITSELF;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::platform::die_with_parent;
 
 /// Subcommand under which this program starts a command in company: copies, neighbour, the program's path, and its words.
@@ -57,19 +57,20 @@ impl Neighbour {
 }
 
 /// Builds the command line that starts a program together with copies and a neighbour.
-pub(crate) fn words(
+pub(crate) fn make_command_line(
     copies: u64,
     neighbour: Neighbour,
     program: &Path,
     command: &[String],
 ) -> Result<Vec<String>, Failure> {
-    let program = program.to_str().ok_or_else(|| broken("the path of the program", "it is not UTF-8"))?;
+    let program =
+        program.to_str().ok_or_else(|| broken_failure("the path of the program", "it is not UTF-8"))?;
     let before = [ITSELF, COMPANY, &copies.to_string(), neighbour.word(), program];
     Ok(before.into_iter().map(str::to_owned).chain(command.iter().cloned()).collect())
 }
 
 /// Starts the copies, waits for all of them, and returns the exit code of the first that failed, or 0.
-pub(crate) fn answer(program: &Path, rest: &[OsString]) -> i32 {
+pub(crate) fn run_copies(program: &Path, rest: &[OsString]) -> i32 {
     let [copies, neighbour, command, words @ ..] = rest else { return CANNOT };
     let copies =
         copies.to_str().and_then(|copies| copies.parse().ok()).filter(|n| (1..=MOST_COPIES).contains(n));

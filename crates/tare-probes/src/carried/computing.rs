@@ -39,7 +39,7 @@ impl Walk {
 
     /// Goes on by as many functions as it is told; which one is next, the one before says.
     #[inline(never)]
-    pub fn go(&mut self, steps: u64) {
+    pub fn take_steps(&mut self, steps: u64) {
         let mut state = self.state;
         for _ in 0..steps {
             let number = (state >> 23) as usize;
@@ -113,7 +113,7 @@ mod tests {
         let states = || {
             let mut walk = Walk::new();
             std::array::from_fn::<u32, 4_000, _>(|_| {
-                walk.go(1);
+                walk.take_steps(1);
                 walk.state
             })
         };

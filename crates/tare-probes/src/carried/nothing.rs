@@ -13,7 +13,7 @@ impl Carried {
         None
     }
 
-    pub fn keep(&mut self, _piece: &Piece) -> Result<(), Failure> {
-        Err(Failure::new(FailureKind::NotSupported, crate::missing::reason("user.command")))
+    pub fn write_piece(&mut self, _piece: &Piece) -> Result<(), Failure> {
+        Err(Failure::new(FailureKind::NotSupported, crate::missing::explain_missing_probe("user.command")))
     }
 }

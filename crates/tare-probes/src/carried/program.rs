@@ -15,7 +15,7 @@ use std::path::Path;
 use rustix::fs::{Mode, OFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// First word of a command that is this program itself.
 pub(crate) const ITSELF: &str = "@tare";
@@ -108,7 +108,7 @@ pub fn not_started(word: &str, error: &io::Error) -> Failure {
             format!("ENOEXEC: {word} is not a program for this system; a script begins with #!"),
         ),
         Some(libc::EACCES) => Failure::new(FailureKind::NotPermitted, format!("EACCES: {word}")),
-        _ => broken(&format!("starting {word}"), error),
+        _ => broken_failure(&format!("starting {word}"), error),
     }
 }
 

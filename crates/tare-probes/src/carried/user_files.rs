@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece};
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Name of the folder in the environment's own place.
 const NAME: &str = "tare-carried";
@@ -32,8 +32,8 @@ impl Carried {
     }
 
     /// Writes a piece where it belongs. Pieces come in order, the first of a file at offset 0.
-    pub fn keep(&mut self, piece: &Piece) -> Result<(), Failure> {
-        let refused = |why: &str| broken("a file to carry along", format!("{}: {why}", piece.name));
+    pub fn write_piece(&mut self, piece: &Piece) -> Result<(), Failure> {
+        let refused = |why: &str| broken_failure("a file to carry along", format!("{}: {why}", piece.name));
         let plain = |path: &Path| path.components().all(|part| matches!(part, Component::Normal(_)));
         let (command, name) = (Path::new(&piece.command), Path::new(&piece.name));
         if piece.name.is_empty() || piece.name.len() > LONGEST_CARRIED_NAME || !plain(name) {
@@ -84,11 +84,11 @@ fn folders(top: &Path, folder: &Path) -> io::Result<()> {
 }
 
 /// Copies a command's files into the folder that it runs in; gives their number.
-pub fn copy(carried: Option<&Path>, command: &str, into: &Path) -> Result<u64, Failure> {
+pub fn copy_command_files(carried: Option<&Path>, command: &str, into: &Path) -> Result<u64, Failure> {
     let Some(from) = carried.map(|carried| carried.join(command)) else {
         return Err(Failure::new(FailureKind::Broken, "the files of the command were not carried along"));
     };
-    copy_below(&from, into, 0).map_err(|e| broken("copying the files of the command", e))
+    copy_below(&from, into, 0).map_err(|e| broken_failure("copying the files of the command", e))
 }
 
 fn copy_below(from: &Path, into: &Path, depth: usize) -> io::Result<u64> {
@@ -135,15 +135,15 @@ mod tests {
         std::fs::create_dir(&place).unwrap();
         let mut carried = Carried::default();
         assert_eq!(carried.folder(), None);
-        carried.keep(&piece(&place, "src/a.sh", 0, b"one and ")).unwrap();
-        carried.keep(&piece(&place, "src/a.sh", 8, b"two")).unwrap();
-        carried.keep(&piece(&place, "b", 0, b"")).unwrap();
+        carried.write_piece(&piece(&place, "src/a.sh", 0, b"one and ")).unwrap();
+        carried.write_piece(&piece(&place, "src/a.sh", 8, b"two")).unwrap();
+        carried.write_piece(&piece(&place, "b", 0, b"")).unwrap();
         let into = place.join("run");
         std::fs::create_dir(&into).unwrap();
-        assert_eq!(copy(carried.folder(), "build", &into).unwrap(), 2);
+        assert_eq!(copy_command_files(carried.folder(), "build", &into).unwrap(), 2);
         assert_eq!(std::fs::read_to_string(into.join("src/a.sh")).unwrap(), "one and two");
         assert_eq!(std::fs::metadata(into.join("src/a.sh")).unwrap().permissions().mode() & 0o777, 0o755);
-        assert!(copy(carried.folder(), "other", &into).is_err());
+        assert!(copy_command_files(carried.folder(), "other", &into).is_err());
         std::fs::remove_dir_all(&place).unwrap();
     }
 
@@ -151,11 +151,11 @@ mod tests {
     fn nothing_is_written_outside_the_folder() {
         let place = Path::new("/nowhere");
         for name in ["../x", "/etc/x", "", "a/../../x", &"x".repeat(LONGEST_CARRIED_NAME + 1)] {
-            assert!(Carried::default().keep(&piece(place, name, 0, b"x")).is_err(), "{name}");
+            assert!(Carried::default().write_piece(&piece(place, name, 0, b"x")).is_err(), "{name}");
         }
         let mut outside = piece(place, "x", 0, b"x");
         outside.command = "../..".into();
-        assert!(Carried::default().keep(&outside).is_err());
-        assert!(Carried::default().keep(&piece(place, "x", MOST_CARRIED, b"x")).is_err());
+        assert!(Carried::default().write_piece(&outside).is_err());
+        assert!(Carried::default().write_piece(&piece(place, "x", MOST_CARRIED, b"x")).is_err());
     }
 }

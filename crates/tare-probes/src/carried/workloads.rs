@@ -28,7 +28,7 @@ const PASSES: u32 = 400;
 const LONGEST_FILE: u64 = 1 << 20;
 
 /// Runs a workload, and gives its exit code.
-pub fn run(program: &Path, arguments: &[OsString]) -> i32 {
+pub fn run_workload(program: &Path, arguments: &[OsString]) -> i32 {
     let arguments: Option<Vec<&str>> = arguments.iter().map(|a| a.to_str()).collect();
     let count = |text: &str| text.parse::<u32>().ok().filter(|n| (1..=MOST_FILES).contains(n));
     let done = match arguments.as_deref() {

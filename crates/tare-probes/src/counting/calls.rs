@@ -183,7 +183,7 @@ pub struct Counter {
 
 impl Counter {
     /// Counts a call that answered: a negative answer is an error's number.
-    pub fn count(&mut self, call: &Call, answer: i64) {
+    pub fn count_call(&mut self, call: &Call, answer: i64) {
         self.demand.calls += 1.0;
         let kind = Kind::of(call.number);
         let missing = answer == -i64::from(libc::ENOENT) || answer == -i64::from(libc::ENOTDIR);
@@ -220,7 +220,7 @@ impl Counter {
     }
 
     /// Returns the demand after the program has ended.
-    pub fn finish(mut self) -> Demand {
+    pub fn into_demand(mut self) -> Demand {
         // An open file's price holds its closing; what else was closed is a call like others.
         let creates = self.demand.amount(Work::Creates);
         let others = (self.closed - self.opened - creates).max(0.0);

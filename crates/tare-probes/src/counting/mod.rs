@@ -25,12 +25,16 @@ pub const BY_TRACER: &str = "tracer";
 pub const BY_TRACEPOINTS: &str = "tracepoints";
 
 /// Counts a program, and writes what was counted into a file as JSON. Gives the program's own exit code.
-pub fn answer(rest: &[OsString]) -> i32 {
+pub fn count_program(rest: &[OsString]) -> i32 {
     let [how, result, program, words @ ..] = rest else { return NOT_TRACED };
     let (result, program) = (Path::new(result), Path::new(program));
     let counted = match how.to_str() {
-        Some(BY_TRACER) => tracer::run(program, words).and_then(|counted| keep(result, counted)),
-        Some(BY_TRACEPOINTS) => tracepoints::run(program, words).and_then(|counted| keep(result, counted)),
+        Some(BY_TRACER) => {
+            tracer::count_with_tracer(program, words).and_then(|counted| keep(result, counted))
+        }
+        Some(BY_TRACEPOINTS) => {
+            tracepoints::count_with_tracepoints(program, words).and_then(|counted| keep(result, counted))
+        }
         _ => return NOT_TRACED,
     };
     counted.unwrap_or_else(|e| {

@@ -26,7 +26,7 @@ impl FilePages {
     }
 
     /// Subtracts the pages that were there before.
-    pub fn beyond(self, before: FilePages) -> FilePages {
+    pub fn subtract_pages(self, before: FilePages) -> FilePages {
         FilePages {
             shared: self.shared.saturating_sub(before.shared),
             copied: self.copied.saturating_sub(before.copied),
@@ -77,7 +77,7 @@ Rss:                   4 kB
         let pages = FilePages::read(maps.as_bytes(), 4096).unwrap();
         assert_eq!(pages, FilePages { shared: 11, copied: 2 });
         let before = FilePages { shared: 20, copied: 1 };
-        assert_eq!(pages.beyond(before), FilePages { shared: 0, copied: 1 });
+        assert_eq!(pages.subtract_pages(before), FilePages { shared: 0, copied: 1 });
     }
 
     #[test]

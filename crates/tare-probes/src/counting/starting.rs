@@ -19,7 +19,7 @@ pub(super) struct Started {
     pub go: PipeWriter,
 }
 
-pub(super) fn started(program: &Path, words: &[OsString]) -> io::Result<Started> {
+pub(super) fn start_held_program(program: &Path, words: &[OsString]) -> io::Result<Started> {
     let (ready, go) = io::pipe()?;
     // SAFETY: with one thread, the child of a fork may do whatever its parent may.
     match unsafe { libc::fork() } {

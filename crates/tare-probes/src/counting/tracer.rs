@@ -13,7 +13,7 @@ use tare_data::session::demand::{Demand, Work};
 use super::calls::{Call, Counter};
 use super::pages::FilePages;
 use super::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
-use super::starting::{Started, started};
+use super::starting::{Started, start_held_program};
 use crate::harness::stopwatch::now_ns;
 
 /// Signal that the kernel reports at a system call: a bit is added, so that it differs from an ordinary
@@ -44,7 +44,7 @@ impl Task {
     /// Counts the pages that it has touched since they were counted last.
     fn count_pages(&mut self, pid: libc::pid_t, demand: &mut Demand) {
         if let (Some(before), Some(now)) = (self.pages, FilePages::of_first_task(pid)) {
-            let touched = now.beyond(before);
+            let touched = now.subtract_pages(before);
             demand.add(Work::FilePages, touched.shared as f64);
             demand.add(Work::CopiedPages, touched.copied as f64);
             self.pages = Some(now);
@@ -69,7 +69,7 @@ impl Stretches {
 }
 
 /// Runs a program to its end, counting what it asks for; with its exit code, as shells give it.
-pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
+pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Demand, i32)> {
     let first = start(program, words)?;
     let mut tasks: BTreeMap<libc::pid_t, Task> = BTreeMap::new();
     let (mut counter, mut stretches) = (Counter::default(), Stretches(Histogram::new()));
@@ -138,7 +138,7 @@ fn ended(mut counter: Counter, stretches: &Stretches) -> Demand {
     counter.demand.add(Work::ShortPauses, short - pauses);
     counter.demand.add(Work::Pauses, pauses - long);
     counter.demand.add(Work::LongPauses, long);
-    counter.finish()
+    counter.into_demand()
 }
 
 /// Records the position of a task: before a call, or after one.
@@ -169,7 +169,7 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
         }
         EXIT => {
             if let Some(call) = task.call.take() {
-                counter.count(&call, words[3] as i64);
+                counter.count_call(&call, words[3] as i64);
             }
             task.went_on_ns = Some(now_ns());
         }
@@ -179,7 +179,7 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
 
 /// Starts the program, and continues it once it is traced.
 fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
-    let Started { pid, go } = started(program, words)?;
+    let Started { pid, go } = start_held_program(program, words)?;
     let pid = pid.as_raw_nonzero().get();
     let options = libc::PTRACE_O_EXITKILL
         | libc::PTRACE_O_TRACESYSGOOD

@@ -17,7 +17,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "initialising its variables, and checking them at the end",
     distorted_by: "frequency changes; a busy sibling on the same core; the compiler that built this binary",
     parameters: &[],
-    metrics: &[time("time", "loop"), per_second("rate", "loop")],
+    metrics: &[time_metric("time", "loop"), per_second("rate", "loop")],
     family: Family::Processor,
     revision: 1,
     label: |_| "Dhrystone 2.1".into(),

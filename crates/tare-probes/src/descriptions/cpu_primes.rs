@@ -14,26 +14,26 @@ pub static PROBE: Probe = Probe {
     not_timed: "the start of threads; the check of the count",
     distorted_by: "frequency changes; a busy sibling on the same core; an emulated processor",
     parameters: &[
-        Parameter::same("max_prime", "20000", "primes are counted below this number"),
-        Parameter::same(
+        Parameter::from_one_value("max_prime", "20000", "primes are counted below this number"),
+        Parameter::from_one_value(
             "threads",
             "1",
             "threads that share the events; the number of events grows with them",
         ),
     ],
     metrics: &[
-        time("time", "event"),
+        time_metric("time", "event"),
         per_second("rate", "event"),
-        nanoseconds("min", "event", Reading::Minimum),
-        nanoseconds("mean", "event", Reading::Mean),
-        quantile("p95", "event", 0.95),
-        nanoseconds("max", "event", Reading::Maximum),
+        nanoseconds_metric("min", "event", Reading::Minimum),
+        nanoseconds_metric("mean", "event", Reading::Mean),
+        quantile_metric("p95", "event", 0.95),
+        nanoseconds_metric("max", "event", Reading::Maximum),
     ],
     family: Family::Processor,
     revision: 2,
     label: |parameters| {
-        let max_prime = parameters.text("max_prime").unwrap_or("20000");
-        match parameters.text("threads").unwrap_or("1") {
+        let max_prime = parameters.get_text("max_prime").unwrap_or("20000");
+        match parameters.get_text("threads").unwrap_or("1") {
             "1" => format!("primes to {max_prime}"),
             threads => format!("primes to {max_prime}, {threads}T"),
         }

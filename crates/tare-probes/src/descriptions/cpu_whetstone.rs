@@ -17,7 +17,10 @@ pub static PROBE: Probe = Probe {
     not_timed: "the check of the results",
     distorted_by: "frequency changes; a busy sibling on the same core; the C library's math functions",
     parameters: &[],
-    metrics: &[rate("mwips", "million", Reading::OperationsPerSecond, Unit::Mwips), time("pass", "pass")],
+    metrics: &[
+        rate_metric("mwips", "million", Reading::OperationsPerSecond, Unit::Mwips),
+        time_metric("pass", "pass"),
+    ],
     family: Family::Processor,
     revision: 2,
     label: |_| "Whetstone, double".into(),

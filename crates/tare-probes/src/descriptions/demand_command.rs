@@ -33,13 +33,13 @@ pub static PROBE: Probe = Probe {
 
 /// Calls in all, the slowdowns of counting, and each kind of work.
 static METRICS: [MetricDescription; Work::ALL.len() + 3] = {
-    let mut metrics = [const { gauge(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 3];
-    metrics[1] = gauge(SLOWDOWN, SLOWDOWN, Unit::Count);
-    metrics[2] = gauge(WATCHED_SLOWDOWN, WATCHED_SLOWDOWN, Unit::Count);
+    let mut metrics = [const { gauge_metric(CALLS, CALLS, Unit::Count) }; Work::ALL.len() + 3];
+    metrics[1] = gauge_metric(SLOWDOWN, SLOWDOWN, Unit::Count);
+    metrics[2] = gauge_metric(WATCHED_SLOWDOWN, WATCHED_SLOWDOWN, Unit::Count);
     let mut i = 0;
     while i < Work::ALL.len() {
         let name = Work::ALL[i].name();
-        metrics[i + 3] = gauge(name, name, Unit::Count);
+        metrics[i + 3] = gauge_metric(name, name, Unit::Count);
         i += 1;
     }
     metrics

@@ -14,10 +14,14 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the two files",
     distorted_by: "when the file system writes back; free memory",
     parameters: &[
-        Parameter::same("bs", "1KiB", "bytes per call"),
-        Parameter::same("size", "2000KiB", "bytes of each file: UnixBench has 2000 blocks of the size of bs"),
+        Parameter::from_one_value("bs", "1KiB", "bytes per call"),
+        Parameter::from_one_value(
+            "size",
+            "2000KiB",
+            "bytes of each file: UnixBench has 2000 blocks of the size of bs",
+        ),
     ],
-    metrics: &[bytes_per_second("rate", "block"), time("block", "block")],
+    metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block")],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 2,
     label: |parameters| format!("copy, {} blocks", size_of(parameters, "bs")),

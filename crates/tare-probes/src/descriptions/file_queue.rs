@@ -16,28 +16,28 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the file; setting up the ring and its buffers",
     distorted_by: "a cache below this kernel (the host of a virtual machine); the device's own cache",
     parameters: &[
-        Parameter::same("bs", "4KiB", "bytes per request"),
-        Parameter::same("op", "read", "read or write"),
-        Parameter::same("pattern", "random", "random or sequential"),
-        Parameter::sized("depth", ["16", "32"], "requests outstanding per thread"),
-        Parameter::same("threads", "1", "threads, each with its own queue"),
-        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
-        Parameter::same("engine", "uring", "uring or threads"),
+        Parameter::from_one_value("bs", "4KiB", "bytes per request"),
+        Parameter::from_one_value("op", "read", "read or write"),
+        Parameter::from_one_value("pattern", "random", "random or sequential"),
+        Parameter::from_values("depth", ["16", "32"], "requests outstanding per thread"),
+        Parameter::from_one_value("threads", "1", "threads, each with its own queue"),
+        Parameter::from_values("size", ["32MiB", "1GiB"], "bytes of the file"),
+        Parameter::from_one_value("engine", "uring", "uring or threads"),
     ],
     metrics: &[
         bytes_per_second("rate", "request"),
         per_second("iops", "request"),
-        nanoseconds("mean", "request", Reading::Mean),
-        quantile("p50", "request", 0.5),
-        quantile("p99", "request", 0.99),
-        nanoseconds("max", "request", Reading::Maximum),
+        nanoseconds_metric("mean", "request", Reading::Mean),
+        quantile_metric("p50", "request", 0.5),
+        quantile_metric("p99", "request", 0.99),
+        nanoseconds_metric("max", "request", Reading::Maximum),
     ],
     // io_uring is needed by one engine only: a trial without it fails with that reason.
     family: Family::Files { rests_on: |_| Storage::Disk(Promise::Direct, &[]), apart: false },
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");
-        let text = |key| parameters.text(key).unwrap_or_default();
+        let text = |key| parameters.get_text(key).unwrap_or_default();
         let pattern = if text("pattern") == "random" { "rnd" } else { "seq" };
         format!("{pattern} {} {block} Q{}T{}", text("op"), text("depth"), text("threads"))
     },

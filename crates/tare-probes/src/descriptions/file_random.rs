@@ -18,32 +18,36 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the files",
     distorted_by: "whether the files fit into the cache (the short size does); write caches that lie",
     parameters: &[
-        Parameter::same("mode", "rndrw", "rndrw, rndrd or rndwr"),
-        Parameter::same("bs", "16KiB", "bytes per request"),
-        Parameter::sized("files", ["16", "128"], "number of files"),
-        Parameter::sized("total", ["32MiB", "2GiB"], "bytes of all files"),
-        Parameter::same("fsync_every", "100", "requests after which every file is fsynced; 0: never"),
-        Parameter::same("threads", "1", "threads that share the events"),
+        Parameter::from_one_value("mode", "rndrw", "rndrw, rndrd or rndwr"),
+        Parameter::from_one_value("bs", "16KiB", "bytes per request"),
+        Parameter::from_values("files", ["16", "128"], "number of files"),
+        Parameter::from_values("total", ["32MiB", "2GiB"], "bytes of all files"),
+        Parameter::from_one_value(
+            "fsync_every",
+            "100",
+            "requests after which every file is fsynced; 0: never",
+        ),
+        Parameter::from_one_value("threads", "1", "threads that share the events"),
     ],
     metrics: &[
-        time("time", "request"),
+        time_metric("time", "request"),
         bytes_per_second("rate", "request"),
         per_second("reads", "read"),
         per_second("writes", "write"),
         per_second("fsyncs", "fsync"),
-        quantile("read_p50", "read", 0.5),
-        quantile("read_p95", "read", 0.95),
-        quantile("write_p50", "write", 0.5),
-        quantile("write_p95", "write", 0.95),
-        quantile("fsync_p50", "fsync", 0.5),
-        quantile("fsync_p95", "fsync", 0.95),
+        quantile_metric("read_p50", "read", 0.5),
+        quantile_metric("read_p95", "read", 0.95),
+        quantile_metric("write_p50", "write", 0.5),
+        quantile_metric("write_p95", "write", 0.95),
+        quantile_metric("fsync_p50", "fsync", 0.5),
+        quantile_metric("fsync_p95", "fsync", 0.95),
     ],
     family: Family::Files { rests_on, apart: false },
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");
-        let mode = parameters.text("mode").unwrap_or_default();
-        match parameters.text("threads").unwrap_or("1") {
+        let mode = parameters.get_text("mode").unwrap_or_default();
+        match parameters.get_text("threads").unwrap_or("1") {
             "1" => format!("random {mode}, {block}"),
             threads => format!("random {mode}, {block} {threads}T"),
         }
@@ -51,7 +55,7 @@ pub static PROBE: Probe = Probe {
 };
 
 fn rests_on(parameters: &Parameters) -> Storage {
-    let text = |key| parameters.text(key).unwrap_or_default();
+    let text = |key| parameters.get_text(key).unwrap_or_default();
     match (text("mode"), text("fsync_every")) {
         ("rndrd", _) | (_, "0") => Storage::PageCache,
         _ => Storage::Disk(Promise::Sync, &[]),

@@ -18,34 +18,34 @@ pub static PROBE: Probe = Probe {
     not_timed: "opening; filling and warming, or dropping, the file to be read; checking what was read",
     distorted_by: "where the bytes really go (see the facts of the place); free memory; age of the file system",
     parameters: &[
-        Parameter::same("bs", "1MiB", "bytes per call"),
-        Parameter::same("op", "write", "write (a new file) or read"),
-        Parameter::same(
+        Parameter::from_one_value("bs", "1MiB", "bytes per call"),
+        Parameter::from_one_value("op", "write", "write (a new file) or read"),
+        Parameter::from_one_value(
             "sync",
             "fdatasync",
             "writing: none, fdatasync or fsync at the end, dsync (each write) or direct (O_DIRECT)",
         ),
-        Parameter::same(
+        Parameter::from_one_value(
             "cache",
             "warm",
             "reading: warm, cold (dropped from the cache, and verified) or direct (O_DIRECT)",
         ),
-        Parameter::sized("size", ["32MiB", "1GiB"], "bytes of the file"),
-        Parameter::sized("data", ["random", "zero"], "random: incompressible; zero: as from /dev/zero"),
-        Parameter::sized(
+        Parameter::from_values("size", ["32MiB", "1GiB"], "bytes of the file"),
+        Parameter::from_values("data", ["random", "zero"], "random: incompressible; zero: as from /dev/zero"),
+        Parameter::from_values(
             "loop",
             ["plain", "dd"],
             "dd: a read call and a write call per block; plain: only the call on the file",
         ),
     ],
-    metrics: &[bytes_per_second("rate", "block"), time("block", "block"), time("sync", "sync")],
+    metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block"), time_metric("sync", "sync")],
     family: Family::Files { rests_on, apart: false },
     revision: 3,
     label,
 };
 
 fn rests_on(parameters: &Parameters) -> Storage {
-    let text = |key| parameters.text(key).unwrap_or_default();
+    let text = |key| parameters.get_text(key).unwrap_or_default();
     match (text("op"), text("sync"), text("cache")) {
         ("read", _, "cold") => Storage::Disk(Promise::CacheControl, &[]),
         ("read", _, "direct") => Storage::Disk(Promise::Direct, &[]),
@@ -59,7 +59,7 @@ fn rests_on(parameters: &Parameters) -> Storage {
 /// Labels a case, e.g. `write 1M + fdatasync` or `read 4K, cold`.
 fn label(parameters: &Parameters) -> String {
     let block = size_of(parameters, "bs");
-    let text = |key| parameters.text(key).unwrap_or_default();
+    let text = |key| parameters.get_text(key).unwrap_or_default();
     match (text("op"), text("sync"), text("cache")) {
         ("read", _, cache) => format!("read {block}, {cache}"),
         (_, "none", _) => format!("write {block}"),

@@ -13,7 +13,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the start of the other thread, in each batch",
     distorted_by: "where the scheduler places the two threads; idle states of a second processor; ptrace",
     parameters: &[PIN],
-    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
+    metrics: &[time_metric("time", "round"), per_second("rate", "round"), first_call_metric("round")],
     family: Family::Pair { placed: false },
     revision: 1,
     label: |parameters| placement_label(parameters, "futex", "futex round trip"),

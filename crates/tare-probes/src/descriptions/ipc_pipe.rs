@@ -13,7 +13,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the pipe",
     distorted_by: "seccomp filters, ptrace; speed of memory copies",
     parameters: &[],
-    metrics: &[time("time", "pair"), per_second("rate", "pair"), first("pair")],
+    metrics: &[time_metric("time", "pair"), per_second("rate", "pair"), first_call_metric("pair")],
     family: Family::Kernel,
     revision: 1,
     label: |_| "pipe, 512 B".into(),

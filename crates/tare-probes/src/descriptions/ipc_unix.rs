@@ -13,7 +13,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the fork of the other process, a new one for each batch, and its first round trip, but for that of the first",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
-    metrics: &[time("time", "round"), per_second("rate", "round"), first("round")],
+    metrics: &[time_metric("time", "round"), per_second("rate", "round"), first_call_metric("round")],
     family: Family::Pair { placed: true },
     revision: 2,
     label: |parameters| placement_label(parameters, "Unix socket", "Unix socket round trip"),

@@ -13,7 +13,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "mmap, munmap and the check; the clock reads around each 4,096 pages",
     distorted_by: "huge pages (disabled where the kernel allows it); nested paging; memory pressure",
     parameters: &[],
-    metrics: &[time("time", "page"), per_second("rate", "page"), first("page")],
+    metrics: &[time_metric("time", "page"), per_second("rate", "page"), first_call_metric("page")],
     family: Family::Kernel,
     revision: 2,
     label: |_| "page fault".into(),

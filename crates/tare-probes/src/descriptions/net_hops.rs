@@ -26,8 +26,8 @@ pub static PROBE: Probe = Probe {
         mean("far turn"),
         mean("far leave"),
         mean("arrival"),
-        nanoseconds("arrival sd", "arrival", Reading::StandardDeviation),
-        quantile("round p50", "round", 0.5),
+        nanoseconds_metric("arrival sd", "arrival", Reading::StandardDeviation),
+        quantile_metric("round p50", "round", 0.5),
     ],
     family: Family::Network { placed: false },
     revision: 1,
@@ -36,5 +36,5 @@ pub static PROBE: Probe = Probe {
 
 /// Builds the description of a mean, because the means of parts add up to the mean of the whole.
 const fn mean(name: &'static str) -> MetricDescription {
-    nanoseconds(name, name, Reading::Mean)
+    nanoseconds_metric(name, name, Reading::Mean)
 }

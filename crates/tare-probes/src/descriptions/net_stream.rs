@@ -17,9 +17,9 @@ pub static PROBE: Probe = Probe {
     not_timed: "connecting, which is a metric of its own",
     distorted_by: "size of a write; congestion control; socket buffers; offloads; other traffic on the path",
     parameters: &[
-        Parameter::same("direction", "send", "send or receive"),
-        Parameter::same("size", "16KiB", "bytes of a write"),
-        Parameter::same(
+        Parameter::from_one_value("direction", "send", "send or receive"),
+        Parameter::from_one_value("size", "16KiB", "bytes of a write"),
+        Parameter::from_one_value(
             "congestion",
             SYSTEM,
             "congestion control of the sending end, e.g. cubic or reno; system: the system's default, which is recorded as a fact",
@@ -27,15 +27,15 @@ pub static PROBE: Probe = Probe {
         PIN,
     ],
     metrics: &[
-        rate("rate", "stream", Reading::BitsPerSecond, Unit::BitsPerSecond),
+        rate_metric("rate", "stream", Reading::BitsPerSecond, Unit::BitsPerSecond),
         bytes_per_second("bytes", "stream"),
-        nanoseconds("connect", "connect", Reading::Cold),
-        gauge("sent again", "sent again", Unit::Count),
+        nanoseconds_metric("connect", "connect", Reading::Cold),
+        gauge_metric("sent again", "sent again", Unit::Count),
     ],
     family: Family::Network { placed: false },
     revision: 1,
     label: |parameters| {
-        let text = |key| parameters.text(key).unwrap_or_default();
+        let text = |key| parameters.get_text(key).unwrap_or_default();
         let direction = if text("direction") == "receive" { "receive" } else { "send" };
         format!("TCP {direction}, {}", text("size").trim_end_matches("iB"))
     },

@@ -10,7 +10,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the two clock reads around the loop",
     distorted_by: "frequency changes; a busy neighbour",
     parameters: &[],
-    metrics: &[time("time", "turn")],
+    metrics: &[time_metric("time", "turn")],
     family: Family::Processor,
     revision: 1,
     label: |_| "empty loop (harness)".into(),

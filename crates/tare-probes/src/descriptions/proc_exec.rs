@@ -18,15 +18,15 @@ pub static PROBE: Probe = Probe {
     not_timed: "the fork of the process that becomes the chain; the pipe that returns the result",
     distorted_by: "size of the binary and its relocations; page cache of the place that holds it; \
                    with target=dynamic the environment's dynamic linker and libraries",
-    parameters: &[Parameter::same(
+    parameters: &[Parameter::from_one_value(
         "target",
         "static",
         "static: this binary; dynamic: the environment's own env(1), linked dynamically at each start",
     )],
-    metrics: &[time("time", "exec"), per_second("rate", "exec"), first("exec")],
+    metrics: &[time_metric("time", "exec"), per_second("rate", "exec"), first_call_metric("exec")],
     family: Family::Kernel,
     revision: 2,
-    label: |parameters| match parameters.text("target") {
+    label: |parameters| match parameters.get_text("target") {
         Ok("dynamic") => "exec, dynamic".into(),
         _ => "exec".into(),
     },

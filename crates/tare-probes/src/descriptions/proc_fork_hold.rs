@@ -20,14 +20,14 @@ pub static PROBE: Probe = Probe {
     not_timed: "allocating the ballast; reading memory use; the hold",
     distorted_by: "huge pages (disabled for the ballast); limits on processes; memory use of other programs",
     parameters: &[
-        Parameter::sized("n", ["100", "1000"], "children kept alive at once"),
-        Parameter::same(
+        Parameter::from_values("n", ["100", "1000"], "children kept alive at once"),
+        Parameter::from_one_value(
             "ballast",
             "none",
             "none; mapped: memory that is only mapped; written: a byte of each of its pages is written",
         ),
-        Parameter::sized("size", ["16MiB", "256MiB"], "bytes of the ballast"),
-        Parameter::sized(
+        Parameter::from_values("size", ["16MiB", "256MiB"], "bytes of the ballast"),
+        Parameter::from_values(
             "hold_ms",
             ["50", "1000"],
             "milliseconds for which all children are kept, so that the host can read its memory use",
@@ -38,7 +38,7 @@ pub static PROBE: Probe = Probe {
     revision: 2,
     label: |parameters| {
         let size = size_of(parameters, "size");
-        match parameters.text("ballast") {
+        match parameters.get_text("ballast") {
             Ok("mapped") => format!("fork, {size} mapped"),
             Ok("written") => format!("fork, {size} written"),
             _ => "fork, kept alive".into(),
@@ -49,12 +49,12 @@ pub static PROBE: Probe = Probe {
 /// Builds the metrics of held processes or threads, whose times are in `series`.
 pub(super) const fn held_metrics(series: &'static str) -> [MetricDescription; 7] {
     [
-        time("time", series),
-        quantile("p50", series, 0.5),
-        quantile("p99", series, 0.99),
-        gauge("memory", "memory", Unit::Bytes),
-        gauge("pss", "pss", Unit::Bytes),
-        gauge("outside", OUTSIDE, Unit::Bytes),
-        time("end", "end"),
+        time_metric("time", series),
+        quantile_metric("p50", series, 0.5),
+        quantile_metric("p99", series, 0.99),
+        gauge_metric("memory", "memory", Unit::Bytes),
+        gauge_metric("pss", "pss", Unit::Bytes),
+        gauge_metric("outside", OUTSIDE, Unit::Bytes),
+        time_metric("end", "end"),
     ]
 }

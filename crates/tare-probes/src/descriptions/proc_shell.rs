@@ -15,24 +15,24 @@ pub static PROBE: Probe = Probe {
     not_timed: "writing the input; one run before, whose count is checked",
     distorted_by: "with variant=host, the environment's own shell and programs; the file system of the place",
     parameters: &[
-        Parameter::sized("parallel", ["1", "8"], "scripts that run in parallel"),
-        Parameter::sized(
+        Parameter::from_values("parallel", ["1", "8"], "scripts that run in parallel"),
+        Parameter::from_values(
             "variant",
             ["carried", "host"],
             "host: the environment's sh and coreutils; carried: programs inside this binary",
         ),
     ],
     metrics: &[
-        time("time", "run"),
-        rate("rate", "run", Reading::OperationsPerMinute, Unit::PerMinute),
-        first("run"),
+        time_metric("time", "run"),
+        rate_metric("rate", "run", Reading::OperationsPerMinute, Unit::PerMinute),
+        first_call_metric("run"),
     ],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 1,
     label: |parameters| {
-        let count = parameters.text("parallel").unwrap_or("1");
+        let count = parameters.get_text("parallel").unwrap_or("1");
         let scripts = if count == "1" { "script" } else { "scripts" };
-        match parameters.text("variant") {
+        match parameters.get_text("variant") {
             Ok("host") => format!("{count} {scripts}, system sh"),
             _ => format!("{count} shell {scripts}"),
         }

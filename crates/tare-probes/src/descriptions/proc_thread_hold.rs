@@ -15,13 +15,13 @@ pub static PROBE: Probe = Probe {
     not_timed: "reading memory use; the hold",
     distorted_by: "limits on threads; memory use of other programs",
     parameters: &[
-        Parameter::sized("n", ["100", "1000"], "threads kept alive at once"),
-        Parameter::sized(
+        Parameter::from_values("n", ["100", "1000"], "threads kept alive at once"),
+        Parameter::from_values(
             "stack",
             ["64KiB", "default"],
             "bytes of a stack, at least what the C library demands on the processor (arm64: 128 KiB), or default",
         ),
-        Parameter::sized(
+        Parameter::from_values(
             "hold_ms",
             ["50", "1000"],
             "milliseconds for which all threads are kept, so that the host can read its memory use",
@@ -30,5 +30,5 @@ pub static PROBE: Probe = Probe {
     metrics: &held_metrics("thread"),
     family: Family::Held,
     revision: 2,
-    label: |parameters| format!("thread, {} stack", parameters.text("stack").unwrap_or_default()),
+    label: |parameters| format!("thread, {} stack", parameters.get_text("stack").unwrap_or_default()),
 };

@@ -18,16 +18,20 @@ pub static PROBE: Probe = Probe {
     not_timed: "starting the program, its first steps and its end",
     distorted_by: "seccomp filters, ptrace, mitigations; how long a layer waits for the next call before it sleeps",
     parameters: &[
-        Parameter::same("gap_us", "3", "microseconds of computing before each, on average"),
-        Parameter::same("what", "call", "call: an fstat; page: the first touch of a page of new memory"),
+        Parameter::from_one_value("gap_us", "3", "microseconds of computing before each, on average"),
+        Parameter::from_one_value(
+            "what",
+            "call",
+            "call: an fstat; page: the first touch of a page of new memory",
+        ),
     ],
-    metrics: &[time("time", "program"), first("program")],
+    metrics: &[time_metric("time", "program"), first_call_metric("program")],
     family: Family::Kernel,
     revision: 2,
     label: |parameters| {
         let what =
-            if parameters.text("what").is_ok_and(|what| what == "page") { "new pages" } else { "calls" };
-        match parameters.text("gap_us") {
+            if parameters.get_text("what").is_ok_and(|what| what == "page") { "new pages" } else { "calls" };
+        match parameters.get_text("gap_us") {
             Ok(gap) if gap != "3" => format!("500 {what}, {gap} us apart"),
             _ => format!("first 500 {what}"),
         }

@@ -13,7 +13,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "the clock reads around the loop",
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations (page-table isolation)",
     parameters: &[],
-    metrics: &[time("time", "call"), first("call")],
+    metrics: &[time_metric("time", "call"), first_call_metric("call")],
     family: Family::Kernel,
     revision: 2,
     label: |_| "system call".into(),

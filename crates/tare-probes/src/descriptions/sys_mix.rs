@@ -16,7 +16,7 @@ pub static PROBE: Probe = Probe {
     not_timed: "creating the pipe; the first umask",
     distorted_by: "seccomp filters, ptrace, audit rules, mitigations",
     parameters: &[],
-    metrics: &[time("time", "call"), per_second("turns", "turn"), first("turn")],
+    metrics: &[time_metric("time", "call"), per_second("turns", "turn"), first_call_metric("turn")],
     family: Family::Kernel,
     revision: 2,
     label: |_| "system call mix".into(),

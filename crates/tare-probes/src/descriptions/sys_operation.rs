@@ -12,16 +12,16 @@ pub static PROBE: Probe = Probe {
     timed: "a loop of the operation, without a clock read between them",
     not_timed: "making the files and folders that it needs",
     distorted_by: "seccomp filters, ptrace, mitigations; the caches of a layer, which hold one hot path and not thousands",
-    parameters: &[Parameter::same(
+    parameters: &[Parameter::from_one_value(
         "operation",
         "fstat",
         "which one: fstat, stat, open, read-1k, map, spawn and so on",
     )],
-    metrics: &[time("time", "operation"), first("operation")],
+    metrics: &[time_metric("time", "operation"), first_call_metric("operation")],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
     revision: 2,
     label: |parameters| {
-        let named = parameters.text("operation").unwrap_or_default();
+        let named = parameters.get_text("operation").unwrap_or_default();
         let operation = OPERATIONS.iter().find(|(name, _)| *name == named);
         operation.map_or("one operation", |(_, label)| label).to_owned()
     },

@@ -13,7 +13,11 @@ pub static PROBE: Probe = Probe {
     not_timed: "the search for the smallest step",
     distorted_by: "the clock source: the TSC is read in the program, others by a system call or an exit to the host",
     parameters: &[],
-    metrics: &[time("time", "read"), gauge("step", "step", Unit::Nanoseconds), first("read")],
+    metrics: &[
+        time_metric("time", "read"),
+        gauge_metric("step", "step", Unit::Nanoseconds),
+        first_call_metric("read"),
+    ],
     family: Family::Processor,
     revision: 1,
     label: |_| "clock read".into(),

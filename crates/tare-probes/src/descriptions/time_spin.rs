@@ -13,15 +13,15 @@ pub static PROBE: Probe = Probe {
     timed: "every difference between two consecutive clock reads",
     not_timed: "nothing",
     distorted_by: "nothing: distortion is what this measures",
-    parameters: &[Parameter::sized(
+    parameters: &[Parameter::from_values(
         "ms",
         ["40", "1000"],
         "milliseconds to spin: a fixed time, since interruptions come by the clock",
     )],
     metrics: &[
-        gauge("longest", "longest", Unit::Nanoseconds),
-        gauge("stolen", "stolen", Unit::Percent),
-        time("read", "read"),
+        gauge_metric("longest", "longest", Unit::Nanoseconds),
+        gauge_metric("stolen", "stolen", Unit::Percent),
+        time_metric("read", "read"),
     ],
     family: Family::Processor,
     revision: 2,

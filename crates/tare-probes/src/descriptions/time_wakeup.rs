@@ -12,16 +12,16 @@ pub static PROBE: Probe = Probe {
     timed: "from the requested time to the first clock read after the sleep",
     not_timed: "the sleep itself",
     distorted_by: "timer slack; power saving of idle processors; a host that runs other virtual machines",
-    parameters: &[Parameter::sized(
+    parameters: &[Parameter::from_values(
         "interval_us",
         ["200", "1000"],
         "microseconds from one wake-up to the next",
     )],
     metrics: &[
-        quantile("p50", "late", 0.5),
-        quantile("p99", "late", 0.99),
-        nanoseconds("mean", "late", Reading::Mean),
-        nanoseconds("max", "late", Reading::Maximum),
+        quantile_metric("p50", "late", 0.5),
+        quantile_metric("p99", "late", 0.99),
+        nanoseconds_metric("mean", "late", Reading::Mean),
+        nanoseconds_metric("max", "late", Reading::Maximum),
     ],
     family: Family::Kernel,
     revision: 1,

@@ -20,29 +20,45 @@ const LONGEST_NAME: usize = 22;
 
 /// Parameters of a command.
 pub(super) const PARAMETERS: &[Parameter] = &[
-    Parameter::same("name", "command", "its name in the study"),
-    Parameter::same("title", "", "name in reports; the name of the command unless given"),
-    Parameter::same(
+    Parameter::from_one_value("name", "command", "its name in the study"),
+    Parameter::from_one_value("title", "", "name in reports; the name of the command unless given"),
+    Parameter::from_one_value(
         "command",
         "[\"@tare\",\"agent-applet\",\"rm\"]",
         "its words; @tare as the first word is this program",
     ),
-    Parameter::same("folder", "", "the folder that it runs in; a fresh one unless given"),
-    Parameter::same("setup", "[]", "run once in each start of an environment, before anything else"),
-    Parameter::same("prepare", "[]", "run before it, in the same folder"),
-    Parameter::same("clean", "[]", "run after it"),
-    Parameter::same("warmup", "1", "runs of each trial that come first; only the first of them is reported"),
-    Parameter::same("output", "pipe", "where its output goes: pipe, read and discarded; null, to /dev/null"),
-    Parameter::same("environment", "{}", "its variables"),
-    Parameter::same("carry", "0:", "number and hash of the files that it needs"),
-    Parameter::same(
+    Parameter::from_one_value("folder", "", "the folder that it runs in; a fresh one unless given"),
+    Parameter::from_one_value(
+        "setup",
+        "[]",
+        "run once in each start of an environment, before anything else",
+    ),
+    Parameter::from_one_value("prepare", "[]", "run before it, in the same folder"),
+    Parameter::from_one_value("clean", "[]", "run after it"),
+    Parameter::from_one_value(
+        "warmup",
+        "1",
+        "runs of each trial that come first; only the first of them is reported",
+    ),
+    Parameter::from_one_value(
+        "output",
+        "pipe",
+        "where its output goes: pipe, read and discarded; null, to /dev/null",
+    ),
+    Parameter::from_one_value("environment", "{}", "its variables"),
+    Parameter::from_one_value("carry", "0:", "number and hash of the files that it needs"),
+    Parameter::from_one_value(
         "copies",
         "",
         "copies that run at once in the same folder, until the last has ended; a single one unless given",
     ),
-    Parameter::same("neighbour", "none", "neighbour that runs next to it: none, burn, fork or sync"),
-    Parameter::same("timeout_s", "60", "seconds that a run may take"),
-    Parameter::same("expect_exit", "0", "the exit code of a successful run, or any"),
+    Parameter::from_one_value(
+        "neighbour",
+        "none",
+        "neighbour that runs next to it: none, burn, fork or sync",
+    ),
+    Parameter::from_one_value("timeout_s", "60", "seconds that a run may take"),
+    Parameter::from_one_value("expect_exit", "0", "the exit code of a successful run, or any"),
 ];
 
 pub static PROBE: Probe = Probe {
@@ -54,16 +70,16 @@ pub static PROBE: Probe = Probe {
     distorted_by: "the environment's version of the program: another version is another program",
     parameters: PARAMETERS,
     metrics: &[
-        time("time", "run"),
-        gauge("user", "user", Unit::Nanoseconds),
-        gauge("system", "system", Unit::Nanoseconds),
-        gauge("memory", "memory", Unit::Bytes),
-        first("run"),
+        time_metric("time", "run"),
+        gauge_metric("user", "user", Unit::Nanoseconds),
+        gauge_metric("system", "system", Unit::Nanoseconds),
+        gauge_metric("memory", "memory", Unit::Bytes),
+        first_call_metric("run"),
     ],
     family: Family::Command,
     revision: 3,
     label: |parameters| {
-        let given = |key| parameters.text(key).ok().filter(|text| !text.is_empty());
+        let given = |key| parameters.get_text(key).ok().filter(|text| !text.is_empty());
         let mut label = given("title").or_else(|| given("name")).unwrap_or("a command").to_owned();
         if let Some(copies) = given("copies") {
             label.push_str(&format!(" x{copies}"));

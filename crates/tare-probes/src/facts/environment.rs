@@ -15,20 +15,20 @@ pub fn note_all(facts: &mut Facts) {
     network::note_all(facts);
     machine(facts);
     if let Some(name) = mounts::file_system_name("/".as_ref()) {
-        facts.note("root.type", name);
+        facts.add_fact("root.type", name);
     }
 }
 
 fn kernel(facts: &mut Facts) {
     let names = rustix::system::uname();
-    facts.note("kernel.name", names.sysname().to_string_lossy());
-    facts.note("kernel.release", names.release().to_string_lossy());
-    facts.note("kernel.version", names.version().to_string_lossy());
-    facts.note("kernel.machine", names.machine().to_string_lossy());
+    facts.add_fact("kernel.name", names.sysname().to_string_lossy());
+    facts.add_fact("kernel.release", names.release().to_string_lossy());
+    facts.add_fact("kernel.version", names.version().to_string_lossy());
+    facts.add_fact("kernel.machine", names.machine().to_string_lossy());
     // WSL 1 and gVisor identify themselves here, and only here.
     note_file(facts, "kernel.build", "/proc/version");
     note_file(facts, "kernel.command_line", "/proc/cmdline");
-    facts.note("wsl.version", wsl_version(&names.release().to_string_lossy()));
+    facts.add_fact("wsl.version", wsl_version(&names.release().to_string_lossy()));
 }
 
 /// Derives the version of WSL from the names of its kernels, which Microsoft builds: `4.4.0-19041-Microsoft`,
@@ -51,24 +51,27 @@ fn clock(facts: &mut Facts) {
     let source = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     note_file(facts, "clock.source", source);
     let resolution = rustix::time::clock_getres(rustix::time::ClockId::Monotonic);
-    facts.note("clock.resolution_ns", (resolution.tv_sec * 1_000_000_000 + resolution.tv_nsec).to_string());
+    facts.add_fact(
+        "clock.resolution_ns",
+        (resolution.tv_sec * 1_000_000_000 + resolution.tv_nsec).to_string(),
+    );
     reads::note_all(facts);
 }
 
 fn memory(facts: &mut Facts) {
-    facts.note("memory.page_bytes", rustix::param::page_size().to_string());
+    facts.add_fact("memory.page_bytes", rustix::param::page_size().to_string());
     let about = rustix::system::sysinfo();
     let total = u64::from(about.mem_unit).saturating_mul(about.totalram);
-    facts.note("memory.total_bytes", total.to_string());
+    facts.add_fact("memory.total_bytes", total.to_string());
     if let Some(modes) = read_text("/sys/kernel/mm/transparent_hugepage/enabled") {
         // `always [madvise] never`: the one in brackets holds.
         let chosen = modes.split(['[', ']']).nth(1).unwrap_or_default();
-        facts.note("memory.huge_pages", chosen);
+        facts.add_fact("memory.huge_pages", chosen);
     }
 }
 
 fn process(facts: &mut Facts) {
-    facts.note("process.uid", rustix::process::getuid().as_raw().to_string());
+    facts.add_fact("process.uid", rustix::process::getuid().as_raw().to_string());
     let status = read_text("/proc/self/status").unwrap_or_default();
     for (key, line) in [
         ("process.capabilities", "CapEff:"),
@@ -77,7 +80,7 @@ fn process(facts: &mut Facts) {
         ("process.no_new_privileges", "NoNewPrivs:"),
     ] {
         let value = status.lines().find_map(|text| text.strip_prefix(line));
-        facts.note(key, value.unwrap_or_default().trim());
+        facts.add_fact(key, value.unwrap_or_default().trim());
     }
     note_file(facts, "process.label", "/proc/self/attr/current");
     note_file(facts, "security.modules", "/sys/kernel/security/lsm");
@@ -125,7 +128,7 @@ mod tests {
         for key in ["kernel.release", "cpu.count", "clock.step_ns", "memory.page_bytes", "root.type"] {
             assert!(facts.get(key).is_some(), "{key} is absent");
         }
-        assert!(facts.integer("clock.step_ns").unwrap() > 0);
+        assert!(facts.get_integer("clock.step_ns").unwrap() > 0);
     }
 
     #[test]

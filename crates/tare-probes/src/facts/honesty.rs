@@ -7,7 +7,7 @@ use tare_data::session::declared::Promise;
 
 use super::promises::{OK, TRIAL_BYTES, note_outcome};
 use crate::harness::buffer::Buffer;
-use crate::harness::interference::rusage;
+use crate::harness::interference::read_rusage;
 use crate::harness::kernel_files::{meminfo_bytes, read_text};
 
 /// Memory that is touched to see meminfo move: far above what its counters lag behind (about 125 pages for
@@ -24,7 +24,7 @@ const SLEEPS: u64 = 3;
 
 /// Notes `honesty.memory` and `honesty.counters`.
 pub fn note_environment(facts: &mut Facts) {
-    note_outcome(facts, Promise::MemoryCounters.fact(), memory());
+    note_outcome(facts, Promise::MemoryCounters.fact_key(), memory());
     note_outcome(facts, "honesty.counters", counters());
 }
 
@@ -62,7 +62,7 @@ fn memory() -> Option<String> {
 
 /// Maps memory of small pages in which every `step`th byte is written.
 fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
-    let mut memory = Buffer::untouched(bytes).ok()?;
+    let mut memory = Buffer::new_untouched(bytes).ok()?;
     memory.small_pages();
     memory.iter_mut().step_by(step).for_each(|byte| *byte = 1);
     Some(memory)
@@ -70,12 +70,12 @@ fn touched_every(step: usize, bytes: usize) -> Option<Buffer> {
 
 /// Checks that context switches and page faults are counted.
 fn counters() -> Option<String> {
-    let before = rusage(libc::RUSAGE_SELF)?;
+    let before = read_rusage(libc::RUSAGE_SELF)?;
     for _ in 0..SLEEPS {
         std::thread::sleep(Duration::from_micros(50));
     }
-    drop(Buffer::random(TRIAL_BYTES, 6).ok()?);
-    let after = rusage(libc::RUSAGE_SELF)?;
+    drop(Buffer::new_random(TRIAL_BYTES, 6).ok()?);
+    let after = read_rusage(libc::RUSAGE_SELF)?;
     let silent: Vec<&str> = [
         ("context switches", after.ru_nvcsw > before.ru_nvcsw),
         ("page faults", after.ru_minflt > before.ru_minflt),

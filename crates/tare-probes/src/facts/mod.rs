@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tare_data::facts::Facts;
 
-use crate::harness::folder::spread;
+use crate::harness::folder::spread_folders;
 
 mod clock;
 #[cfg(unix)]
@@ -25,7 +25,7 @@ mod windows;
 
 /// Collects facts of the environment: kernel, processor, clock, memory, limits, network; and whether its
 /// counters count.
-pub fn environment() -> Facts {
+pub fn collect_environment_facts() -> Facts {
     let mut facts = Facts::default();
     #[cfg(unix)]
     environment::note_all(&mut facts);
@@ -38,10 +38,10 @@ pub fn environment() -> Facts {
 
 /// Collects facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what
 /// they promise.
-pub fn place(path: &Path) -> Facts {
+pub fn collect_place_facts(path: &Path) -> Facts {
     let mut facts = Facts::default();
     // Where the host cannot, because the place is on a disk that is inside only.
-    spread(path);
+    spread_folders(path);
     #[cfg(unix)]
     mounts::note_all(&mut facts, path);
     promises::note_place(&mut facts, path);

@@ -50,29 +50,29 @@ pub(crate) fn file_system_name(path: &Path) -> Option<String> {
 pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
     // A place that is not there lies on no mount.
     let Some(name) = file_system_name(path) else { return };
-    facts.note("file_system.type", name);
+    facts.add_fact("file_system.type", name);
     if let Ok(about) = rustix::fs::statvfs(path) {
-        facts.note("file_system.block_bytes", about.f_bsize.to_string());
-        facts.note("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());
-        facts.note("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
+        facts.add_fact("file_system.block_bytes", about.f_bsize.to_string());
+        facts.add_fact("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());
+        facts.add_fact("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
     }
-    let Ok(mounts) = all() else { return };
+    let Ok(mounts) = list_mounts() else { return };
     let Some(mount) = mount_of(mounts, path, device(path)) else { return };
-    facts.note("mount.point", mount.point.to_string_lossy());
-    facts.note("mount.type", &mount.filesystem);
-    facts.note("mount.device", &mount.source);
-    facts.note("mount.options", &mount.options);
+    facts.add_fact("mount.point", mount.point.to_string_lossy());
+    facts.add_fact("mount.type", &mount.filesystem);
+    facts.add_fact("mount.device", &mount.source);
+    facts.add_fact("mount.options", &mount.options);
     let option = |key: &str| mount.options.split(',').find_map(|o| o.strip_prefix(key));
-    facts.note("mount.upper", option("upperdir=").unwrap_or_default());
+    facts.add_fact("mount.upper", option("upperdir=").unwrap_or_default());
     let queue = |file: &str| {
         // A partition has its disk's queue one level up.
         ["queue", "../queue"]
             .iter()
             .find_map(|queue| read_text(&format!("/sys/dev/block/{}/{queue}/{file}", mount.number)))
     };
-    facts.note("device.write_cache", queue("write_cache").unwrap_or_default().trim());
-    facts.note("device.rotational", queue("rotational").unwrap_or_default().trim());
-    facts.note("device.scheduler", queue("scheduler").unwrap_or_default().trim());
+    facts.add_fact("device.write_cache", queue("write_cache").unwrap_or_default().trim());
+    facts.add_fact("device.rotational", queue("rotational").unwrap_or_default().trim());
+    facts.add_fact("device.scheduler", queue("scheduler").unwrap_or_default().trim());
 }
 
 /// Formats the device number of a folder as mountinfo writes it. By fstat: see the crate's folder module for
@@ -99,7 +99,7 @@ pub struct Mount {
 }
 
 /// Lists all mounts, oldest first: of two at one point the later covers the earlier.
-pub fn all() -> io::Result<Vec<Mount>> {
+pub fn list_mounts() -> io::Result<Vec<Mount>> {
     Ok(parse(&fs::read("/proc/self/mountinfo")?))
 }
 

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketType, socket};
 use tare_data::facts::Facts;
 
 use crate::harness::kernel_files::read_text;
-use crate::netlink::{Message, Netlink, attributes};
+use crate::netlink::{Message, Netlink, iter_attributes};
 
 /// Limit on the devices that are described: a host of containers has one for each, all alike.
 const MOST_DEVICES: usize = 8;
@@ -38,7 +38,7 @@ pub(crate) fn note_all(facts: &mut Facts) {
     let devices = devices().unwrap_or_default();
     let up: Vec<&Device> = devices.values().filter(|device| device.up).take(MOST_DEVICES).collect();
     let names: Vec<&str> = up.iter().map(|device| device.name.as_str()).collect();
-    facts.note("network.devices", names.join(" "));
+    facts.add_fact("network.devices", names.join(" "));
     for device in up {
         device.note_facts(facts, &format!("network.{}", device.name));
     }
@@ -58,13 +58,13 @@ pub fn note_settings(facts: &mut Facts, key: &str) {
         ("congestion", "/proc/sys/net/ipv4/tcp_congestion_control"),
         ("busy_poll_us", "/proc/sys/net/core/busy_poll"),
     ] {
-        facts.note(format!("{key}.{setting}"), read_text(file).unwrap_or_default().trim());
+        facts.add_fact(format!("{key}.{setting}"), read_text(file).unwrap_or_default().trim());
     }
 }
 
 impl Device {
     fn note_facts(&self, facts: &mut Facts, key: &str) {
-        let mut note = |what: &str, value: &str| facts.note(format!("{key}.{what}"), value);
+        let mut note = |what: &str, value: &str| facts.add_fact(format!("{key}.{what}"), value);
         note("addresses", &self.addresses.join(" "));
         note("kind", &self.kind);
         note("mtu", &self.mtu.map(|mtu| mtu.to_string()).unwrap_or_default());
@@ -77,16 +77,16 @@ impl Device {
 fn devices() -> Option<BTreeMap<u32, Device>> {
     let mut netlink = Netlink::open().ok()?;
     let mut devices = BTreeMap::new();
-    for (_, body) in netlink.list(Message::new(libc::RTM_GETLINK, &[0; LINK_BYTES])).ok()? {
+    for (_, body) in netlink.request_list(Message::new(libc::RTM_GETLINK, &[0; LINK_BYTES])).ok()? {
         let (Some(index), Some(flags)) = (number(&body, 4), number(&body, 8)) else { continue };
         let mut device = Device { up: flags & libc::IFF_UP as u32 != 0, ..Device::default() };
-        for (kind, value) in attributes(&body, LINK_BYTES) {
+        for (kind, value) in iter_attributes(&body, LINK_BYTES) {
             match kind {
                 libc::IFLA_IFNAME => device.name = text_until_zero(value),
                 libc::IFLA_MTU => device.mtu = number(value, 0),
                 libc::IFLA_QDISC => device.discipline = text_until_zero(value),
                 libc::IFLA_LINKINFO => {
-                    let kind = attributes(value, 0).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
+                    let kind = iter_attributes(value, 0).find(|(kind, _)| *kind == libc::IFLA_INFO_KIND);
                     device.kind = kind.map(|(_, value)| text_until_zero(value)).unwrap_or_default();
                 }
                 _ => {}
@@ -95,7 +95,8 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
         devices.insert(index, device);
     }
     // A kernel that lists devices and not their addresses still answers something useful.
-    let addresses = netlink.list(Message::new(libc::RTM_GETADDR, &[0; ADDRESS_BYTES])).unwrap_or_default();
+    let addresses =
+        netlink.request_list(Message::new(libc::RTM_GETADDR, &[0; ADDRESS_BYTES])).unwrap_or_default();
     for (_, body) in addresses {
         let device = number(&body, 4).and_then(|index| devices.get_mut(&index));
         if let (Some(device), Some(address)) = (device, address(&body)) {
@@ -108,7 +109,7 @@ fn devices() -> Option<BTreeMap<u32, Device>> {
 /// Formats the address in a message, with its prefix length. Addresses that a device gave itself belong to no
 /// route and hold the device's number, so they stay out of records.
 fn address(body: &[u8]) -> Option<String> {
-    let of = |wanted: u16| attributes(body, ADDRESS_BYTES).find(|(kind, _)| *kind == wanted);
+    let of = |wanted: u16| iter_attributes(body, ADDRESS_BYTES).find(|(kind, _)| *kind == wanted);
     let (_, value) = of(libc::IFA_LOCAL).or_else(|| of(libc::IFA_ADDRESS))?;
     let address = match value.len() {
         4 => IpAddr::V4(Ipv4Addr::from(*value.first_chunk::<4>()?)),
@@ -175,7 +176,7 @@ mod tests {
         let Some(devices) = facts.get("network.devices") else { return };
         if devices.split(' ').any(|name| name == "lo") {
             assert!(facts.get("network.lo.addresses").unwrap().contains("127.0.0.1/8"), "{facts:?}");
-            assert!(facts.integer("network.lo.mtu").unwrap() >= 1280);
+            assert!(facts.get_integer("network.lo.mtu").unwrap() >= 1280);
         }
     }
 

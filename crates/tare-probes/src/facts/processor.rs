@@ -6,9 +6,9 @@ use crate::harness::affinity;
 use crate::harness::kernel_files::{note_file, read_text};
 
 pub fn note_all(facts: &mut Facts) {
-    let allowed = affinity::allowed();
+    let allowed = affinity::list_allowed_processors();
     if !allowed.is_empty() {
-        facts.note("cpu.count", allowed.len().to_string());
+        facts.add_fact("cpu.count", allowed.len().to_string());
     }
     note_file(facts, "cpu.online", "/sys/devices/system/cpu/online");
     note_file(facts, "cpu.smt", "/sys/devices/system/cpu/smt/active");
@@ -16,19 +16,19 @@ pub fn note_all(facts: &mut Facts) {
     note_file(facts, "cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo");
     let listing = read_text("/proc/cpuinfo").unwrap_or_default();
     let listed = |key: &str| listed(&listing, key).next().map(str::to_owned);
-    facts.note("cpu.microcode", listed("microcode").unwrap_or_default());
-    let model = cpuid::brand().or_else(|| name_in(&listing)).unwrap_or_default();
-    if let Some(signature) = cpuid::hypervisor().or_else(in_device_tree) {
+    facts.add_fact("cpu.microcode", listed("microcode").unwrap_or_default());
+    let model = cpuid::read_processor_brand().or_else(|| name_in(&listing)).unwrap_or_default();
+    if let Some(signature) = cpuid::read_hypervisor_signature().or_else(in_device_tree) {
         if signature == TCG_SIGNATURE {
-            facts.note("cpu.emulated", TCG);
+            facts.add_fact("cpu.emulated", TCG);
         }
-        facts.note("cpu.hypervisor", hypervisor_name(&signature));
+        facts.add_fact("cpu.hypervisor", hypervisor_name(&signature));
     } else if model == TCG {
-        facts.note("cpu.emulated", TCG);
+        facts.add_fact("cpu.emulated", TCG);
     }
-    facts.note("cpu.model", model);
+    facts.add_fact("cpu.model", model);
     let flags = listed("flags").or_else(|| listed("Features")).or_else(|| listed("isa"));
-    facts.note("cpu.flags", flags.unwrap_or_default());
+    facts.add_fact("cpu.flags", flags.unwrap_or_default());
     // Every kernel knows of more; none of a hundred.
     let known = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").into_iter().flatten().flatten();
     for entry in known.take(100) {
@@ -142,7 +142,7 @@ mod cpuid {
     }
 
     /// Reads the processor's own name for itself, which needs no /proc.
-    pub fn brand() -> Option<String> {
+    pub fn read_processor_brand() -> Option<String> {
         const FIRST: u32 = 0x8000_0002;
         const LAST: u32 = 0x8000_0004;
         if __cpuid(0x8000_0000).eax < LAST {
@@ -152,7 +152,7 @@ mod cpuid {
     }
 
     /// Reads the hypervisor's signature, where the processor reports one.
-    pub fn hypervisor() -> Option<String> {
+    pub fn read_hypervisor_signature() -> Option<String> {
         const PRESENT: u32 = 1 << 31;
         if __cpuid(1).ecx & PRESENT == 0 {
             return None;
@@ -165,11 +165,11 @@ mod cpuid {
 /// Other processors have no such instruction, or keep it to the kernel.
 #[cfg(not(target_arch = "x86_64"))]
 mod cpuid {
-    pub fn brand() -> Option<String> {
+    pub fn read_processor_brand() -> Option<String> {
         None
     }
 
-    pub fn hypervisor() -> Option<String> {
+    pub fn read_hypervisor_signature() -> Option<String> {
         None
     }
 }

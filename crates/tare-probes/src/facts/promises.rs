@@ -42,7 +42,7 @@ pub fn is_in_memory(name: &str) -> bool {
 
 /// Notes `honesty.sync`, `honesty.dsync`, `honesty.direct` and `honesty.cache` of a place.
 pub fn note_place(facts: &mut Facts, place: &Path) {
-    let Ok(folder) = Folder::fresh(place) else { return };
+    let Ok(folder) = Folder::make_fresh(place) else { return };
     let in_memory = facts.get("file_system.type").is_some_and(is_in_memory);
     let volatile = facts.get("mount.options").is_some_and(is_volatile);
     let sync = match () {
@@ -51,10 +51,10 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
         () => sync(folder.path()),
     };
     let each_write = sync.is_some().then(|| each_write(folder.path())).flatten();
-    note_outcome(facts, Promise::Sync.fact(), sync);
-    note_outcome(facts, Promise::EachWrite.fact(), each_write);
-    note_outcome(facts, Promise::Direct.fact(), direct(folder.path()));
-    note_outcome(facts, Promise::CacheControl.fact(), cache(folder.path()));
+    note_outcome(facts, Promise::Sync.fact_key(), sync);
+    note_outcome(facts, Promise::EachWrite.fact_key(), each_write);
+    note_outcome(facts, Promise::Direct.fact_key(), direct(folder.path()));
+    note_outcome(facts, Promise::CacheControl.fact_key(), cache(folder.path()));
 }
 
 /// Recognises overlay options by which nothing is synced. Newer kernels show the longer form.
@@ -64,13 +64,13 @@ fn is_volatile(options: &str) -> bool {
 
 pub fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
     if let Some(outcome) = outcome {
-        facts.note(key, outcome);
+        facts.add_fact(key, outcome);
     }
 }
 
 /// Is a sync after a write slower than the write?
 fn sync(directory: &Path) -> Option<String> {
-    let file = files::open(directory, "sync", OFlags::TRUNC).ok()?;
+    let file = files::open_file(directory, "sync", OFlags::TRUNC).ok()?;
     let (write_ns, sync_ns) = shortest(&file, &file, syscall::fdatasync)?;
     let why = "fdatasync costs no more than a write: the bytes stay in memory";
     Some(judge_sync(write_ns, sync_ns, why))
@@ -78,9 +78,9 @@ fn sync(directory: &Path) -> Option<String> {
 
 /// Is a write that has to be durable when it returns slower than one that has not?
 fn each_write(directory: &Path) -> Option<String> {
-    let plain = files::open(directory, "dsync", OFlags::TRUNC).ok()?;
-    let durable = files::open(directory, "dsync", OFlags::DSYNC).ok()?;
-    let data = Buffer::random(BLOCK, 5).ok()?;
+    let plain = files::open_file(directory, "dsync", OFlags::TRUNC).ok()?;
+    let durable = files::open_file(directory, "dsync", OFlags::DSYNC).ok()?;
+    let data = Buffer::new_random(BLOCK, 5).ok()?;
     let (write_ns, durable_ns) = shortest(&plain, &durable, |file| syscall::pwrite(file, &data, 0))?;
     let why = "a write that must be durable costs no more than another: the bytes stay in memory";
     Some(judge_sync(write_ns, durable_ns, why))
@@ -93,8 +93,8 @@ fn shortest(
     other: &OwnedFd,
     then: impl Fn(BorrowedFd<'_>) -> Result<usize, Errno>,
 ) -> Option<(u64, u64)> {
-    let data = Buffer::random(BLOCK, 1).ok()?;
-    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
+    let data = Buffer::new_random(BLOCK, 1).ok()?;
+    files::fill_file(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
     let (mut writes_ns, mut others_ns) = (Vec::new(), Vec::new());
     let end_ns = now_ns() + LONGEST_SYNCS_NS;
     for i in 0..SYNCS {
@@ -118,12 +118,12 @@ fn judge_sync(write_ns: u64, sync_ns: u64, why: &str) -> String {
 
 /// Does a write with O_DIRECT go around the cache?
 fn direct(directory: &Path) -> Option<String> {
-    let file = match files::open(directory, "direct", OFlags::TRUNC | OFlags::DIRECT) {
+    let file = match files::open_file(directory, "direct", OFlags::TRUNC | OFlags::DIRECT) {
         Ok(file) => file,
         Err(e) if e.kind == FailureKind::NotSupported => return Some(e.reason),
         Err(_) => return None,
     };
-    let data = Buffer::random(TRIAL_BYTES, 2).ok()?;
+    let data = Buffer::new_random(TRIAL_BYTES, 2).ok()?;
     match syscall::pwrite(file.as_fd(), &data, 0) {
         Ok(written) if written == data.len() => {}
         Err(Errno::INVAL) => return Some("O_DIRECT is refused for aligned writes".into()),
@@ -153,8 +153,8 @@ fn seen_in_cache(directory: &Path, file: BorrowedFd<'_>) -> Option<String> {
 /// cached).
 #[cfg(unix)]
 fn cache_is_visible(directory: &Path) -> bool {
-    let Ok(file) = files::open(directory, "visible", OFlags::TRUNC) else { return false };
-    let Ok(data) = Buffer::random(TRIAL_BYTES, 3) else { return false };
+    let Ok(file) = files::open_file(directory, "visible", OFlags::TRUNC) else { return false };
+    let Ok(data) = Buffer::new_random(TRIAL_BYTES, 3) else { return false };
     let size = TRIAL_BYTES as u64;
     let hole = rustix::fs::ftruncate(&file, 2 * size).is_ok();
     let written = syscall::pwrite(file.as_fd(), &data, 0) == Ok(data.len());
@@ -164,9 +164,9 @@ fn cache_is_visible(directory: &Path) -> bool {
 
 /// Is a file gone from the cache after it was dropped?
 fn cache(directory: &Path) -> Option<String> {
-    let file = files::open(directory, "cache", OFlags::TRUNC).ok()?;
-    let data = Buffer::random(TRIAL_BYTES, 4).ok()?;
-    files::fill(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
+    let file = files::open_file(directory, "cache", OFlags::TRUNC).ok()?;
+    let data = Buffer::new_random(TRIAL_BYTES, 4).ok()?;
+    files::fill_file(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
     Some(match files::drop_cache(file.as_fd(), TRIAL_BYTES as u64) {
         Ok(()) => OK.to_owned(),
         Err(failure) => failure.reason,
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn memory_is_not_called_durable() {
         let mut facts = Facts::default();
-        facts.note("file_system.type", "tmpfs");
+        facts.add_fact("file_system.type", "tmpfs");
         note_place(&mut facts, &std::env::temp_dir());
         assert_eq!(facts.get("honesty.sync"), Some("a file system in memory: nothing is made durable"));
         assert!(facts.get("honesty.cache").is_some());

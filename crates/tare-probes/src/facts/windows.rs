@@ -14,14 +14,14 @@ use super::clock;
 use crate::platform::system_info;
 
 pub fn note_all(facts: &mut Facts) {
-    facts.note("kernel.name", "Windows");
-    facts.note("kernel.release", release());
-    facts.note("kernel.machine", std::env::consts::ARCH);
-    facts.note("wine.version", wine_version().unwrap_or_default());
+    facts.add_fact("kernel.name", "Windows");
+    facts.add_fact("kernel.release", release());
+    facts.add_fact("kernel.machine", std::env::consts::ARCH);
+    facts.add_fact("wine.version", wine_version().unwrap_or_default());
     let about = system_info();
-    facts.note("cpu.count", about.dwNumberOfProcessors.to_string());
-    facts.note("memory.page_bytes", about.dwPageSize.to_string());
-    facts.note("memory.total_bytes", memory_bytes().map(|bytes| bytes.to_string()).unwrap_or_default());
+    facts.add_fact("cpu.count", about.dwNumberOfProcessors.to_string());
+    facts.add_fact("memory.page_bytes", about.dwPageSize.to_string());
+    facts.add_fact("memory.total_bytes", memory_bytes().map(|bytes| bytes.to_string()).unwrap_or_default());
     clock::note_all(facts);
 }
 

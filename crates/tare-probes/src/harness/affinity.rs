@@ -4,13 +4,13 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use tare_data::failure::{Failure, FailureKind};
 
 /// Lists the processors that this process may run on, in ascending order.
-pub fn allowed() -> Vec<usize> {
+pub fn list_allowed_processors() -> Vec<usize> {
     let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
     (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
 }
 
 /// Keeps this process on one processor.
-pub fn pin(cpu: usize) -> Result<(), Failure> {
+pub fn pin_to_processor(cpu: usize) -> Result<(), Failure> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).map_err(|e| {

@@ -6,7 +6,7 @@ use tare_data::failure::Failure;
 use tare_data::names::Parameters;
 
 use crate::harness::syscall;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::platform::BorrowedFd;
 use crate::probe::size_words;
 
@@ -15,7 +15,7 @@ pub(crate) const SPARE: u64 = 1 << 20;
 
 pub(crate) fn no_room(bytes: u64, free: u64) -> Failure {
     let what = format!("writing {} with {} free", size_words(bytes), size_words(free));
-    broken(&what, "No space left on device")
+    broken_failure(&what, "No space left on device")
 }
 
 /// Reads the parameters `bs` and `size`: the bytes of a block, and of a file of whole blocks.
@@ -24,12 +24,12 @@ pub(crate) fn whole_blocks(
     block: RangeInclusive<u64>,
     largest: u64,
 ) -> Result<(u64, u64), Failure> {
-    let block = parameters.within("bs", block)?;
-    let size = parameters.within("size", block..=largest)?;
+    let block = parameters.get_integer_within("bs", block)?;
+    let size = parameters.get_integer_within("size", block..=largest)?;
     if size.is_multiple_of(block) {
         Ok((block, size))
     } else {
-        Err(broken("size", "it is not a multiple of bs"))
+        Err(broken_failure("size", "it is not a multiple of bs"))
     }
 }
 
@@ -37,9 +37,9 @@ pub(crate) fn whole_blocks(
 ///
 /// In pieces of `piece` bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
 /// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
-pub fn fill(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
+pub fn fill_file(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     fill_cache(file, pool, piece, size)?;
-    syscall::fdatasync(file).map(drop).map_err(|e| broken("fdatasync", e))
+    syscall::fdatasync(file).map(drop).map_err(|e| broken_failure("fdatasync", e))
 }
 
 /// Fills a file that is then only read from the cache, without waiting for writes to the disk.
@@ -50,7 +50,7 @@ pub(crate) fn fill_cache(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: 
         let left = (size - done).try_into().unwrap_or(usize::MAX);
         let until = pool.len().min(from.saturating_add(piece.min(left)));
         let written = syscall::pwrite(file, &pool[from..until], done);
-        done += written.map_err(|e| broken("writing a file to read", e))? as u64;
+        done += written.map_err(|e| broken_failure("writing a file to read", e))? as u64;
     }
     Ok(())
 }

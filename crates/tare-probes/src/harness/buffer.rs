@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 use tare_data::failure::Failure;
 use tare_data::generator::Generator;
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::platform::{map_pages, small_pages, unmap_pages};
 
 /// Page-aligned memory, as O_DIRECT wants it; unmapped when dropped.
@@ -20,22 +20,22 @@ pub struct Buffer {
 
 impl Buffer {
     /// Maps `length` bytes of zeroed memory. Its pages are not there until they are touched.
-    pub(crate) fn untouched(length: usize) -> Result<Buffer, Failure> {
+    pub(crate) fn new_untouched(length: usize) -> Result<Buffer, Failure> {
         let length = length.max(1);
-        let start = map_pages(length).map_err(|e| broken(&format!("mapping {length} bytes"), e))?;
+        let start = map_pages(length).map_err(|e| broken_failure(&format!("mapping {length} bytes"), e))?;
         Ok(Buffer { start, length })
     }
 
     /// Maps zeroed memory and touches its pages.
-    pub fn zeroed(length: usize) -> Result<Buffer, Failure> {
-        let mut buffer = Buffer::untouched(length)?;
+    pub fn new_zeroed(length: usize) -> Result<Buffer, Failure> {
+        let mut buffer = Buffer::new_untouched(length)?;
         buffer.fill(0);
         Ok(buffer)
     }
 
     /// Fills memory with bytes that cannot be compressed, equal everywhere for one seed.
-    pub(crate) fn random(length: usize, seed: u64) -> Result<Buffer, Failure> {
-        let mut buffer = Buffer::untouched(length)?;
+    pub(crate) fn new_random(length: usize, seed: u64) -> Result<Buffer, Failure> {
+        let mut buffer = Buffer::new_untouched(length)?;
         let mut generator = Generator::for_part(seed, "buffer");
         for piece in buffer.chunks_mut(8) {
             piece.copy_from_slice(&generator.next_u64().to_le_bytes()[..piece.len()]);
@@ -49,7 +49,7 @@ impl Buffer {
         unsafe { small_pages(self.start, self.length) };
     }
 
-    pub fn start(&self) -> NonNull<u8> {
+    pub fn start_pointer(&self) -> NonNull<u8> {
         self.start
     }
 }
@@ -86,17 +86,17 @@ mod tests {
     #[test]
     fn random_bytes_are_the_same_for_a_seed() {
         let (one, two, other) = (
-            Buffer::random(5_001, 7).unwrap(),
-            Buffer::random(5_001, 7).unwrap(),
-            Buffer::random(5_001, 8).unwrap(),
+            Buffer::new_random(5_001, 7).unwrap(),
+            Buffer::new_random(5_001, 7).unwrap(),
+            Buffer::new_random(5_001, 8).unwrap(),
         );
         assert_eq!(*one, *two);
         assert_ne!(*one, *other);
-        assert_eq!(one.start().as_ptr() as usize % 4096, 0);
+        assert_eq!(one.start_pointer().as_ptr() as usize % 4096, 0);
     }
 
     #[test]
     fn memory_that_cannot_be_had_is_a_failure() {
-        assert!(Buffer::untouched(usize::MAX / 2).is_err());
+        assert!(Buffer::new_untouched(usize::MAX / 2).is_err());
     }
 }

@@ -5,7 +5,7 @@
 use rustix::fd::{AsRawFd, BorrowedFd};
 use tare_data::failure::Failure;
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::platform::die_with_parent;
 
 /// A forked process; killed and waited for when dropped.
@@ -26,7 +26,7 @@ impl Child {
         let parent = rustix::process::getpid();
         // SAFETY: see above; the child ends in `_exit`.
         match unsafe { libc::fork() } {
-            -1 => Err(broken("fork", std::io::Error::last_os_error())),
+            -1 => Err(broken_failure("fork", std::io::Error::last_os_error())),
             0 => {
                 die_with_parent(parent);
                 for fd in not_its_own {

@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-pub use crate::harness::blocks::fill;
+pub use crate::harness::blocks::fill_file;
 use crate::harness::blocks::{SPARE, no_room};
 pub(crate) use crate::harness::blocks::{fill_cache, whole_blocks};
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// A file that fits so often into free memory stays in the cache until it is removed.
 const SMALL_SHARE: u64 = 20;
@@ -22,7 +22,7 @@ const SMALL_SHARE: u64 = 20;
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
-pub fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
+pub fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
     // File systems that do not report their size (some shares) return 0 of 0.
     match rustix::fs::statvfs(directory) {
         Ok(about) if about.f_blocks > 0 => {
@@ -37,13 +37,13 @@ pub fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
 }
 
 /// Opens a file of the trial's folder for reading and writing, made where it is not there.
-pub fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+pub fn open_file(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
     let all = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | flags;
     rustix::fs::openat(CWD, directory.join(name), all, Mode::RUSR | Mode::WUSR).map_err(|e| {
         if flags.contains(OFlags::DIRECT) && matches!(e, Errno::INVAL | Errno::OPNOTSUPP) {
             return Failure::new(FailureKind::NotSupported, "the file system has no O_DIRECT");
         }
-        broken(&format!("opening a file in {}", directory.display()), e)
+        broken_failure(&format!("opening a file in {}", directory.display()), e)
     })
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn cached_share(file: BorrowedFd<'_>, size: u64) -> Option<f64> {
 }
 
 /// Opens a device.
-pub(crate) fn device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failure> {
+pub(crate) fn open_device(path: &'static str, flags: OFlags) -> Result<OwnedFd, Failure> {
     rustix::fs::openat(CWD, path, flags | OFlags::CLOEXEC, Mode::empty())
         .map_err(|e| Failure::new(FailureKind::NotSupported, format!("{path}: {e}")))
 }
@@ -94,8 +94,8 @@ pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
 }
 
 /// Finds the length of a file by seeking, without a call that reads metadata by path.
-pub fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
-    rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken("seeking", e))
+pub fn find_file_length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
+    rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken_failure("seeking", e))
 }
 
 /// Predicts that no kernel begins to write such a file out while it is read: they wait until a tenth of the
@@ -113,8 +113,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_fails_before_it_is_written() {
-        let failure = room(Path::new("/"), u64::MAX / 2).unwrap_err();
+        let failure = check_room(Path::new("/"), u64::MAX / 2).unwrap_err();
         assert!(failure.reason.ends_with("free: No space left on device"), "{}", failure.reason);
-        assert_eq!(room(Path::new("/"), 0), Ok(()));
+        assert_eq!(check_room(Path::new("/"), 0), Ok(()));
     }
 }

@@ -18,7 +18,7 @@ use rustix::fs::{AtFlags, CWD, Dir, IFlags, Mode, OFlags};
 use rustix::io::Errno;
 use tare_data::failure::Failure;
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Prefix of the folders that trials make in a place.
 const NAME: &str = "tare-trial";
@@ -41,16 +41,16 @@ pub struct Folder {
 
 impl Folder {
     /// Makes the trial's folder in a place; what an earlier trial that was killed left there is removed first.
-    pub fn fresh(place: &Path) -> Result<Folder, Failure> {
+    pub fn make_fresh(place: &Path) -> Result<Folder, Failure> {
         Folder::make(place, None)
     }
 
-    /// Creates a folder for a trial that makes many files. On a place that is [`spread`], it lies away from
+    /// Creates a folder for a trial that makes many files. On a place that is [`spread_folders`], it lies away from
     /// those of other trials.
     ///
     /// ext4 has each folder where the fewest are, and among those by its name: this one has another name in
     /// each session, and stays until the place goes, so that the next one is elsewhere.
-    pub fn apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
+    pub fn make_apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
         Folder::make(place, Some(format!("{seed:x}-{trial}")))
     }
 
@@ -67,7 +67,7 @@ impl Folder {
             make(&path)?;
             Ok(Folder { path, stays: named(STAYS) })
         };
-        make().map_err(|e| broken(&format!("making a folder in {}", place.display()), e))
+        make().map_err(|e| broken_failure(&format!("making a folder in {}", place.display()), e))
     }
 
     pub fn path(&self) -> &Path {
@@ -92,7 +92,7 @@ impl Drop for Folder {
 /// many files it has deleted. Other file systems have no such flag, and a layer that passes none on has its folder spread by
 /// the host.
 #[cfg(unix)]
-pub fn spread(folder: &Path) {
+pub fn spread_folders(folder: &Path) {
     let Ok(folder) = open(CWD, folder) else { return };
     if let Ok(flags) = rustix::fs::ioctl_getflags(&folder) {
         let _ = rustix::fs::ioctl_setflags(&folder, flags | IFlags::TOPDIR);
@@ -101,7 +101,7 @@ pub fn spread(folder: &Path) {
 
 /// Does nothing: NTFS reuses a deleted file's record at once.
 #[cfg(windows)]
-pub fn spread(_folder: &Path) {}
+pub fn spread_folders(_folder: &Path) {}
 
 #[cfg(windows)]
 pub fn keep_empty(_place: &Path, _kept: &Path) {}
@@ -229,7 +229,7 @@ mod tests {
         let left = place.join(format!("{NAME}-6")).join("deep");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("file"), "left by a trial that was killed").unwrap();
-        let folder = Folder::fresh(&place).unwrap();
+        let folder = Folder::make_fresh(&place).unwrap();
         assert!(!left.exists());
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         std::fs::write(folder.path().join("file"), "of this trial").unwrap();
@@ -243,7 +243,7 @@ mod tests {
     fn a_folder_apart_is_empty_when_it_stays() {
         let place = tempfile::tempdir().unwrap();
         for trial in [7, 8] {
-            let folder = Folder::apart(place.path(), (1, trial)).unwrap();
+            let folder = Folder::make_apart(place.path(), (1, trial)).unwrap();
             std::fs::create_dir(folder.path().join("deep")).unwrap();
             std::fs::write(folder.path().join("deep/file"), "of this trial").unwrap();
         }
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_missing_place_is_named() {
-        let failure = Folder::fresh(Path::new("/no/such/place")).unwrap_err();
+        let failure = Folder::make_fresh(Path::new("/no/such/place")).unwrap_err();
         assert_eq!(
             failure.reason,
             "making a folder in /no/such/place: No such file or directory (os error 2)"

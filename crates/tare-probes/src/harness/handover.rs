@@ -13,7 +13,7 @@ use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall::{read, write};
 #[cfg(unix)]
 use crate::harness::trial::Trial;
-use crate::harness::trial::{Report, broken, prove};
+use crate::harness::trial::{Report, broken_failure, prove_count};
 #[cfg(unix)]
 use crate::platform::{AsFd, OwnedFd};
 use crate::platform::{BorrowedFd, Errno};
@@ -37,28 +37,28 @@ pub fn exchange_counter(
     trial: &mut Trial<'_>,
     channel: impl Fn() -> Result<Ends, Failure>,
 ) -> Result<(), Failure> {
-    let placement = Placement::of(trial.parameters())?;
+    let placement = Placement::pin_this_side(trial.parameters())?;
     let mut is_first = true;
     trial.repeat(|operations, report| {
         let Ends { here: (to_there, from_there), there: (to_here, from_here) } = channel()?;
         let ours = [to_there.as_fd(), from_there.as_fd()];
         let other = Child::fork(
             &ours,
-            AssertUnwindSafe(move || match placement.there() {
+            AssertUnwindSafe(move || match placement.pin_other_side() {
                 Ok(()) => hand_back(from_here.as_fd(), to_here.as_fd()),
                 Err(_) => 1,
             }),
         )?;
         let is_first = std::mem::take(&mut is_first);
-        exchange(operations, is_first, (to_there.as_fd(), from_there.as_fd()), report)?;
+        exchange_batch(operations, is_first, (to_there.as_fd(), from_there.as_fd()), report)?;
         drop((to_there, from_there));
-        prove("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
+        prove_count("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
     })
 }
 
 /// Passes the counter there and back. From a trial's second batch on, the other process gets ready in a round trip that is not
 /// timed; the first one is the cold operation.
-pub fn exchange(
+pub fn exchange_batch(
     operations: u64,
     is_first: bool,
     (there, back): (BorrowedFd<'_>, BorrowedFd<'_>),
@@ -66,13 +66,14 @@ pub fn exchange(
 ) -> Result<(), Failure> {
     let mut counter = 0u64;
     let mut hand_over = |operations| {
-        hand_over(operations, there, back, &mut counter).map_err(|e| broken("handing the counter over", e))
+        hand_over(operations, there, back, &mut counter)
+            .map_err(|e| broken_failure("handing the counter over", e))
     };
     let before = u64::from(!is_first);
     hand_over(before)?;
     let stopwatch = hand_over(operations)?;
-    prove("hands that the counter went through", counter, 2 * (operations + before))?;
-    report.throughput("round", operations, &stopwatch);
+    prove_count("hands that the counter went through", counter, 2 * (operations + before))?;
+    report.add_throughput("round", operations, &stopwatch);
     Ok(())
 }
 
@@ -85,30 +86,30 @@ pub enum Placement {
 
 impl Placement {
     /// Reads the value of [`PIN`], and pins the calling thread as this side.
-    pub fn of(parameters: &Parameters) -> Result<Placement, Failure> {
+    pub fn pin_this_side(parameters: &Parameters) -> Result<Placement, Failure> {
         // For each side, the place of its processor among those allowed.
         let words = [("none", None), ("same", Some((0, 0))), ("cross", Some((0, 1)))];
         let Some((here, there)) = parameters.one_of(PIN.name, &words)? else { return Ok(Placement::Free) };
-        let allowed = affinity::allowed();
+        let allowed = affinity::list_allowed_processors();
         let (Some(&here), Some(&there)) = (allowed.get(here), allowed.get(there)) else {
             let reason = format!(
                 "{}={} needs more than {} processors",
                 PIN.name,
-                parameters.text(PIN.name)?,
+                parameters.get_text(PIN.name)?,
                 allowed.len()
             );
             return Err(Failure::new(FailureKind::NotSupported, reason));
         };
-        affinity::pin(here)?;
+        affinity::pin_to_processor(here)?;
         Ok(Placement::Pinned { there })
     }
 
     /// Pins the calling thread as the other side. Windows' other side is another program, which pins itself.
     #[cfg_attr(windows, expect(dead_code, reason = "as above"))]
-    pub fn there(self) -> Result<(), Failure> {
+    pub fn pin_other_side(self) -> Result<(), Failure> {
         match self {
             Placement::Free => Ok(()),
-            Placement::Pinned { there } => affinity::pin(there),
+            Placement::Pinned { there } => affinity::pin_to_processor(there),
         }
     }
 }
@@ -121,7 +122,7 @@ crate::timed! {
         back: BorrowedFd<'_>,
         counter: &mut u64,
     ) -> Result<Stopwatch, Errno> {
-        let mut stopwatch = Stopwatch::started();
+        let mut stopwatch = Stopwatch::start_new();
         for _ in 0..operations {
             let sent = *counter + 1;
             if write(there, &sent.to_le_bytes())? != 8 {

@@ -40,7 +40,7 @@ struct Usage {
 impl Watch {
     /// Runs the canary, then reads the counters.
     pub fn start() -> Watch {
-        let canary_ns = Some(canary());
+        let canary_ns = Some(measure_canary());
         Watch { canary_ns, before: Counters::read() }
     }
 
@@ -111,8 +111,8 @@ fn pressure_ns(text: &str) -> Option<u64> {
 
 #[cfg(unix)]
 fn usage() -> Option<Usage> {
-    let own = rusage(libc::RUSAGE_SELF)?;
-    let children = rusage(libc::RUSAGE_CHILDREN)?;
+    let own = read_rusage(libc::RUSAGE_SELF)?;
+    let children = read_rusage(libc::RUSAGE_CHILDREN)?;
     // No process starts without a page fault: a kernel that reports none does not count them (gVisor).
     if own.ru_minflt == 0 {
         return None;
@@ -129,7 +129,7 @@ fn usage() -> Option<Usage> {
 }
 
 #[cfg(unix)]
-pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
+pub(crate) fn read_rusage(of: libc::c_int) -> Option<libc::rusage> {
     // SAFETY: an all-zero rusage is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the struct lives through the call.
@@ -137,7 +137,7 @@ pub(crate) fn rusage(of: libc::c_int) -> Option<libc::rusage> {
 }
 
 /// Measures a chain of additions in which each waits for the one before: only the processor's clock matters.
-pub fn canary() -> u64 {
+pub fn measure_canary() -> u64 {
     let mut sum = 0u64;
     let started_ns = now_ns();
     for _ in 0..CANARY_ADDITIONS {
@@ -191,6 +191,6 @@ mod tests {
 
     #[test]
     fn the_canary_counts_right() {
-        assert!(canary() > 0);
+        assert!(measure_canary() > 0);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn read_text(path: &str) -> Option<String> {
 /// Notes the trimmed text of a file, where there is one.
 pub(crate) fn note_file(facts: &mut Facts, key: &str, path: &str) {
     if let Some(text) = read_text(path) {
-        facts.note(key, text.trim());
+        facts.add_fact(key, text.trim());
     }
 }
 

@@ -52,7 +52,7 @@ pub struct Children(OwnedFd);
 
 impl Children {
     /// Makes this thread learn of the ends of its children only through the descriptor.
-    pub fn watched() -> io::Result<Children> {
+    pub fn watch_ends() -> io::Result<Children> {
         // SAFETY: an all-zero set is valid, and all that is pointed to lives through the calls.
         let descriptor = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();

@@ -77,19 +77,19 @@ pub struct Stopwatch {
 
 impl Stopwatch {
     /// Records a stretch that was timed elsewhere, e.g. across processes.
-    pub(crate) fn stretch(started_ns: u64, ended_ns: u64) -> Self {
+    pub(crate) fn from_stretch(started_ns: u64, ended_ns: u64) -> Self {
         let mut stopwatch = Stopwatch { started_ns, elapsed_ns: 0 };
         stopwatch.stop_at(ended_ns);
         stopwatch
     }
 
     /// Records time that other stopwatches or laps have measured.
-    pub(crate) fn measured(elapsed_ns: u64) -> Self {
+    pub(crate) fn from_elapsed(elapsed_ns: u64) -> Self {
         Stopwatch { started_ns: 0, elapsed_ns }
     }
 
     #[inline(always)]
-    pub fn started() -> Self {
+    pub fn start_new() -> Self {
         Stopwatch { started_ns: now_ns(), elapsed_ns: 0 }
     }
 
@@ -157,7 +157,7 @@ impl Laps {
     }
 
     /// Leaves out of the elapsed time a wait that belonged to no operation: for an answer that did not come.
-    pub fn pause(&mut self, waited_ns: u64) {
+    pub fn exclude_wait(&mut self, waited_ns: u64) {
         if self.first_ns.is_some() {
             self.pause_ns += waited_ns;
         }
@@ -210,11 +210,11 @@ mod tests {
     #[test]
     fn a_wait_in_vain_between_laps_is_not_part_of_their_time() {
         let mut laps = Laps::new();
-        laps.pause(1_000);
+        laps.exclude_wait(1_000);
         laps.add(1_000, 1_010);
-        laps.pause(300);
+        laps.exclude_wait(300);
         laps.add(1_400, 1_410);
-        laps.pause(500);
+        laps.exclude_wait(500);
         assert_eq!(laps.elapsed_ns(), 410 - 300);
     }
 
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn every_trial_works_on_after_a_stretch_and_does_not_count_it() {
         let ended_ns = now_ns();
-        let stopwatch = Stopwatch::stretch(ended_ns - 1_000, ended_ns);
+        let stopwatch = Stopwatch::from_stretch(ended_ns - 1_000, ended_ns);
         assert!(now_ns() >= ended_ns + AFTER_STRETCH_NS);
         assert_eq!(stopwatch.elapsed_ns(), 1_000);
         let mut laps = Laps::new();

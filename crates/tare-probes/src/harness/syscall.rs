@@ -190,7 +190,7 @@ pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
 
 /// Calls lseek(2) to the beginning.
 #[inline(always)]
-pub fn rewind(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub fn rewind_file(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_lseek, number(fd), 0usize, 0usize) })
 }
@@ -266,7 +266,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
 
 /// Calls mmap(2) for fresh private memory and returns its address.
 #[inline(always)]
-pub fn map(length: usize) -> Result<usize, Errno> {
+pub fn map_memory(length: usize) -> Result<usize, Errno> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
     // SAFETY: new memory at no particular address touches nothing that is there.
@@ -278,7 +278,7 @@ pub fn map(length: usize) -> Result<usize, Errno> {
 /// # Safety
 /// The memory is a whole mapping of the caller's, and nothing uses it any more.
 #[inline(always)]
-pub(crate) unsafe fn unmap(address: usize, length: usize) -> Result<usize, Errno> {
+pub(crate) unsafe fn unmap_memory(address: usize, length: usize) -> Result<usize, Errno> {
     // SAFETY: the caller's promise.
     counted(unsafe { call!(libc::SYS_munmap, address, length) })
 }
@@ -389,7 +389,7 @@ pub(crate) fn map_file(fd: BorrowedFd<'_>, length: usize) -> Result<usize, Errno
 /// # Safety
 /// The memory is the caller's, and nothing uses it in a way that it then forbids.
 #[inline(always)]
-pub(crate) unsafe fn protect(address: usize, length: usize, protection: i32) -> Result<usize, Errno> {
+pub(crate) unsafe fn protect_memory(address: usize, length: usize, protection: i32) -> Result<usize, Errno> {
     // SAFETY: the caller's promise.
     counted(unsafe { call!(libc::SYS_mprotect, address, length, protection as usize) })
 }

@@ -50,13 +50,13 @@ impl<'a> Trial<'a> {
     }
 
     /// Adds a folder that holds the files of user commands.
-    pub(crate) fn carrying(mut self, carried: Option<&'a Path>) -> Self {
+    pub(crate) fn with_carried(mut self, carried: Option<&'a Path>) -> Self {
         self.carried = carried;
         self
     }
 
     /// Returns the folder of the carried files, with one folder per command; None where nothing was carried.
-    pub fn carried(&self) -> Option<&'a Path> {
+    pub fn carried_folder(&self) -> Option<&'a Path> {
         self.carried
     }
 
@@ -131,7 +131,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.
-    pub fn once<F>(&mut self, mut work: F) -> Result<(), Failure>
+    pub fn run_once<F>(&mut self, mut work: F) -> Result<(), Failure>
     where
         F: FnMut(&mut Report) -> Result<(), Failure>,
     {
@@ -201,25 +201,25 @@ enum Taken {
 
 impl Report {
     /// Adds operations that were timed together.
-    pub fn throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
-        self.moved(series, operations, 0, stopwatch);
+    pub fn add_throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
+        self.add_transfer(series, operations, 0, stopwatch);
     }
 
     /// Adds operations that were timed together and moved bytes.
-    pub fn moved(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
+    pub fn add_transfer(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
         let elapsed_ns = vec![stopwatch.elapsed_ns()];
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times: None }));
     }
 
     /// Adds operations that were timed one by one; `bytes` moved in all, or 0 where bytes are not counted.
-    pub fn latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
+    pub fn add_latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
         let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
         let times = Some(Box::new(laps.into_histogram()));
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
     }
 
     /// Adds a figure that is read, not timed.
-    pub fn gauge(&mut self, series: &'static str, value: f64) {
+    pub fn add_gauge(&mut self, series: &'static str, value: f64) {
         self.samples.push((series, Taken::Gauge(value)));
     }
 
@@ -300,7 +300,7 @@ impl Waiting {
 }
 
 /// Fails a trial whose own count of its work is not what it should be.
-pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
+pub fn prove_count(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
     if counted == expected {
         return Ok(());
     }
@@ -308,7 +308,7 @@ pub fn prove(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
 }
 
 /// Describes the failure of an operation: what was tried, and the system's own words.
-pub fn broken(what: &str, cause: impl std::fmt::Display) -> Failure {
+pub fn broken_failure(what: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
 }
 
@@ -346,14 +346,15 @@ mod tests {
         let mut n = 0;
         let sent = sent(7, 3, |operations, report| {
             n += 100;
-            report.throughput("a", operations, &Stopwatch::stretch(1_000, 1_000 + n));
-            report.latency("b", 0, laps(&[n, n]));
+            report.add_throughput("a", operations, &Stopwatch::from_stretch(1_000, 1_000 + n));
+            report.add_latency("b", 0, laps(&[n, n]));
         });
         let of = |series: &str, phase| {
             let of = sent.iter().filter(|batch| batch.series == series && batch.phase == phase);
             of.collect::<Vec<_>>()
         };
-        let elapsed = |batch: &Batch| batch.sample.timed().map(|t| (t.operations, t.elapsed_ns)).collect();
+        let elapsed =
+            |batch: &Batch| batch.sample.iter_timed().map(|t| (t.operations, t.elapsed_ns)).collect();
         let cold: Vec<_> = elapsed(of("a", Phase::Cold)[0]);
         assert_eq!(cold, [(1, 100)]);
         let warm: Vec<_> = elapsed(of("a", Phase::Warm)[0]);
@@ -368,10 +369,10 @@ mod tests {
         let mut n = 0;
         let sent = sent(1, 4, |operations, report| {
             n += 1;
-            report.throughput("a", operations * n, &Stopwatch::stretch(0, 5));
+            report.add_throughput("a", operations * n, &Stopwatch::from_stretch(0, 5));
         });
         assert_eq!(sent.len(), 5);
-        let gauges = super::tests::sent(1, 3, |_, report| report.gauge("g", 1.0));
+        let gauges = super::tests::sent(1, 3, |_, report| report.add_gauge("g", 1.0));
         assert_eq!(gauges.len(), 4);
     }
 }

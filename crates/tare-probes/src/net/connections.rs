@@ -9,7 +9,7 @@ use rustix::net::{self, SocketFlags, SocketType};
 use super::flow::REQUEST;
 use super::sockets;
 use super::streams::receive_whole;
-use super::token::{TOKEN_BYTES, Token, same};
+use super::token::{TOKEN_BYTES, Token, is_same_token};
 use crate::harness::stopwatch::{Laps, now_ns};
 use crate::harness::syscall::{recv, send};
 
@@ -23,13 +23,13 @@ pub struct Connections<'a> {
 
 /// Makes `operations` connections, one after another: the whole of each is timed, and its connect(2) apart.
 /// Gives how many responses were the peer's.
-pub fn request(
+pub fn request_connections(
     operations: u64,
     connections: &mut Connections<'_>,
     whole: &mut Laps,
     connect: &mut Laps,
 ) -> Result<u64, Errno> {
-    let family = sockets::family(connections.address.ip());
+    let family = sockets::address_family(connections.address.ip());
     let mut right = 0;
     for _ in 0..operations {
         let started_ns = now_ns();
@@ -77,7 +77,7 @@ pub(crate) struct Welcome<'a> {
 }
 
 /// Answers a request on each connection and closes it, for ever: the process that forked this one ends it.
-pub(crate) fn respond(
+pub(crate) fn answer_connections(
     listener: &OwnedFd,
     incoming: &mut [u8],
     outgoing: &[u8],
@@ -94,7 +94,7 @@ pub(crate) fn respond(
             continue;
         }
         // Only who is welcome is waited for, and not for ever.
-        if welcome.from.is_some() && sockets::deadline(&connection, sockets::SILENCE).is_err() {
+        if welcome.from.is_some() && sockets::set_deadline(&connection, sockets::SILENCE).is_err() {
             continue;
         }
         // A connection that fails is the near end's to notice.
@@ -112,7 +112,7 @@ crate::timed! {
     ) -> Result<(), Errno> {
         receive_whole(connection, incoming)?;
         let right = match incoming.first_chunk::<TOKEN_BYTES>() {
-            Some(shown) => same(shown, token),
+            Some(shown) => is_same_token(shown, token),
             None => incoming[0] == REQUEST,
         };
         if right && send(connection, outgoing)? != outgoing.len() {

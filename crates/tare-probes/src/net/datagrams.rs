@@ -9,9 +9,9 @@ use rustix::net;
 use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::{Pace, Starts, Transport};
-use super::ledger::{Ledger, MOST_LOST, answer};
+use super::ledger::{Ledger, MOST_LOST, write_answer};
 use super::sockets::{self, Wait};
-use super::token::{TOKEN_BYTES, Token, same, shown_back};
+use super::token::{TOKEN_BYTES, Token, is_same_token, shown_back};
 use super::udp_peer::UdpPeer;
 use crate::harness::stopwatch::{Laps, now_ns};
 
@@ -46,7 +46,7 @@ crate::timed! {
         let mut moved_ns = first_ns;
         while settled < operations {
             while sent < operations && sent - settled < pace.burst {
-                let number = ledger.send(outgoing);
+                let number = ledger.number_request(outgoing);
                 moved_ns = pace.start_ns(first_ns, sent);
                 starts.set(number, moved_ns);
                 if line.send(outgoing)? != outgoing.len() {
@@ -58,7 +58,7 @@ crate::timed! {
             let ended_ns = now_ns();
             match arrived {
                 Ok(length) => {
-                    if let Some(number) = length.and_then(|length| ledger.arrived(&incoming[..length])) {
+                    if let Some(number) = length.and_then(|length| ledger.match_answer(&incoming[..length])) {
                         laps.add(starts.get(number), ended_ns);
                         moved_ns = ended_ns;
                         settled += 1;
@@ -82,7 +82,7 @@ crate::timed! {
             }
             // The wait in vain belongs to no round trip, and the schedule goes on from here.
             let vain_ns = ended_ns.saturating_sub(moved_ns);
-            laps.pause(vain_ns);
+            laps.exclude_wait(vain_ns);
             first_ns += vain_ns;
             if ledger.counts.lost > MOST_LOST {
                 return Err(Errno::TIMEDOUT);
@@ -93,7 +93,7 @@ crate::timed! {
 }
 
 /// Runs the near end: `operations` requests, each answered and timed or given up and counted.
-pub fn request(
+pub fn request_datagrams(
     operations: u64,
     line: &UdpPeer<OwnedFd>,
     (outgoing, incoming): (&mut [u8], &mut [u8]),
@@ -114,11 +114,11 @@ pub fn request(
 /// Listens for what comes after the last answer: answers that come twice, or to requests that were given up.
 pub fn listen_on(line: &UdpPeer<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledger) -> Result<(), Failure> {
     let longest = if ledger.counts.lost > 0 { GIVEN_UP_AFTER } else { ECHOES };
-    sockets::deadline(line.socket(), longest)?;
+    sockets::set_deadline(line.socket(), longest)?;
     let end = Instant::now() + longest;
     for _ in 0..MOST_ECHOES {
         match line.receive(incoming) {
-            Ok(Some(length)) => drop(ledger.arrived(&incoming[..length])),
+            Ok(Some(length)) => drop(ledger.match_answer(&incoming[..length])),
             Ok(None) => {}
             Err(_) => break,
         }
@@ -130,9 +130,9 @@ pub fn listen_on(line: &UdpPeer<OwnedFd>, incoming: &mut [u8], ledger: &mut Ledg
 }
 
 /// Opens a line to the far end, which has been shown the token and has answered.
-pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Failure> {
-    let line = ungreeted(address)?;
-    sockets::deadline(line.socket(), GREET_AGAIN)?;
+pub fn greet_far_end(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Failure> {
+    let line = open_ungreeted_line(address)?;
+    sockets::set_deadline(line.socket(), GREET_AGAIN)?;
     let mut answer = [0u8; TOKEN_BYTES + 1];
     for _ in 0..MOST_GREETINGS {
         // One that is lost or refused is why there are several.
@@ -140,7 +140,7 @@ pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Fai
         if let Ok(Some(length)) = line.receive(&mut answer)
             && answer[..length] == shown_back(token)
         {
-            sockets::deadline(line.socket(), GIVEN_UP_AFTER)?;
+            sockets::set_deadline(line.socket(), GIVEN_UP_AFTER)?;
             return Ok(line);
         }
     }
@@ -150,9 +150,9 @@ pub fn greet(address: SocketAddr, token: &Token) -> Result<UdpPeer<OwnedFd>, Fai
 }
 
 /// Opens a line to a far end that knows no greeting.
-pub(crate) fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
-    let socket = sockets::socket(Transport::Udp, address.ip())?;
-    sockets::deadline(&socket, GIVEN_UP_AFTER)?;
+pub(crate) fn open_ungreeted_line(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure> {
+    let socket = sockets::open_socket(Transport::Udp, address.ip())?;
+    sockets::set_deadline(&socket, GIVEN_UP_AFTER)?;
     Ok(UdpPeer::new(socket, address))
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn ungreeted(address: SocketAddr) -> Result<UdpPeer<OwnedFd>, Failure
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
 /// taken from: it has proved by a connection that it receives what is sent there.
-pub fn met<'s>(
+pub fn wait_for_greeting<'s>(
     socket: &'s OwnedFd,
     token: &Token,
     from: Option<IpAddr>,
@@ -180,7 +180,7 @@ pub fn met<'s>(
         };
         let Some(sender) = sender.and_then(|sender| SocketAddr::try_from(sender).ok()) else { continue };
         let welcome = from.is_none_or(|from| sender.ip() == from);
-        let shown = bytes.first_chunk().is_some_and(|shown| same(shown, token));
+        let shown = bytes.first_chunk().is_some_and(|shown| is_same_token(shown, token));
         if length == TOKEN_BYTES && shown && welcome {
             sockets::wait_at_most(socket, Wait::Receive, None)?;
             let line = UdpPeer::new(socket, sender);
@@ -193,7 +193,7 @@ pub fn met<'s>(
 crate::timed! {
     /// Runs the far end, which has met the near one: answers requests of the right length for ever. The
     /// process that forked this one ends it.
-    pub(crate) fn respond(
+    pub(crate) fn answer_datagrams(
         line: &UdpPeer<&OwnedFd>,
         request: usize,
         incoming: &mut [u8],
@@ -211,7 +211,7 @@ crate::timed! {
                 // The first answer to the greeting was lost.
                 line.send(&shown_back(token))
             } else if length == request {
-                answer(&incoming[..length], outgoing);
+                write_answer(&incoming[..length], outgoing);
                 line.send(outgoing)
             } else {
                 continue;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use tare_data::failure::Failure;
 use tare_data::names::Parameters;
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Beyond this the socket buffers fill and both ends of a stream wait for each other.
 pub(crate) const LARGEST_MESSAGE: u64 = 1 << 16;
@@ -80,7 +80,7 @@ pub enum Transport {
 
 impl Flow {
     /// Refuses values that are out of bounds. A far end checks before it allocates anything.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_bounds(&self) -> Result<(), String> {
         let message = |request: u32, response: u32, largest: u64| {
             let fits = |bytes: u32| (1..=largest).contains(&u64::from(bytes));
             if fits(request) && fits(response) {
@@ -116,9 +116,9 @@ impl Flow {
         }
     }
 
-    /// Checks like [`Flow::check`], and fails as a trial does.
-    pub fn checked(self) -> Result<Self, Failure> {
-        self.check().map_err(|reason| broken("parameters", reason)).map(|()| self)
+    /// Checks like [`Flow::check_bounds`], and fails as a trial does.
+    pub fn into_checked(self) -> Result<Self, Failure> {
+        self.check_bounds().map_err(|reason| broken_failure("parameters", reason)).map(|()| self)
     }
 }
 
@@ -132,15 +132,15 @@ pub struct Pace {
 
 impl Pace {
     pub(crate) fn from_parameters(parameters: &Parameters) -> Result<Pace, Failure> {
-        let (burst, rate) = (parameters.integer("burst")?, parameters.integer("rate")?);
+        let (burst, rate) = (parameters.get_integer("burst")?, parameters.get_integer("rate")?);
         if !(1..=MOST_BURST).contains(&burst) {
-            return Err(broken("burst", format!("{burst} is not 1 to {MOST_BURST}")));
+            return Err(broken_failure("burst", format!("{burst} is not 1 to {MOST_BURST}")));
         }
         if rate > HIGHEST_RATE {
-            return Err(broken("rate", format!("{rate} is more than {HIGHEST_RATE} a second")));
+            return Err(broken_failure("rate", format!("{rate} is more than {HIGHEST_RATE} a second")));
         }
         if rate > 0 && burst > 1 {
-            return Err(broken("rate", "a fixed rate has one request in flight; leave burst at 1"));
+            return Err(broken_failure("rate", "a fixed rate has one request in flight; leave burst at 1"));
         }
         Ok(Pace { burst, interval_ns: 1_000_000_000u64.checked_div(rate).unwrap_or(0) })
     }
@@ -197,14 +197,14 @@ mod tests {
 
     #[test]
     fn what_is_out_of_bounds_is_refused() {
-        assert!(rounds(Transport::Tcp, 1, 1 << 16).check().is_ok());
-        assert!(rounds(Transport::Tcp, 1, (1 << 16) + 1).check().is_err());
-        assert!(rounds(Transport::Tcp, 0, 1).check().is_err());
-        assert!(rounds(Transport::Udp, 100, 100).check().is_ok());
-        assert!(rounds(Transport::Udp, 100, 101).check().is_err());
+        assert!(rounds(Transport::Tcp, 1, 1 << 16).check_bounds().is_ok());
+        assert!(rounds(Transport::Tcp, 1, (1 << 16) + 1).check_bounds().is_err());
+        assert!(rounds(Transport::Tcp, 0, 1).check_bounds().is_err());
+        assert!(rounds(Transport::Udp, 100, 100).check_bounds().is_ok());
+        assert!(rounds(Transport::Udp, 100, 101).check_bounds().is_err());
         let transfer = |size, congestion: &str| {
             let congestion = Some(congestion.to_owned());
-            Flow::Transfer(Transfer { direction: Direction::Send, size, congestion }).check()
+            Flow::Transfer(Transfer { direction: Direction::Send, size, congestion }).check_bounds()
         };
         assert!(transfer(1 << 20, "cubic").is_ok());
         assert!(transfer((1 << 20) + 1, "cubic").is_err());

@@ -14,7 +14,7 @@ use super::stamps::{self, Sent};
 use super::token::{TOKEN_BYTES, Token, shown_back};
 use super::{ledger, sockets};
 use crate::harness::stopwatch::Laps;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Bytes of a request and of a response: a number, and in a response the far end's spans of the round before.
 pub(crate) const MESSAGE: usize = 64;
@@ -91,7 +91,7 @@ pub struct Near {
 impl Near {
     /// Begins to stamp on a socket that the far end knows.
     pub fn new(socket: OwnedFd) -> Result<Near, Failure> {
-        stamps::enable(&socket)?;
+        stamps::enable_stamps(&socket)?;
         let mut near = Near { socket, sent: 0, before: None };
         let mut waits = 0;
         loop {
@@ -114,7 +114,7 @@ impl Near {
     }
 
     /// Measures `operations` rounds of which every span is known.
-    pub fn rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
+    pub fn measure_rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
         for _ in 0..operations {
             // The spans of a round come with the answer to the next one.
             if let Some((near, far)) = self.round()? {
@@ -131,19 +131,19 @@ impl Near {
         let (mut request, mut answer) = ([0; MESSAGE], [0; MESSAGE + 1]);
         request[..8].copy_from_slice(&number.to_le_bytes());
         let failed = |e: Errno| match e {
-            Errno::AGAIN => broken("a round trip", "a datagram was lost on the path"),
+            Errno::AGAIN => broken_failure("a round trip", "a datagram was lost on the path"),
             other => sockets::stream_failure("a round trip", other),
         };
         let started_ns = stamps::now_ns();
         net::send(&self.socket, &request, SendFlags::empty()).map_err(failed)?;
         let arrived_ns = loop {
-            let (length, arrived_ns) = stamps::receive(&self.socket, &mut answer).map_err(failed)?;
+            let (length, arrived_ns) = stamps::receive_stamped(&self.socket, &mut answer).map_err(failed)?;
             if length == MESSAGE && word(&answer, 0) == !number {
                 break arrived_ns;
             }
         };
         let ended_ns = stamps::now_ns();
-        let sent = stamps::sent(&self.socket, number as u32, Sent::default());
+        let sent = stamps::read_sent_stamps(&self.socket, number as u32, Sent::default());
         let near = match (sent.queued_ns, sent.device_ns, arrived_ns) {
             (Some(queued_ns), Some(device_ns), Some(arrived_ns)) => {
                 NearSpans { started_ns, queued_ns, device_ns, arrived_ns, ended_ns }
@@ -211,12 +211,12 @@ impl FarReport {
 }
 
 /// Runs the far end, which has met the near one. It answers for ever; the process that forked it ends it.
-pub(crate) fn respond(socket: &OwnedFd, token: &Token) -> i32 {
+pub(crate) fn answer_hops(socket: &OwnedFd, token: &Token) -> i32 {
     // Without stamps it answers too, and reports that it saw nothing.
-    let _ = stamps::enable(socket);
+    let _ = stamps::enable_stamps(socket);
     let (mut request, mut report, mut datagrams) = ([0; MESSAGE + 1], None::<FarReport>, 0u32);
     loop {
-        let (length, arrived_ns) = match stamps::receive(socket, &mut request) {
+        let (length, arrived_ns) = match stamps::receive_stamped(socket, &mut request) {
             Ok(received) => received,
             Err(Errno::CONNREFUSED | Errno::INTR) => continue,
             Err(_) => return 5,
@@ -231,9 +231,9 @@ pub(crate) fn respond(socket: &OwnedFd, token: &Token) -> i32 {
             continue;
         }
         let mut answer = [0; MESSAGE];
-        ledger::answer(&request[..8], &mut answer[..8]);
+        ledger::write_answer(&request[..8], &mut answer[..8]);
         if let Some(report) = &mut report {
-            report.sent = stamps::sent(socket, report.datagram, report.sent);
+            report.sent = stamps::read_sent_stamps(socket, report.datagram, report.sent);
         }
         let words = report.map_or([UNSEEN; 4], |report| report.words());
         for (at, word) in words.iter().enumerate() {
@@ -241,7 +241,7 @@ pub(crate) fn respond(socket: &OwnedFd, token: &Token) -> i32 {
         }
         let sending_ns = stamps::now_ns();
         let answered = net::send(socket, &answer, SendFlags::empty());
-        let sent = stamps::sent(socket, datagrams, Sent::default());
+        let sent = stamps::read_sent_stamps(socket, datagrams, Sent::default());
         let datagram = datagrams;
         datagrams += u32::from(answered.is_ok());
         report =

@@ -61,13 +61,13 @@ impl Ledger {
     /// oldest waiting request. A late one cannot be distinguished from the next, which is why a trial with a
     /// loss in it is reported.
     #[cfg_attr(windows, expect(dead_code, reason = "netserver is not reached from there"))]
-    pub(crate) fn unnumbered(request: usize, response: usize) -> Self {
+    pub(crate) fn new_unnumbered(request: usize, response: usize) -> Self {
         Ledger { is_numbered: false, ..Ledger::new(request, response) }
     }
 
     /// Writes the next number into a request, and returns it.
     #[inline(always)]
-    pub fn send(&mut self, request: &mut [u8]) -> u64 {
+    pub fn number_request(&mut self, request: &mut [u8]) -> u64 {
         let number = self.next;
         request[..self.width].copy_from_slice(&number.to_le_bytes()[..self.width]);
         self.states[(number % REMEMBERED) as usize] = State::Waiting;
@@ -77,7 +77,7 @@ impl Ledger {
 
     /// Finds the request that this datagram answers, by its number, if one waits for it.
     #[inline(always)]
-    pub fn arrived(&mut self, datagram: &[u8]) -> Option<u64> {
+    pub fn match_answer(&mut self, datagram: &[u8]) -> Option<u64> {
         if datagram.len() != self.response {
             self.counts.stray += 1;
             return None;
@@ -156,7 +156,7 @@ impl Ledger {
 
 /// Writes the answer to a request over the beginning of a response: the complement of the number's bytes.
 #[inline(always)]
-pub fn answer(request: &[u8], response: &mut [u8]) {
+pub fn write_answer(request: &[u8], response: &mut [u8]) {
     for (to, from) in response.iter_mut().zip(request).take(8) {
         *to = !from;
     }
@@ -169,7 +169,7 @@ mod tests {
     /// Builds the answer to a request, as the far end does.
     fn answered(request: &[u8], response: usize) -> Vec<u8> {
         let mut bytes = vec![0; response];
-        answer(request, &mut bytes);
+        write_answer(request, &mut bytes);
         bytes
     }
 
@@ -180,23 +180,23 @@ mod tests {
             let mut request = vec![0u8; size];
             // Numbers that have gone round one byte.
             for _ in 0..300 {
-                let number = ledger.send(&mut request);
-                assert_eq!(ledger.arrived(&answered(&request, size)), Some(number));
+                let number = ledger.number_request(&mut request);
+                assert_eq!(ledger.match_answer(&answered(&request, size)), Some(number));
             }
-            assert_eq!(ledger.arrived(&answered(&request, size)), None, "a second answer");
-            let first = ledger.send(&mut request);
+            assert_eq!(ledger.match_answer(&answered(&request, size)), None, "a second answer");
+            let first = ledger.number_request(&mut request);
             let held = answered(&request, size);
-            let second = ledger.send(&mut request);
-            assert_eq!(ledger.arrived(&answered(&request, size)), Some(second));
-            assert_eq!(ledger.arrived(&held), Some(first), "out of order");
-            ledger.send(&mut request);
+            let second = ledger.number_request(&mut request);
+            assert_eq!(ledger.match_answer(&answered(&request, size)), Some(second));
+            assert_eq!(ledger.match_answer(&held), Some(first), "out of order");
+            ledger.number_request(&mut request);
             assert!(ledger.give_up() && !ledger.give_up());
             let late = answered(&request, size);
-            ledger.send(&mut request);
+            ledger.number_request(&mut request);
             assert!(ledger.give_up());
-            assert_eq!(ledger.arrived(&late), None);
-            assert_eq!(ledger.arrived(&late), None, "late, and again");
-            assert_eq!(ledger.arrived(&[0; 101]), None);
+            assert_eq!(ledger.match_answer(&late), None);
+            assert_eq!(ledger.match_answer(&late), None, "late, and again");
+            assert_eq!(ledger.match_answer(&[0; 101]), None);
             let expected = Counts { lost: 1, late: 1, duplicated: 2, reordered: 1, stray: 1 };
             assert_eq!(ledger.counts, expected, "{size} bytes");
         }
@@ -204,12 +204,12 @@ mod tests {
 
     #[test]
     fn without_numbers_an_answer_is_for_the_oldest_that_waits() {
-        let mut ledger = Ledger::unnumbered(1, 1);
+        let mut ledger = Ledger::new_unnumbered(1, 1);
         let mut request = [0u8; 1];
-        let (first, second) = (ledger.send(&mut request), ledger.send(&mut request));
-        assert_eq!((ledger.arrived(b"n"), ledger.arrived(b"n")), (Some(first), Some(second)));
-        assert_eq!(ledger.arrived(b"n"), None, "nothing waits");
-        ledger.send(&mut request);
+        let (first, second) = (ledger.number_request(&mut request), ledger.number_request(&mut request));
+        assert_eq!((ledger.match_answer(b"n"), ledger.match_answer(b"n")), (Some(first), Some(second)));
+        assert_eq!(ledger.match_answer(b"n"), None, "nothing waits");
+        ledger.number_request(&mut request);
         assert!(ledger.give_up());
         assert_eq!(ledger.counts, Counts { lost: 1, duplicated: 1, ..Counts::default() });
     }
@@ -218,9 +218,9 @@ mod tests {
     fn an_echo_or_an_answer_to_nothing_is_a_stray() {
         let mut ledger = Ledger::new(8, 8);
         let mut request = [0u8; 8];
-        ledger.send(&mut request);
-        assert_eq!(ledger.arrived(&request), None, "an echo");
-        assert_eq!(ledger.arrived(&(!5u64).to_le_bytes()), None, "never sent");
+        ledger.number_request(&mut request);
+        assert_eq!(ledger.match_answer(&request), None, "an echo");
+        assert_eq!(ledger.match_answer(&(!5u64).to_le_bytes()), None, "never sent");
         assert_eq!(ledger.counts.stray, 2);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// A connection that is not established by then is dropped on the path: one lost packet is sent again after 1 s and 3 s.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -43,15 +43,15 @@ impl Listener {
 }
 
 /// Connects to `HOST:PORT`; a failure names its kind and its remedy.
-pub fn reach(address: &str, listener: Listener) -> Result<(TcpStream, SocketAddr), Failure> {
+pub fn connect_to_listener(address: &str, listener: Listener) -> Result<(TcpStream, SocketAddr), Failure> {
     let addresses = address.to_socket_addrs().map_err(|e| match e.kind() {
-        ErrorKind::InvalidInput => broken(&format!("the address {address}"), "it is not HOST:PORT"),
-        _ => broken(
+        ErrorKind::InvalidInput => broken_failure(&format!("the address {address}"), "it is not HOST:PORT"),
+        _ => broken_failure(
             "name not found",
             format!("{address}: {e}; check its spelling, or give the peer's address in numbers"),
         ),
     })?;
-    let mut last = broken("name not found", format!("{address} has no address"));
+    let mut last = broken_failure("name not found", format!("{address} has no address"));
     for far in addresses.take(MOST_ADDRESSES) {
         match TcpStream::connect_timeout(&far, PATIENCE) {
             Ok(stream) => return Ok((stream, far)),
@@ -102,7 +102,7 @@ mod tests {
             (Listener::Tare, format!("tare serve --listen {free}")),
             (Listener::Netserver, format!("netserver -p {}", free.port())),
         ] {
-            let failure = reach(&free.to_string(), listener).unwrap_err();
+            let failure = connect_to_listener(&free.to_string(), listener).unwrap_err();
             assert!(failure.reason.contains("refused") && failure.reason.ends_with(&command), "{failure}");
         }
     }

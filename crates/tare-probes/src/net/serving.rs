@@ -11,7 +11,7 @@ use tare_data::failure::Failure;
 
 use super::connections::{self, Welcome};
 use super::flow::{Flow, RESPONSE, Rounds, Transfer, Transport};
-use super::token::{TOKEN_BYTES, Token, same, shown_back};
+use super::token::{TOKEN_BYTES, Token, is_same_token, shown_back};
 use super::{datagrams, hops, sockets, streams, transfer};
 use crate::harness::buffer::Buffer;
 use crate::harness::readiness::wait_ready;
@@ -43,13 +43,13 @@ pub struct Serving {
 
 impl Serving {
     /// Listens at an address for whoever bears the token and, where `from` is given, comes from there.
-    pub fn prepare(
+    pub fn listen_at(
         flow: &Flow,
         address: SocketAddr,
         token: Token,
         from: Option<IpAddr>,
     ) -> Result<Serving, Failure> {
-        let flow = flow.clone().checked()?;
+        let flow = flow.clone().into_checked()?;
         let (transport, incoming, outgoing) = match &flow {
             Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. }) => {
                 (Transport::Tcp, *request as usize, *response as usize)
@@ -64,9 +64,9 @@ impl Serving {
             Flow::Transfer(Transfer { size, .. }) => (Transport::Tcp, *size as usize, 1),
             Flow::Hops => (Transport::Udp, 1, 1),
         };
-        let (socket, address) = sockets::bound(transport, address, BACKLOG)?;
-        let incoming = Buffer::zeroed(incoming)?;
-        let mut outgoing = Buffer::zeroed(outgoing)?;
+        let (socket, address) = sockets::bind_socket(transport, address, BACKLOG)?;
+        let incoming = Buffer::new_zeroed(incoming)?;
+        let mut outgoing = Buffer::new_zeroed(outgoing)?;
         outgoing.fill(RESPONSE);
         Ok(Serving { flow, socket, address, token, from, incoming, outgoing })
     }
@@ -76,18 +76,18 @@ impl Serving {
     }
 
     /// Serves the flow to its end; gives the process's exit code, 0 where the near end closed in order.
-    pub fn run(mut self) -> i32 {
+    pub fn serve_flow(mut self) -> i32 {
         match &self.flow {
             Flow::Rounds(Rounds { transport: Transport::Tcp, no_delay, .. }) => {
                 let Ok(connection) = self.admit() else { return NOT_CONNECTED };
                 if *no_delay && sockopt::set_tcp_nodelay(&connection, true).is_err() {
                     return SOCKETS_FAILED;
                 }
-                streams::respond(connection.as_fd(), &mut self.incoming, &self.outgoing)
+                streams::answer_rounds(connection.as_fd(), &mut self.incoming, &self.outgoing)
             }
             Flow::Rounds(Rounds { transport: Transport::Udp, request, .. }) => {
-                match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
-                    Ok(line) => datagrams::respond(
+                match datagrams::wait_for_greeting(&self.socket, &self.token, self.from, PATIENCE) {
+                    Ok(line) => datagrams::answer_datagrams(
                         &line,
                         *request as usize,
                         &mut self.incoming,
@@ -98,23 +98,25 @@ impl Serving {
                     Err(_) => SOCKETS_FAILED,
                 }
             }
-            Flow::Hops => match datagrams::met(&self.socket, &self.token, self.from, PATIENCE) {
-                Ok(line) if line.connect().is_ok() => hops::respond(&self.socket, &self.token),
-                Ok(_) => SOCKETS_FAILED,
-                Err(_) => NOT_CONNECTED,
-            },
+            Flow::Hops => {
+                match datagrams::wait_for_greeting(&self.socket, &self.token, self.from, PATIENCE) {
+                    Ok(line) if line.connect().is_ok() => hops::answer_hops(&self.socket, &self.token),
+                    Ok(_) => SOCKETS_FAILED,
+                    Err(_) => NOT_CONNECTED,
+                }
+            }
             Flow::Connections { .. } => {
                 let welcome = Welcome { token: &self.token, from: self.from };
-                connections::respond(&self.socket, &mut self.incoming, &self.outgoing, &welcome)
+                connections::answer_connections(&self.socket, &mut self.incoming, &self.outgoing, &welcome)
             }
             Flow::Transfer(Transfer { direction, congestion, .. }) => {
                 let Ok(connection) = self.admit() else { return NOT_CONNECTED };
                 if let Some(name) = congestion
-                    && sockets::congestion(&connection, name).is_err()
+                    && sockets::set_congestion_control(&connection, name).is_err()
                 {
                     return SOCKETS_FAILED;
                 }
-                transfer::respond(*direction, connection.as_fd(), &mut self.incoming)
+                transfer::answer_batches(*direction, connection.as_fd(), &mut self.incoming)
             }
         }
     }
@@ -189,7 +191,7 @@ impl Pending {
             Err(Errno::AGAIN | Errno::INTR) => return Seen::Part,
             Err(_) => return Seen::Other,
         }
-        match (self.filled == TOKEN_BYTES, same(&self.shown, token)) {
+        match (self.filled == TOKEN_BYTES, is_same_token(&self.shown, token)) {
             (true, true) => Seen::Token,
             (true, false) => Seen::Other,
             (false, _) => Seen::Part,

@@ -12,18 +12,18 @@ use tare_data::failure::{Failure, FailureKind};
 
 use super::flow::Transport;
 use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// A stream whose far end sends nothing for this long has lost it.
 pub(crate) const SILENCE: Duration = Duration::from_secs(10);
 
-pub(crate) fn family(address: IpAddr) -> AddressFamily {
+pub(crate) fn address_family(address: IpAddr) -> AddressFamily {
     if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
 }
 
 /// Opens a socket of an address's family.
-pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
-    let family = family(address);
+pub fn open_socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
+    let family = address_family(address);
     let (kind, name) = match transport {
         Transport::Tcp => (SocketType::STREAM, "a TCP socket"),
         Transport::Udp => (SocketType::DGRAM, "a UDP socket"),
@@ -39,13 +39,13 @@ pub fn socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure>
 }
 
 /// Binds a socket, listens where it is a stream's, and returns it with its address.
-pub fn bound(
+pub fn bind_socket(
     transport: Transport,
     address: SocketAddr,
     backlog: i32,
 ) -> Result<(OwnedFd, SocketAddr), Failure> {
-    let failed = |e: Errno| broken(&format!("listening on {address}"), e);
-    let socket = socket(transport, address.ip())?;
+    let failed = |e: Errno| broken_failure(&format!("listening on {address}"), e);
+    let socket = open_socket(transport, address.ip())?;
     if transport == Transport::Tcp {
         // A fixed port is bound again while connections of an earlier flow still fade away.
         sockopt::set_socket_reuseaddr(&socket, true).map_err(failed)?;
@@ -58,29 +58,29 @@ pub fn bound(
         net::listen(&socket, backlog).map_err(failed)?;
     }
     let name = net::getsockname(&socket).map_err(failed)?;
-    let name = SocketAddr::try_from(name).map_err(|e| broken("the address of a socket", e))?;
+    let name = SocketAddr::try_from(name).map_err(|e| broken_failure("the address of a socket", e))?;
     Ok((socket, name))
 }
 
 /// Connects a stream, timed; the socket is made before the clock runs.
-pub(crate) fn connected(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
-    let socket = socket(Transport::Tcp, address.ip())?;
+pub(crate) fn connect_stream(address: SocketAddr, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
+    let socket = open_socket(Transport::Tcp, address.ip())?;
     if no_delay {
-        sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken("TCP_NODELAY", e))?;
+        sockopt::set_tcp_nodelay(&socket, true).map_err(|e| broken_failure("TCP_NODELAY", e))?;
     }
-    deadline(&socket, SILENCE)?;
-    let mut stopwatch = Stopwatch::started();
+    set_deadline(&socket, SILENCE)?;
+    let mut stopwatch = Stopwatch::start_new();
     let connected = net::connect(&socket, &address);
     stopwatch.stop();
-    connected.map_err(|e| broken(&format!("connecting to {address}"), e))?;
+    connected.map_err(|e| broken_failure(&format!("connecting to {address}"), e))?;
     Ok((socket, stopwatch))
 }
 
 /// Bounds every wait of a blocking socket, connecting too.
-pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
+pub fn set_deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, Some(longest))
         .and_then(|()| wait_at_most(socket, Wait::Send, Some(longest)))
-        .map_err(|e| broken("a deadline on a socket", e))
+        .map_err(|e| broken_failure("a deadline on a socket", e))
 }
 
 /// Takes the bounds away again: a wait with one sets a timer in the kernel, which netperf's round trips do not. A far end
@@ -88,7 +88,7 @@ pub fn deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
 pub(crate) fn without_deadline(socket: &impl AsFd) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, None)
         .and_then(|()| wait_at_most(socket, Wait::Send, None))
-        .map_err(|e| broken("a deadline on a socket", e))
+        .map_err(|e| broken_failure("a deadline on a socket", e))
 }
 
 /// Direction in which a blocking socket may be waited for.
@@ -131,7 +131,7 @@ pub(crate) fn last_error() -> Errno {
 }
 
 /// Chooses the congestion control of a connection by its name, e.g. `cubic`.
-pub fn congestion(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
+pub fn set_congestion_control(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
     sockopt::set_tcp_congestion(socket, name).map_err(|e| {
         let reason =
             format!("congestion control {name}: {e}; sysctl net.ipv4.tcp_available_congestion_control");
@@ -167,8 +167,8 @@ pub(crate) fn stream_failure(what: &str, cause: Errno) -> Failure {
             FailureKind::Deadline,
             format!("{what}: the peer sent nothing for {} s", SILENCE.as_secs()),
         ),
-        Errno::PIPE | Errno::CONNRESET => broken(what, "the peer closed the connection"),
-        Errno::CONNREFUSED => broken(what, "the peer is gone"),
-        other => broken(what, other),
+        Errno::PIPE | Errno::CONNRESET => broken_failure(what, "the peer closed the connection"),
+        Errno::CONNREFUSED => broken_failure(what, "the peer is gone"),
+        other => broken_failure(what, other),
     }
 }

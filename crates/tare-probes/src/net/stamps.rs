@@ -32,7 +32,7 @@ const CONTROL_WORDS: usize = 64;
 const MOST_STAMPS: u32 = 16;
 
 /// Asks the stack to stamp what goes through this socket from now on; datagrams are numbered from 0.
-pub fn enable(socket: &OwnedFd) -> Result<(), Failure> {
+pub fn enable_stamps(socket: &OwnedFd) -> Result<(), Failure> {
     set_option(socket, libc::SO_TIMESTAMPING, &WANTED).map_err(|e| {
         Failure::new(FailureKind::NotSupported, format!("hops are not visible: SO_TIMESTAMPING: {e}"))
     })
@@ -56,7 +56,7 @@ struct Ancillary {
 }
 
 /// Receives a datagram, with the time at which the driver handed it over.
-pub fn receive(socket: &OwnedFd, into: &mut [u8]) -> Result<(usize, Option<u64>), Errno> {
+pub fn receive_stamped(socket: &OwnedFd, into: &mut [u8]) -> Result<(usize, Option<u64>), Errno> {
     let (length, beside) = receive_with(socket, into, 0)?;
     Ok((length, beside.software_ns))
 }
@@ -69,7 +69,7 @@ pub struct Sent {
 }
 
 /// Adds the stamps of datagram `number` that have arrived to `known`.
-pub fn sent(socket: &OwnedFd, number: u32, mut known: Sent) -> Sent {
+pub fn read_sent_stamps(socket: &OwnedFd, number: u32, mut known: Sent) -> Sent {
     for _ in 0..MOST_STAMPS {
         if known.queued_ns.is_some() && known.device_ns.is_some() {
             break;

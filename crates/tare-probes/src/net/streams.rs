@@ -23,7 +23,7 @@ pub(super) fn receive_whole(connection: BorrowedFd<'_>, incoming: &mut [u8]) -> 
 crate::timed! {
     /// Runs the near end: `operations` round trips, timed one by one. Returns how many responses began with
     /// the peer's byte.
-    pub fn request(
+    pub fn request_rounds(
         operations: u64,
         connection: BorrowedFd<'_>,
         outgoing: &[u8],
@@ -53,7 +53,7 @@ crate::timed! {
 
     /// Runs the far end: answers whole requests until the connection is closed. Returns the process's exit
     /// code.
-    pub(crate) fn respond(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
+    pub(crate) fn answer_rounds(connection: BorrowedFd<'_>, incoming: &mut [u8], outgoing: &[u8]) -> i32 {
         loop {
             let mut filled = 0;
             while filled < incoming.len() {

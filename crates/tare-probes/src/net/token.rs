@@ -3,14 +3,14 @@
 use rustix::rand::{GetRandomFlags, getrandom};
 use tare_data::failure::Failure;
 
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 pub const TOKEN_BYTES: usize = 16;
 /// Secret that a data flow shows to be let in: sent to the near end in private, valid for one flow.
 pub type Token = [u8; TOKEN_BYTES];
 
 /// Generates bytes that nobody can guess.
-pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
+pub(crate) fn draw_random_bytes<const N: usize>() -> Result<[u8; N], String> {
     let mut bytes = [0; N];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(got) if got == N => Ok(bytes),
@@ -20,7 +20,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
 }
 
 pub fn fresh_token() -> Result<Token, Failure> {
-    random().map_err(|e| broken("a random token", e))
+    draw_random_bytes().map_err(|e| broken_failure("a random token", e))
 }
 
 /// Computes the far end's answer to its token: as long, and no echo.
@@ -29,6 +29,6 @@ pub fn shown_back(token: &Token) -> Token {
 }
 
 /// Compares in a time that does not depend on where they differ.
-pub fn same(one: &Token, other: &Token) -> bool {
+pub fn is_same_token(one: &Token, other: &Token) -> bool {
     one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }

@@ -63,7 +63,7 @@ pub struct Arrived {
 }
 
 /// Runs the near end: one batch, timed from its header until all of it has arrived.
-pub fn request(
+pub fn request_batch(
     direction: Direction,
     bytes: u64,
     connection: BorrowedFd<'_>,
@@ -120,7 +120,7 @@ pub(crate) fn request_whole(
 }
 
 /// Runs the far end until the connection is closed. Returns the process's exit code.
-pub(crate) fn respond(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
+pub(crate) fn answer_batches(direction: Direction, connection: BorrowedFd<'_>, buffer: &mut [u8]) -> i32 {
     loop {
         let bytes = match receive_number(connection) {
             Ok(bytes) if bytes <= LARGEST_BATCH => bytes,

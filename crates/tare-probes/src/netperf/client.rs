@@ -16,9 +16,9 @@ use super::codec::{
 };
 use super::control::{read_message, write_message};
 use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{broken, prove};
+use crate::harness::trial::{broken_failure, prove_count};
 use crate::net::flow::{Direction, Flow, Rounds, Transfer, Transport};
-use crate::net::reaching::{Listener, reach};
+use crate::net::reaching::{Listener, connect_to_listener};
 use crate::net::sockets;
 use crate::net::udp_peer::UdpPeer;
 
@@ -47,14 +47,14 @@ pub struct Driven {
 impl Driven {
     /// Connects to `HOST:PORT`. A test without a count lasts at most `longest`.
     pub fn open(address: &str, flow: &Flow, longest: Duration) -> Result<Driven, Failure> {
-        let (control, _) = reach(address, Listener::Netserver)?;
+        let (control, _) = connect_to_listener(address, Listener::Netserver)?;
         let longest = longest.clamp(Duration::from_secs(1), LONGEST_TEST);
         Ok(Driven { control, flow: flow.clone(), longest, exchange: Stopwatch::default() })
     }
 
     /// Requests a test: of `count` transactions or bytes, or for as long as the trial may take.
-    pub fn begin(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
-        let here = self.control.peer_addr().map_err(|e| broken("the control connection", e))?.ip();
+    pub fn begin_test(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
+        let here = self.control.peer_addr().map_err(|e| broken_failure("the control connection", e))?.ip();
         let request = self.request(here, count)?;
         self.exchange = Stopwatch::default();
         self.exchange.start();
@@ -62,10 +62,10 @@ impl Driven {
             .and_then(|()| read_message(&mut self.control, ANSWERS));
         self.exchange.stop();
         let answer = answer.map_err(|e| not_netserver(&no_answer(&e)))?;
-        if codec::kind(&answer) != OMNI_RESPONSE {
+        if codec::read_message_kind(&answer) != OMNI_RESPONSE {
             return Err(not_netserver(&format!(
                 "it answered with a message of kind {}",
-                codec::kind(&answer)
+                codec::read_message_kind(&answer)
             )));
         }
         let response = OmniResponse::decode(&answer);
@@ -85,7 +85,8 @@ impl Driven {
     }
 
     fn request(&self, here: IpAddr, count: Option<u64>) -> Result<OmniRequest, Failure> {
-        let too_much = || broken("a batch", "netperf's protocol counts no further than to 2147483648");
+        let too_much =
+            || broken_failure("a batch", "netperf's protocol counts no further than to 2147483648");
         let test_length = match count {
             Some(count) => i32::try_from(count).map_err(|_| too_much()).map(|count| -count)?,
             // The client ends the test; this is when netserver gives it up.
@@ -142,12 +143,12 @@ impl Driven {
     }
 
     /// Returns the time of the last request and its answer: the greeting of a test over UDP.
-    pub(crate) fn exchange(&self) -> Stopwatch {
+    pub(crate) fn exchange_time(&self) -> Stopwatch {
         self.exchange
     }
 
     /// Ends a UDP test at the far end, from the address that it knows.
-    pub fn part(&self, line: &UdpPeer<OwnedFd>) {
+    pub fn send_farewells(&self, line: &UdpPeer<OwnedFd>) {
         for _ in 0..FAREWELLS {
             // One that is lost or refused is why there are several.
             let _ = line.send(&[]);
@@ -155,7 +156,7 @@ impl Driven {
     }
 
     /// Reads netserver's count of transactions, or of bytes in a stream, once data has ended.
-    pub fn counted(&mut self) -> Result<u64, Failure> {
+    pub fn read_count(&mut self) -> Result<u64, Failure> {
         let results = self.results()?;
         Ok(match &self.flow {
             Flow::Transfer(Transfer { direction: Direction::Send, .. }) => results.bytes_received,
@@ -167,7 +168,7 @@ impl Driven {
     /// Reads netserver's report, once data has ended.
     fn results(&mut self) -> Result<OmniResults, Failure> {
         let message = read_message(&mut self.control, RESULTS)
-            .map_err(|e| broken("netserver's results", no_answer(&e)))?;
+            .map_err(|e| broken_failure("netserver's results", no_answer(&e)))?;
         let results = OmniResults::decode(&message);
         if results.errno != 0 {
             return Err(refused(results.errno));
@@ -181,15 +182,15 @@ impl Driven {
 pub fn try_out(address: &str) -> Result<SocketAddr, Failure> {
     let flow = Flow::Rounds(Rounds { transport: Transport::Tcp, request: 1, response: 1, no_delay: false });
     let mut driven = Driven::open(address, &flow, ANSWERS)?;
-    let data = driven.begin(Some(1))?;
-    let (socket, _) = sockets::connected(data, false)?;
+    let data = driven.begin_test(Some(1))?;
+    let (socket, _) = sockets::connect_stream(data, false)?;
     let mut response = [0];
     let answered = net::send(&socket, &FILL[..1], SendFlags::NOSIGNAL)
         .and_then(|_| net::recv(&socket, &mut response, RecvFlags::empty()));
     let (bytes, _) = answered.map_err(|e| sockets::stream_failure("a request", e))?;
-    prove("bytes of a response", bytes as u64, 1)?;
+    prove_count("bytes of a response", bytes as u64, 1)?;
     drop(socket);
-    prove("netserver's count", driven.counted()?, 1)?;
+    prove_count("netserver's count", driven.read_count()?, 1)?;
     Ok(data)
 }
 
@@ -235,7 +236,7 @@ mod tests {
             }
         });
         let flow = Flow::Connections { request: 1, response: 1 };
-        let begun = Driven::open(&address, &flow, Duration::from_secs(1)).unwrap().begin(Some(1));
+        let begun = Driven::open(&address, &flow, Duration::from_secs(1)).unwrap().begin_test(Some(1));
         other.join().unwrap();
         begun.unwrap_err()
     }

@@ -37,7 +37,7 @@ pub(crate) const IPV4: i32 = 4;
 pub(crate) const IPV6: i32 = 6;
 
 /// Reads the first word of a message.
-pub fn kind(message: &Message) -> i32 {
+pub fn read_message_kind(message: &Message) -> i32 {
     word(message, 0)
 }
 
@@ -127,7 +127,7 @@ impl<const BYTES: usize> Text<BYTES> {
     }
 
     /// Converts to a string, with invalid bytes replaced.
-    pub fn text(&self) -> String {
+    pub fn to_string_lossy(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
     }
 }
@@ -324,7 +324,7 @@ mod tests {
     fn the_words_of_a_stock_request_are_where_they_should_be() {
         let message = stock_request();
         let request = OmniRequest::decode(&message);
-        assert_eq!(kind(&message), DO_OMNI);
+        assert_eq!(read_message_kind(&message), DO_OMNI);
         assert_eq!((request.affinity, request.request_size, request.response_size), (-1, 1, 1));
         assert_eq!((request.flags, request.test_length), (ROUTING_ALLOWED, -100));
         assert_eq!((request.family, request.socket_type, request.protocol), (IPV4, STREAM, TCP));
@@ -341,7 +341,7 @@ mod tests {
         message[12..16].copy_from_slice(&100i32.to_be_bytes());
         message[44..48].copy_from_slice(&7i32.to_be_bytes());
         let results = OmniResults::decode(&message);
-        assert_eq!(results.congestion_control.text(), "bbr");
+        assert_eq!(results.congestion_control.to_string_lossy(), "bbr");
         assert_eq!((results.bytes_received, results.transactions), (100, 7));
     }
 
@@ -349,8 +349,8 @@ mod tests {
     fn strings_are_cut_and_ended() {
         let request = OmniRequest { fill_file: Text::new(&"x".repeat(99)), ..Default::default() };
         let again = OmniRequest::decode(&request.encode());
-        assert_eq!(again.fill_file.text(), "x".repeat(32));
-        assert_eq!(Text::<16>::new("cubic\0more").text(), "cubic");
+        assert_eq!(again.fill_file.to_string_lossy(), "x".repeat(32));
+        assert_eq!(Text::<16>::new("cubic\0more").to_string_lossy(), "cubic");
     }
 
     proptest! {

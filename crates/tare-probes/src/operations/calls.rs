@@ -13,14 +13,14 @@ use tare_data::failure::Failure;
 use super::repeated::{Loop, timed_loop};
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
-pub fn fstat(_: &Path) -> Result<Loop<'_>, Failure> {
-    let (end, _) = pipe().map_err(|e| broken("pipe", e))?;
+pub fn fstat_pipe(_: &Path) -> Result<Loop<'_>, Failure> {
+    let (end, _) = pipe().map_err(|e| broken_failure("pipe", e))?;
     Ok(Box::new(move |operations| fstats(operations, end.as_fd())))
 }
 
-pub fn futex(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn wake_futex(_: &Path) -> Result<Loop<'_>, Failure> {
     let word = AtomicU32::new(0);
     Ok(Box::new(move |operations| wakes(operations, &word)))
 }
@@ -32,12 +32,12 @@ extern "C" fn arrived(_: libc::c_int) {
     ARRIVED.fetch_add(1, Ordering::Relaxed);
 }
 
-pub fn signal(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn raise_signal(_: &Path) -> Result<Loop<'_>, Failure> {
     let handler = arrived as extern "C" fn(libc::c_int);
     // SAFETY: the handler only adds to an atomic; the process is the trial's own.
     let before = unsafe { libc::signal(libc::SIGUSR1, handler as libc::sighandler_t) };
     if before == libc::SIG_ERR {
-        return Err(broken("a handler", std::io::Error::last_os_error()));
+        return Err(broken_failure("a handler", std::io::Error::last_os_error()));
     }
     Ok(Box::new(|operations| {
         let before = ARRIVED.load(Ordering::Relaxed);

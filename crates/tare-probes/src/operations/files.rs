@@ -15,7 +15,7 @@ use super::repeated::{Loop, timed_loop};
 use crate::harness::files;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 const SMALL: usize = 1 << 10;
 const LARGE: usize = 64 << 10;
@@ -34,18 +34,19 @@ const TURNS: usize = 1500;
 
 /// Makes a file of a size, and gives it open.
 fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
-    let file = files::open(folder, "f", OFlags::empty())?;
-    files::fill(file.as_fd(), &vec![b't'; size], size, size as u64)?;
+    let file = files::open_file(folder, "f", OFlags::empty())?;
+    files::fill_file(file.as_fd(), &vec![b't'; size], size, size as u64)?;
     Ok(file)
 }
 
 /// Opens the trial's folder, from which paths are looked up.
 fn at(folder: &Path) -> Result<rustix::fd::OwnedFd, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, folder, flags, Mode::empty()).map_err(|e| broken("opening the trial's folder", e))
+    rustix::fs::openat(CWD, folder, flags, Mode::empty())
+        .map_err(|e| broken_failure("opening the trial's folder", e))
 }
 
-pub fn stat(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn stat_file(folder: &Path) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| stats(operations, at.as_fd(), c"f")))
@@ -56,10 +57,11 @@ pub fn stat_deep(folder: &Path) -> Result<Loop<'_>, Failure> {
     for _ in 0..FOLDERS {
         deep.push("d");
         let made = rustix::fs::mkdirat(CWD, folder.join(&deep), Mode::RWXU);
-        made.map_err(|e| broken("making a folder", e))?;
+        made.map_err(|e| broken_failure("making a folder", e))?;
     }
     file_of(&folder.join(&deep), SMALL)?;
-    let path = CString::new(deep.join("f").as_os_str().as_bytes()).map_err(|e| broken("a path", e))?;
+    let path =
+        CString::new(deep.join("f").as_os_str().as_bytes()).map_err(|e| broken_failure("a path", e))?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| stats(operations, at.as_fd(), &path)))
 }
@@ -69,7 +71,7 @@ pub fn stat_missing(folder: &Path) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(move |operations| stats_of_nothing(operations, at.as_fd())))
 }
 
-pub fn open(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn open_file(folder: &Path) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| opens(operations, at.as_fd())))
@@ -91,16 +93,16 @@ pub fn read_new(folder: &Path) -> Result<Loop<'_>, Failure> {
 fn turns(folder: &Path) -> Result<Vec<CString>, Failure> {
     let name = |turn: usize| {
         let name = format!("turn-{turn}");
-        let file = files::open(folder, &name, OFlags::empty())?;
-        files::fill(file.as_fd(), &[b't'; SMALL], SMALL, SMALL as u64)?;
-        CString::new(name).map_err(|e| broken("a path", e))
+        let file = files::open_file(folder, &name, OFlags::empty())?;
+        files::fill_file(file.as_fd(), &[b't'; SMALL], SMALL, SMALL as u64)?;
+        CString::new(name).map_err(|e| broken_failure("a path", e))
     };
     (0..TURNS).map(name).collect()
 }
 
-pub fn list(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn list_folder(folder: &Path) -> Result<Loop<'_>, Failure> {
     for entry in 0..ENTRIES {
-        drop(files::open(folder, &format!("entry-{entry}"), OFlags::empty())?);
+        drop(files::open_file(folder, &format!("entry-{entry}"), OFlags::empty())?);
     }
     let (at, mut listing) = (at(folder)?, vec![0; LISTING]);
     Ok(Box::new(move |operations| lists(operations, at.as_fd(), &mut listing)))

@@ -13,28 +13,28 @@ use super::repeated::{Loop, timed_loop};
 use crate::harness::files;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Bytes of a mapping that is not touched.
 const MAPPED: usize = 64 << 10;
 /// By how much the heap grows: what glibc's malloc asks for at a time.
 const GROWTH: usize = 132 << 10;
 
-pub fn map(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn map_memory(_: &Path) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(maps))
 }
 
 pub fn map_file(folder: &Path) -> Result<Loop<'_>, Failure> {
-    let file = files::open(folder, "f", OFlags::empty())?;
+    let file = files::open_file(folder, "f", OFlags::empty())?;
     let page = rustix::param::page_size();
-    files::fill(file.as_fd(), &vec![b't'; page], page, page as u64)?;
+    files::fill_file(file.as_fd(), &vec![b't'; page], page, page as u64)?;
     Ok(Box::new(move |operations| file_maps(operations, file.as_fd(), page)))
 }
 
-pub fn protect(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn protect_memory(_: &Path) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
     // Its neighbours keep their protection, so that the kernel splits and joins the mapping as it does for a program.
-    let start = syscall::map(MAPPED).map_err(|e| broken("mapping memory", e))?;
+    let start = syscall::map_memory(MAPPED).map_err(|e| broken_failure("mapping memory", e))?;
     let mut writable = true;
     Ok(Box::new(move |operations| protects(operations, start + page, page, &mut writable)))
 }
@@ -64,7 +64,7 @@ pub fn new_page(_: &Path) -> Result<Loop<'_>, Failure> {
             if pieces.len() == PIECES {
                 give_back(&mut pieces)?;
             }
-            let start = syscall::map(GROWTH)?;
+            let start = syscall::map_memory(GROWTH)?;
             pieces.push(start);
             stopwatch.start();
             for number in 0..pages as usize {
@@ -85,7 +85,7 @@ pub fn new_page(_: &Path) -> Result<Loop<'_>, Failure> {
 fn give_back(pieces: &mut Vec<usize>) -> Result<(), Errno> {
     for start in pieces.drain(..) {
         // SAFETY: the mapping is whole and ours; no reference to it exists.
-        unsafe { syscall::unmap(start, GROWTH)? };
+        unsafe { syscall::unmap_memory(start, GROWTH)? };
     }
     Ok(())
 }
@@ -110,22 +110,22 @@ pub fn copied_page(folder: &Path) -> Result<Loop<'_>, Failure> {
 /// Touches a file's pages by a mapping that is made anew, untimed, when all are touched.
 fn file_pages(folder: &Path, touch: fn(*mut u8) -> bool) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
-    let file = files::open(folder, "f", OFlags::empty())?;
-    files::fill(file.as_fd(), &vec![b't'; page], page, (page * FILE_PAGES) as u64)?;
+    let file = files::open_file(folder, "f", OFlags::empty())?;
+    files::fill_file(file.as_fd(), &vec![b't'; page], page, (page * FILE_PAGES) as u64)?;
     Ok(Box::new(move |operations| {
         let (mut stopwatch, mut done, mut right) = (Stopwatch::default(), 0, 0);
         while done < operations {
             let pages = (operations - done).min(FILE_PAGES as u64);
             let start = syscall::map_file(file.as_fd(), page * FILE_PAGES)?;
             // SAFETY: the mapping is whole and ours; no reference to it exists.
-            unsafe { syscall::protect(start, page * FILE_PAGES, libc::PROT_READ | libc::PROT_WRITE)? };
+            unsafe { syscall::protect_memory(start, page * FILE_PAGES, libc::PROT_READ | libc::PROT_WRITE)? };
             stopwatch.start();
             right += (0..pages as usize)
                 .map(|number| u64::from(touch((start + number * page) as *mut u8)))
                 .sum::<u64>();
             stopwatch.stop();
             // SAFETY: the mapping is whole and ours; no reference to it exists.
-            unsafe { syscall::unmap(start, page * FILE_PAGES)? };
+            unsafe { syscall::unmap_memory(start, page * FILE_PAGES)? };
             done += pages;
         }
         Ok((stopwatch, right))
@@ -134,9 +134,9 @@ fn file_pages(folder: &Path, touch: fn(*mut u8) -> bool) -> Result<Loop<'_>, Fai
 
 timed_loop! {
     fn maps() {
-        let start = syscall::map(MAPPED)?;
+        let start = syscall::map_memory(MAPPED)?;
         // SAFETY: the mapping is whole and ours; no reference to it exists.
-        (unsafe { syscall::unmap(start, MAPPED) }?) == 0
+        (unsafe { syscall::unmap_memory(start, MAPPED) }?) == 0
     }
 }
 
@@ -146,7 +146,7 @@ timed_loop! {
         // SAFETY: within the mapping that was just made.
         let touched = unsafe { (start as *const u8).read_volatile() };
         // SAFETY: the mapping is whole and ours; no reference to it exists.
-        unsafe { syscall::unmap(start, page)? };
+        unsafe { syscall::unmap_memory(start, page)? };
         touched == b't'
     }
 }
@@ -157,7 +157,7 @@ timed_loop! {
         *writable = !*writable;
         let protection = if *writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         // SAFETY: the memory is ours, and nothing refers to it.
-        (unsafe { syscall::protect(start, page, protection) }?) == 0
+        (unsafe { syscall::protect_memory(start, page, protection) }?) == 0
     }
 }
 

@@ -12,7 +12,7 @@ use tare_data::failure::Failure;
 use super::repeated::Loop;
 use super::small_program;
 use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Stack of the child, which only returns.
 const STACK: usize = 64 << 10;
@@ -22,16 +22,17 @@ const VFORK: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 /// end.
 const THREAD: i32 = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::SIGCHLD;
 
-pub fn spawn(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn spawn_program(_: &Path) -> Result<Loop<'_>, Failure> {
     Ok(children(VFORK, nothing, None))
 }
 
-pub fn exec(folder: &Path) -> Result<Loop<'_>, Failure> {
-    let program = small_program::write(folder).map_err(|e| broken("writing a program", e))?;
+pub fn exec_program(folder: &Path) -> Result<Loop<'_>, Failure> {
+    let program =
+        small_program::write_small_program(folder).map_err(|e| broken_failure("writing a program", e))?;
     Ok(children(VFORK, become_program, Some(program)))
 }
 
-pub fn thread(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn start_thread(_: &Path) -> Result<Loop<'_>, Failure> {
     Ok(children(THREAD, nothing, None))
 }
 
@@ -57,7 +58,7 @@ fn children(flags: i32, act: Act, argument: Option<CString>) -> Loop<'static> {
     Box::new(move |operations| {
         // The argument lives in this loop, and so as long as children are started by it.
         let pointer = argument.as_ref().map_or(std::ptr::null(), |text| text.as_ptr()).cast_mut().cast();
-        let (mut right, mut stopwatch) = (0, Stopwatch::started());
+        let (mut right, mut stopwatch) = (0, Stopwatch::start_new());
         for _ in 0..operations {
             right += u64::from(child(flags, (act, pointer), &mut stack)?);
         }

@@ -13,7 +13,7 @@ macro_rules! timed_loop {
         crate::timed! {
             $(#[$about])*
             fn $name(operations: u64 $(, $argument: $type)*) -> Result<(Stopwatch, u64), Errno> {
-                let (mut right, mut stopwatch) = (0, Stopwatch::started());
+                let (mut right, mut stopwatch) = (0, Stopwatch::start_new());
                 for _ in 0..operations {
                     right += u64::from($body);
                 }

@@ -164,7 +164,7 @@ const WRITE: u32 = 2;
 const READ: u32 = 4;
 
 /// Writes the program and its interpreter into a folder; gives the program's path.
-pub fn write(folder: &Path) -> io::Result<CString> {
+pub fn write_small_program(folder: &Path) -> io::Result<CString> {
     let (program, interpreter) = (folder.join("p"), folder.join("i"));
     let page = rustix::param::page_size();
     let name = CString::new(interpreter.as_os_str().as_bytes())?;

@@ -9,9 +9,9 @@ use tare_data::failure::{Failure, FailureKind};
 
 use super::message::{Answer, Ask, PROTOCOL};
 use super::noise::{Channel, Frames, Opening, Secret};
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::net::flow::Flow;
-use crate::net::reaching::{Listener, reach};
+use crate::net::reaching::{Listener, connect_to_listener};
 use crate::net::token::Token;
 
 /// A peer answers within this; while others come first, it reports that.
@@ -36,9 +36,9 @@ pub struct ReadyFlow {
 impl PeerSession {
     /// Connects to a peer and proves the secret both ways.
     pub fn open(address: &str, secret: &Secret) -> Result<PeerSession, Failure> {
-        let (stream, far) = reach(address, Listener::Tare)?;
-        let (opening, first) = Opening::new(secret).map_err(|e| broken("the handshake", e))?;
-        let failed = |e: io::Error| broken(&format!("exchanging messages with {address}"), e);
+        let (stream, far) = connect_to_listener(address, Listener::Tare)?;
+        let (opening, first) = Opening::new(secret).map_err(|e| broken_failure("the handshake", e))?;
+        let failed = |e: io::Error| broken_failure(&format!("exchanging messages with {address}"), e);
         stream.set_nodelay(true).map_err(failed)?;
         stream.set_write_timeout(Some(ANSWER_PATIENCE)).map_err(failed)?;
         (&stream).write_all(&first).map_err(failed)?;
@@ -47,7 +47,7 @@ impl PeerSession {
             Ok(body) => body,
             Err(e) => return Err(no_handshake(address, e)),
         };
-        let channel = opening.answered(&body).ok_or_else(|| another_program(address))?;
+        let channel = opening.into_channel(&body).ok_or_else(|| another_program(address))?;
         Ok(PeerSession { stream, channel, frames, far })
     }
 
@@ -60,17 +60,20 @@ impl PeerSession {
             leaves,
             deadline_ms: deadline.as_millis() as u64,
         };
-        let frame = self.channel.seal(&ask).ok_or_else(|| broken("the question", "it is too long"))?;
-        self.stream.write_all(&frame).map_err(|e| broken("asking the peer", e))
+        let frame = self
+            .channel
+            .seal_message(&ask)
+            .ok_or_else(|| broken_failure("the question", "it is too long"))?;
+        self.stream.write_all(&frame).map_err(|e| broken_failure("asking the peer", e))
     }
 
     /// Asks for the peer's version, and how many sessions wait or are served.
-    pub fn who(self) -> Result<(String, u32), Failure> {
+    pub fn query_peer(self) -> Result<(String, u32), Failure> {
         self.query(false)
     }
 
     /// Tells the peer that the session has ended whose trials were served: a peer for a number of sessions counts it.
-    pub fn leave(self) -> Result<(), Failure> {
+    pub fn end_session(self) -> Result<(), Failure> {
         self.query(true).map(drop)
     }
 
@@ -83,7 +86,7 @@ impl PeerSession {
     }
 
     /// Requests a flow and waits until it is this session's turn.
-    pub fn request(&mut self, flow: &Flow, deadline: Duration) -> Result<ReadyFlow, Failure> {
+    pub fn request_flow(&mut self, flow: &Flow, deadline: Duration) -> Result<ReadyFlow, Failure> {
         self.ask_for(flow, deadline)?;
         self.wait_for_turn()
     }
@@ -99,7 +102,8 @@ impl PeerSession {
             match self.answer(end)? {
                 Answer::Queued { .. } => end = Instant::now() + QUEUE_PATIENCE,
                 Answer::Ready { port, token } => {
-                    let token = hex_bytes(&token).ok_or_else(|| broken("the peer", "it sent no token"))?;
+                    let token =
+                        hex_bytes(&token).ok_or_else(|| broken_failure("the peer", "it sent no token"))?;
                     return Ok(ReadyFlow { address: SocketAddr::new(self.far.ip(), port), token });
                 }
                 other => return Err(unexpected(&other)),
@@ -108,7 +112,7 @@ impl PeerSession {
     }
 
     /// Waits for the flow's own end; gives its exit code.
-    pub fn done(mut self) -> Result<i32, Failure> {
+    pub fn wait_for_end(mut self) -> Result<i32, Failure> {
         match self.answer(Instant::now() + ANSWER_PATIENCE)? {
             Answer::Done { code } => Ok(code),
             other => Err(unexpected(&other)),
@@ -119,22 +123,24 @@ impl PeerSession {
     pub fn ended_early(&mut self) -> Result<Option<i32>, Failure> {
         let deadline = Instant::now() + Duration::from_millis(1);
         match receive(&self.stream, &mut self.frames, deadline) {
-            Ok(body) => match self.channel.open(&body) {
+            Ok(body) => match self.channel.open_message(&body) {
                 Some(Answer::Done { code }) => Ok(Some(code)),
-                _ => Err(broken("the peer", "it sent something else than expected")),
+                _ => Err(broken_failure("the peer", "it sent something else than expected")),
             },
             Err(Silence::Timeout) => Ok(None),
-            Err(_) => Err(broken("the peer", "it is gone")),
+            Err(_) => Err(broken_failure("the peer", "it is gone")),
         }
     }
 
     fn answer(&mut self, end: Instant) -> Result<Answer, Failure> {
         let body = receive(&self.stream, &mut self.frames, end).map_err(|silence| match silence {
             Silence::Timeout => Failure::new(FailureKind::Deadline, "the peer does not answer any more"),
-            Silence::Closed | Silence::Garbage => broken("the peer", "it closed the connection"),
-            Silence::Failed(e) => broken("the peer", e),
+            Silence::Closed | Silence::Garbage => broken_failure("the peer", "it closed the connection"),
+            Silence::Failed(e) => broken_failure("the peer", e),
         })?;
-        self.channel.open(&body).ok_or_else(|| broken("the peer", "its answer was altered in transit"))
+        self.channel
+            .open_message(&body)
+            .ok_or_else(|| broken_failure("the peer", "its answer was altered in transit"))
     }
 }
 
@@ -147,9 +153,11 @@ fn unexpected(answer: &Answer) -> Failure {
                 env!("CARGO_PKG_VERSION")
             ),
         ),
-        Answer::Refused { reason } => broken("the peer refuses", reason),
-        Answer::Done { code } => broken("the peer", format!("its flow ended early, with exit code {code}")),
-        _ => broken("the peer", "it answered something else than was requested"),
+        Answer::Refused { reason } => broken_failure("the peer refuses", reason),
+        Answer::Done { code } => {
+            broken_failure("the peer", format!("its flow ended early, with exit code {code}"))
+        }
+        _ => broken_failure("the peer", "it answered something else than was requested"),
     }
 }
 
@@ -165,14 +173,14 @@ enum Silence {
 fn no_handshake(address: &str, silence: Silence) -> Failure {
     match silence {
         Silence::Garbage => another_program(address),
-        Silence::Timeout => broken(
+        Silence::Timeout => broken_failure(
             "another program or an overloaded peer",
             format!(
                 "{address} accepted the connection and stays silent; the join line of tare serve has the port"
             ),
         ),
         // A port forwarded to nothing closes in this way too.
-        Silence::Closed | Silence::Failed(_) => broken(
+        Silence::Closed | Silence::Failed(_) => broken_failure(
             "wrong or expired secret",
             format!(
                 "{address} closed the connection at once; take the join line of the tare serve that runs there now"
@@ -182,7 +190,7 @@ fn no_handshake(address: &str, silence: Silence) -> Failure {
 }
 
 fn another_program(address: &str) -> Failure {
-    broken(
+    broken_failure(
         "another program",
         format!("the program at {address} is not a tare peer; the join line of tare serve has the port"),
     )
@@ -191,7 +199,7 @@ fn another_program(address: &str) -> Failure {
 fn receive(mut stream: &TcpStream, frames: &mut Frames, end: Instant) -> Result<Vec<u8>, Silence> {
     let mut bytes = [0u8; 512];
     loop {
-        let room = frames.room().map_err(|_| Silence::Garbage)?.min(bytes.len());
+        let room = frames.remaining_room().map_err(|_| Silence::Garbage)?.min(bytes.len());
         let left = end.checked_duration_since(Instant::now()).ok_or(Silence::Timeout)?;
         let left = left.max(Duration::from_millis(1));
         stream.set_read_timeout(Some(left)).map_err(Silence::Failed)?;

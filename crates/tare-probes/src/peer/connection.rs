@@ -79,7 +79,7 @@ impl Connection {
         matches!(&self.state, State::Known(known) if known.asked)
     }
 
-    pub fn read(&mut self, secret: &Secret) -> Event {
+    pub fn read_event(&mut self, secret: &Secret) -> Event {
         match &mut self.state {
             State::Stranger { bytes, filled } => {
                 match net::recv(&self.socket, &mut bytes[*filled..], RecvFlags::DONTWAIT) {
@@ -92,7 +92,7 @@ impl Connection {
             }
             State::Known(known) => {
                 let mut bytes = [0u8; 512];
-                let room = known.frames.room().unwrap_or(0).min(bytes.len());
+                let room = known.frames.remaining_room().unwrap_or(0).min(bytes.len());
                 match net::recv(&self.socket, &mut bytes[..room], RecvFlags::DONTWAIT) {
                     Ok((0, _)) => Event::Over,
                     Ok((more, _)) => known.hear(&bytes[..more]),
@@ -104,7 +104,7 @@ impl Connection {
     }
 
     /// Makes a stranger known, and sends the other half of the handshake.
-    pub fn know(&mut self, channel: Channel, answer: &[u8]) -> Result<(), Errno> {
+    pub fn admit_stranger(&mut self, channel: Channel, answer: &[u8]) -> Result<(), Errno> {
         self.write(answer)?;
         sockopt::set_socket_keepalive(&self.socket, true)?;
         sockopt::set_tcp_keepidle(&self.socket, KEEP_ALIVE_IDLE)?;
@@ -116,9 +116,9 @@ impl Connection {
     }
 
     /// Answers; an error ends the connection. A stranger is never answered.
-    pub fn answer(&mut self, answer: &Answer) -> Result<(), Errno> {
+    pub fn send_answer(&mut self, answer: &Answer) -> Result<(), Errno> {
         let State::Known(known) = &mut self.state else { return Err(Errno::PERM) };
-        let frame = known.channel.seal(answer).ok_or(Errno::MSGSIZE)?;
+        let frame = known.channel.seal_message(answer).ok_or(Errno::MSGSIZE)?;
         self.write(&frame)
     }
 
@@ -131,7 +131,7 @@ impl Connection {
     }
 
     /// Returns the address at which the client talks to this machine.
-    pub(crate) fn local(&self) -> Option<IpAddr> {
+    pub(crate) fn local_address(&self) -> Option<IpAddr> {
         let name = net::getsockname(&self.socket).ok()?;
         Some(SocketAddr::try_from(name).ok()?.ip())
     }
@@ -146,7 +146,7 @@ fn hear_stranger(bytes: &[u8], secret: &Secret) -> Event {
     if bytes.len() < FIRST_FRAME {
         return Event::Nothing;
     }
-    let Some(channel) = noise::accept(secret, &bytes[2..]) else { return Event::Over };
+    let Some(channel) = noise::accept_handshake(secret, &bytes[2..]) else { return Event::Over };
     let mut key = HandshakeKey::default();
     key.copy_from_slice(&bytes[2..34]);
     Event::Proved(key, Box::new(channel))
@@ -180,7 +180,7 @@ fn understand(plain: &[u8]) -> Event {
         Err(e) => return Event::Refuse(Answer::Refused { reason: e.to_string() }),
     };
     let Some(flow) = flow else { return Event::Who { leaves } };
-    match flow.check() {
+    match flow.check_bounds() {
         Ok(()) => Event::Flow(flow, Duration::from_millis(deadline_ms).min(LONGEST_FLOW)),
         Err(reason) => Event::Refuse(Answer::Refused { reason }),
     }

@@ -8,9 +8,9 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use snow::{Builder, HandshakeState, TransportState};
-use tare_data::encoding::{hex, hex_bytes};
+use tare_data::encoding::{encode_hex, hex_bytes};
 
-use crate::net::token::random;
+use crate::net::token::draw_random_bytes;
 
 /// Pattern and primitives; see noiseprotocol.org.
 const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
@@ -37,8 +37,8 @@ impl fmt::Debug for Secret {
 }
 
 impl Secret {
-    pub fn fresh() -> Result<Secret, String> {
-        random().map(Secret)
+    pub fn new_random() -> Result<Secret, String> {
+        draw_random_bytes().map(Secret)
     }
 
     /// Reads 64 hex digits.
@@ -46,8 +46,8 @@ impl Secret {
         hex_bytes(text).map(Secret)
     }
 
-    pub fn hex(&self) -> String {
-        hex(&self.0)
+    pub fn to_hex(&self) -> String {
+        encode_hex(&self.0)
     }
 }
 
@@ -70,7 +70,7 @@ impl Opening {
     }
 
     /// Takes the body of the far end's answer; none where it does not know the secret.
-    pub fn answered(mut self, body: &[u8]) -> Option<Channel> {
+    pub fn into_channel(mut self, body: &[u8]) -> Option<Channel> {
         let mut nothing = [0; LONGEST_FRAME];
         self.0.read_message(body, &mut nothing).ok()?;
         Some(Channel(self.0.into_transport_mode().ok()?))
@@ -79,7 +79,7 @@ impl Opening {
 
 /// Completes the far end's handshake with the body of a first frame; None for a client that does not know the
 /// secret.
-pub fn accept(secret: &Secret, body: &[u8]) -> Option<(Channel, Vec<u8>)> {
+pub fn accept_handshake(secret: &Secret, body: &[u8]) -> Option<(Channel, Vec<u8>)> {
     if body.len() != HANDSHAKE_BYTES {
         return None;
     }
@@ -98,7 +98,7 @@ pub struct Channel(TransportState);
 
 impl Channel {
     /// Encrypts a message into a frame.
-    pub(crate) fn seal(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
+    pub(crate) fn seal_message(&mut self, message: &impl Serialize) -> Option<Vec<u8>> {
         self.seal_bytes(&serde_json::to_vec(message).ok()?)
     }
 
@@ -121,7 +121,7 @@ impl Channel {
     }
 
     /// Opens the body of a frame as a message.
-    pub fn open<T: DeserializeOwned>(&mut self, body: &[u8]) -> Option<T> {
+    pub fn open_message<T: DeserializeOwned>(&mut self, body: &[u8]) -> Option<T> {
         serde_json::from_slice(&self.open_bytes(body)?).ok()
     }
 }
@@ -143,7 +143,7 @@ pub struct TooLong;
 
 impl Frames {
     /// Computes how many more bytes may be pushed now, so that nothing after the current frame is held.
-    pub fn room(&self) -> Result<usize, TooLong> {
+    pub fn remaining_room(&self) -> Result<usize, TooLong> {
         match self.0[..] {
             [] => Ok(2),
             [_] => Ok(1),
@@ -157,7 +157,7 @@ impl Frames {
     /// Takes bytes, no more than there was room for; gives the body of a frame that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, TooLong> {
         self.0.extend_from_slice(bytes);
-        if self.0.len() < 2 || self.room()? > 0 {
+        if self.0.len() < 2 || self.remaining_room()? > 0 {
             return Ok(None);
         }
         let mut whole = std::mem::take(&mut self.0);
@@ -170,33 +170,33 @@ mod tests {
     use super::*;
 
     fn pair() -> (Channel, Channel) {
-        let secret = Secret::fresh().unwrap();
+        let secret = Secret::new_random().unwrap();
         let (opening, first) = Opening::new(&secret).unwrap();
         assert_eq!(first.len(), FIRST_FRAME);
-        let (far, answer) = accept(&secret, &first[2..]).unwrap();
-        (opening.answered(&answer[2..]).unwrap(), far)
+        let (far, answer) = accept_handshake(&secret, &first[2..]).unwrap();
+        (opening.into_channel(&answer[2..]).unwrap(), far)
     }
 
     #[test]
     fn who_knows_the_secret_gets_a_channel_and_nobody_else_an_answer() {
         let (mut near, mut far) = pair();
-        let sealed = near.seal(&"hello").unwrap();
-        assert_eq!(far.open::<String>(&sealed[2..]).as_deref(), Some("hello"));
-        assert_eq!(far.open::<String>(&sealed[2..]), None, "a message is taken once");
+        let sealed = near.seal_message(&"hello").unwrap();
+        assert_eq!(far.open_message::<String>(&sealed[2..]).as_deref(), Some("hello"));
+        assert_eq!(far.open_message::<String>(&sealed[2..]), None, "a message is taken once");
 
-        let (secret, other) = (Secret::fresh().unwrap(), Secret::fresh().unwrap());
+        let (secret, other) = (Secret::new_random().unwrap(), Secret::new_random().unwrap());
         let (opening, first) = Opening::new(&secret).unwrap();
-        assert!(accept(&other, &first[2..]).is_none());
+        assert!(accept_handshake(&other, &first[2..]).is_none());
         for at in 2..first.len() {
-            assert!(accept(&secret, &first[2..at]).is_none(), "cut at {at}");
+            assert!(accept_handshake(&secret, &first[2..at]).is_none(), "cut at {at}");
             let mut changed = first.clone();
             changed[at] ^= 1;
-            assert!(accept(&secret, &changed[2..]).is_none(), "changed at {at}");
+            assert!(accept_handshake(&secret, &changed[2..]).is_none(), "changed at {at}");
         }
-        let (_, answer) = accept(&secret, &first[2..]).unwrap();
+        let (_, answer) = accept_handshake(&secret, &first[2..]).unwrap();
         let mut changed = answer.clone();
         changed[30] ^= 1;
-        assert!(opening.answered(&changed[2..]).is_none());
+        assert!(opening.into_channel(&changed[2..]).is_none());
     }
 
     #[test]
@@ -205,7 +205,7 @@ mod tests {
         for piece in [1, 2, 3, 1000] {
             let (mut frames, mut at, mut bodies) = (Frames::default(), 0, Vec::new());
             while at < whole.len() {
-                let more = frames.room().unwrap().min(piece).min(whole.len() - at);
+                let more = frames.remaining_room().unwrap().min(piece).min(whole.len() - at);
                 bodies.extend(frames.push(&whole[at..at + more]).unwrap());
                 at += more;
             }
@@ -215,14 +215,14 @@ mod tests {
         let mut frames = Frames::default();
         assert_eq!(frames.push(&[0xff]), Ok(None));
         assert_eq!(frames.push(&[0xff]), Err(TooLong));
-        assert_eq!(Frames(vec![0, 0]).room(), Err(TooLong));
+        assert_eq!(Frames(vec![0, 0]).remaining_room(), Err(TooLong));
     }
 
     #[test]
     fn a_secret_is_64_hex_digits() {
-        let secret = Secret::fresh().unwrap();
-        assert_eq!(Secret::parse(&secret.hex()), Some(secret.clone()));
-        assert_eq!(Secret::parse(&secret.hex()[1..]), None);
+        let secret = Secret::new_random().unwrap();
+        assert_eq!(Secret::parse(&secret.to_hex()), Some(secret.clone()));
+        assert_eq!(Secret::parse(&secret.to_hex()[1..]), None);
         assert_eq!(Secret::parse(&"é".repeat(32)), None);
         assert_eq!(format!("{secret:?}"), "Secret");
     }

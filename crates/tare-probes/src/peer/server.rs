@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
 
 use super::connection::{Connection, Event, HandshakeKey, PATIENCE};
@@ -19,7 +19,7 @@ use super::message::Answer;
 use super::noise::Secret;
 use crate::harness::child::Child;
 use crate::harness::readiness::wait_ready;
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 use crate::net::flow::{Flow, Transport};
 use crate::net::serving::Serving;
 use crate::net::sockets;
@@ -97,8 +97,8 @@ struct Active {
 
 impl Server {
     pub fn bind(terms: Terms) -> Result<Server, Failure> {
-        let (listener, address) = sockets::bound(Transport::Tcp, terms.listen, BACKLOG)?;
-        rustix::io::ioctl_fionbio(&listener, true).map_err(|e| broken("the peer's socket", e))?;
+        let (listener, address) = sockets::bind_socket(Transport::Tcp, terms.listen, BACKLOG)?;
+        rustix::io::ioctl_fionbio(&listener, true).map_err(|e| broken_failure("the peer's socket", e))?;
         Ok(Server {
             terms,
             listener,
@@ -173,7 +173,7 @@ impl Server {
         let end = self.active.as_ref().map(|active| &active.end);
         waited.push(PollFd::new(end.unwrap_or(&self.listener), PollFlags::IN));
         waited.extend(self.connections.values().map(|c| PollFd::new(&c.socket, PollFlags::IN)));
-        wait_ready(&mut waited, sleep).map_err(|e| broken("waiting for connections", e))?;
+        wait_ready(&mut waited, sleep).map_err(|e| broken_failure("waiting for connections", e))?;
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let with_news = self.connections.keys().zip(&waited[2..]).filter(|(_, fd)| is_ready(fd));
         Ok(News {
@@ -238,14 +238,14 @@ impl Server {
 
     fn hear(&mut self, id: u64) {
         let Some(connection) = self.connections.get_mut(&id) else { return };
-        match connection.read(&self.terms.secret) {
+        match connection.read_event(&self.terms.secret) {
             Event::Nothing => {}
             Event::Over => self.end(id),
             Event::Proved(key, channel) => {
                 // One that was made before is a replay.
                 let is_new = self.seen.len() < MOST_HANDSHAKES && self.seen.insert(key);
                 let (channel, answer) = *channel;
-                if !is_new || connection.know(channel, &answer).is_err() {
+                if !is_new || connection.admit_stranger(channel, &answer).is_err() {
                     self.end(id);
                 }
             }
@@ -267,7 +267,7 @@ impl Server {
     }
 
     fn say(&mut self, id: u64, answer: &Answer) {
-        let said = self.connections.get_mut(&id).map(|connection| connection.answer(answer));
+        let said = self.connections.get_mut(&id).map(|connection| connection.send_answer(answer));
         if said.is_some_and(|said| said.is_err()) {
             self.end(id);
         }
@@ -299,13 +299,14 @@ impl Server {
     }
 
     fn start(&mut self, id: u64, flow: &Flow, deadline: Duration) -> Result<Answer, Failure> {
-        let connection = self.connections.get(&id).ok_or_else(|| broken("the session", "it is over"))?;
-        let local = connection.local().ok_or_else(|| broken("the session", "it is over"))?;
+        let connection =
+            self.connections.get(&id).ok_or_else(|| broken_failure("the session", "it is over"))?;
+        let local = connection.local_address().ok_or_else(|| broken_failure("the session", "it is over"))?;
         let token = fresh_token()?;
         let address = SocketAddr::new(local, self.terms.data_port.unwrap_or(0));
-        let serving = Serving::prepare(flow, address, token, Some(connection.from.ip()))?;
+        let serving = Serving::listen_at(flow, address, token, Some(connection.from.ip()))?;
         let port = serving.address().port();
-        let (end, held) = rustix::pipe::pipe().map_err(|e| broken("a pipe", e))?;
+        let (end, held) = rustix::pipe::pipe().map_err(|e| broken_failure("a pipe", e))?;
         let sockets = self.connections.values().map(|c| c.socket.as_fd());
         let not_its_own: Vec<BorrowedFd<'_>> = sockets.chain([self.listener.as_fd(), end.as_fd()]).collect();
         let longest = deadline + GRACE;
@@ -316,11 +317,11 @@ impl Server {
                 let _held = held;
                 // SAFETY: sets a timer whose signal ends this process.
                 unsafe { libc::alarm(longest.as_secs() as libc::c_uint) };
-                serving.run()
+                serving.serve_flow()
             }),
         )?;
         self.active = Some(Active { client: id, child, end, deadline: Instant::now() + longest });
-        Ok(Answer::Ready { port, token: hex(&token) })
+        Ok(Answer::Ready { port, token: encode_hex(&token) })
     }
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn bound_trial(deadline_ms: u64) {
 }
 
 /// Makes a trial's process lead a process group, so that what it leaves is found.
-pub(crate) fn apart(command: &mut Command) {
+pub(crate) fn set_process_group(command: &mut Command) {
     command.process_group(0);
 }
 
@@ -120,6 +120,6 @@ pub(crate) fn ended_by_alarm(status: ExitStatus) -> bool {
 }
 
 /// Describes how a process ended that has no exit code.
-pub(crate) fn ending(status: ExitStatus) -> String {
+pub(crate) fn describe_ending(status: ExitStatus) -> String {
     format!("killed by signal {}", status.signal().unwrap_or_default())
 }

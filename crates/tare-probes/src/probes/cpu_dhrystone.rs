@@ -4,16 +4,16 @@ use std::hint::black_box;
 
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_cpu_dhrystone(trial: &mut Trial<'_>) -> Result<(), Failure> {
     trial.repeat(|operations, report| {
         let mut program = Program::new();
-        let mut stopwatch = Stopwatch::started();
+        let mut stopwatch = Stopwatch::start_new();
         for run in 1..=operations {
             program.run(run as i32);
         }
         stopwatch.stop();
-        prove("variables that end as they must", program.right(operations), CHECKS)?;
-        report.throughput("loop", operations, &stopwatch);
+        prove_count("variables that end as they must", program.right(operations), CHECKS)?;
+        report.add_throughput("loop", operations, &stopwatch);
         Ok(())
     })
 }

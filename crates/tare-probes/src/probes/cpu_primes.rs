@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let max_prime = trial.parameters().within("max_prime", 4..=MOST_MAX_PRIME)?;
-    let threads = trial.parameters().within("threads", 1..=MOST_THREADS)?;
+pub(super) fn measure_cpu_primes(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let max_prime = trial.parameters().get_integer_within("max_prime", 4..=MOST_MAX_PRIME)?;
+    let threads = trial.parameters().get_integer_within("threads", 1..=MOST_THREADS)?;
     let expected = sieve(max_prime);
     trial.repeat(|operations, report| {
         let (laps, primes) = all_threads(threads, operations * threads, max_prime)?;
-        prove("primes", primes, expected * operations * threads)?;
-        report.latency("event", 0, laps);
+        prove_count("primes", primes, expected * operations * threads)?;
+        report.add_latency("event", 0, laps);
         Ok(())
     })
 }
@@ -43,7 +43,8 @@ fn all_threads(threads: u64, total: u64, max_prime: u64) -> Result<(Laps, u64), 
         let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         let (mut laps, mut primes) = (Laps::new(), 0);
         for thread in running {
-            let (its_laps, its_primes) = thread.join().map_err(|_| broken("a thread", "it panicked"))?;
+            let (its_laps, its_primes) =
+                thread.join().map_err(|_| broken_failure("a thread", "it panicked"))?;
             laps.merge(&its_laps);
             primes += its_primes;
         }

@@ -8,13 +8,13 @@ use std::hint::black_box;
 use crate::descriptions::cpu_whetstone::MILLIONS_A_PASS;
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_cpu_whetstone(trial: &mut Trial<'_>) -> Result<(), Failure> {
     trial.repeat(|operations, report| {
         let mut results = Results::default();
         let stopwatch = passes(operations, &mut results);
-        prove("modules with the right result", results.right(operations), MODULES)?;
-        report.throughput("million", operations * MILLIONS_A_PASS, &stopwatch);
-        report.throughput("pass", operations, &stopwatch);
+        prove_count("modules with the right result", results.right(operations), MODULES)?;
+        report.add_throughput("million", operations * MILLIONS_A_PASS, &stopwatch);
+        report.add_throughput("pass", operations, &stopwatch);
         Ok(())
     })
 }
@@ -64,7 +64,7 @@ impl Results {
 
 /// Measures one module over all passes, and adds its time to the sum.
 fn module<T>(sum: &mut Stopwatch, work: impl FnOnce() -> T) -> (T, Stopwatch) {
-    let mut stopwatch = Stopwatch::started();
+    let mut stopwatch = Stopwatch::start_new();
     let result = work();
     stopwatch.stop();
     sum.add(&stopwatch);
@@ -76,7 +76,7 @@ fn passes(passes: u64, results: &mut Results) -> Stopwatch {
     let turns = |each: u64| passes * each * 100;
     let mut sum = Stopwatch::default();
     let (n1, longer) = module(&mut Stopwatch::default(), || array_elements(passes, 12 * 100 * N1_LONGER));
-    sum.add(&Stopwatch::measured(longer.elapsed_ns() / N1_LONGER));
+    sum.add(&Stopwatch::from_elapsed(longer.elapsed_ns() / N1_LONGER));
     results.n1 = n1;
     results.n2 = module(&mut sum, || array_as_parameter(passes, 14 * 100)).0;
     results.n3 = module(&mut sum, || conditional_jumps(turns(345))).0;

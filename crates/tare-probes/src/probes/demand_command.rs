@@ -30,11 +30,11 @@ const WAITS_A_PROCESS: f64 = 2.0;
 const AFTER_PAUSES: [(Work, u64); 3] =
     [(Work::ShortPauses, SHORT_PAUSE_NS), (Work::Pauses, PAUSE_NS), (Work::LongPauses, LONG_PAUSE_NS)];
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_demand_command(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let command = UserCommand::from_trial(trial)?;
     command.set_up()?;
     let mut as_it_is = Stopwatch::default();
-    let used = command.run(&mut as_it_is)?;
+    let used = command.run_timed(&mut as_it_is)?;
     let result = trial.directory()?.with_file_name(RESULT);
     let slowdown = |counted_ns: u64| counted_ns as f64 / as_it_is.elapsed_ns().max(1) as f64;
     let ((mut demand, took), ran) = counted::<Demand>(UserCommand::from_trial(trial)?, BY_TRACER, &result)?;
@@ -55,13 +55,13 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
     }
     let paused: f64 = AFTER_PAUSES.iter().map(|(work, _)| demand.amount(*work)).sum();
     demand.amounts.insert(Work::CallsInARow, (demand.calls - met_by_stops - paused).max(0.0));
-    trial.once(|report| {
+    trial.run_once(|report| {
         for work in Work::ALL {
-            report.gauge(work.name(), demand.amount(*work));
+            report.add_gauge(work.name(), demand.amount(*work));
         }
-        report.gauge(CALLS, demand.calls);
-        report.gauge(SLOWDOWN, demand.slowdown);
-        report.gauge(WATCHED_SLOWDOWN, demand.watched_slowdown);
+        report.add_gauge(CALLS, demand.calls);
+        report.add_gauge(SLOWDOWN, demand.slowdown);
+        report.add_gauge(WATCHED_SLOWDOWN, demand.watched_slowdown);
         Ok(())
     })
 }
@@ -74,17 +74,18 @@ fn counted<T: DeserializeOwned>(
     result: &Path,
 ) -> Result<((T, Stopwatch), Result<(), Failure>), Failure> {
     let mut took = Stopwatch::default();
-    let ran = command.counted(how, result)?.run(&mut took).map(drop);
+    let ran = command.with_counting(how, result)?.run_timed(&mut took).map(drop);
     let text = read_bounded(result);
     // It is the trial's own; the next one writes it anew.
     let _ = std::fs::remove_file(result);
     match (text, ran) {
         (Ok(text), ran) => {
-            let counted = serde_json::from_slice(&text).map_err(|e| broken("reading the counts", e))?;
+            let counted =
+                serde_json::from_slice(&text).map_err(|e| broken_failure("reading the counts", e))?;
             Ok(((counted, took), ran))
         }
         (Err(_), Err(failure)) => Err(failure),
-        (Err(e), Ok(())) => Err(broken("reading the counts", e)),
+        (Err(e), Ok(())) => Err(broken_failure("reading the counts", e)),
     }
 }
 

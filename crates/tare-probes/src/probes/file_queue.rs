@@ -6,19 +6,19 @@ use std::thread::Scope;
 
 use tare_data::generator::Generator;
 
-use crate::file_loops::ring::{Answered, Ring, refused};
+use crate::file_loops::ring::{Answered, Ring, explain_refusal};
 use crate::harness::files::whole_blocks;
 use crate::harness::syscall::{pread, pwrite};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_file_queue(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let settings = QueueSettings::from_parameters(trial.parameters())?;
     let directory = trial.directory()?;
-    files::room(directory, settings.size)?;
-    let file = files::open(directory, "queue", OFlags::TRUNC)?;
-    files::fill(file.as_fd(), &Buffer::random(POOL, trial.seed())?, POOL, settings.size)?;
+    files::check_room(directory, settings.size)?;
+    let file = files::open_file(directory, "queue", OFlags::TRUNC)?;
+    files::fill_file(file.as_fd(), &Buffer::new_random(POOL, trial.seed())?, POOL, settings.size)?;
     drop(file);
-    let file = files::open(directory, "queue", OFlags::DIRECT)?;
+    let file = files::open_file(directory, "queue", OFlags::DIRECT)?;
     let mut generator = Generator::for_part(trial.seed(), "file.queue");
     let mut next = 0;
     std::thread::scope(|scope| {
@@ -27,9 +27,9 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             let requests = operations.saturating_mul(settings.requests_an_operation());
             let places: Vec<u64> = (0..requests).map(|_| settings.place(&mut generator, &mut next)).collect();
             let (laps, bytes) = workers.answer_all(&places)?;
-            prove("requests answered", laps.operations(), requests)?;
-            prove("bytes moved", bytes, requests * settings.block as u64)?;
-            report.latency("request", bytes, laps);
+            prove_count("requests answered", laps.operations(), requests)?;
+            prove_count("bytes moved", bytes, requests * settings.block as u64)?;
+            report.add_latency("request", bytes, laps);
             Ok(())
         })
     })
@@ -90,8 +90,8 @@ impl QueueSettings {
         Ok(QueueSettings {
             block: block as usize,
             size,
-            depth: parameters.within("depth", 1..=DEEPEST)? as usize,
-            threads: parameters.within("threads", 1..=MOST_THREADS)? as usize,
+            depth: parameters.get_integer_within("depth", 1..=DEEPEST)? as usize,
+            threads: parameters.get_integer_within("threads", 1..=MOST_THREADS)? as usize,
             write: parameters.one_of("op", &[("write", true), ("read", false)])?,
             random: parameters.one_of("pattern", &[("random", true), ("sequential", false)])?,
             engine: parameters
@@ -102,7 +102,7 @@ impl QueueSettings {
     fn place(&self, generator: &mut Generator, next: &mut u64) -> u64 {
         let blocks = self.size / self.block as u64;
         if self.random {
-            return generator.below(blocks) * self.block as u64;
+            return generator.draw_below(blocks) * self.block as u64;
         }
         *next += 1;
         (*next - 1) % blocks * self.block as u64
@@ -144,7 +144,7 @@ impl Workers {
 
     /// Shares the requests among the workers, and adds up their laps and bytes.
     fn answer_all(&self, places: &[u64]) -> Answered {
-        let panicked = || broken("a thread", "it panicked");
+        let panicked = || broken_failure("a thread", "it panicked");
         for (at, (asks, _)) in self.workers.iter().enumerate() {
             let share = places.iter().copied().skip(at).step_by(self.workers.len()).collect();
             asks.send(share).map_err(|_| panicked())?;
@@ -167,13 +167,13 @@ enum Queue {
 
 impl Queue {
     fn new(settings: &QueueSettings) -> Result<Queue, Failure> {
-        let buffer = || Buffer::random(settings.block, 9);
+        let buffer = || Buffer::new_random(settings.block, 9);
         if settings.engine == IoEngine::Threads {
             return buffer().map(Queue::Calls);
         }
         let ring = Ring::new(settings.depth as u32)?;
         let buffers = (0..settings.depth).map(|_| buffer()).collect::<Result<_, _>>()?;
-        Ok(Queue::Ring(ring.with(buffers)))
+        Ok(Queue::Ring(ring.with_buffers(buffers)))
     }
 
     fn answer_all(&mut self, settings: &QueueSettings, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
@@ -182,7 +182,7 @@ impl Queue {
             Queue::Calls(buffer) => {
                 let mut laps = Laps::new();
                 let bytes = one_by_one(file, settings.write, buffer, places, &mut laps)
-                    .map_err(|e| refused(e, settings.block))?;
+                    .map_err(|e| explain_refusal(e, settings.block))?;
                 Ok((laps, bytes))
             }
         }
@@ -209,7 +209,7 @@ crate::timed! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use super::*;
     use crate::descriptions::file_queue::PROBE;
 
@@ -219,7 +219,10 @@ mod tests {
             for op in ["read", "write"] {
                 for pattern in ["random", "sequential"] {
                     let small = [("engine", engine), ("op", op), ("pattern", pattern), ("size", "1MiB")];
-                    match run(&request(&PROBE, &[&small[..], &[("threads", "2"), ("depth", "4")]].concat())) {
+                    match run_trial(&make_trial_request(
+                        &PROBE,
+                        &[&small[..], &[("threads", "2"), ("depth", "4")]].concat(),
+                    )) {
                         Ok(batches) => assert_eq!(batches.len(), 3),
                         // A build folder in memory has no O_DIRECT; a container may forbid io_uring.
                         Err(missing) => assert_ne!(missing.kind, FailureKind::WrongWork, "{missing}"),

@@ -8,33 +8,34 @@ use tare_data::generator::Generator;
 use crate::harness::syscall::{fsync, pread, pwrite};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_file_random(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let job = RandomSettings::from_parameters(trial.parameters())?;
     let directory = trial.directory()?;
-    files::room(directory, job.files * job.file_bytes)?;
+    files::check_room(directory, job.files * job.file_bytes)?;
     // Block by block, as sysbench makes them.
-    let block = Buffer::random(job.block, trial.seed())?;
+    let block = Buffer::new_random(job.block, trial.seed())?;
     let make = |number: u64| {
-        let file = files::open(directory, &format!("file.{number}"), OFlags::TRUNC)?;
-        files::fill(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
+        let file = files::open_file(directory, &format!("file.{number}"), OFlags::TRUNC)?;
+        files::fill_file(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
     };
     let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;
     let generator = Generator::for_part(trial.seed(), "file.random");
     let mut dealer = Dealer { job: &job, generator, reads: 0, writes: 0, dirty: false };
-    let mut buffers =
-        (0..job.threads).map(|_| Buffer::random(job.block, trial.seed())).collect::<Result<Vec<_>, _>>()?;
+    let mut buffers = (0..job.threads)
+        .map(|_| Buffer::new_random(job.block, trial.seed()))
+        .collect::<Result<Vec<_>, _>>()?;
     trial.repeat(|operations, report| {
         // Events are drawn beforehand: the generator is not the file system's cost.
         let events = dealer.deal(operations);
         let (done, stopwatch) = play(&job, &files, &events, &mut buffers)?;
-        prove("bytes moved", done.bytes, operations * job.block as u64)?;
-        report.moved("request", operations, done.bytes, &stopwatch);
+        prove_count("bytes moved", done.bytes, operations * job.block as u64)?;
+        report.add_transfer("request", operations, done.bytes, &stopwatch);
         done.report(report, &job)
     })?;
     if job.mode == Mode::Read {
         return Ok(());
     }
-    trial.once(|report| {
+    trial.run_once(|report| {
         let once = (0..job.files).map(|file| Event { kind: EventKind::Fsync, file: file as usize, at: 0 });
         let each_thread = vec![once; job.threads].into_iter().flatten().collect::<Vec<_>>();
         play(&job, &files, &each_thread, &mut buffers)?.0.report(report, &job)
@@ -62,11 +63,13 @@ struct RandomSettings {
 
 impl RandomSettings {
     fn from_parameters(parameters: &Parameters) -> Result<RandomSettings, Failure> {
-        let (block, files) =
-            (parameters.within("bs", 1..=1 << 28)?, parameters.within("files", 1..=MOST_FILES)?);
-        let file_bytes = parameters.integer("total")? / files;
+        let (block, files) = (
+            parameters.get_integer_within("bs", 1..=1 << 28)?,
+            parameters.get_integer_within("files", 1..=MOST_FILES)?,
+        );
+        let file_bytes = parameters.get_integer("total")? / files;
         if file_bytes < block || !file_bytes.is_multiple_of(block) {
-            return Err(broken("total", "a file does not hold whole blocks"));
+            return Err(broken_failure("total", "a file does not hold whole blocks"));
         }
         let modes = [("rndrw", Mode::ReadWrite), ("rndrd", Mode::Read), ("rndwr", Mode::Write)];
         Ok(RandomSettings {
@@ -74,15 +77,15 @@ impl RandomSettings {
             block: block as usize,
             files,
             file_bytes,
-            fsync_every: parameters.integer("fsync_every")?,
-            threads: parameters.within("threads", 1..=MOST_THREADS)? as usize,
+            fsync_every: parameters.get_integer("fsync_every")?,
+            threads: parameters.get_integer_within("threads", 1..=MOST_THREADS)? as usize,
         })
     }
 
     /// Draws a place over all files laid end to end, at a whole block.
     fn place(&self, generator: &mut Generator) -> u64 {
         let (total, block) = (self.files * self.file_bytes, self.block as u64);
-        ((generator.unit() * (total / block) as f64) as u64).min(total / block - 1) * block
+        ((generator.draw_unit() * (total / block) as f64) as u64).min(total / block - 1) * block
     }
 }
 
@@ -169,7 +172,7 @@ impl Done {
         for (series, laps) in [("read", self.read), ("write", self.write), ("fsync", self.fsync)] {
             let bytes = if series == "fsync" { 0 } else { laps.operations() * job.block as u64 };
             if laps.operations() > 0 {
-                report.latency(series, bytes, laps);
+                report.add_latency(series, bytes, laps);
             }
         }
         Ok(())
@@ -189,7 +192,7 @@ fn play(
         let mut done = Done::nothing();
         together.wait();
         let started_ns = now_ns();
-        take(files, events, next, buffer, &mut done).map_err(|e| broken("a request", e))?;
+        take(files, events, next, buffer, &mut done).map_err(|e| broken_failure("a request", e))?;
         Ok::<_, Failure>((done, started_ns, now_ns()))
     };
     let (mut all, mut first_ns, mut last_ns) = (Done::nothing(), u64::MAX, 0);
@@ -203,14 +206,14 @@ fn play(
             let running: Vec<_> =
                 several.iter_mut().map(|buffer| scope.spawn(move || work(buffer))).collect();
             for worker in running {
-                add(worker.join().map_err(|_| broken("a thread", "it panicked"))??);
+                add(worker.join().map_err(|_| broken_failure("a thread", "it panicked"))??);
             }
             Ok(())
         })?,
     }
     let count = all.read.operations() + all.write.operations() + all.fsync.operations();
-    prove("events", count, events.len() as u64)?;
-    Ok((all, Stopwatch::measured(last_ns.saturating_sub(first_ns))))
+    prove_count("events", count, events.len() as u64)?;
+    Ok((all, Stopwatch::from_elapsed(last_ns.saturating_sub(first_ns))))
 }
 
 crate::timed! {
@@ -247,7 +250,7 @@ crate::timed! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use super::*;
     use crate::descriptions::file_random::PROBE;
     use tare_data::batch::{Batch, Phase};
@@ -258,7 +261,7 @@ mod tests {
         batches
             .iter()
             .filter(operations)
-            .flat_map(|batch| batch.sample.timed().map(|timed| timed.operations))
+            .flat_map(|batch| batch.sample.iter_timed().map(|timed| timed.operations))
             .sum()
     }
 
@@ -266,9 +269,10 @@ mod tests {
     fn three_reads_go_to_two_writes_and_every_file_is_synced_after_100() {
         for threads in [1, 3] {
             let number = threads.to_string();
-            let mut small = request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("threads", &number)]);
+            let mut small =
+                make_trial_request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("threads", &number)]);
             small.amount = Amount::Operations { batch: 500, batches: 2 };
-            let batches = run(&small).unwrap();
+            let batches = run_trial(&small).unwrap();
             // The cold request is the first of 1,001, and a read.
             assert_eq!((count(&batches, "read"), count(&batches, "write")), (600, 400));
             assert_eq!(count(&batches, "fsync"), 10 * 4 + threads * 4);
@@ -277,16 +281,16 @@ mod tests {
 
     #[test]
     fn what_only_reads_syncs_nothing() {
-        let mut small = request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("mode", "rndrd")]);
+        let mut small = make_trial_request(&PROBE, &[("files", "4"), ("total", "1MiB"), ("mode", "rndrd")]);
         small.amount = Amount::Operations { batch: 200, batches: 1 };
-        let batches = run(&small).unwrap();
+        let batches = run_trial(&small).unwrap();
         assert_eq!((count(&batches, "write"), count(&batches, "fsync")), (0, 0));
     }
 
     #[test]
     fn places_are_whole_blocks_over_all_files() {
         let job = RandomSettings::from_parameters(
-            &request(&PROBE, &[("files", "4"), ("total", "1MiB")]).case.parameters,
+            &make_trial_request(&PROBE, &[("files", "4"), ("total", "1MiB")]).case.parameters,
         )
         .unwrap();
         let mut generator = Generator::new(1);

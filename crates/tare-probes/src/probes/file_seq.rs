@@ -4,10 +4,10 @@ use crate::harness::syscall;
 use crate::probe::prelude::*;
 use crate::probe::size_words;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_file_seq(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let job = SequentialSettings::from_parameters(trial.parameters())?;
     let directory = trial.directory()?;
-    files::room(directory, job.size)?;
+    files::check_room(directory, job.size)?;
     match job.operation {
         Operation::Write(sync) => write_file(trial, &job, sync),
         Operation::Read(cache) => read_file(trial, &job, cache),
@@ -64,8 +64,8 @@ impl SequentialSettings {
         let cache = parameters.one_of("cache", &cache)?;
         let operations = [("write", Operation::Write(sync)), ("read", Operation::Read(cache))];
         Ok(SequentialSettings {
-            block: parameters.within("bs", 1..=LARGEST_BLOCK)? as usize,
-            size: parameters.within("size", 1..=u64::MAX)?,
+            block: parameters.get_integer_within("bs", 1..=LARGEST_BLOCK)? as usize,
+            size: parameters.get_integer_within("size", 1..=u64::MAX)?,
             operation: parameters.one_of("op", &operations)?,
             zero: parameters.one_of("data", &[("random", false), ("zero", true)])?,
             both: parameters.one_of("loop", &[("plain", false), ("dd", true)])?,
@@ -75,7 +75,7 @@ impl SequentialSettings {
     /// Builds the content of the file, which repeats in whole blocks.
     fn pool(&self, seed: u64) -> Result<Buffer, Failure> {
         let length = POOL.next_multiple_of(self.block);
-        if self.zero { Buffer::zeroed(length) } else { Buffer::random(length, seed) }
+        if self.zero { Buffer::new_zeroed(length) } else { Buffer::new_random(length, seed) }
     }
 }
 
@@ -85,25 +85,25 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
         Sync::Dsync => OFlags::DSYNC,
         _ => OFlags::empty(),
     };
-    let file = files::open(trial.directory()?, "written", OFlags::TRUNC | flags)?;
+    let file = files::open_file(trial.directory()?, "written", OFlags::TRUNC | flags)?;
     // What emptying the last trial's file left in the journal is not this one's to write out.
-    syscall::fsync(file.as_fd()).map_err(|e| broken("writing out an empty file", e))?;
+    syscall::fsync(file.as_fd()).map_err(|e| broken_failure("writing out an empty file", e))?;
     let pool = job.pool(trial.seed())?;
     let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
-    let mut copy = Buffer::zeroed(job.block)?;
-    trial.once(|report| {
+    let mut copy = Buffer::new_zeroed(job.block)?;
+    trial.run_once(|report| {
         let written = match &source {
             None => write_blocks(file.as_fd(), &pool, job.block, job.size),
             Some(source) => copy_in(file.as_fd(), source, &mut copy, pool.len() as u64, job.size),
         };
         let (mut stopwatch, blocks) =
             written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
-        let ended = end(sync, file.as_fd()).map_err(|e| broken("writing out", e))?;
+        let ended = end(sync, file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
         stopwatch.add(&ended);
-        prove("bytes in the file", files::length(file.as_fd())?, job.size)?;
-        report.moved("block", blocks, job.size, &stopwatch);
+        prove_count("bytes in the file", files::find_file_length(file.as_fd())?, job.size)?;
+        report.add_transfer("block", blocks, job.size, &stopwatch);
         if matches!(sync, Sync::Fdatasync | Sync::Fsync) {
-            report.throughput("sync", 1, &ended);
+            report.add_throughput("sync", 1, &ended);
         }
         Ok(())
     })
@@ -111,39 +111,40 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
 
 fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> Result<(), Failure> {
     let directory = trial.directory()?;
-    let filled = files::open(directory, "read", OFlags::TRUNC)?;
+    let filled = files::open_file(directory, "read", OFlags::TRUNC)?;
     let pool = job.pool(trial.seed())?;
     let fill = if cache == Cache::Warm && files::may_stay_in_cache(job.size) {
         files::fill_cache
     } else {
-        files::fill
+        files::fill_file
     };
     fill(filled.as_fd(), &pool, pool.len(), job.size)?;
     let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
-    let file = files::open(directory, "read", flags)?;
-    let mut block = Buffer::zeroed(job.block)?;
+    let file = files::open_file(directory, "read", flags)?;
+    let mut block = Buffer::new_zeroed(job.block)?;
     match cache {
         Cache::Warm => {
-            read_blocks(file.as_fd(), &mut block, job.size).map_err(|e| broken("warming the cache", e))?;
-            syscall::rewind(file.as_fd()).map_err(|e| broken("rewinding", e))?;
+            read_blocks(file.as_fd(), &mut block, job.size)
+                .map_err(|e| broken_failure("warming the cache", e))?;
+            syscall::rewind_file(file.as_fd()).map_err(|e| broken_failure("rewinding", e))?;
         }
         Cache::Cold => files::drop_cache(file.as_fd(), job.size)?,
         // Not needed for the reads, but pages that are there would be taken from the cache on some systems.
         Cache::Direct => drop(files::drop_cache(filled.as_fd(), job.size)),
     }
-    let sink = if job.both { Some(files::device("/dev/null", OFlags::WRONLY)?) } else { None };
-    trial.once(|report: &mut Report| {
+    let sink = if job.both { Some(files::open_device("/dev/null", OFlags::WRONLY)?) } else { None };
+    trial.run_once(|report: &mut Report| {
         let read = match &sink {
             None => read_blocks(file.as_fd(), &mut block, job.size),
             Some(sink) => copy_out(file.as_fd(), sink.as_fd(), &mut block, job.size),
         };
         let read = read.map_err(|e| refused(e, job, cache == Cache::Direct, "reading"))?;
-        prove("bytes read", read.bytes, job.size)?;
+        prove_count("bytes read", read.bytes, job.size)?;
         let from = job.size - read.last as u64;
         let right = (from..job.size).zip(&block[..read.last]);
         let right = right.filter(|(at, byte)| pool[(at % pool.len() as u64) as usize] == **byte).count();
-        prove("bytes of the last block that are as written", right as u64, read.last as u64)?;
-        report.moved("block", read.blocks, job.size, &read.stopwatch);
+        prove_count("bytes of the last block that are as written", right as u64, read.last as u64)?;
+        report.add_transfer("block", read.blocks, job.size, &read.stopwatch);
         Ok(())
     })
 }
@@ -154,7 +155,7 @@ fn refused(e: Errno, job: &SequentialSettings, direct: bool, what: &str) -> Fail
         let reason = format!("O_DIRECT in blocks of {} B", job.block);
         return Failure::new(FailureKind::NotSupported, reason);
     }
-    broken(&format!("{what} {}", size_words(job.size)), e)
+    broken_failure(&format!("{what} {}", size_words(job.size)), e)
 }
 
 /// Source from which dd would read its input.
@@ -167,10 +168,10 @@ struct Source {
 impl Source {
     fn open(job: &SequentialSettings, pool: &[u8]) -> Result<Source, Failure> {
         if job.zero {
-            return Ok(Source { file: files::device("/dev/zero", OFlags::RDONLY)?, endless: true });
+            return Ok(Source { file: files::open_device("/dev/zero", OFlags::RDONLY)?, endless: true });
         }
         let file = files::in_memory()?;
-        files::fill(file.as_fd(), pool, pool.len(), pool.len() as u64)?;
+        files::fill_file(file.as_fd(), pool, pool.len(), pool.len() as u64)?;
         Ok(Source { file, endless: false })
     }
 }
@@ -190,7 +191,7 @@ crate::timed! {
         block: usize,
         size: u64,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut calls, mut done, mut from, mut stopwatch) = (0, 0, 0, Stopwatch::started());
+        let (mut calls, mut done, mut from, mut stopwatch) = (0, 0, 0, Stopwatch::start_new());
         while done < size {
             let length = (size - done).min((block - from % block) as u64) as usize;
             let written = syscall::write(file, &pool[from..from + length])?;
@@ -238,7 +239,7 @@ crate::timed! {
             Sync::Fsync => drop(syscall::fsync(file)?),
             Sync::None | Sync::Dsync | Sync::Direct => return Ok(Stopwatch::default()),
         }
-        Ok(Stopwatch::stretch(started_ns, now_ns()))
+        Ok(Stopwatch::from_stretch(started_ns, now_ns()))
     }
 
     fn read_blocks(file: BorrowedFd<'_>, block: &mut [u8], size: u64) -> Result<Done, Errno> {
@@ -279,7 +280,7 @@ crate::timed! {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use crate::descriptions::file_seq::PROBE;
     use tare_data::batch::Sample;
 
@@ -301,7 +302,8 @@ mod tests {
                 all.push(("bs", "4KiB"));
             }
             all.extend(mode);
-            let batches = run(&request(&PROBE, &all)).unwrap_or_else(|e| panic!("{all:?}: {e}"));
+            let batches =
+                run_trial(&make_trial_request(&PROBE, &all)).unwrap_or_else(|e| panic!("{all:?}: {e}"));
             let Sample::Throughput { operations, bytes, .. } = batches[0].sample else { panic!("{mode:?}") };
             let blocks = if mode.len() == 2 && mode[1].0 == "bs" { 1 } else { 74 };
             assert_eq!((operations, bytes), (blocks, 300_001), "{mode:?}");
@@ -310,13 +312,15 @@ mod tests {
 
     #[test]
     fn a_file_larger_than_the_place_fails_early() {
-        let failure = run(&request(&PROBE, &[("size", "1000000G")])).unwrap_err();
+        let failure = run_trial(&make_trial_request(&PROBE, &[("size", "1000000G")])).unwrap_err();
         assert!(failure.reason.ends_with("No space left on device"), "{failure}");
     }
 
     #[test]
     fn rows_are_headed_by_what_differs() {
-        let label = |parameters: &[(&str, &str)]| (PROBE.label)(&request(&PROBE, parameters).case.parameters);
+        let label = |parameters: &[(&str, &str)]| {
+            (PROBE.label)(&make_trial_request(&PROBE, parameters).case.parameters)
+        };
         assert_eq!(label(&[]), "write 1M + fdatasync");
         assert_eq!(label(&[("op", "read"), ("cache", "cold"), ("bs", "512")]), "read 512B, cold");
         assert_eq!(label(&[("sync", "direct"), ("bs", "4KiB")]), "write 4K, direct");

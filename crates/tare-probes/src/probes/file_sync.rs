@@ -7,24 +7,24 @@ const BLOCK: usize = 4096;
 /// Blocks of the file: 1 MiB.
 const BLOCKS: u64 = 256;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_file_sync(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let size = BLOCKS * BLOCK as u64;
     let directory = trial.directory()?;
-    files::room(directory, size)?;
-    let file = files::open(directory, "log", OFlags::TRUNC)?;
-    files::fill(file.as_fd(), &Buffer::zeroed(BLOCK)?, BLOCK, size)?;
-    let mut data = Buffer::random(BLOCK, trial.seed())?;
+    files::check_room(directory, size)?;
+    let file = files::open_file(directory, "log", OFlags::TRUNC)?;
+    files::fill_file(file.as_fd(), &Buffer::new_zeroed(BLOCK)?, BLOCK, size)?;
+    let mut data = Buffer::new_random(BLOCK, trial.seed())?;
     let mut next = 0u64;
     trial.repeat(|operations, report| {
         let first = next;
         let mut laps = Commits { both: Laps::new(), write: Laps::new(), sync: Laps::new() };
         commit(operations, file.as_fd(), &mut data, &mut next, &mut laps)
-            .map_err(|e| broken("writing 4 KiB and fdatasync", e))?;
+            .map_err(|e| broken_failure("writing 4 KiB and fdatasync", e))?;
         let last = last_number(file.as_fd(), next - 1)?;
-        prove("commits counted in the file's last block", last + 1 - first, operations)?;
-        report.latency("commit", operations * BLOCK as u64, laps.both);
-        report.latency("write", 0, laps.write);
-        report.latency("sync", 0, laps.sync);
+        prove_count("commits counted in the file's last block", last + 1 - first, operations)?;
+        report.add_latency("commit", operations * BLOCK as u64, laps.both);
+        report.add_latency("write", 0, laps.write);
+        report.add_latency("sync", 0, laps.sync);
         Ok(())
     })
 }
@@ -42,8 +42,8 @@ fn place(number: u64) -> u64 {
 /// Reads the number that the block of a commit holds.
 fn last_number(file: BorrowedFd<'_>, number: u64) -> Result<u64, tare_data::failure::Failure> {
     let mut bytes = [0; 8];
-    let read = pread(file, &mut bytes, place(number)).map_err(|e| broken("reading back", e))?;
-    prove("bytes read back", read as u64, 8)?;
+    let read = pread(file, &mut bytes, place(number)).map_err(|e| broken_failure("reading back", e))?;
+    prove_count("bytes read back", read as u64, 8)?;
     Ok(u64::from_le_bytes(bytes))
 }
 

@@ -5,8 +5,8 @@ use crate::harness::handover::{Ends, exchange_counter};
 use crate::probe::prelude::*;
 
 #[cfg(unix)]
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let pipe = || rustix::pipe::pipe().map_err(|e| broken("pipe", e));
+pub(super) fn measure_ipc_context(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let pipe = || rustix::pipe::pipe().map_err(|e| broken_failure("pipe", e));
     exchange_counter(trial, || {
         let ((there_out, there_in), (back_out, back_in)) = (pipe()?, pipe()?);
         Ok(Ends { here: (there_in, back_out), there: (back_in, there_out) })
@@ -15,6 +15,6 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 /// Starts the other process, without forking and untimed, and measures.
 #[cfg(windows)]
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_ipc_context(trial: &mut Trial<'_>) -> Result<(), Failure> {
     crate::harness::partner::exchange_by_pipes(trial)
 }

@@ -5,23 +5,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::harness::syscall::{futex_wait, futex_wake};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let placement = Placement::of(trial.parameters())?;
+pub(super) fn measure_ipc_futex(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let placement = Placement::pin_this_side(trial.parameters())?;
     trial.repeat(|operations, report| {
         let turns = u32::try_from(2 * (operations + 1));
-        let turns = turns.map_err(|_| broken("a batch", "more turns than the word counts"))?;
+        let turns = turns.map_err(|_| broken_failure("a batch", "more turns than the word counts"))?;
         let word = AtomicU32::new(0);
         let (stopwatch, there) = std::thread::scope(|scope| {
             let there = scope.spawn(|| {
-                placement.there()?;
-                odd_turns(turns, &word).map_err(|e| broken("futex", e))
+                placement.pin_other_side()?;
+                odd_turns(turns, &word).map_err(|e| broken_failure("futex", e))
             });
-            let here = even_turns(turns, &word).map_err(|e| broken("futex", e));
+            let here = even_turns(turns, &word).map_err(|e| broken_failure("futex", e));
             (here, there.join())
         });
-        there.map_err(|_| broken("the other thread", "it panicked"))??;
-        prove("turns of the word", u64::from(word.load(Ordering::Acquire)), 2 * (operations + 1))?;
-        report.throughput("round", operations, &stopwatch?);
+        there.map_err(|_| broken_failure("the other thread", "it panicked"))??;
+        prove_count("turns of the word", u64::from(word.load(Ordering::Acquire)), 2 * (operations + 1))?;
+        report.add_throughput("round", operations, &stopwatch?);
         Ok(())
     })
 }

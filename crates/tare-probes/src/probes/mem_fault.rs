@@ -7,19 +7,19 @@ use crate::probe::prelude::*;
 /// Pages touched before they are given back: 16 MiB of 4 KiB pages fits everywhere.
 const PIECE_PAGES: u64 = 4_096;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_mem_fault(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let page = crate::platform::page_size();
     trial.repeat(|operations, report| {
         let (mut stopwatch, mut touched) = (Stopwatch::default(), 0);
         while touched < operations {
             let pages = (operations - touched).min(PIECE_PAGES);
-            let mut memory = Buffer::untouched(pages as usize * page)?;
+            let mut memory = Buffer::new_untouched(pages as usize * page)?;
             memory.small_pages();
             touch(&mut memory, page, &mut stopwatch);
             touched += memory.iter().step_by(page).map(|&byte| u64::from(byte)).sum::<u64>();
         }
-        prove("pages that hold what was written", touched, operations)?;
-        report.throughput("page", operations, &stopwatch);
+        prove_count("pages that hold what was written", touched, operations)?;
+        report.add_throughput("page", operations, &stopwatch);
         Ok(())
     })
 }

@@ -7,8 +7,8 @@ use crate::probe::prelude::*;
 /// Bytes of a cache line on every machine that tare is built for.
 const LINE: usize = 64;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let size = trial.parameters().within("size", 2 * LINE as u64..=LARGEST)?;
+pub(super) fn measure_mem_latency(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let size = trial.parameters().get_integer_within("size", 2 * LINE as u64..=LARGEST)?;
     let chain = chain(size as usize / LINE, trial.seed())?;
     let mut at = 0;
     trial.repeat(|operations, report| {
@@ -19,8 +19,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
         stopwatch.stop();
         // A chain that is one cycle comes back after as many loads as it has lines, and never before.
         let whole = operations % (chain.len() / LINE) as u64 == 0;
-        prove("ends where a cycle of this length ends", u64::from((at == from) == whole), 1)?;
-        report.throughput("load", operations, &stopwatch);
+        prove_count("ends where a cycle of this length ends", u64::from((at == from) == whole), 1)?;
+        report.add_throughput("load", operations, &stopwatch);
         Ok(())
     })
 }
@@ -29,13 +29,13 @@ const LARGEST: u64 = 1 << 36;
 
 /// Lays out memory whose lines each begin with the place of the next.
 fn chain(lines: usize, seed: u64) -> Result<Buffer, Failure> {
-    let mut memory = Buffer::untouched(lines * LINE)?;
+    let mut memory = Buffer::new_untouched(lines * LINE)?;
     memory.small_pages();
     let mut generator = Generator::for_part(seed, "mem.latency");
     write_place(&mut memory, 0, 0);
     // Sattolo's shuffle, built up line by line: each new line goes in behind a random earlier one.
     for line in 1..lines {
-        let other = generator.below(line as u64) as usize * LINE;
+        let other = generator.draw_below(line as u64) as usize * LINE;
         let next = read_place(&memory, other);
         write_place(&mut memory, line * LINE, next);
         write_place(&mut memory, other, line * LINE);

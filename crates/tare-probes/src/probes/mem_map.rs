@@ -2,17 +2,17 @@
 
 #![allow(unsafe_code, reason = "mapping is what is measured")]
 
-use crate::harness::syscall::{map, unmap};
+use crate::harness::syscall::{map_memory, unmap_memory};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let size = trial.parameters().within("size", 1..=LARGEST)?;
+pub(super) fn measure_mem_map(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let size = trial.parameters().get_integer_within("size", 1..=LARGEST)?;
     let page = crate::platform::page_size();
     trial.repeat(|operations, report| {
         let (stopwatch, touched) =
-            pieces(operations, size as usize, page).map_err(|e| broken("mapping memory", e))?;
-        prove("pages that came fresh", touched, operations * size.div_ceil(page as u64))?;
-        report.throughput("piece", operations, &stopwatch);
+            pieces(operations, size as usize, page).map_err(|e| broken_failure("mapping memory", e))?;
+        prove_count("pages that came fresh", touched, operations * size.div_ceil(page as u64))?;
+        report.add_throughput("piece", operations, &stopwatch);
         Ok(())
     })
 }
@@ -27,7 +27,7 @@ crate::timed! {
         let neighbour = usize::from(page > 1);
         stopwatch.start();
         for _ in 0..operations {
-            let start = map(size)?;
+            let start = map_memory(size)?;
             let mut at = 0;
             while at < size {
                 let byte = (start + at) as *mut u8;
@@ -39,7 +39,7 @@ crate::timed! {
                 at += page;
             }
             // SAFETY: the mapping is whole and ours; no reference to it exists.
-            unsafe { unmap(start, size)? };
+            unsafe { unmap_memory(start, size)? };
         }
         stopwatch.stop();
         Ok((stopwatch, touched))

@@ -13,7 +13,7 @@ use crate::descriptions;
 #[cfg(windows)]
 use crate::harness::partner;
 use crate::harness::trial::Trial;
-use crate::missing::reason;
+use crate::missing::explain_missing_probe;
 #[cfg(windows)]
 use crate::net::windows as net;
 use crate::probe::Probe;
@@ -80,63 +80,63 @@ pub type Run = fn(&mut Trial<'_>) -> Result<(), Failure>;
 
 /// Probes that every system can measure.
 pub(crate) static EVERYWHERE: &[(&Probe, Run)] = &[
-    (&descriptions::cpu_dhrystone::PROBE, cpu_dhrystone::run),
-    (&descriptions::cpu_primes::PROBE, cpu_primes::run),
-    (&descriptions::cpu_whetstone::PROBE, cpu_whetstone::run),
-    (&descriptions::file_copy::PROBE, file_copy::run),
-    (&descriptions::file_queue::PROBE, file_queue::run),
-    (&descriptions::file_meta::PROBE, file_meta::run),
-    (&descriptions::file_random::PROBE, file_random::run),
-    (&descriptions::file_seq::PROBE, file_seq::run),
-    (&descriptions::file_sync::PROBE, file_sync::run),
-    (&descriptions::ipc_context::PROBE, ipc_context::run),
-    (&descriptions::ipc_pipe::PROBE, ipc_pipe::run),
-    (&descriptions::mem_copy::PROBE, mem_copy::run),
-    (&descriptions::mem_fault::PROBE, mem_fault::run),
-    (&descriptions::mem_latency::PROBE, mem_latency::run),
-    (&descriptions::mem_map::PROBE, mem_map::run),
-    (&descriptions::null::PROBE, null::run),
-    (&descriptions::proc_start::PROBE, proc_start::run),
-    (&descriptions::time_read::PROBE, time_read::run),
-    (&descriptions::time_spin::PROBE, time_spin::run),
-    (&descriptions::time_wakeup::PROBE, time_wakeup::run),
+    (&descriptions::cpu_dhrystone::PROBE, cpu_dhrystone::measure_cpu_dhrystone),
+    (&descriptions::cpu_primes::PROBE, cpu_primes::measure_cpu_primes),
+    (&descriptions::cpu_whetstone::PROBE, cpu_whetstone::measure_cpu_whetstone),
+    (&descriptions::file_copy::PROBE, file_copy::measure_file_copy),
+    (&descriptions::file_queue::PROBE, file_queue::measure_file_queue),
+    (&descriptions::file_meta::PROBE, file_meta::measure_file_meta),
+    (&descriptions::file_random::PROBE, file_random::measure_file_random),
+    (&descriptions::file_seq::PROBE, file_seq::measure_file_seq),
+    (&descriptions::file_sync::PROBE, file_sync::measure_file_sync),
+    (&descriptions::ipc_context::PROBE, ipc_context::measure_ipc_context),
+    (&descriptions::ipc_pipe::PROBE, ipc_pipe::measure_ipc_pipe),
+    (&descriptions::mem_copy::PROBE, mem_copy::measure_mem_copy),
+    (&descriptions::mem_fault::PROBE, mem_fault::measure_mem_fault),
+    (&descriptions::mem_latency::PROBE, mem_latency::measure_mem_latency),
+    (&descriptions::mem_map::PROBE, mem_map::measure_mem_map),
+    (&descriptions::null::PROBE, null::measure_null),
+    (&descriptions::proc_start::PROBE, proc_start::measure_proc_start),
+    (&descriptions::time_read::PROBE, time_read::measure_time_read),
+    (&descriptions::time_spin::PROBE, time_spin::measure_time_spin),
+    (&descriptions::time_wakeup::PROBE, time_wakeup::measure_time_wakeup),
 ];
 
 #[cfg(unix)]
 static HERE: &[(&Probe, Run)] = &[
-    (&descriptions::demand_command::PROBE, demand_command::run),
-    (&descriptions::ipc_futex::PROBE, ipc_futex::run),
-    (&descriptions::ipc_unix::PROBE, ipc_unix::run),
-    (&descriptions::net_connect::PROBE, net_connect::run),
-    (&descriptions::net_hops::PROBE, net_hops::run),
-    (&descriptions::net_rr::PROBE, net_rr::run),
-    (&descriptions::net_stream::PROBE, net_stream::run),
-    (&descriptions::proc_exec::PROBE, proc_exec::run),
-    (&descriptions::proc_fork_hold::PROBE, proc_fork_hold::run),
-    (&descriptions::proc_shell::PROBE, proc_shell::run),
-    (&descriptions::proc_spawn::PROBE, proc_spawn::run),
-    (&descriptions::proc_thread_hold::PROBE, proc_thread_hold::run),
-    (&descriptions::sys_early::PROBE, sys_early::run),
-    (&descriptions::sys_getppid::PROBE, sys_getppid::run),
-    (&descriptions::sys_mix::PROBE, sys_mix::run),
-    (&descriptions::sys_operation::PROBE, sys_operation::run),
-    (&descriptions::user_command::PROBE, user_command::run),
+    (&descriptions::demand_command::PROBE, demand_command::measure_demand_command),
+    (&descriptions::ipc_futex::PROBE, ipc_futex::measure_ipc_futex),
+    (&descriptions::ipc_unix::PROBE, ipc_unix::measure_ipc_unix),
+    (&descriptions::net_connect::PROBE, net_connect::measure_net_connect),
+    (&descriptions::net_hops::PROBE, net_hops::measure_net_hops),
+    (&descriptions::net_rr::PROBE, net_rr::measure_net_rr),
+    (&descriptions::net_stream::PROBE, net_stream::measure_net_stream),
+    (&descriptions::proc_exec::PROBE, proc_exec::measure_proc_exec),
+    (&descriptions::proc_fork_hold::PROBE, proc_fork_hold::measure_proc_fork_hold),
+    (&descriptions::proc_shell::PROBE, proc_shell::measure_proc_shell),
+    (&descriptions::proc_spawn::PROBE, proc_spawn::measure_proc_spawn),
+    (&descriptions::proc_thread_hold::PROBE, proc_thread_hold::measure_proc_thread_hold),
+    (&descriptions::sys_early::PROBE, sys_early::measure_sys_early),
+    (&descriptions::sys_getppid::PROBE, sys_getppid::measure_sys_getppid),
+    (&descriptions::sys_mix::PROBE, sys_mix::measure_sys_mix),
+    (&descriptions::sys_operation::PROBE, sys_operation::measure_sys_operation),
+    (&descriptions::user_command::PROBE, user_command::measure_user_command),
 ];
 
 /// Probes that Windows measures by loops of its own.
 #[cfg(windows)]
 static HERE: &[(&Probe, Run)] = &[
-    (&descriptions::net_connect::PROBE, net::near::connections),
-    (&descriptions::net_rr::PROBE, net::near::rounds),
-    (&descriptions::net_stream::PROBE, net::near::stream),
+    (&descriptions::net_connect::PROBE, net::near::measure_net_connect),
+    (&descriptions::net_rr::PROBE, net::near::measure_net_rr),
+    (&descriptions::net_stream::PROBE, net::near::measure_net_stream),
 ];
 
 /// Finds the loop of a probe, or the reason why it is not measured here.
 pub fn run_of(name: &str) -> Result<Run, String> {
-    let probe = crate::find(name).ok_or("this agent has no such probe")?;
+    let probe = crate::find_probe(name).ok_or("this agent has no such probe")?;
     let all = EVERYWHERE.iter().chain(HERE);
     let found = all.into_iter().find(|(known, _)| known.name == probe.name);
-    found.map(|(_, run)| *run).ok_or_else(|| reason(probe.name).to_owned())
+    found.map(|(_, run)| *run).ok_or_else(|| explain_missing_probe(probe.name).to_owned())
 }
 
 /// Runs a subcommand with which a probe starts this program, and gives its exit code.
@@ -145,23 +145,23 @@ pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i
     match verb {
         proc_start::END => Some(0),
         #[cfg(unix)]
-        applets::APPLET => Some(applets::run(program, rest)),
+        applets::APPLET => Some(applets::run_applet(program, rest)),
         #[cfg(unix)]
-        workloads::WORK => Some(workloads::run(program, rest)),
+        workloads::WORK => Some(workloads::run_workload(program, rest)),
         #[cfg(unix)]
-        company::COMPANY => Some(company::answer(program, rest)),
+        company::COMPANY => Some(company::run_copies(program, rest)),
         #[cfg(unix)]
         company::NEIGHBOUR => Some(company::keep_busy(program, rest)),
         #[cfg(unix)]
-        proc_exec::EXEC => Some(proc_exec::next(program, rest)),
+        proc_exec::EXEC => Some(proc_exec::run_chain_link(program, rest)),
         #[cfg(unix)]
-        sys_early::EARLY => Some(sys_early::program(rest)),
+        sys_early::EARLY => Some(sys_early::run_early_program(rest)),
         #[cfg(unix)]
-        counting::COUNT => Some(counting::answer(rest)),
+        counting::COUNT => Some(counting::count_program(rest)),
         #[cfg(windows)]
-        partner::PARTNER => Some(partner::answer(rest)),
+        partner::PARTNER => Some(partner::run_partner(rest)),
         #[cfg(windows)]
-        net::FAR => Some(net::far::answer(rest)),
+        net::FAR => Some(net::far::run_far_end(rest)),
         _ => None,
     }
 }

@@ -5,16 +5,16 @@ use crate::net::flow::Flow;
 use crate::net::hops::{Hops, Near};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let placement = Placement::of(trial.parameters())?;
+pub(super) fn measure_net_hops(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let placement = Placement::pin_this_side(trial.parameters())?;
     let far = Far::open(trial, &Flow::Hops, placement)?;
     let (line, _) = far.greet()?;
-    line.connect().map_err(|e| broken("connecting to the far end", e))?;
+    line.connect().map_err(|e| broken_failure("connecting to the far end", e))?;
     let mut near = Near::new(line.into_socket())?;
     trial.repeat(|operations, report| {
         let mut hops = Hops::default();
-        near.rounds(operations, &mut hops)?;
-        prove("rounds of which every hop is known", hops.round.operations(), operations)?;
+        near.measure_rounds(operations, &mut hops)?;
+        prove_count("rounds of which every hop is known", hops.round.operations(), operations)?;
         report_all(hops, report);
         Ok(())
     })?;
@@ -34,7 +34,7 @@ fn report_all(hops: Hops, report: &mut crate::harness::trial::Report) {
         ("far leave", far_leave),
         ("arrival", arrival),
     ] {
-        report.latency(series, 0, laps);
+        report.add_latency(series, 0, laps);
     }
 }
 
@@ -45,12 +45,12 @@ mod tests {
     use tare_data::batch::Phase;
     use tare_data::failure::Failure;
 
-    use super::super::tests::{request, run_if_supported};
+    use super::super::tests::{make_trial_request, run_if_supported};
     use crate::descriptions::net_hops::PROBE;
 
     #[test]
     fn the_hops_add_up_to_the_round_trip() -> Result<(), Failure> {
-        let Some(batches) = run_if_supported(&request(&PROBE, &[])) else { return Ok(()) };
+        let Some(batches) = run_if_supported(&make_trial_request(&PROBE, &[])) else { return Ok(()) };
         let mut totals: BTreeMap<&str, f64> = BTreeMap::new();
         for batch in batches.iter().filter(|batch| batch.phase == Phase::Warm) {
             let Some(histogram) = batch.sample.histogram() else { continue };

@@ -8,15 +8,15 @@ use crate::net::ledger::{Counts, Ledger};
 use crate::net::{datagrams, sockets, streams};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_net_rr(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
     let transport = parameters.one_of("protocol", &[("tcp", Transport::Tcp), ("udp", Transport::Udp)])?;
     let no_delay = parameters.one_of("nodelay", &[("no", false), ("yes", true)])?;
-    let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let size = |key| parameters.get_integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let rounds = Rounds { transport, request: size("request")?, response: size("response")?, no_delay };
-    let flow = Flow::Rounds(rounds.clone()).checked()?;
+    let flow = Flow::Rounds(rounds.clone()).into_checked()?;
     let pace = Pace::from_parameters(parameters)?;
-    let placement = Placement::of(parameters)?;
+    let placement = Placement::pin_this_side(parameters)?;
     match transport {
         Transport::Tcp => over_tcp(trial, &flow, &rounds, (placement, pace)),
         Transport::Udp => over_udp(trial, Far::open(trial, &flow, placement)?, &rounds, pace),
@@ -41,7 +41,7 @@ impl Connected {
     fn finish(self) -> Result<(), Failure> {
         let Connected { mut far, connection, answered, .. } = self;
         drop(connection);
-        far.settle(answered, answered, None)?;
+        far.settle_batch(answered, answered, None)?;
         far.finish()
     }
 }
@@ -55,8 +55,8 @@ fn over_tcp(
     rounds: &Rounds,
     (placement, pace): (Placement, Pace),
 ) -> Result<(), Failure> {
-    let mut outgoing = Buffer::zeroed(rounds.request as usize)?;
-    let mut incoming = Buffer::zeroed(rounds.response as usize)?;
+    let mut outgoing = Buffer::new_zeroed(rounds.request as usize)?;
+    let mut incoming = Buffer::new_zeroed(rounds.response as usize)?;
     outgoing.fill(REQUEST);
     let is_near = *trial.peer()? == Peer::Loopback;
     // Before the first batch: a calibration would take it for a part of a round trip.
@@ -68,15 +68,16 @@ fn over_tcp(
             None => Connected::to(Far::on_loopback(flow, placement)?, rounds)?,
         };
         if std::mem::take(&mut is_first) {
-            report.throughput("connect", 1, &connected.connecting);
+            report.add_throughput("connect", 1, &connected.connecting);
         }
-        let pace = (pace, connected.far.response());
+        let pace = (pace, connected.far.response_byte());
         let (connection, mut laps) = (connected.connection.as_fd(), Laps::new());
-        let right = streams::request(operations, connection, &outgoing, &mut incoming, pace, &mut laps)
-            .map_err(|e| sockets::stream_failure("a round trip", e))?;
-        prove("responses that are the peer's", right, operations)?;
+        let right =
+            streams::request_rounds(operations, connection, &outgoing, &mut incoming, pace, &mut laps)
+                .map_err(|e| sockets::stream_failure("a round trip", e))?;
+        prove_count("responses that are the peer's", right, operations)?;
         connected.answered += operations;
-        report.latency("round", operations * u64::from(rounds.request + rounds.response), laps);
+        report.add_latency("round", operations * u64::from(rounds.request + rounds.response), laps);
         if is_near {
             return connected.finish();
         }
@@ -88,29 +89,29 @@ fn over_tcp(
 }
 
 fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
-    let mut outgoing = Buffer::zeroed(flow.request as usize)?;
+    let mut outgoing = Buffer::new_zeroed(flow.request as usize)?;
     // One byte more: a longer datagram is distinguished from one of the right length.
-    let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
-    let ledger = if far.is_netserver() { Ledger::unnumbered } else { Ledger::new };
+    let mut incoming = Buffer::new_zeroed(flow.response as usize + 1)?;
+    let ledger = if far.is_netserver() { Ledger::new_unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);
     let (line, stopwatch) = far.greet()?;
     let mut greeting = Some(stopwatch);
     let (mut sent, mut all_answered) = (0, 0);
     trial.repeat(|operations, report| {
-        greeting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
+        greeting.take().iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let messages = (&mut outgoing[..], &mut incoming[..]);
-        datagrams::request(operations, &line, messages, pace, &mut ledger, &mut laps)?;
+        datagrams::request_datagrams(operations, &line, messages, pace, &mut ledger, &mut laps)?;
         let answered = laps.operations();
         sent += operations;
         all_answered += answered;
         if answered > 0 {
-            report.latency("round", answered * u64::from(flow.request + flow.response), laps);
+            report.add_latency("round", answered * u64::from(flow.request + flow.response), laps);
         }
         Ok(())
     })?;
     datagrams::listen_on(&line, &mut incoming, &mut ledger)?;
-    far.settle(all_answered, sent, Some(&line))?;
+    far.settle_batch(all_answered, sent, Some(&line))?;
     drop(line);
     far.finish()?;
     report_counts(trial, ledger.counts)
@@ -118,11 +119,11 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
 
 /// Reports requests that were not simply answered, once a trial: a median of batches would hide them.
 fn report_counts(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
-    trial.once(|report| {
-        report.gauge("lost", counts.lost as f64);
-        report.gauge("late", counts.late as f64);
-        report.gauge("duplicated", counts.duplicated as f64);
-        report.gauge("reordered", counts.reordered as f64);
+    trial.run_once(|report| {
+        report.add_gauge("lost", counts.lost as f64);
+        report.add_gauge("late", counts.late as f64);
+        report.add_gauge("duplicated", counts.duplicated as f64);
+        report.add_gauge("reordered", counts.reordered as f64);
         Ok(())
     })
 }
@@ -132,35 +133,51 @@ mod tests {
     use tare_data::failure::FailureKind;
     use tare_data::peer::Peer;
 
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use crate::descriptions::net_rr::PROBE;
 
     #[test]
     fn messages_of_any_size_come_whole() {
         for (out, back) in [("1", "64KiB"), ("64KiB", "1"), ("3000", "5000")] {
-            run(&request(&PROBE, &[("request", out), ("response", back), ("nodelay", "yes")])).unwrap();
+            run_trial(&make_trial_request(
+                &PROBE,
+                &[("request", out), ("response", back), ("nodelay", "yes")],
+            ))
+            .unwrap();
         }
         for (out, back) in [("1", "1"), ("16", "16"), ("60000", "1"), ("1400", "1400")] {
-            run(&request(&PROBE, &[("protocol", "udp"), ("request", out), ("response", back)])).unwrap();
+            run_trial(&make_trial_request(
+                &PROBE,
+                &[("protocol", "udp"), ("request", out), ("response", back)],
+            ))
+            .unwrap();
         }
     }
 
     #[test]
     fn requests_in_flight_together_and_on_time_are_all_answered() {
         for protocol in ["tcp", "udp"] {
-            run(&request(&PROBE, &[("protocol", protocol), ("burst", "16")])).unwrap();
-            run(&request(&PROBE, &[("protocol", protocol), ("rate", "100000")])).unwrap();
-            assert!(run(&request(&PROBE, &[("protocol", protocol), ("rate", "9"), ("burst", "2")])).is_err());
-            assert!(run(&request(&PROBE, &[("protocol", protocol), ("burst", "129")])).is_err());
+            run_trial(&make_trial_request(&PROBE, &[("protocol", protocol), ("burst", "16")])).unwrap();
+            run_trial(&make_trial_request(&PROBE, &[("protocol", protocol), ("rate", "100000")])).unwrap();
+            assert!(
+                run_trial(&make_trial_request(
+                    &PROBE,
+                    &[("protocol", protocol), ("rate", "9"), ("burst", "2")]
+                ))
+                .is_err()
+            );
+            assert!(
+                run_trial(&make_trial_request(&PROBE, &[("protocol", protocol), ("burst", "129")])).is_err()
+            );
         }
     }
 
     #[test]
     fn a_netserver_that_is_not_there_is_told_as_such() {
-        let mut request = request(&PROBE, &[]);
+        let mut request = make_trial_request(&PROBE, &[]);
         // Nothing listens on the port of a service that is long gone.
         request.peer = Some(Peer::Netperf { address: "127.0.0.1:1".into() });
-        let failure = run(&request).unwrap_err();
+        let failure = run_trial(&request).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Broken);
         assert!(failure.reason.contains("netserver"), "{failure}");
     }

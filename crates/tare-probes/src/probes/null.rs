@@ -2,7 +2,7 @@
 
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_null(trial: &mut Trial<'_>) -> Result<(), Failure> {
     trial.repeat(|operations, report| {
         let mut stopwatch = Stopwatch::default();
         let mut turns = 0u64;
@@ -11,8 +11,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             turns = std::hint::black_box(turns + 1);
         }
         stopwatch.stop();
-        prove("turns", turns, operations)?;
-        report.throughput("turn", operations, &stopwatch);
+        prove_count("turns", turns, operations)?;
+        report.add_throughput("turn", operations, &stopwatch);
         Ok(())
     })
 }

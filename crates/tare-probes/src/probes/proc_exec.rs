@@ -12,7 +12,7 @@ use rustix::fs::{CWD, Mode};
 use crate::harness::child::Child;
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_proc_exec(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let is_dynamic = trial.parameters().one_of("target", &[("static", false), ("dynamic", true)])?;
     let target = if is_dynamic { ExecTarget::dynamic()? } else { ExecTarget::Static };
     let program = trial.program();
@@ -24,7 +24,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             stopwatch.add(&chain(program, &target, links)?);
             done += links;
         }
-        report.throughput("exec", operations, &stopwatch);
+        report.add_throughput("exec", operations, &stopwatch);
         Ok(())
     })
 }
@@ -58,7 +58,7 @@ impl ExecTarget {
 
 /// Runs one chain of `links` execs, and gives its time.
 fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, Failure> {
-    let (result, into) = rustix::pipe::pipe().map_err(|e| broken("pipe", e))?;
+    let (result, into) = rustix::pipe::pipe().map_err(|e| broken_failure("pipe", e))?;
     let pipe = into.as_raw_fd().to_string();
     let (first, arguments) = match target {
         ExecTarget::Static => (program.as_os_str(), self_arguments(program, &links.to_string(), 1, &pipe)),
@@ -85,12 +85,14 @@ fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, F
     let words = read_words(&result)?;
     match child.wait() {
         Some(0) => {}
-        Some(code) => return Err(broken("exec", format!("a program of the chain ended with code {code}"))),
-        None => return Err(broken("exec", "a program of the chain was killed")),
+        Some(code) => {
+            return Err(broken_failure("exec", format!("a program of the chain ended with code {code}")));
+        }
+        None => return Err(broken_failure("exec", "a program of the chain was killed")),
     }
     let [started_ns, counted, ended_ns] = words;
-    prove("programs started", counted, links)?;
-    Ok(Stopwatch::stretch(started_ns, ended_ns))
+    prove_count("programs started", counted, links)?;
+    Ok(Stopwatch::from_stretch(started_ns, ended_ns))
 }
 
 /// Reads start, count and end.
@@ -98,8 +100,10 @@ fn read_words(result: &OwnedFd) -> Result<[u64; 3], Failure> {
     let mut bytes = [0u8; 24];
     let mut filled = 0;
     while filled < bytes.len() {
-        match rustix::io::read(result, &mut bytes[filled..]).map_err(|e| broken("reading the result", e))? {
-            0 => return Err(broken("exec", "the chain ended without a result")),
+        match rustix::io::read(result, &mut bytes[filled..])
+            .map_err(|e| broken_failure("reading the result", e))?
+        {
+            0 => return Err(broken_failure("exec", "the chain ended without a result")),
             read => filled += read,
         }
     }
@@ -117,7 +121,7 @@ fn self_arguments(program: &Path, total: &str, done: u64, pipe: &str) -> Vec<OsS
 }
 
 /// Runs a link of the chain: the next exec, or the end. Returns only an exit code.
-pub fn next(program: &Path, rest: &[OsString]) -> i32 {
+pub fn run_chain_link(program: &Path, rest: &[OsString]) -> i32 {
     let now = now_ns();
     let [total, done, pipe] = rest else { return EXIT_BAD_ARGUMENTS };
     let number = |text: &OsString| text.to_str().and_then(|t| t.parse::<u64>().ok());
@@ -143,7 +147,7 @@ struct Exec {
 
 impl Exec {
     fn new(path: &OsStr, arguments: &[OsString]) -> Result<Exec, Failure> {
-        let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|e| broken("an argument", e));
+        let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(|e| broken_failure("an argument", e));
         let arguments = arguments.iter().map(|a| text(a)).collect::<Result<_, _>>()?;
         Ok(Exec { path: text(path)?, arguments })
     }
@@ -189,10 +193,10 @@ mod tests {
     fn a_link_with_wrong_arguments_ends() {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         let program = Path::new("/no/such/program");
-        assert_eq!(next(program, &words(&["3"])), EXIT_BAD_ARGUMENTS);
-        assert_eq!(next(program, &words(&["3", "x", "9"])), EXIT_BAD_ARGUMENTS);
-        assert_eq!(next(program, &words(&["3", "1", "9"])), EXIT_NO_EXEC);
-        assert_eq!(next(program, &words(&["3", "3", "9999"])), EXIT_BAD_PIPE);
+        assert_eq!(run_chain_link(program, &words(&["3"])), EXIT_BAD_ARGUMENTS);
+        assert_eq!(run_chain_link(program, &words(&["3", "x", "9"])), EXIT_BAD_ARGUMENTS);
+        assert_eq!(run_chain_link(program, &words(&["3", "1", "9"])), EXIT_NO_EXEC);
+        assert_eq!(run_chain_link(program, &words(&["3", "3", "9999"])), EXIT_BAD_PIPE);
     }
 
     #[test]

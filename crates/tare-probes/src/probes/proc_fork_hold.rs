@@ -10,12 +10,12 @@ use crate::harness::child::Child;
 use crate::harness::kernel_files::{available_bytes, meminfo_bytes, read_text};
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_proc_fork_hold(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
-    let (n, hold_ms) = bounded(parameters)?;
+    let (n, hold_ms) = read_hold_parameters(parameters)?;
     let kinds = [("none", Ballast::None), ("mapped", Ballast::Mapped), ("written", Ballast::Written)];
     let kind = parameters.one_of("ballast", &kinds)?;
-    let _ballast = ballast(kind, parameters.integer("size")?)?;
+    let _ballast = ballast(kind, parameters.get_integer("size")?)?;
     hold(trial, n, hold_ms)
 }
 
@@ -28,8 +28,11 @@ pub(super) const LONGEST_LOOK_MS: u64 = 100;
 const LOOKED_AT: usize = 20;
 
 /// Reads how many are held, and for how many milliseconds.
-pub(super) fn bounded(parameters: &Parameters) -> Result<(u64, u64), Failure> {
-    Ok((parameters.within("n", 1..=MOST_HELD)?, parameters.within("hold_ms", 0..=LONGEST_HOLD_MS)?))
+pub(super) fn read_hold_parameters(parameters: &Parameters) -> Result<(u64, u64), Failure> {
+    Ok((
+        parameters.get_integer_within("n", 1..=MOST_HELD)?,
+        parameters.get_integer_within("hold_ms", 0..=LONGEST_HOLD_MS)?,
+    ))
 }
 
 #[derive(Clone, Copy)]
@@ -40,12 +43,12 @@ enum Ballast {
 }
 
 fn ballast(kind: Ballast, size: u64) -> Result<Option<Buffer>, Failure> {
-    let size = usize::try_from(size).map_err(|e| broken("size", e))?;
+    let size = usize::try_from(size).map_err(|e| broken_failure("size", e))?;
     match kind {
         Ballast::None => Ok(None),
-        Ballast::Mapped => Buffer::untouched(size).map(Some),
+        Ballast::Mapped => Buffer::new_untouched(size).map(Some),
         Ballast::Written => {
-            let mut memory = Buffer::untouched(size)?;
+            let mut memory = Buffer::new_untouched(size)?;
             memory.small_pages();
             memory.iter_mut().step_by(rustix::param::page_size()).for_each(|byte| *byte = 1);
             Ok(Some(memory))
@@ -57,33 +60,33 @@ fn hold(trial: &mut Trial<'_>, n: u64, hold_ms: u64) -> Result<(), Failure> {
     let mut children = Vec::with_capacity(n as usize);
     say_held(trial, 0, hold_ms.min(LONGEST_LOOK_MS))?;
     let before = available_bytes();
-    trial.once(|report| {
+    trial.run_once(|report| {
         let mut laps = Laps::new();
         for i in 0..n {
             let started_ns = now_ns();
             let child = Child::fork(&[], pause_for_ever);
             laps.add(started_ns, now_ns());
-            children.push(child.map_err(|e| broken(&format!("child {} of {n}", i + 1), e.reason))?);
+            children.push(child.map_err(|e| broken_failure(&format!("child {} of {n}", i + 1), e.reason))?);
         }
-        prove("children", laps.operations(), n)?;
-        report.latency("process", 0, laps);
+        prove_count("children", laps.operations(), n)?;
+        report.add_latency("process", 0, laps);
         Ok(())
     })?;
     say_held(trial, n, hold_ms)?;
-    trial.once(|report| {
-        each(report, "memory", available_bytes(), before, n);
+    trial.run_once(|report| {
+        report_increase(report, "memory", available_bytes(), before, n);
         let step = children.len().div_ceil(LOOKED_AT);
         let sizes: Vec<u64> = children.iter().step_by(step).filter_map(|c| pss_bytes(c.pid())).collect();
         if !sizes.is_empty() {
-            report.gauge("pss", sizes.iter().sum::<u64>() as f64 / sizes.len() as f64);
+            report.add_gauge("pss", sizes.iter().sum::<u64>() as f64 / sizes.len() as f64);
         }
         let alive = children.iter().filter(|child| child.is_alive()).count();
-        prove("children alive at the end", alive as u64, n)?;
-        let mut stopwatch = Stopwatch::started();
+        prove_count("children alive at the end", alive as u64, n)?;
+        let mut stopwatch = Stopwatch::start_new();
         children.iter().for_each(Child::kill);
         children.clear();
         stopwatch.stop();
-        report.throughput("end", n, &stopwatch);
+        report.add_throughput("end", n, &stopwatch);
         Ok(())
     })
 }
@@ -93,8 +96,8 @@ pub(super) fn say_held(trial: &mut Trial<'_>, held: u64, hold_ms: u64) -> Result
     if hold_ms == 0 {
         return Ok(());
     }
-    trial.once(|report| {
-        report.gauge(HELD, held as f64);
+    trial.run_once(|report| {
+        report.add_gauge(HELD, held as f64);
         Ok(())
     })?;
     std::thread::sleep(Duration::from_millis(hold_ms));
@@ -110,10 +113,16 @@ fn pause_for_ever() -> i32 {
 
 /// Reports how much more there is than there was, for each of n. What is below the grain of the counters
 /// does not show, or shows as less: that is not known, and not zero.
-pub(super) fn each(report: &mut Report, series: &'static str, less: Option<u64>, more: Option<u64>, n: u64) {
+pub(super) fn report_increase(
+    report: &mut Report,
+    series: &'static str,
+    less: Option<u64>,
+    more: Option<u64>,
+    n: u64,
+) {
     let increase = more.zip(less).and_then(|(more, less)| more.checked_sub(less));
     if let Some(increase) = increase.filter(|&bytes| bytes > 0) {
-        report.gauge(series, increase as f64 / n as f64);
+        report.add_gauge(series, increase as f64 / n as f64);
     }
 }
 
@@ -124,13 +133,14 @@ pub(super) fn pss_bytes(pid: i32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use crate::descriptions::proc_fork_hold::PROBE;
 
     #[test]
     fn every_ballast_is_carried() {
         for ballast in ["none", "mapped", "written"] {
-            run(&request(&PROBE, &[("ballast", ballast), ("n", "5"), ("size", "1MiB")])).unwrap();
+            run_trial(&make_trial_request(&PROBE, &[("ballast", ballast), ("n", "5"), ("size", "1MiB")]))
+                .unwrap();
         }
     }
 }

@@ -10,13 +10,14 @@ use crate::carried::applets;
 use crate::probe::prelude::*;
 use crate::variables::inherited_variables;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let parallel = trial.parameters().within("parallel", 1..=MOST_PARALLEL)?;
+pub(super) fn measure_proc_shell(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let parallel = trial.parameters().get_integer_within("parallel", 1..=MOST_PARALLEL)?;
     let directory = trial.directory()?;
-    files::room(directory, parallel * ROOM_A_SCRIPT)?;
+    files::check_room(directory, parallel * ROOM_A_SCRIPT)?;
     let text = text();
     write(directory, applets::DATA, &text)?;
-    let program = std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?;
+    let program =
+        std::path::absolute(trial.program()).map_err(|e| broken_failure("this program's path", e))?;
     let is_host = trial.parameters().one_of("variant", &[("host", true), ("carried", false)])?;
     let variant = if is_host { Variant::host(directory)? } else { Variant::Carried { program: &program } };
     check_once(&variant, directory, &text)?;
@@ -29,8 +30,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             well += u64::from(status.success());
         }
         stopwatch.stop();
-        prove("runs that ended well", well, operations)?;
-        report.throughput("run", operations, &stopwatch);
+        prove_count("runs that ended well", well, operations)?;
+        report.add_throughput("run", operations, &stopwatch);
         Ok(())
     })
 }
@@ -109,24 +110,24 @@ fn run_script(mut command: Command, directory: &Path) -> Result<ExitStatus, Fail
         .env("LC_ALL", "C")
         .stdin(Stdio::piped())
         .status()
-        .map_err(|e| broken("starting the scripts", e))
+        .map_err(|e| broken_failure("starting the scripts", e))
 }
 
 /// Runs one script that leaves its files, and checks what it counted.
 fn check_once(variant: &Variant<'_>, directory: &Path, text: &[u8]) -> Result<(), Failure> {
     let status = run_script(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), directory)?;
     if !status.success() {
-        return Err(broken("the script", status));
+        return Err(broken_failure("the script", status));
     }
-    let counted = std::fs::read_to_string(directory.join(&applets::names("0")[3]));
-    let counted = counted.map_err(|e| broken("reading what the script counted", e))?;
+    let counted = std::fs::read_to_string(directory.join(&applets::list_script_files("0")[3]));
+    let counted = counted.map_err(|e| broken_failure("reading what the script counted", e))?;
     let found = counted.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
     let expected = text.split(|&b| b == b'\n').filter(|line| applets::has_word(line)).count();
-    prove("lines that the script found", found.unwrap_or(0), expected as u64)
+    prove_count("lines that the script found", found.unwrap_or(0), expected as u64)
 }
 
 fn write(directory: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
-    std::fs::write(directory.join(name), content).map_err(|e| broken(&format!("writing {name}"), e))
+    std::fs::write(directory.join(name), content).map_err(|e| broken_failure(&format!("writing {name}"), e))
 }
 
 const LINES: usize = 362;
@@ -144,7 +145,7 @@ fn text() -> Vec<u8> {
         // Lines of nearly equal length that fill the text to the byte.
         let end = (line + 1) * BYTES / LINES - 1;
         while text.len() < end {
-            let word = WORDS[generator.below(WORDS.len() as u64) as usize].as_bytes();
+            let word = WORDS[generator.draw_below(WORDS.len() as u64) as usize].as_bytes();
             let room = end - text.len();
             text.extend_from_slice(&word[..word.len().min(room)]);
             if text.len() < end {
@@ -158,7 +159,7 @@ fn text() -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{request, run};
+    use super::super::tests::{make_trial_request, run_trial};
     use super::*;
     use crate::descriptions::proc_shell::PROBE;
 
@@ -171,9 +172,9 @@ mod tests {
 
     #[test]
     fn the_hosts_own_programs_do_the_same_work() {
-        let mut request = request(&PROBE, &[("variant", "host"), ("parallel", "2")]);
+        let mut request = make_trial_request(&PROBE, &[("variant", "host"), ("parallel", "2")]);
         request.amount = tare_data::request::Amount::Operations { batch: 2, batches: 1 };
-        match run(&request) {
+        match run_trial(&request) {
             Ok(batches) => assert_eq!(batches.len(), 2),
             Err(missing) => assert_eq!(missing.kind, FailureKind::NotSupported, "{missing}"),
         }

@@ -4,7 +4,7 @@
 
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_proc_spawn(trial: &mut Trial<'_>) -> Result<(), Failure> {
     trial.repeat(|operations, report| {
         let mut laps = Laps::new();
         let mut answered = 0;
@@ -14,8 +14,8 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
             laps.add(started_ns, now_ns());
             answered += u64::from(ended_well);
         }
-        prove("children that exited with 0", answered, operations)?;
-        report.latency("process", 0, laps);
+        prove_count("children that exited with 0", answered, operations)?;
+        report.add_latency("process", 0, laps);
         Ok(())
     })
 }
@@ -30,7 +30,7 @@ fn spawn() -> Result<bool, Failure> {
         unsafe { libc::_exit(0) };
     }
     if child < 0 {
-        return Err(broken("fork", std::io::Error::last_os_error()));
+        return Err(broken_failure("fork", std::io::Error::last_os_error()));
     }
     let mut status = -1;
     // SAFETY: `status` lives through the call.

@@ -4,17 +4,17 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::proc_fork_hold::{LONGEST_LOOK_MS, bounded, each, pss_bytes, say_held};
+use super::proc_fork_hold::{LONGEST_LOOK_MS, pss_bytes, read_hold_parameters, report_increase, say_held};
 use crate::harness::kernel_files::available_bytes;
 use crate::harness::syscall::futex_wait;
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_proc_thread_hold(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
-    let (n, hold_ms) = bounded(parameters)?;
-    let stack = match parameters.text("stack")? {
+    let (n, hold_ms) = read_hold_parameters(parameters)?;
+    let stack = match parameters.get_text("stack")? {
         "default" => None,
-        _ => Some(parameters.integer("stack")? as usize),
+        _ => Some(parameters.get_integer("stack")? as usize),
     };
     hold(trial, n, stack, hold_ms)
 }
@@ -42,7 +42,7 @@ impl Threads {
         let error = unsafe { libc::pthread_create(&mut thread, &attributes.0, stay, std::ptr::null_mut()) };
         if error != 0 {
             let what = format!("thread {}", self.0.len() + 1);
-            return Err(broken(&what, std::io::Error::from_raw_os_error(error)));
+            return Err(broken_failure(&what, std::io::Error::from_raw_os_error(error)));
         }
         self.0.push(thread);
         Ok(())
@@ -83,7 +83,7 @@ impl Attributes {
             })
         };
         if error != 0 {
-            return Err(broken("a stack of that size", std::io::Error::from_raw_os_error(error)));
+            return Err(broken_failure("a stack of that size", std::io::Error::from_raw_os_error(error)));
         }
         Ok(Attributes(attributes))
     }
@@ -95,25 +95,25 @@ fn hold(trial: &mut Trial<'_>, n: u64, stack: Option<usize>, hold_ms: u64) -> Re
     let own_pss = || pss_bytes(std::process::id() as i32);
     say_held(trial, 0, hold_ms.min(LONGEST_LOOK_MS))?;
     let (before, pss_before) = (available_bytes(), own_pss());
-    trial.once(|report| {
+    trial.run_once(|report| {
         let mut laps = Laps::new();
         for _ in 0..n {
             let started_ns = now_ns();
             threads.start(&attributes)?;
             laps.add(started_ns, now_ns());
         }
-        prove("threads", laps.operations(), n)?;
-        report.latency("thread", 0, laps);
+        prove_count("threads", laps.operations(), n)?;
+        report.add_latency("thread", 0, laps);
         Ok(())
     })?;
     say_held(trial, n, hold_ms)?;
-    trial.once(|report| {
-        each(report, "memory", available_bytes(), before, n);
-        each(report, "pss", pss_before, own_pss(), n);
-        let mut stopwatch = Stopwatch::started();
+    trial.run_once(|report| {
+        report_increase(report, "memory", available_bytes(), before, n);
+        report_increase(report, "pss", pss_before, own_pss(), n);
+        let mut stopwatch = Stopwatch::start_new();
         threads.end();
         stopwatch.stop();
-        report.throughput("end", n, &stopwatch);
+        report.add_throughput("end", n, &stopwatch);
         Ok(())
     })
 }

@@ -18,8 +18,8 @@ use crate::harness::syscall;
 use crate::probe::prelude::*;
 use crate::variables::inherited_variables;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let gap_us = trial.parameters().within("gap_us", 0..=1_000)?;
+pub(super) fn measure_sys_early(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let gap_us = trial.parameters().get_integer_within("gap_us", 0..=1_000)?;
     let what = trial.parameters().one_of("what", &[("call", "call"), ("page", "page")])?;
     let program = trial.program();
     trial.repeat(|programs, report| {
@@ -27,7 +27,7 @@ pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
         for _ in 0..programs {
             stopwatch.add(&run_program(program, what, gap_us)?);
         }
-        report.throughput("program", programs, &stopwatch);
+        report.add_throughput("program", programs, &stopwatch);
         Ok(())
     })
 }
@@ -50,15 +50,15 @@ fn run_program(program: &Path, what: &str, gap_us: u64) -> Result<Stopwatch, Fai
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| broken("a program of early calls", e))?;
+        .map_err(|e| broken_failure("a program of early calls", e))?;
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<u64> = text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
     let [answered, with_ns, without_ns] = numbers[..] else {
-        return Err(broken("a program of early calls", format!("it ended with {}", output.status)));
+        return Err(broken_failure("a program of early calls", format!("it ended with {}", output.status)));
     };
-    prove("calls answered and pages touched", answered, TIMES)?;
+    prove_count("calls answered and pages touched", answered, TIMES)?;
     let ended_ns = now_ns();
-    Ok(Stopwatch::stretch(began_ns(ended_ns, with_ns, without_ns), ended_ns))
+    Ok(Stopwatch::from_stretch(began_ns(ended_ns, with_ns, without_ns), ended_ns))
 }
 
 /// Computes when the calls alone would have begun, had they ended now: a stretch that is to last longer goes
@@ -71,7 +71,7 @@ fn began_ns(ended_ns: u64, with_calls_ns: u64, without_ns: u64) -> u64 {
 }
 
 /// Runs the program: computes and calls or touches, then computes alone, and prints what both took.
-pub fn program(rest: &[OsString]) -> i32 {
+pub fn run_early_program(rest: &[OsString]) -> i32 {
     let [what, gap] = rest else { return EXIT_BAD_ARGUMENTS };
     let Some(gap_us) = gap.to_str().and_then(|text| text.parse::<u64>().ok()) else {
         return EXIT_BAD_ARGUMENTS;
@@ -97,8 +97,8 @@ pub fn program(rest: &[OsString]) -> i32 {
 fn steps_of_a_microsecond(walk: &mut Walk) -> u64 {
     let mut best_ns = u64::MAX;
     for _ in 0..3 {
-        let mut stopwatch = Stopwatch::started();
-        walk.go(MEASURED_STEPS);
+        let mut stopwatch = Stopwatch::start_new();
+        walk.take_steps(MEASURED_STEPS);
         stopwatch.stop();
         best_ns = best_ns.min(stopwatch.elapsed_ns().max(1));
     }
@@ -110,7 +110,7 @@ fn new_pages() -> Result<Vec<usize>, Errno> {
     let page = rustix::param::page_size();
     let mut pages = Vec::with_capacity(TIMES as usize);
     while pages.len() < TIMES as usize {
-        let start = syscall::map(GROWTH)?;
+        let start = syscall::map_memory(GROWTH)?;
         pages.extend((0..GROWTH / page).map(|number| start + number * page));
     }
     pages.truncate(TIMES as usize);
@@ -138,9 +138,9 @@ impl Lengths {
 
 crate::timed! {
     fn calls(walk: &mut Walk, steps: u64, end: BorrowedFd<'_>) -> Result<(Stopwatch, u64), Errno> {
-        let (mut answered, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::started());
+        let (mut answered, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::start_new());
         for _ in 0..TIMES {
-            walk.go(lengths.next());
+            walk.take_steps(lengths.next());
             answered += u64::from(syscall::fstat(end, &mut syscall::empty_stat())? == 0);
         }
         stopwatch.stop();
@@ -149,9 +149,9 @@ crate::timed! {
 }
 
 fn touches(walk: &mut Walk, steps: u64, pages: &[usize]) -> Result<(Stopwatch, u64), Errno> {
-    let (mut right, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::started());
+    let (mut right, mut lengths, mut stopwatch) = (0, Lengths::of(steps), Stopwatch::start_new());
     for page in pages {
-        walk.go(lengths.next());
+        walk.take_steps(lengths.next());
         let address = *page as *mut u8;
         // SAFETY: within memory that this program has mapped, to which nothing refers.
         unsafe { address.write_volatile(1) };
@@ -163,9 +163,9 @@ fn touches(walk: &mut Walk, steps: u64, pages: &[usize]) -> Result<(Stopwatch, u
 }
 
 fn computing(walk: &mut Walk, steps: u64) -> Stopwatch {
-    let (mut lengths, mut stopwatch) = (Lengths::of(steps), Stopwatch::started());
+    let (mut lengths, mut stopwatch) = (Lengths::of(steps), Stopwatch::start_new());
     for _ in 0..TIMES {
-        walk.go(lengths.next());
+        walk.take_steps(lengths.next());
     }
     stopwatch.stop();
     stopwatch
@@ -198,7 +198,7 @@ mod tests {
     fn a_program_with_wrong_arguments_ends() {
         for wrong in [&[][..], &["3"], &["call", "x"], &["page"], &["pages", "3"]] {
             let arguments: Vec<OsString> = wrong.iter().map(OsString::from).collect();
-            assert_eq!(program(&arguments), EXIT_BAD_ARGUMENTS, "{wrong:?}");
+            assert_eq!(run_early_program(&arguments), EXIT_BAD_ARGUMENTS, "{wrong:?}");
         }
     }
 

@@ -18,8 +18,8 @@ use crate::probe::{Probe, Size};
 use crate::probes::run_of;
 
 /// Builds a request for a small trial of a probe: 23 operations a batch.
-pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
-    let mut all = probe.defaults(Size::Short);
+pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
+    let mut all = probe.default_parameters(Size::Short);
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }
@@ -45,22 +45,22 @@ pub fn request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRequest {
 ///
 /// One at a time, as trials are: a process that one test forks would hold the files and pipes of another's for as long
 /// as it lives.
-pub fn run(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
+pub fn run_trial(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     static TURN: Mutex<()> = Mutex::new(());
     // A test that failed in its turn has left nothing that the next one could find.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
-    let folder = Folder::fresh(&place.0).unwrap();
+    let folder = Folder::make_fresh(&place.0).unwrap();
     let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);
-    let program = agent();
+    let program = find_agent();
     let mut trial = Trial::new(request, &program, Some(folder.path()), &mut sink);
     run_of(&request.case.probe).unwrap()(&mut trial)?;
     Ok(batches)
 }
 
 /// Finds the agent that cargo built beside this test: deps/../examples/agent.
-pub fn agent() -> PathBuf {
+pub fn find_agent() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let agent = test.parent().and_then(Path::parent).unwrap().join("examples/agent");
     assert!(agent.exists(), "{} is built with the tests", agent.display());
@@ -75,7 +75,7 @@ impl Place {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         // Beside the build, not in /tmp, which may be in memory.
-        let path = agent().with_file_name(format!("probe-test-{}-{number}", std::process::id()));
+        let path = find_agent().with_file_name(format!("probe-test-{}-{number}", std::process::id()));
         std::fs::create_dir(&path).unwrap();
         Place(path)
     }
@@ -88,7 +88,7 @@ impl Drop for Place {
 }
 
 fn operations(batch: &Batch) -> u64 {
-    batch.sample.timed().next().map_or(0, |timed| timed.operations)
+    batch.sample.iter_timed().next().map_or(0, |timed| timed.operations)
 }
 
 /// Tells whether the system is emulated: builds for other processors say so (bench/targets.sh).
@@ -103,7 +103,7 @@ fn is_unsupported(request: &TrialRequest, failure: &Failure) -> bool {
 
 /// Runs a trial. None where the system is emulated and the emulator does not have what the probe needs.
 pub fn run_if_supported(request: &TrialRequest) -> Option<Vec<Batch>> {
-    match run(request) {
+    match run_trial(request) {
         Ok(batches) => Some(batches),
         Err(e) if is_emulated() && is_unsupported(request, &e) => None,
         Err(e) => panic!("{}: {e}", request.case.probe),
@@ -113,7 +113,7 @@ pub fn run_if_supported(request: &TrialRequest) -> Option<Vec<Batch>> {
 #[test]
 fn every_probe_does_23_operations_and_proves_them() {
     for probe in PROBES {
-        let Some(batches) = run_if_supported(&request(probe, &[])) else { continue };
+        let Some(batches) = run_if_supported(&make_trial_request(probe, &[])) else { continue };
         let warm: Vec<_> = batches.iter().filter(|b| b.phase == Phase::Warm).collect();
         let headline = probe.metrics[0].series;
         assert!(warm.iter().any(|b| b.series == headline), "{} has no {headline}", probe.name);
@@ -122,8 +122,13 @@ fn every_probe_does_23_operations_and_proves_them() {
         }
         for batch in batches.iter().filter(|b| !matches!(b.sample, Sample::Gauge { .. })) {
             let demanded = if batch.phase == Phase::Cold { 1 } else { 23 };
-            let count = Count::of(&request(probe, &[]).case, &batch.series, demanded);
-            assert!(count.holds(operations(batch)), "{} {}: {count:?}", probe.name, batch.series);
+            let count = Count::from_case(&make_trial_request(probe, &[]).case, &batch.series, demanded);
+            assert!(
+                count.matches_operations(operations(batch)),
+                "{} {}: {count:?}",
+                probe.name,
+                batch.series
+            );
         }
         let series: BTreeSet<&str> = batches.iter().map(|b| b.series.as_str()).collect();
         for metric in probe.metrics {
@@ -139,7 +144,7 @@ fn every_probe_does_23_operations_and_proves_them() {
 #[test]
 fn every_probe_calibrates() {
     for probe in PROBES {
-        let mut request = request(probe, &[]);
+        let mut request = make_trial_request(probe, &[]);
         request.amount = Amount::Calibrate;
         let Some(batches) = run_if_supported(&request) else { continue };
         assert!(!batches.is_empty(), "{}", probe.name);
@@ -172,7 +177,7 @@ fn every_description_is_whole() {
         for text in [probe.title, probe.summary, probe.timed, probe.not_timed, probe.distorted_by] {
             assert!(!text.is_empty() && !text.contains("  "), "{}: {text:?}", probe.name);
         }
-        let label = (probe.label)(&probe.defaults(Size::Short));
+        let label = (probe.label)(&probe.default_parameters(Size::Short));
         assert!(label.chars().count() <= 22, "{}: {label} is too long for a row", probe.name);
         assert!(!(probe.label)(&Parameters::default()).is_empty(), "{}", probe.name);
         let names: BTreeSet<_> = probe.metrics.iter().map(|m| m.name).collect();
@@ -184,7 +189,7 @@ fn every_description_is_whole() {
 fn a_probe_refuses_a_parameter_that_it_cannot_use() {
     for probe in PROBES {
         for parameter in probe.parameters {
-            let failure = run(&request(probe, &[(parameter.name, "\u{1}nonsense")]));
+            let failure = run_trial(&make_trial_request(probe, &[(parameter.name, "\u{1}nonsense")]));
             assert!(failure.is_err(), "{} takes any {}", probe.name, parameter.name);
         }
     }
@@ -194,8 +199,8 @@ fn a_probe_refuses_a_parameter_that_it_cannot_use() {
 fn a_definition_changes_only_on_purpose() {
     let lines = |size| {
         let line = |p: &&Probe| {
-            let parameters = p.defaults(size);
-            format!("{size:?} {} {} {}\n", p.name, p.definition(&parameters), (p.label)(&parameters))
+            let parameters = p.default_parameters(size);
+            format!("{size:?} {} {} {}\n", p.name, p.definition_hash(&parameters), (p.label)(&parameters))
         };
         PROBES.iter().map(line).collect::<String>()
     };

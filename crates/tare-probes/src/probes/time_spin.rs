@@ -5,14 +5,14 @@ use crate::probe::prelude::*;
 /// Gaps above this are time stolen: beyond what an interrupt takes, below any time slice.
 const GAP_NS: u64 = 20_000;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let spin_ns = trial.parameters().integer("ms")?.saturating_mul(1_000_000);
-    trial.once(|report| {
+pub(super) fn measure_time_spin(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let spin_ns = trial.parameters().get_integer("ms")?.saturating_mul(1_000_000);
+    trial.run_once(|report| {
         let spin = spin(spin_ns);
         let elapsed_ns = spin.stopwatch.elapsed_ns().max(1);
-        report.throughput("read", spin.reads, &spin.stopwatch);
-        report.gauge("longest", spin.longest_ns as f64);
-        report.gauge("stolen", 100.0 * spin.stolen_ns as f64 / elapsed_ns as f64);
+        report.add_throughput("read", spin.reads, &spin.stopwatch);
+        report.add_gauge("longest", spin.longest_ns as f64);
+        report.add_gauge("stolen", 100.0 * spin.stolen_ns as f64 / elapsed_ns as f64);
         Ok(())
     })
 }
@@ -36,5 +36,5 @@ fn spin(spin_ns: u64) -> Spin {
         last_ns = now;
         reads += 1;
     }
-    Spin { stopwatch: Stopwatch::stretch(started_ns, last_ns), reads, longest_ns, stolen_ns }
+    Spin { stopwatch: Stopwatch::from_stretch(started_ns, last_ns), reads, longest_ns, stolen_ns }
 }

@@ -3,13 +3,14 @@
 use crate::harness::syscall::sleep_until;
 use crate::probe::prelude::*;
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let interval_us = trial.parameters().within("interval_us", 1..=LONGEST_US)?;
+pub(super) fn measure_time_wakeup(trial: &mut Trial<'_>) -> Result<(), Failure> {
+    let interval_us = trial.parameters().get_integer_within("interval_us", 1..=LONGEST_US)?;
     trial.repeat(|operations, report| {
         let mut laps = Laps::new();
-        let early = sleeps(operations, interval_us * 1_000, &mut laps).map_err(|e| broken("sleeping", e))?;
-        prove("wake-ups before their time", early, 0)?;
-        report.latency("late", 0, laps);
+        let early =
+            sleeps(operations, interval_us * 1_000, &mut laps).map_err(|e| broken_failure("sleeping", e))?;
+        prove_count("wake-ups before their time", early, 0)?;
+        report.add_latency("late", 0, laps);
         Ok(())
     })
 }

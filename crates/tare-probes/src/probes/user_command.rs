@@ -30,19 +30,19 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 /// Limits on the output that is sent of a failed run: lines, and characters of a line.
 const MOST_NOTED: (usize, usize) = (20, 300);
 
-pub(super) fn run(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(super) fn measure_user_command(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let command = UserCommand::from_trial(trial)?;
     command.set_up()?;
     trial.repeat_after(command.warmup, |operations, report| {
         let mut stopwatch = Stopwatch::default();
         let mut used = Used::default();
         for _ in 0..operations {
-            used.add(&command.run(&mut stopwatch)?);
+            used.add(&command.run_timed(&mut stopwatch)?);
         }
-        report.throughput("run", operations, &stopwatch);
-        report.gauge("user", used.user_ns / operations as f64);
-        report.gauge("system", used.system_ns / operations as f64);
-        report.gauge("memory", used.most_bytes);
+        report.add_throughput("run", operations, &stopwatch);
+        report.add_gauge("user", used.user_ns / operations as f64);
+        report.add_gauge("system", used.system_ns / operations as f64);
+        report.add_gauge("memory", used.most_bytes);
         Ok(())
     })
 }
@@ -105,57 +105,61 @@ impl Used {
 }
 
 fn json<T: DeserializeOwned>(parameters: &Parameters, key: &str) -> Result<T, Failure> {
-    serde_json::from_str(parameters.text(key)?).map_err(|e| broken(&format!("parameter {key}"), e))
+    serde_json::from_str(parameters.get_text(key)?)
+        .map_err(|e| broken_failure(&format!("parameter {key}"), e))
 }
 
 impl<'a> UserCommand<'a> {
     pub(super) fn from_trial(trial: &Trial<'a>) -> Result<Self, Failure> {
         let parameters = trial.parameters();
-        let name = parameters.text("name")?;
+        let name = parameters.get_text("name")?;
         if !is_name(name) {
-            return Err(broken("parameter name", "it is not a valid name of a command"));
+            return Err(broken_failure("parameter name", "it is not a valid name of a command"));
         }
-        if parameters.text("title")?.chars().any(char::is_control) {
-            return Err(broken("parameter title", "it has a control character"));
+        if parameters.get_text("title")?.chars().any(char::is_control) {
+            return Err(broken_failure("parameter title", "it has a control character"));
         }
         let command: Vec<String> = json(parameters, "command")?;
         if command.is_empty() {
-            return Err(broken("parameter command", "it has no words"));
+            return Err(broken_failure("parameter command", "it has no words"));
         }
-        let files = parameters.text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
-        let seconds = parameters.integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
-        let expected = match parameters.text("expect_exit")? {
+        let files = parameters.get_text("carry")?.split_once(':').and_then(|(files, _)| files.parse().ok());
+        let seconds = parameters.get_integer("timeout_s")?.clamp(1, LONGEST_TIMEOUT_S);
+        let expected = match parameters.get_text("expect_exit")? {
             "any" => Some(Expected::Any),
             code => code.parse().ok().map(Expected::Code),
         };
-        let output = match parameters.text("output")? {
+        let output = match parameters.get_text("output")? {
             "pipe" => Some(Output::Pipe),
             "null" => Some(Output::Null),
             _ => None,
         };
-        let folder = parameters.text("folder")?;
-        let copies = match parameters.text("copies")? {
+        let folder = parameters.get_text("folder")?;
+        let copies = match parameters.get_text("copies")? {
             "" => None,
-            _ => Some(parameters.within("copies", 1..=MOST_COPIES)?),
+            _ => Some(parameters.get_integer_within("copies", 1..=MOST_COPIES)?),
         };
         Ok(UserCommand {
             name,
             command,
             setup: json(parameters, "setup")?,
             folder: (!folder.is_empty()).then(|| Path::new(folder)),
-            warmup: parameters.integer("warmup")?.min(MOST_WARMUPS),
-            output: output.ok_or_else(|| broken("parameter output", "it is neither pipe nor null"))?,
+            warmup: parameters.get_integer("warmup")?.min(MOST_WARMUPS),
+            output: output
+                .ok_or_else(|| broken_failure("parameter output", "it is neither pipe nor null"))?,
             prepare: json(parameters, "prepare")?,
             clean: json(parameters, "clean")?,
             variables: json(parameters, "environment")?,
-            files: files.ok_or_else(|| broken("parameter carry", "it is not a number and a hash"))?,
+            files: files.ok_or_else(|| broken_failure("parameter carry", "it is not a number and a hash"))?,
             copies,
             neighbour: parameters.one_of("neighbour", &Neighbour::WORDS)?,
             timeout: Duration::from_secs(seconds),
-            expected: expected.ok_or_else(|| broken("parameter expect_exit", "it is not an exit code"))?,
-            program: std::path::absolute(trial.program()).map_err(|e| broken("this program's path", e))?,
+            expected: expected
+                .ok_or_else(|| broken_failure("parameter expect_exit", "it is not an exit code"))?,
+            program: std::path::absolute(trial.program())
+                .map_err(|e| broken_failure("this program's path", e))?,
             directory: trial.directory()?,
-            carried: trial.carried(),
+            carried: trial.carried_folder(),
         })
     }
 
@@ -172,11 +176,11 @@ impl<'a> UserCommand<'a> {
         self.in_folder(|folder| {
             self.execute(&self.setup, folder, Expected::Code(0), &mut Stopwatch::default())
         })?;
-        std::fs::write(&done, "").map_err(|e| broken("noting that setup ran", e))
+        std::fs::write(&done, "").map_err(|e| broken_failure("noting that setup ran", e))
     }
 
     /// Runs the command once between prepare and clean, and adds its time to the stopwatch.
-    pub(super) fn run(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
+    pub(super) fn run_timed(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
         self.in_folder(|folder| {
             let besides = |words: &[String]| match words {
                 [] => Ok(()),
@@ -190,7 +194,8 @@ impl<'a> UserCommand<'a> {
                 (None, Neighbour::None) => self.execute(&self.command, folder, self.expected, stopwatch)?,
                 (copies, neighbour) => {
                     let program = self.find(&self.command[0], folder)?;
-                    let words = company::words(copies.unwrap_or(1), neighbour, &program, &self.command)?;
+                    let words =
+                        company::make_command_line(copies.unwrap_or(1), neighbour, &program, &self.command)?;
                     self.execute(&words, folder, self.expected, stopwatch)?
                 }
             };
@@ -200,12 +205,12 @@ impl<'a> UserCommand<'a> {
     }
 
     /// Wraps the command so that this program counts it in one of its ways, into `result`.
-    pub(super) fn counted(mut self, how: &str, result: &Path) -> Result<Self, Failure> {
+    pub(super) fn with_counting(mut self, how: &str, result: &Path) -> Result<Self, Failure> {
         let program = self.in_folder(|folder| self.find(&self.command[0], folder))?;
         let texts = [Path::new(ITSELF), Path::new(COUNT), Path::new(how), result, &program].map(Path::to_str);
         let Some(before) = texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Option<Vec<_>>>()
         else {
-            return Err(broken("the path of the program", "it is not UTF-8"));
+            return Err(broken_failure("the path of the program", "it is not UTF-8"));
         };
         self.command.splice(..0, before);
         Ok(self)
@@ -222,10 +227,10 @@ impl<'a> UserCommand<'a> {
                 )),
             };
         }
-        let folder = Folder::fresh(self.directory)?;
+        let folder = Folder::make_fresh(self.directory)?;
         if self.files > 0 {
-            let copied = user_files::copy(self.carried, self.name, folder.path())?;
-            crate::harness::trial::prove("files carried along", copied, self.files)?;
+            let copied = user_files::copy_command_files(self.carried, self.name, folder.path())?;
+            crate::harness::trial::prove_count("files carried along", copied, self.files)?;
         }
         work(folder.path())
     }
@@ -239,14 +244,14 @@ impl<'a> UserCommand<'a> {
         stopwatch: &mut Stopwatch,
     ) -> Result<libc::rusage, Failure> {
         let program = self.find(&words[0], folder)?;
-        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
+        let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
         // A closed pipe, not /dev/null: an environment may have no /dev.
-        let (input, _) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken("pipe", e))?;
+        let (input, _) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
         let nowhere = match self.output {
             Output::Pipe => None,
-            Output::Null => {
-                Some(File::options().write(true).open("/dev/null").map_err(|e| broken("/dev/null", e))?)
-            }
+            Output::Null => Some(
+                File::options().write(true).open("/dev/null").map_err(|e| broken_failure("/dev/null", e))?,
+            ),
         };
         let started = Program {
             path: &program,
@@ -257,16 +262,17 @@ impl<'a> UserCommand<'a> {
             output: nowhere.as_ref().map_or(writer.as_fd(), AsFd::as_fd),
             errors: writer.as_fd(),
         };
-        let prepared = started.prepare().map_err(|e| broken(&format!("the words of {}", words[0]), e))?;
-        let children = Children::watched().map_err(|e| broken("signals of children", e))?;
+        let prepared =
+            started.prepare().map_err(|e| broken_failure(&format!("the words of {}", words[0]), e))?;
+        let children = Children::watch_ends().map_err(|e| broken_failure("signals of children", e))?;
         let started_ns = now_ns();
         let pid = prepared.spawn().map_err(|error| not_started(&words[0], &error))?;
         let mut ended_ns = started_ns;
         // Its own copy of the pipe would keep it open.
         drop(writer);
         let ended = wait_for(pid, &children, reader, self.timeout, || ended_ns = now_ns());
-        let Ended { status, used, overdue, output } = ended.map_err(|e| broken("wait", e))?;
-        stopwatch.add(&Stopwatch::stretch(started_ns, ended_ns));
+        let Ended { status, used, overdue, output } = ended.map_err(|e| broken_failure("wait", e))?;
+        stopwatch.add(&Stopwatch::from_stretch(started_ns, ended_ns));
         if overdue {
             send_as_notes(&output);
             let reason = format!("{} took more than {} s", words[0], self.timeout.as_secs());
@@ -341,20 +347,20 @@ mod tests {
     use crate::PROBES;
     use crate::descriptions::USER_COMMAND;
     use crate::probe::Probe;
-    use crate::probes::tests::{request, run};
+    use crate::probes::tests::{make_trial_request, run_trial};
 
     fn probe() -> &'static Probe {
         PROBES.iter().find(|probe| probe.name == USER_COMMAND).unwrap()
     }
 
     fn failure(parameters: &[(&str, &str)]) -> Failure {
-        run(&request(probe(), parameters)).unwrap_err()
+        run_trial(&make_trial_request(probe(), parameters)).unwrap_err()
     }
 
     #[test]
     fn a_command_runs_between_prepare_and_clean_in_a_folder_of_its_own() {
         let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
-        let batches = run(&request(
+        let batches = run_trial(&make_trial_request(
             probe(),
             &[
                 ("prepare", &words("test ! -e made && echo x >made")),
@@ -373,7 +379,7 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("tare-command-test-{}", std::process::id()));
         std::fs::create_dir(&folder).unwrap();
         let words = |text: &str| format!("[\"sh\",\"-c\",\"{text}\"]");
-        let mut request = request(
+        let mut request = make_trial_request(
             probe(),
             &[
                 ("folder", folder.to_str().unwrap()),
@@ -385,7 +391,7 @@ mod tests {
             ],
         );
         request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
-        let batches = run(&request).unwrap();
+        let batches = run_trial(&request).unwrap();
         let timed = |phase| batches.iter().filter(|b| b.series == "run" && b.phase == phase).count();
         assert_eq!(
             (timed(Phase::Cold), timed(Phase::Warm)),

@@ -68,8 +68,8 @@ fn trial(
     parameters: &[(&str, &str)],
     amount: Amount,
 ) -> Result<Vec<Batch>, Failure> {
-    let probe = tare_probes::find(probe).unwrap();
-    let mut all = probe.defaults(Size::Short);
+    let probe = tare_probes::find_probe(probe).unwrap();
+    let mut all = probe.default_parameters(Size::Short);
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }
@@ -99,7 +99,7 @@ fn trial(
 fn operations(batches: &[Batch]) -> BTreeMap<&str, u64> {
     let mut counts = BTreeMap::new();
     for batch in batches {
-        let operations: u64 = batch.sample.timed().map(|timed| timed.operations).sum();
+        let operations: u64 = batch.sample.iter_timed().map(|timed| timed.operations).sum();
         *counts.entry(batch.series.as_str()).or_default() += operations;
     }
     counts

@@ -8,7 +8,7 @@ const BUILT: &str = "TARE_RELEASED_AGENT";
 
 /// Builds the example for release: it holds the same probes as tare itself and builds faster.
 #[allow(clippy::disallowed_methods, reason = "a variable names the build that is tested")]
-pub fn agent() -> PathBuf {
+pub fn build_agent() -> PathBuf {
     if let Some(built) = std::env::var_os(BUILT) {
         return built.into();
     }

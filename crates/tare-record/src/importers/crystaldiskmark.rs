@@ -22,9 +22,9 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     for line in text.lines() {
         if let Some(version) = line.strip_prefix("CrystalDiskMark ") {
             if reading.version.is_some() {
-                return Err(text.refuse(line, "a second report begins here; one file holds one"));
+                return Err(text.refuse_part(line, "a second report begins here; one file holds one"));
             }
-            reading.version = Some(kept(until(version, &[' '])));
+            reading.version = Some(fit_into_record(cut_before(version, &[' '])));
         } else if let Some((name, shares)) =
             line.trim().strip_prefix('[').and_then(|rest| rest.split_once(']'))
         {
@@ -36,7 +36,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 _ => section,
             };
             if section == Some("mix") {
-                reading.note("mix", shares);
+                reading.add_parameter("mix", shares);
             }
         } else if let (Some(op), Some((test, result))) = (section, line.split_once("):")) {
             figures.push(measured(text, op, test, result)?);
@@ -46,10 +46,10 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             let labels = [("Profile:", "profile"), ("Test:", "test"), ("Mode:", "mode"), ("Time:", "time")];
             let old = [("Test :", "test"), ("OS :", "os"), (OLD_LAST, "date")];
             for (label, key) in labels.into_iter().chain([("OS:", "os"), (LAST, "date")]).chain(old) {
-                reading.note(key, labelled(line, label).unwrap_or_default());
+                reading.add_parameter(key, strip_label(line, label).unwrap_or_default());
             }
-            if let Some(date) = labelled(line, LAST).or_else(|| labelled(line, OLD_LAST)) {
-                text.whole(date)?;
+            if let Some(date) = strip_label(line, LAST).or_else(|| strip_label(line, OLD_LAST)) {
+                text.check_line_ends(date)?;
                 ended = true;
             }
         }
@@ -68,7 +68,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 
 /// Reads `SEQ    1MiB (Q=  8, T= 1` and `   543.188 MB/s [    518.0 IOPS] < 15407.04 us>`.
 fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
-    let shape = || text.refuse(test, "this is not a test with its block size, queues and threads");
+    let shape = || text.refuse_part(test, "this is not a test with its block size, queues and threads");
     let (kind, queues) = test.split_once("(Q=").ok_or_else(shape)?;
     let (depth, threads) = queues.split_once(", T=").ok_or_else(shape)?;
     let (depth, threads) = (depth.trim(), threads.trim());
@@ -83,24 +83,24 @@ fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBui
     let parameters =
         [("bs", bs.as_str()), ("op", op), ("pattern", pattern), ("depth", depth), ("threads", threads)];
     if op != "mix" {
-        figure.counterpart("file.queue", &parameters);
+        figure.set_counterpart("file.queue", &parameters);
     }
-    parameters.iter().for_each(|(key, value)| figure.note(key, value));
-    figure.note("kept", "the best pass");
+    parameters.iter().for_each(|(key, value)| figure.add_parameter(key, value));
+    figure.add_parameter("kept", "the best pass");
     let (rate, rest) =
-        result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
-    figure.state(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
-    figure.metric("rate");
-    let iops = after(rest, "[").and_then(|rest| rest.split_once("IOPS]"));
-    let (iops, rest) = iops.ok_or_else(|| text.refuse(rest, "no '[ ... IOPS]' stands here"))?;
-    figure.state(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
-    figure.metric("iops");
+        result.split_once("MB/s").ok_or_else(|| text.refuse_part(result, "no 'MB/s' stands here"))?;
+    figure.add_text_value(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
+    figure.set_metric("rate");
+    let iops = find_text_after(rest, "[").and_then(|rest| rest.split_once("IOPS]"));
+    let (iops, rest) = iops.ok_or_else(|| text.refuse_part(rest, "no '[ ... IOPS]' stands here"))?;
+    figure.add_text_value(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
+    figure.set_metric("iops");
     // Version 7 and earlier state no latency.
     if !rest.trim().is_empty() {
-        let latency = after(rest, "<").and_then(|rest| rest.split_once("us>"));
-        let (latency, _) = latency.ok_or_else(|| text.refuse(rest, "no '< ... us>' stands here"))?;
-        figure.state(text, Statistic::Mean, latency.trim(), MICROSECONDS)?;
-        figure.metric("mean");
+        let latency = find_text_after(rest, "<").and_then(|rest| rest.split_once("us>"));
+        let (latency, _) = latency.ok_or_else(|| text.refuse_part(rest, "no '< ... us>' stands here"))?;
+        figure.add_text_value(text, Statistic::Mean, latency.trim(), MICROSECONDS)?;
+        figure.set_metric("mean");
     }
     Ok(figure)
 }
@@ -109,7 +109,7 @@ fn measured(text: &Text, op: &str, test: &str, result: &str) -> Result<FigureBui
 /// (Q= 8,T= 8` and `1125.034 MB/s [ 274666.5 IOPS]`. The block size of a sequential test is not stated, so no
 /// probe is known to measure the same.
 fn old_measured(text: &Text, test: &str, result: &str) -> Result<FigureBuilder, Refusal> {
-    let shape = || text.refuse(test, "this is not a test with its kind, queues and threads");
+    let shape = || text.refuse_part(test, "this is not a test with its kind, queues and threads");
     let (kind, queues) = test.split_once('(').ok_or_else(shape)?;
     let kind: Vec<&str> = kind.split_whitespace().collect();
     let (pattern, op, bs) = match kind[..] {
@@ -117,7 +117,7 @@ fn old_measured(text: &Text, test: &str, result: &str) -> Result<FigureBuilder, 
         ["Random", op, bs] => ("random", op, Some(bs)),
         _ => return Err(shape()),
     };
-    let value = |label| after(queues, label).map(|rest| until(rest, &[',', ' ']));
+    let value = |label| find_text_after(queues, label).map(|rest| cut_before(rest, &[',', ' ']));
     let (depth, threads) = (value("Q="), value("T="));
     let mut figure = FigureBuilder::new(&format!("{} {}", kind.join(" "), queues.replace(' ', "")));
     let op = op.to_ascii_lowercase();
@@ -129,14 +129,14 @@ fn old_measured(text: &Text, test: &str, result: &str) -> Result<FigureBuilder, 
         ("threads", threads),
     ];
     for (key, value) in noted {
-        figure.note(key, value.unwrap_or_default());
+        figure.add_parameter(key, value.unwrap_or_default());
     }
-    figure.note("kept", "the best pass");
+    figure.add_parameter("kept", "the best pass");
     let (rate, rest) =
-        result.split_once("MB/s").ok_or_else(|| text.refuse(result, "no 'MB/s' stands here"))?;
-    figure.state(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
-    if let Some((iops, _)) = after(rest, "[").and_then(|rest| rest.split_once("IOPS]")) {
-        figure.state(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
+        result.split_once("MB/s").ok_or_else(|| text.refuse_part(result, "no 'MB/s' stands here"))?;
+    figure.add_text_value(text, Statistic::Throughput, rate.trim(), MEGABYTES_PER_SECOND)?;
+    if let Some((iops, _)) = find_text_after(rest, "[").and_then(|rest| rest.split_once("IOPS]")) {
+        figure.add_text_value(text, Statistic::Rate, iops.trim(), PER_SECOND)?;
     }
     Ok(figure)
 }

@@ -32,12 +32,14 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
         if let Some(records) = records(line) {
             seen.push(records);
             if seen.len() > 2 {
-                return Err(text.refuse(line, "records again, before the bytes and seconds of those above"));
+                return Err(
+                    text.refuse_part(line, "records again, before the bytes and seconds of those above")
+                );
             }
         } else if seen.len() == 2 && is_totals(line) {
             let mut figure = FigureBuilder::new("dd");
-            figure.note("records in", seen[0]);
-            figure.note("records out", seen[1]);
+            figure.add_parameter("records in", seen[0]);
+            figure.add_parameter("records out", seen[1]);
             totals(text, &mut figure, line)?;
             reading.push(text, figure)?;
             seen.clear();
@@ -140,10 +142,10 @@ fn number(text: &str) -> &str {
 }
 
 fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Refusal> {
-    text.whole(line)?;
+    text.check_line_ends(line)?;
     let found = numbers(&without_brackets(line));
     let (Some(bytes), Some(seconds)) = (found.first(), found.get(1)) else {
-        return Err(text.refuse(line, "no bytes and seconds stand here"));
+        return Err(text.refuse_part(line, "no bytes and seconds stand here"));
     };
     state(text, figure, Statistic::Count, bytes, BYTES)?;
     state(text, figure, Statistic::Elapsed, seconds, SECONDS)?;
@@ -153,13 +155,14 @@ fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Ref
     match rate {
         Some(rate) => {
             let binary = seconds.unit == "seconds";
-            let scale = scale(rate.unit, binary)
-                .ok_or_else(|| text.refuse(rate.unit, format!("'{}' is not a rate", shortened(rate.unit))))?;
+            let scale = scale(rate.unit, binary).ok_or_else(|| {
+                text.refuse_part(rate.unit, format!("'{}' is not a rate", shorten_text(rate.unit)))
+            })?;
             state(text, figure, Statistic::Throughput, rate, scale)
         }
         // No time passed: GNU writes a word.
         None if line.contains("B/s") => Ok(()),
-        None => Err(text.refuse(line, "no rate stands here")),
+        None => Err(text.refuse_part(line, "no rate stands here")),
     }
 }
 
@@ -171,7 +174,7 @@ fn state(
     scale: Scale,
 ) -> Result<(), Refusal> {
     let value = number.digits.replace(',', ".").parse::<f64>().ok().filter(|value| value.is_finite());
-    let value = value.ok_or_else(|| text.refuse(number.digits, "this is not a number"))?;
+    let value = value.ok_or_else(|| text.refuse_part(number.digits, "this is not a number"))?;
     figure.hold_as(statistic, value, scale, number.digits);
     Ok(())
 }

@@ -61,15 +61,16 @@ struct Latency {
 }
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
-    let document: Document = json::read(text)?;
+    let document: Document = json::parse_json(text)?;
     let mut reading = ToolOutput::new("fio");
-    reading.version = Some(kept(document.version.strip_prefix("fio-").unwrap_or(&document.version)));
+    reading.version =
+        Some(fit_into_record(document.version.strip_prefix("fio-").unwrap_or(&document.version)));
     for (key, value) in &document.global.0 {
-        reading.note(key, value);
+        reading.add_parameter(key, value);
     }
     for job in &document.jobs.0 {
         if let Some(error) = job.error.filter(|error| *error != 0) {
-            let job = kept(&job.jobname);
+            let job = fit_into_record(&job.jobname);
             return Err(
                 text.refuse_end(format!("fio reports that the job '{job}' failed with error {error}"))
             );
@@ -115,19 +116,19 @@ fn figures(
         let mut figure = FigureBuilder::new(&format!("{}: {name}{what}", job.jobname));
         for (key, value) in &job.options.0 {
             if key != "name" {
-                figure.note(key, value);
+                figure.add_parameter(key, value);
             }
         }
         counterpart(&mut figure, name, options);
         figure
     };
     let mut rates = named("");
-    rates.hold(Statistic::Throughput, Some(direction.bw_bytes), BYTES_PER_SECOND);
-    rates.metric("rate");
-    rates.hold(Statistic::Rate, Some(direction.iops), PER_SECOND);
-    rates.metric("iops");
-    rates.hold(Statistic::Count, Some(direction.total_ios), COUNT);
-    rates.hold(Statistic::Elapsed, direction.runtime, MILLISECONDS);
+    rates.add_json_value(Statistic::Throughput, Some(direction.bw_bytes), BYTES_PER_SECOND);
+    rates.set_metric("rate");
+    rates.add_json_value(Statistic::Rate, Some(direction.iops), PER_SECOND);
+    rates.set_metric("iops");
+    rates.add_json_value(Statistic::Count, Some(direction.total_ios), COUNT);
+    rates.add_json_value(Statistic::Elapsed, direction.runtime, MILLISECONDS);
     reading.push(text, rates)?;
     // From submission to completion, as tare times a request; completion latency begins later.
     let latencies = [
@@ -153,10 +154,10 @@ fn state_latency(figure: &mut FigureBuilder, latency: &Latency, metrics: &[&str]
         if value.is_none() {
             return;
         }
-        figure.hold(statistic, value, NANOSECONDS);
+        figure.add_json_value(statistic, value, NANOSECONDS);
         let name = statistic.to_string();
         if metrics.contains(&name.as_str()) {
-            figure.metric(&name);
+            figure.set_metric(&name);
         }
     };
     hold(Statistic::Minimum, latency.min);
@@ -200,5 +201,5 @@ fn counterpart(figure: &mut FigureBuilder, name: &str, options: &Options<'_>) {
     let depth = options.get("iodepth").unwrap_or("1");
     let parameters =
         [("bs", bs.as_str()), ("op", name), ("pattern", pattern), ("depth", depth), ("threads", threads)];
-    figure.counterpart("file.queue", &parameters);
+    figure.set_counterpart("file.queue", &parameters);
 }

@@ -80,7 +80,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
 }
 
 /// Finds the beginning of the JSON: the first line that is an opening brace. fio writes warnings before it.
-pub(super) fn start(text: &Text) -> Option<usize> {
+pub(super) fn find_json_start(text: &Text) -> Option<usize> {
     let mut at = 0;
     for line in text.as_str().split_inclusive('\n') {
         if line.starts_with('{') {
@@ -93,14 +93,14 @@ pub(super) fn start(text: &Text) -> Option<usize> {
 
 /// Recognises JSON that contains these words.
 pub fn speaks_of(text: &Text, words: &[&str]) -> bool {
-    start(text).is_some_and(|at| words.iter().all(|word| text.as_str()[at..].contains(word)))
+    find_json_start(text).is_some_and(|at| words.iter().all(|word| text.as_str()[at..].contains(word)))
 }
 
 /// Reads the JSON. Its depth is bounded by the reader, its size by that of the text.
 ///
 /// fio writes its text behind it, where both are wanted; a second document would be a second run.
-pub fn read<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
-    let at = start(text).unwrap_or(0);
+pub fn parse_json<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
+    let at = find_json_start(text).unwrap_or(0);
     let mut reader = serde_json::Deserializer::from_str(&text.as_str()[at..]);
     let read = T::deserialize(&mut reader).and_then(|read| match second(text) {
         true => reader.end().map(|()| read),
@@ -122,7 +122,7 @@ fn second(text: &Text) -> bool {
 }
 
 /// Checks that the text contains whole JSON, of any tool.
-pub fn check(text: &Text) -> Option<Result<(), Refusal>> {
-    start(text)?;
-    Some(read::<serde::de::IgnoredAny>(text).map(|_| ()))
+pub fn check_json(text: &Text) -> Option<Result<(), Refusal>> {
+    find_json_start(text)?;
+    Some(parse_json::<serde::de::IgnoredAny>(text).map(|_| ()))
 }

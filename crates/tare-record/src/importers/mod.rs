@@ -4,7 +4,7 @@
 //! refused with its position. An importer is one file, and two lines here.
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::imported::{Imported, Source};
 
 use crate::entry::LONGEST_WRITTEN;
@@ -43,18 +43,18 @@ pub static IMPORTERS: &[&Importer] = &[
     &dd::IMPORTER,
 ];
 
-pub fn find(text: &Text) -> Option<&'static Importer> {
+pub fn find_importer(text: &Text) -> Option<&'static Importer> {
     IMPORTERS.iter().copied().find(|importer| (importer.recognises)(text))
 }
 
 /// Reads a file. `name` is shown as its origin; `environment` is where the tool ran, as the user states it.
-pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imported, Refusal> {
+pub fn import_file(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imported, Refusal> {
     if bytes.len() as u64 > LONGEST_SOURCE {
         let position = Position { line: 1, column: 1, byte: 0 };
         return Err(Refusal { position, cause: format!("the file is longer than {LONGEST_SOURCE} bytes") });
     }
     let text = Text::decode(bytes)?;
-    let importer = match find(&text) {
+    let importer = match find_importer(&text) {
         Some(importer) => importer,
         None => return Err(unknown(&text)),
     };
@@ -64,17 +64,17 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
             text.refuse_end(format!("this looks like {}, but there is no figure in it", importer.name))
         );
     }
-    let sha256 = hex(&Sha256::digest(bytes));
+    let sha256 = encode_hex(&Sha256::digest(bytes));
     let imported = Imported {
         tool: reading.tool.to_owned(),
         version: reading.version,
         parameters: reading.parameters,
-        environment: environment.map(text::kept),
-        source: Source { name: text::kept(name), bytes: bytes.len() as u64, sha256 },
+        environment: environment.map(text::fit_into_record),
+        source: Source { name: text::fit_into_record(name), bytes: bytes.len() as u64, sha256 },
         figures: reading.figures,
         not_kept: Vec::new(),
     };
-    let imported = Imported { not_kept: not_kept::of(&text, &imported), ..imported };
+    let imported = Imported { not_kept: not_kept::list_not_kept(&text, &imported), ..imported };
     // Every line written must be readable: a longer one would be taken for damage.
     let entry = Entry::Imported(imported);
     if to_line(&entry).len() > LONGEST_WRITTEN {
@@ -90,7 +90,7 @@ pub fn import(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imp
 
 /// Refuses a text that no importer recognises: broken JSON is refused where it breaks.
 fn unknown(text: &Text) -> Refusal {
-    if let Some(Err(refusal)) = json::check(text) {
+    if let Some(Err(refusal)) = json::check_json(text) {
         return refusal;
     }
     let starts = |beginning: &str| text.lines().any(|line| line.starts_with(beginning));

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use tare_data::imported::Imported;
 
 use super::json;
-use super::text::{Text, kept};
+use super::text::{Text, fit_into_record};
 
 /// Limit on the kinds of lines that are listed one by one.
 const MOST_KINDS: usize = 20;
@@ -58,17 +58,17 @@ impl Kinds {
 }
 
 /// Lists everything that was not kept, the most frequent first.
-pub fn of(text: &Text, imported: &Imported) -> Vec<String> {
+pub fn list_not_kept(text: &Text, imported: &Imported) -> Vec<String> {
     let known = known(imported);
     let (mut lines, mut fields) = (Kinds::default(), Kinds::default());
     let whole = text.as_str();
-    let (before, document) = whole.split_at(json::start(text).unwrap_or(whole.len()));
+    let (before, document) = whole.split_at(json::find_json_start(text).unwrap_or(whole.len()));
     let mut values = serde_json::Deserializer::from_str(document).into_iter::<IgnoredAny>();
     let is_json = values.next().is_some_and(|value| value.is_ok());
     let end = if is_json { values.byte_offset() } else { 0 };
     for line in before.lines().chain(document[end..].lines()) {
         if is_lost(line, &known) {
-            lines.add(shape(line), || kept(line));
+            lines.add(shape(line), || fit_into_record(line));
         }
     }
     let mut reader = serde_json::Deserializer::from_str(&document[..end]);
@@ -197,7 +197,7 @@ impl Walk<'_> {
             let own = usize::from(!self.in_list);
             let depth = self.path.len().saturating_sub(own).max(1).min(self.path.len());
             let place = self.path[..depth].join(".");
-            self.fields.add(place.clone(), || kept(&place));
+            self.fields.add(place.clone(), || fit_into_record(&place));
         }
     }
 }
@@ -219,7 +219,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut access: A) -> Result<(), A::Error> {
         while let Some(key) = access.next_key::<String>()? {
-            self.path.push(kept(&key));
+            self.path.push(fit_into_record(&key));
             access.next_value_seed(self.inner(false))?;
             self.path.pop();
         }

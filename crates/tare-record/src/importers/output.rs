@@ -8,7 +8,7 @@ use tare_data::names::Parameters;
 use tare_data::peer::PeerKind;
 use tare_data::unit::Unit;
 
-use super::text::{Refusal, Text, kept};
+use super::text::{Refusal, Text, fit_into_record};
 
 /// Limit on the figures that are taken from one file: nobody would read more.
 pub const MOST_FIGURES: usize = 1000;
@@ -48,14 +48,14 @@ impl ToolOutput {
     }
 
     /// Adds a parameter of the run as a whole, unless it is empty.
-    pub fn note(&mut self, key: &str, value: &str) {
+    pub fn add_parameter(&mut self, key: &str, value: &str) {
         note(&mut self.parameters, key, value);
     }
 }
 
 fn note(parameters: &mut BTreeMap<String, String>, key: &str, value: &str) {
     if !value.trim().is_empty() {
-        parameters.insert(kept(key), kept(value));
+        parameters.insert(fit_into_record(key), fit_into_record(value));
     }
 }
 
@@ -109,25 +109,26 @@ pub struct FigureBuilder {
 impl FigureBuilder {
     pub fn new(name: &str) -> FigureBuilder {
         let (parameters, values) = (BTreeMap::new(), Vec::new());
-        let figure = ImportedFigure { name: kept(name), parameters, counterpart: None, values };
+        let figure = ImportedFigure { name: fit_into_record(name), parameters, counterpart: None, values };
         FigureBuilder { figure, took: false }
     }
 
-    pub fn note(&mut self, key: &str, value: &str) {
+    pub fn add_parameter(&mut self, key: &str, value: &str) {
         note(&mut self.figure.parameters, key, value);
     }
 
     /// Sets the probe of tare that measures the same, with the parameters that the output fixes.
-    pub fn counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
-        let parameters = parameters.iter().map(|(key, value)| (kept(key), kept(value))).collect();
+    pub fn set_counterpart(&mut self, probe: &str, parameters: &[(&str, &str)]) {
+        let parameters =
+            parameters.iter().map(|(key, value)| (fit_into_record(key), fit_into_record(value))).collect();
         self.figure.counterpart =
             Some(Counterpart { probe: probe.into(), parameters: Parameters(parameters), peer: None });
     }
 
     /// Says where the counterpart's other end is, by the address that the output prints.
-    pub fn peer(&mut self, address: Option<&str>) {
+    pub fn set_peer(&mut self, address: Option<&str>) {
         if let (Some(counterpart), Some(address)) = (&mut self.figure.counterpart, address) {
-            counterpart.peer = Some(PeerKind::at(address));
+            counterpart.peer = Some(PeerKind::from_address(address));
         }
     }
 
@@ -141,23 +142,28 @@ impl FigureBuilder {
     }
 
     /// Adds a number of a text.
-    pub fn state(
+    pub fn add_text_value(
         &mut self,
         text: &Text,
         statistic: Statistic,
         part: &str,
         scale: Scale,
     ) -> Result<(), Refusal> {
-        let value = text.number(part)?;
+        let value = text.parse_number(part)?;
         if !scaled(value, scale.factor).is_finite() {
-            return Err(text.refuse(part, "the number is out of all bounds"));
+            return Err(text.refuse_part(part, "the number is out of all bounds"));
         }
-        self.push(statistic, value, scale, format!("{} {}", kept(part), scale.written).trim_end().to_owned());
+        self.push(
+            statistic,
+            value,
+            scale,
+            format!("{} {}", fit_into_record(part), scale.written).trim_end().to_owned(),
+        );
         Ok(())
     }
 
     /// Adds a number that JSON holds; where there is none, nothing.
-    pub fn hold(&mut self, statistic: Statistic, value: Option<f64>, scale: Scale) {
+    pub fn add_json_value(&mut self, statistic: Statistic, value: Option<f64>, scale: Scale) {
         self.took = false;
         if let Some(value) = value {
             self.push(statistic, value, scale, format!("{value} {}", scale.written).trim_end().to_owned());
@@ -170,12 +176,12 @@ impl FigureBuilder {
             statistic,
             value,
             scale,
-            format!("{} {}", kept(digits), scale.written).trim_end().to_owned(),
+            format!("{} {}", fit_into_record(digits), scale.written).trim_end().to_owned(),
         );
     }
 
     /// Declares that the value offered last, if it was taken, is defined as this metric of the counterpart.
-    pub fn metric(&mut self, metric: &str) {
+    pub fn set_metric(&mut self, metric: &str) {
         if self.took
             && self.figure.counterpart.is_some()
             && let Some(last) = self.figure.values.last_mut()
@@ -196,8 +202,8 @@ impl FigureBuilder {
         &self.figure.name
     }
 
-    pub fn renamed(mut self, name: &str) -> FigureBuilder {
-        self.figure.name = kept(name);
+    pub fn with_name(mut self, name: &str) -> FigureBuilder {
+        self.figure.name = fit_into_record(name);
         self
     }
 

@@ -18,17 +18,17 @@ pub static IMPORTER: Importer = Importer {
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("Phoronix Test Suite");
-    reading.note("title", text.lines().next().unwrap_or_default());
-    let mut heads = text.numbered().filter(|line| line.text.starts_with(HEAD));
+    reading.add_parameter("title", text.lines().next().unwrap_or_default());
+    let mut heads = text.numbered_lines().filter(|line| line.text.starts_with(HEAD));
     let head = heads.nth(1).ok_or_else(|| text.refuse_end("the table of results is missing"))?;
     if let Some(third) = heads.next() {
-        return Err(text.refuse(third.text, "a third table begins here; a file has two"));
+        return Err(text.refuse_part(third.text, "a third table begins here; a file has two"));
     }
-    text.whole(head.text)?;
+    text.check_line_ends(head.text)?;
     let systems = csv_fields(head.text).split_off(2);
-    for line in text.numbered().skip(head.index + 1).map(|line| line.text) {
+    for line in text.numbered_lines().skip(head.index + 1).map(|line| line.text) {
         if line.trim().is_empty() {
-            text.whole(line)?;
+            text.check_line_ends(line)?;
             return Ok(reading);
         }
         result(text, &mut reading, &systems, line)?;
@@ -40,28 +40,30 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 fn result(text: &Text, reading: &mut ToolOutput, systems: &[&str], line: &str) -> Result<(), Refusal> {
     let fields = csv_fields(line);
     let [name, better, values @ ..] = &fields[..] else {
-        return Err(text.refuse(line, "this is not a test, its direction and its values"));
+        return Err(text.refuse_part(line, "this is not a test, its direction and its values"));
     };
     if values.len() != systems.len() {
         let cause = format!("{} values for {} systems", values.len(), systems.len());
-        return Err(text.refuse(line, cause));
+        return Err(text.refuse_part(line, cause));
     }
     let better = match *better {
         "HIB" => "higher",
         "LIB" => "lower",
         "" => "",
-        other => return Err(text.refuse(other, format!("'{}' is neither HIB nor LIB", shortened(other)))),
+        other => {
+            return Err(text.refuse_part(other, format!("'{}' is neither HIB nor LIB", shorten_text(other))));
+        }
     };
-    text.whole(line)?;
+    text.check_line_ends(line)?;
     for (system, value) in systems.iter().zip(values) {
         // A test that a system did not finish has no value there.
         if value.is_empty() {
             continue;
         }
-        let mut figure = FigureBuilder::new(kept(name).trim_end_matches(" -"));
-        figure.note("system", system);
-        figure.note("better", better);
-        figure.state(text, Statistic::Value, value, UNNAMED)?;
+        let mut figure = FigureBuilder::new(fit_into_record(name).trim_end_matches(" -"));
+        figure.add_parameter("system", system);
+        figure.add_parameter("better", better);
+        figure.add_text_value(text, Statistic::Value, value, UNNAMED)?;
         reading.push(text, figure)?;
     }
     Ok(())

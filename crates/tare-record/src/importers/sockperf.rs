@@ -31,27 +31,29 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut server: Option<FigureBuilder> = None;
     let mut log_open = false;
     for line in text.lines() {
-        if let Some(version) = after(line, "== version #") {
-            reading.version = Some(kept(until(version, &[' ', '='])));
+        if let Some(version) = find_text_after(line, "== version #") {
+            reading.version = Some(fit_into_record(cut_before(version, &[' ', '='])));
         } else if line.starts_with("[ ") {
-            let protocol = after(line, "# ").map(|name| until(name, &[' ', '(']).to_ascii_lowercase());
+            let protocol =
+                find_text_after(line, "# ").map(|name| cut_before(name, &[' ', '(']).to_ascii_lowercase());
             setting.protocol = match protocol.as_deref() {
                 Some("tcp") => Some("tcp"),
                 Some("udp") => Some("udp"),
                 _ => None,
             };
-            setting.address = after(line, "IP = ").map(|rest| until(rest, &[' ']).to_owned());
-            reading.note("protocol", setting.protocol.unwrap_or_default());
-        } else if let Some(asked) = after(line, "following parameters:") {
-            reading.note("parameters", asked);
-            setting.message = after(asked, "--msg-size=").map(|size| leading_digits(size).to_owned());
+            setting.address = find_text_after(line, "IP = ").map(|rest| cut_before(rest, &[' ']).to_owned());
+            reading.add_parameter("protocol", setting.protocol.unwrap_or_default());
+        } else if let Some(asked) = find_text_after(line, "following parameters:") {
+            reading.add_parameter("parameters", asked);
+            setting.message =
+                find_text_after(asked, "--msg-size=").map(|size| leading_digits(size).to_owned());
         } else if line.starts_with("packet, txTime(sec)") {
             log_open = true;
         } else if line.starts_with("-----") {
             log_open = false;
-        } else if let Some(number) = after(line, SERVER) {
+        } else if let Some(number) = find_text_after(line, SERVER) {
             if server.is_some() {
-                return Err(text.refuse(line, format!("the server above has no '{LAST}'")));
+                return Err(text.refuse_part(line, format!("the server above has no '{LAST}'")));
             }
             server = Some(FigureBuilder::new(&format!("server {number}")));
         } else if let Some(figure) = &mut server {
@@ -72,49 +74,54 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 
 fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: &str) -> Result<(), Refusal> {
     // `[Valid Duration] RunTime=0.550 sec; SentMessages=28993; ReceivedMessages=28993`
-    if let Some(valid) = after(line, "[Valid Duration] RunTime=") {
-        figure.state(text, Statistic::Elapsed, until(valid, &[' ']), SECONDS)?;
-        if let Some(received) = after(valid, "ReceivedMessages=") {
-            figure.state(text, Statistic::Count, until(received, &[';', ' ']), COUNT)?;
+    if let Some(valid) = find_text_after(line, "[Valid Duration] RunTime=") {
+        figure.add_text_value(text, Statistic::Elapsed, cut_before(valid, &[' ']), SECONDS)?;
+        if let Some(received) = find_text_after(valid, "ReceivedMessages=") {
+            figure.add_text_value(text, Statistic::Count, cut_before(received, &[';', ' ']), COUNT)?;
         }
     }
     // `====> avg-latency=9.452 (std-dev=4.733, mean-ad=0.0, ...)`; `avg-lat=` in earlier versions, `avg-rtt=`.
-    if let Some((kind, mean)) = after(line, "> avg-").and_then(|rest| rest.split_once('=')) {
+    if let Some((kind, mean)) = find_text_after(line, "> avg-").and_then(|rest| rest.split_once('=')) {
         if kind == "rtt" {
             let size = setting.message.as_deref();
             let fixed = [("protocol", setting.protocol), ("request", size), ("response", size)];
             let fixed: Vec<_> = fixed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-            figure.counterpart("net.rr", &fixed);
-            figure.peer(setting.address.as_deref());
+            figure.set_counterpart("net.rr", &fixed);
+            figure.set_peer(setting.address.as_deref());
         }
-        figure.note("latency", if kind == "rtt" { "a round trip" } else { "half a round trip" });
-        figure.state(text, Statistic::Mean, until(mean.trim(), &[' ']), MICROSECONDS)?;
-        figure.metric("mean");
-        if let Some(deviation) = after(mean, "(std-dev=") {
-            figure.state(text, Statistic::StandardDeviation, until(deviation, &[')', ',']), MICROSECONDS)?;
-            figure.metric("sd");
+        figure.add_parameter("latency", if kind == "rtt" { "a round trip" } else { "half a round trip" });
+        figure.add_text_value(text, Statistic::Mean, cut_before(mean.trim(), &[' ']), MICROSECONDS)?;
+        figure.set_metric("mean");
+        if let Some(deviation) = find_text_after(mean, "(std-dev=") {
+            figure.add_text_value(
+                text,
+                Statistic::StandardDeviation,
+                cut_before(deviation, &[')', ',']),
+                MICROSECONDS,
+            )?;
+            figure.set_metric("sd");
         }
     }
     // `# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0`
     for key in ["dropped messages", "duplicated messages", "out-of-order messages"] {
-        let count = after(line, &format!("# {key} =")).map(leading_digits);
-        figure.note(key, count.filter(|count| *count != "0").unwrap_or_default());
+        let count = find_text_after(line, &format!("# {key} =")).map(leading_digits);
+        figure.add_parameter(key, count.filter(|count| *count != "0").unwrap_or_default());
     }
-    let Some(observed) = after(line, "---> ") else { return Ok(()) };
-    if let Some(value) = after(observed, "<MAX> observation =") {
-        figure.state(text, Statistic::Maximum, value, MICROSECONDS)?;
-        figure.metric("max");
-    } else if let Some(value) = after(observed, LAST) {
-        figure.state(text, Statistic::Minimum, value, MICROSECONDS)?;
-        figure.metric("min");
+    let Some(observed) = find_text_after(line, "---> ") else { return Ok(()) };
+    if let Some(value) = find_text_after(observed, "<MAX> observation =") {
+        figure.add_text_value(text, Statistic::Maximum, value, MICROSECONDS)?;
+        figure.set_metric("max");
+    } else if let Some(value) = find_text_after(observed, LAST) {
+        figure.add_text_value(text, Statistic::Minimum, value, MICROSECONDS)?;
+        figure.set_metric("min");
     } else if let Some((percent, value)) =
-        after(observed, "percentile ").and_then(|rest| rest.split_once('='))
+        find_text_after(observed, "percentile ").and_then(|rest| rest.split_once('='))
     {
-        let statistic = text.percentile(percent.trim())?;
-        figure.state(text, statistic, value.trim(), MICROSECONDS)?;
+        let statistic = text.parse_percentile(percent.trim())?;
+        figure.add_text_value(text, statistic, value.trim(), MICROSECONDS)?;
         let name = statistic.to_string();
         if matches!(name.as_str(), "p50" | "p90" | "p99" | "p99.9") {
-            figure.metric(&name);
+            figure.set_metric(&name);
         }
     }
     Ok(())

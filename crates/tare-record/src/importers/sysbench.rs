@@ -20,19 +20,21 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     for line in text.lines() {
         if let Some(version) = line.strip_prefix("sysbench 1.") {
             if run.replace(SysbenchRun::default()).is_some() {
-                return Err(text.refuse(line, format!("a report begins before the one above has '{LAST}'")));
+                return Err(
+                    text.refuse_part(line, format!("a report begins before the one above has '{LAST}'"))
+                );
             }
             let version = version.split_whitespace().next().unwrap_or_default();
-            reading.version = Some(kept(&format!("1.{version}")));
+            reading.version = Some(fit_into_record(&format!("1.{version}")));
         } else if let Some(open) = match begins_results(line) {
             // Quotations often begin here, without the banner.
             true => Some(run.get_or_insert_default()),
             false => run.as_mut(),
         } {
             open.line(text, line)?;
-            let sum = labelled(line, SUM).filter(|_| open.ends_with_sum);
-            if let Some(last) = labelled(line, LAST).or(sum) {
-                text.whole(last)?;
+            let sum = strip_label(line, SUM).filter(|_| open.ends_with_sum);
+            if let Some(last) = strip_label(line, LAST).or(sum) {
+                text.check_line_ends(last)?;
                 for figure in run.take().into_iter().flat_map(SysbenchRun::figures) {
                     reading.push(text, figure)?;
                 }
@@ -115,21 +117,21 @@ const PARAMETERS: &[(&str, &str)] = &[
 impl SysbenchRun {
     fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
         for (label, statistic, scale) in NUMBERS {
-            if let Some(rest) = labelled(line, label) {
+            if let Some(rest) = strip_label(line, label) {
                 let number = rest.strip_suffix('s').unwrap_or(rest);
-                return self.main.state(text, *statistic, number, *scale);
+                return self.main.add_text_value(text, *statistic, number, *scale);
             }
         }
         for (label, name, statistic, scale) in PARTS {
-            if let Some(rest) = labelled(line, label) {
+            if let Some(rest) = strip_label(line, label) {
                 self.test = "fileio";
-                return self.part(name).state(text, *statistic, rest, *scale);
+                return self.part(name).add_text_value(text, *statistic, rest, *scale);
             }
         }
         for name in ["read", "write", "fsync"] {
-            if let Some(rest) = labelled(line, name)
-                .and_then(|rest| labelled(rest, ":"))
-                .and_then(|rest| labelled(rest, "IOPS="))
+            if let Some(rest) = strip_label(line, name)
+                .and_then(|rest| strip_label(rest, ":"))
+                .and_then(|rest| strip_label(rest, "IOPS="))
             {
                 return self.operations(text, name, rest);
             }
@@ -138,17 +140,23 @@ impl SysbenchRun {
             return Ok(());
         }
         if let Some((percent, rest)) = line.trim_start().split_once("th percentile:") {
-            let percentile = text.percentile(percent)?;
-            return self.main.state(text, percentile, rest.trim(), MILLISECONDS);
+            let percentile = text.parse_percentile(percent)?;
+            return self.main.add_text_value(text, percentile, rest.trim(), MILLISECONDS);
         }
         // `Total operations: 65536 (2005760.26 per second)`
-        if let Some(rest) = labelled(line, "Total operations:").and_then(|rest| after(rest, "(")) {
+        if let Some(rest) = strip_label(line, "Total operations:").and_then(|rest| find_text_after(rest, "("))
+        {
             self.test = "memory";
-            return self.main.state(text, Statistic::Rate, until(rest, &[' ']), PER_SECOND);
+            return self.main.add_text_value(text, Statistic::Rate, cut_before(rest, &[' ']), PER_SECOND);
         }
         // `64.00 MiB transferred (1958.75 MiB/sec)`
-        if let Some(rest) = after(line, " MiB transferred (") {
-            return self.main.state(text, Statistic::Throughput, until(rest, &[' ']), MEBIBYTES_PER_SECOND);
+        if let Some(rest) = find_text_after(line, " MiB transferred (") {
+            return self.main.add_text_value(
+                text,
+                Statistic::Throughput,
+                cut_before(rest, &[' ']),
+                MEBIBYTES_PER_SECOND,
+            );
         }
         self.describe(line);
         Ok(())
@@ -162,18 +170,20 @@ impl SysbenchRun {
             "write" => self.part("writes"),
             _ => self.part("fsyncs"),
         };
-        part.state(text, Statistic::Rate, until(rest, &[' ']), PER_SECOND)?;
+        part.add_text_value(text, Statistic::Rate, cut_before(rest, &[' ']), PER_SECOND)?;
         match rest.split_once(' ').and_then(|(_, rest)| rest.split_once(" MiB/s")) {
-            Some((rate, _)) => part.state(text, Statistic::Throughput, rate.trim(), MEBIBYTES_PER_SECOND),
+            Some((rate, _)) => {
+                part.add_text_value(text, Statistic::Throughput, rate.trim(), MEBIBYTES_PER_SECOND)
+            }
             None => Ok(()),
         }
     }
 
     /// Reads the sum of latencies, and the fairness of threads: `events (avg/stddev): 86057.0000/0.00`.
     fn threads(&mut self, text: &Text, line: &str) -> Result<bool, Refusal> {
-        if let Some(sum) = labelled(line, SUM) {
+        if let Some(sum) = strip_label(line, SUM) {
             let mut figure = FigureBuilder::new("sum of latencies");
-            figure.state(text, Statistic::Value, sum, MILLISECONDS)?;
+            figure.add_text_value(text, Statistic::Value, sum, MILLISECONDS)?;
             self.threads.push(figure);
             return Ok(true);
         }
@@ -182,12 +192,13 @@ impl SysbenchRun {
             (LAST, "execution time of a thread", SECONDS),
         ];
         for (label, name, scale) in labels {
-            let Some((mean, deviation)) = labelled(line, label).and_then(|rest| rest.split_once('/')) else {
+            let Some((mean, deviation)) = strip_label(line, label).and_then(|rest| rest.split_once('/'))
+            else {
                 continue;
             };
             let mut figure = FigureBuilder::new(name);
-            figure.state(text, Statistic::Mean, mean, scale)?;
-            figure.state(text, Statistic::StandardDeviation, deviation, scale)?;
+            figure.add_text_value(text, Statistic::Mean, mean, scale)?;
+            figure.add_text_value(text, Statistic::StandardDeviation, deviation, scale)?;
             self.threads.push(figure);
             return Ok(true);
         }
@@ -204,7 +215,7 @@ impl SysbenchRun {
 
     fn describe(&mut self, line: &str) {
         for (label, key) in PARAMETERS {
-            if let Some(value) = labelled(line, label) {
+            if let Some(value) = strip_label(line, label) {
                 self.set(key, value.trim_end_matches(" requests."));
             }
         }
@@ -217,31 +228,31 @@ impl SysbenchRun {
         if let Some(total) = line.strip_suffix(" total file size") {
             self.set("total size", total);
         }
-        if let Some(mode) = labelled(line, "Doing ").and_then(|mode| mode.strip_suffix(" test")) {
+        if let Some(mode) = strip_label(line, "Doing ").and_then(|mode| mode.strip_suffix(" test")) {
             self.mode = match mode {
                 "random r/w" => "rndrw".into(),
                 "random read" => "rndrd".into(),
                 "random write" => "rndwr".into(),
-                other => kept(other),
+                other => fit_into_record(other),
             };
         }
     }
 
     fn set(&mut self, key: &'static str, value: &str) {
         self.parameters.retain(|(known, _)| *known != key);
-        self.parameters.push((key, kept(value)));
+        self.parameters.push((key, fit_into_record(value)));
     }
 
     fn figures(self) -> Vec<FigureBuilder> {
         let mode = if self.mode.is_empty() { String::new() } else { format!(" {}", self.mode) };
-        let mut main = self.main.renamed(&format!("{}{mode}", self.test));
+        let mut main = self.main.with_name(&format!("{}{mode}", self.test));
         let of = |key: &str| {
             self.parameters.iter().find(|(known, _)| *known == key).map_or("", |(_, value)| value.as_str())
         };
         // A part of a report does not say which test it was.
         if self.test == "cpu" && !of("max_prime").is_empty() {
             let parameters = [("max_prime", of("max_prime")), ("threads", of("threads"))];
-            main.counterpart("cpu.primes", &parameters);
+            main.set_counterpart("cpu.primes", &parameters);
             for (statistic, metric) in [
                 (Statistic::Rate, "rate"),
                 (Statistic::Minimum, "min"),
@@ -254,7 +265,7 @@ impl SysbenchRun {
         }
         let mut figures = vec![main];
         for (name, part) in self.parts {
-            let mut part = part.renamed(&format!("fileio{mode} {name}"));
+            let mut part = part.with_name(&format!("fileio{mode} {name}"));
             let bs = of("block size");
             if mode.starts_with(" rnd") && of("engine").starts_with("synchronous") {
                 let (files, total) = (of("files"), of("total size"));
@@ -266,7 +277,7 @@ impl SysbenchRun {
                     ("total", total),
                     ("threads", threads),
                 ];
-                part.counterpart("file.random", &parameters);
+                part.set_counterpart("file.random", &parameters);
                 part.metric_of(Statistic::Rate, name);
             }
             figures.push(part);
@@ -274,11 +285,11 @@ impl SysbenchRun {
         let about = format!("{}{mode}", self.test);
         figures.extend(self.threads.into_iter().map(|figure| {
             let name = format!("{about}: {}", figure.name());
-            figure.renamed(&name)
+            figure.with_name(&name)
         }));
         for figure in &mut figures {
             for (key, value) in &self.parameters {
-                figure.note(key, value);
+                figure.add_parameter(key, value);
             }
         }
         figures

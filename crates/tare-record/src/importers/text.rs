@@ -75,12 +75,12 @@ impl Text {
     }
 
     /// Splits the text into numbered lines.
-    pub(crate) fn numbered(&self) -> impl Iterator<Item = NumberedLine<'_>> {
+    pub(crate) fn numbered_lines(&self) -> impl Iterator<Item = NumberedLine<'_>> {
         self.text.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
     /// Locates a part of this text; the end for a text that is none of its parts.
-    pub fn position(&self, part: &str) -> Position {
+    pub fn find_position(&self, part: &str) -> Position {
         self.position_at(self.offset(part))
     }
 
@@ -101,8 +101,8 @@ impl Text {
     }
 
     /// Refuses because of a part of this text.
-    pub fn refuse(&self, part: &str, cause: impl Into<String>) -> Refusal {
-        Refusal { position: self.position(part), cause: cause.into() }
+    pub fn refuse_part(&self, part: &str, cause: impl Into<String>) -> Refusal {
+        Refusal { position: self.find_position(part), cause: cause.into() }
     }
 
     /// Refuses because something is missing at the end.
@@ -113,24 +113,24 @@ impl Text {
     /// Parses a part of this text as a finite number with a point.
     ///
     /// A line that does not end may be cut, and a figure with it; it gives no number.
-    pub fn number(&self, part: &str) -> Result<f64, Refusal> {
-        self.whole(part)?;
+    pub fn parse_number(&self, part: &str) -> Result<f64, Refusal> {
+        self.check_line_ends(part)?;
         let digits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let number = part.parse::<f64>().ok().filter(|n| n.is_finite() && part.chars().all(digits));
-        number.ok_or_else(|| self.refuse(part, format!("'{}' is not a number", shortened(part))))
+        number.ok_or_else(|| self.refuse_part(part, format!("'{}' is not a number", shorten_text(part))))
     }
 
     /// Parses a part of this text as a percentile.
-    pub fn percentile(&self, part: &str) -> Result<Statistic, Refusal> {
-        let percent = self.number(part)?;
+    pub fn parse_percentile(&self, part: &str) -> Result<Statistic, Refusal> {
+        let percent = self.parse_number(part)?;
         if !(0.0..=100.0).contains(&percent) {
-            return Err(self.refuse(part, format!("there is no percentile {}", shortened(part))));
+            return Err(self.refuse_part(part, format!("there is no percentile {}", shorten_text(part))));
         }
         Ok(Statistic::Percentile(percent))
     }
 
     /// Checks that the line of a part of this text ends.
-    pub fn whole(&self, part: &str) -> Result<(), Refusal> {
+    pub fn check_line_ends(&self, part: &str) -> Result<(), Refusal> {
         if self.offset(part) >= self.ended {
             let cause =
                 "the last line does not end: the file may be cut (a whole one ends with a line break)";
@@ -147,17 +147,17 @@ fn undecoded(good: &[u8], encoding: &str) -> Refusal {
 }
 
 /// Cuts a text before the first of some marks, and trims it; the whole text where there is none.
-pub fn until<'a>(text: &'a str, marks: &[char]) -> &'a str {
+pub fn cut_before<'a>(text: &'a str, marks: &[char]) -> &'a str {
     text.split(marks).next().unwrap_or(text).trim()
 }
 
 /// Finds the text after a label, trimmed.
-pub fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+pub fn find_text_after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.split_once(label).map(|(_, rest)| rest.trim())
 }
 
 /// Finds the text after a label with which a line begins, trimmed.
-pub fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+pub fn strip_label<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     line.trim_start().strip_prefix(label).map(str::trim)
 }
 
@@ -192,7 +192,7 @@ fn unquoted(field: &str) -> &str {
 const LONGEST_KEPT: usize = 200;
 
 /// Fits a text into a record: on one line, and not too long.
-pub fn kept(text: &str) -> String {
+pub fn fit_into_record(text: &str) -> String {
     let mut kept: String =
         text.trim().chars().take(LONGEST_KEPT).map(|c| if c == '\n' { ' ' } else { c }).collect();
     if text.trim().chars().nth(LONGEST_KEPT).is_some() {
@@ -202,7 +202,7 @@ pub fn kept(text: &str) -> String {
 }
 
 /// Shortens a text for a message.
-pub fn shortened(text: &str) -> String {
+pub fn shorten_text(text: &str) -> String {
     let mut short: String = text.chars().take(40).collect();
     if short.len() < text.len() {
         short.push('…');
@@ -222,16 +222,16 @@ mod tests {
     fn every_part_has_its_position() {
         let text = decoded("a\nbü 12.5\r\nc 1");
         let line = text.lines().nth(1).unwrap();
-        let number = after(line, "ü").unwrap();
-        assert_eq!(text.position(number), Position { line: 2, column: 4, byte: 6 });
-        assert_eq!(text.number(number), Ok(12.5));
-        let last = after(text.lines().nth(2).unwrap(), "c").unwrap();
-        assert_eq!(text.number(last).unwrap_err().position, Position { line: 3, column: 4, byte: 15 });
-        let no = text.number(line).unwrap_err();
+        let number = find_text_after(line, "ü").unwrap();
+        assert_eq!(text.find_position(number), Position { line: 2, column: 4, byte: 6 });
+        assert_eq!(text.parse_number(number), Ok(12.5));
+        let last = find_text_after(text.lines().nth(2).unwrap(), "c").unwrap();
+        assert_eq!(text.parse_number(last).unwrap_err().position, Position { line: 3, column: 4, byte: 15 });
+        let no = text.parse_number(line).unwrap_err();
         assert_eq!(no.to_string(), "line 2, column 1 (byte 2): 'bü 12.5' is not a number");
         for bad in ["nan", "inf", "infinity", "1e999", ""] {
             let text = decoded(&format!("{bad}\n"));
-            assert!(text.number(text.lines().next().unwrap()).is_err(), "{bad}");
+            assert!(text.parse_number(text.lines().next().unwrap()).is_err(), "{bad}");
         }
     }
 

@@ -28,14 +28,16 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("UnixBench");
     let mut set: Option<Set> = None;
     for line in text.lines() {
-        if let Some(version) = after(line, HEAD) {
-            reading.version = Some(kept(version.trim_end_matches(')')));
+        if let Some(version) = find_text_after(line, HEAD) {
+            reading.version = Some(fit_into_record(version.trim_end_matches(')')));
         } else if line.starts_with(RUN) {
             if set.replace(Set::default()).is_some() {
-                return Err(text.refuse(line, format!("a run begins before the one above has its '{INDEX}'")));
+                return Err(
+                    text.refuse_part(line, format!("a run begins before the one above has its '{INDEX}'"))
+                );
             }
         } else if let Some(open) = &mut set {
-            if let Some(score) = labelled(line, INDEX) {
+            if let Some(score) = strip_label(line, INDEX) {
                 let score = score.strip_prefix("(Partial Only)").map(str::trim).unwrap_or(score);
                 let set = set.take().unwrap_or_default();
                 finish(text, &mut reading, set, score)?;
@@ -44,7 +46,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             }
         } else {
             for (label, key) in [("System:", "system"), ("OS:", "os"), ("Machine:", "machine")] {
-                reading.note(key, labelled(line, label).unwrap_or_default());
+                reading.add_parameter(key, strip_label(line, label).unwrap_or_default());
             }
         }
     }
@@ -57,7 +59,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 impl Set {
     fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
         // `2 CPUs in system; running 1 parallel copy of tests`
-        if let Some(copies) = after(line, "; running ") {
+        if let Some(copies) = find_text_after(line, "; running ") {
             self.copies = leading_digits(copies).to_owned();
             return Ok(());
         }
@@ -74,8 +76,8 @@ impl Set {
         };
         let fields: Vec<&str> = line[name.len()..].split_whitespace().take(4).collect();
         if let [baseline, _, index] = fields[..] {
-            figure.note("baseline", baseline);
-            figure.state(text, Statistic::Score, index, COUNT)?;
+            figure.add_parameter("baseline", baseline);
+            figure.add_text_value(text, Statistic::Score, index, COUNT)?;
         }
         Ok(())
     }
@@ -84,24 +86,26 @@ impl Set {
         let mut words = result.rsplitn(3, char::is_whitespace);
         let (unit, value, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next());
         let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
-            return Err(text.refuse(result, format!("'{}' is not a result and its unit", shortened(result))));
+            return Err(
+                text.refuse_part(result, format!("'{}' is not a result and its unit", shorten_text(result)))
+            );
         };
         if self.results.len() >= MOST_RESULTS {
-            return Err(text.refuse(result, format!("a run has more than {MOST_RESULTS} results")));
+            return Err(text.refuse_part(result, format!("a run has more than {MOST_RESULTS} results")));
         }
         let mut figure = FigureBuilder::new(name);
         if self.copies == "1" {
             counterpart(&mut figure, name);
         }
         let (statistic, scale) = scale(unit);
-        figure.state(text, statistic, value, scale)?;
-        figure.metric(metric(name));
+        figure.add_text_value(text, statistic, value, scale)?;
+        figure.set_metric(metric(name));
         if let Some((seconds, samples)) = run.split_once(" s, ") {
-            figure.state(text, Statistic::Elapsed, seconds, SECONDS)?;
-            figure.note("samples", leading_digits(samples));
+            figure.add_text_value(text, Statistic::Elapsed, seconds, SECONDS)?;
+            figure.add_parameter("samples", leading_digits(samples));
         }
-        figure.note("copies", &self.copies);
-        figure.note("unit", unit);
+        figure.add_parameter("copies", &self.copies);
+        figure.add_parameter("unit", unit);
         self.results.push((name.to_owned(), figure));
         Ok(())
     }
@@ -109,8 +113,8 @@ impl Set {
 
 fn finish(text: &Text, reading: &mut ToolOutput, set: Set, score: &str) -> Result<(), Refusal> {
     let mut index = FigureBuilder::new(INDEX);
-    index.note("copies", &set.copies);
-    index.state(text, Statistic::Score, score, COUNT)?;
+    index.add_parameter("copies", &set.copies);
+    index.add_text_value(text, Statistic::Score, score, COUNT)?;
     for (_, figure) in set.results {
         reading.push(text, figure)?;
     }
@@ -146,7 +150,7 @@ fn counterpart(figure: &mut FigureBuilder, name: &str) {
         "System Call Overhead" => ("sys.mix", &[]),
         _ => return,
     };
-    figure.counterpart(probe, parameters);
+    figure.set_counterpart(probe, parameters);
 }
 
 /// Finds the metric of the counterpart.

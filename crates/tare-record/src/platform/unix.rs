@@ -30,7 +30,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
 }
 
 /// Cuts an open file.
-pub(crate) fn cut(file: &File, _: &Path, bytes: u64) -> io::Result<()> {
+pub(crate) fn cut_file(file: &File, _: &Path, bytes: u64) -> io::Result<()> {
     file.set_len(bytes)
 }
 

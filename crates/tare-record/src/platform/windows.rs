@@ -42,7 +42,7 @@ pub(crate) fn has_no_locks(error: &io::Error) -> bool {
 }
 
 /// Cuts a file, which takes other rights than appending to it.
-pub(crate) fn cut(_: &File, path: &Path, bytes: u64) -> io::Result<()> {
+pub(crate) fn cut_file(_: &File, path: &Path, bytes: u64) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.set_len(bytes)
 }
 

@@ -1,6 +1,6 @@
 //! Pages of fleets: forty nodes of two kinds with a slow one, a slow link and gaps; and one whose every text is hostile.
 
-use tare_analysis::fleet::cells::{SessionCells, cells};
+use tare_analysis::fleet::cells::{SessionCells, extract_cells};
 use tare_analysis::fleet::summary::{OfNode, OfPair, Rows};
 use tare_data::session::Role;
 use tare_data::unit::Direction;
@@ -19,15 +19,15 @@ const LINK: (usize, usize) = (2, 5);
 /// Renders the page of a handmade fleet, in which each text is made from a plain one.
 pub fn page(text: impl Fn(&str) -> String) -> String {
     let by = ["cpu.model".to_owned()];
-    let rows = |slower| Rows::of(&sessions(slower, &text), &pairs(&text), &by, SESSIONS);
-    let fleet = rows(1.0).fleet(Some(&rows(1.1)));
+    let rows = |slower| Rows::from_sessions(&sessions(slower, &text), &pairs(&text), &by, SESSIONS);
+    let fleet = rows(1.0).summarise_fleet(Some(&rows(1.1)));
     let missing =
         [("n38, session 2", "its job ended before its session did"), ("n39, session 1", "not begun")]
             .map(|(what, why)| MissingCell { what: text(what), why: text(why) });
     let (folder, study) = (text("fleet-1"), text("quick"));
     let planned = NODES * SESSIONS as usize;
     let (missing, fleet) = (&missing[..], &fleet);
-    page::render(&FleetView {
+    page::render_fleet_page(&FleetView {
         folder: &folder,
         study: &study,
         planned,
@@ -48,7 +48,7 @@ fn sessions(slower: f64, text: &impl Fn(&str) -> String) -> Vec<OfNode> {
         let apart = (at as f64 * 0.618).fract() * 0.02 + f64::from(session) * 0.002;
         let slow = if at == SLOW { 1.3 } else { 1.0 };
         let mut cells = of_machine((1.0 + apart) * slow, text);
-        cells.host.note("cpu.model", text(if at < 30 { "EPYC" } else { "Xeon" }));
+        cells.host.add_fact("cpu.model", text(if at < 30 { "EPYC" } else { "Xeon" }));
         for row in cells.rows.iter_mut().filter(|row| row.role == Role::Subject) {
             let factor = slower * (1.0 + apart / 2.0);
             for value in [&mut row.ratio, &mut row.low, &mut row.high] {
@@ -74,7 +74,7 @@ fn pairs(text: &impl Fn(&str) -> String) -> Vec<OfPair> {
 
 /// Builds a session of a machine that is slower by a factor.
 fn of_machine(slower: f64, text: &impl Fn(&str) -> String) -> SessionCells {
-    let mut cells = cells(&specimen::session(3), &specimen::findings(3));
+    let mut cells = extract_cells(&specimen::make_session(3), &specimen::make_findings(3));
     for row in &mut cells.rows {
         let factor = if row.better == Direction::Lower { slower } else { 1.0 / slower };
         row.median = row.median.map(|median| median * factor);

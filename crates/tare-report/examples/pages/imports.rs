@@ -23,7 +23,7 @@ pub fn beside() -> (Session, Findings, Vec<Imported>) {
     let mut rate = rich::further(&round_trip, "rate", Unit::PerSecond, 46_900.0);
     rate.baseline = None;
     rate.cells = (0..3)
-        .map(|i| Cell::Missing(Missing::NoBaseline(specimen::level(9_100.0 * (i + 1) as f64, i))))
+        .map(|i| Cell::Missing(Missing::NoBaseline(specimen::make_level(9_100.0 * (i + 1) as f64, i))))
         .collect();
     findings.rows.push(rate);
     let netperf = [("native", 1.04), ("container", 1.09), ("gvisor", 6.1)]

@@ -17,7 +17,7 @@ use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_data::imported::Imported;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Session};
-use tare_report::html::{Options, render, render_imported};
+use tare_report::html::{Options, render_html, render_imported};
 use tare_report::imported;
 use tare_report::language::Language;
 
@@ -30,7 +30,7 @@ fn main() {
         eprintln!("usage: pages FOLDER");
         process::exit(2);
     };
-    let header = specimen::session(0).header;
+    let header = specimen::make_session(0).header;
     let alone = |imports: &[Imported]| render_imported(imports, &header, "tools.tare");
     let (session, findings) = hostile();
     let pages = [
@@ -40,7 +40,7 @@ fn main() {
         ("big-japanese.html", said(Language::Japanese, rich::big(), None)),
         ("hostile.html", page((session.clone(), findings.clone()), None)),
         ("empty.html", page(empty(), None)),
-        ("baseline.html", page((specimen::session(0), specimen::findings(0)), None)),
+        ("baseline.html", page((specimen::make_session(0), specimen::make_findings(0)), None)),
         ("beside.html", {
             let (session, findings, imports) = imports::beside();
             page((session, findings), Some(&imports))
@@ -72,7 +72,7 @@ fn said(
     (session, findings): (Session, Findings),
     imports: Option<&[Imported]>,
 ) -> String {
-    let found = imports.map(|imports| imported::beside(&session, &findings, imports));
+    let found = imports.map(|imports| imported::find_matching_values(&session, &findings, imports));
     let options = Options {
         running: None,
         language,
@@ -80,7 +80,7 @@ fn said(
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
         beside: found.as_deref(),
     };
-    render(&session, &findings, &options)
+    render_html(&session, &findings, &options)
 }
 
 /// Fills every text of a record with markup, quotes and anything else that a page could trip over.
@@ -100,7 +100,7 @@ fn hostile() -> (Session, Findings) {
     }
     for (facts, target) in session.facts.iter_mut().zip(&session.plan.targets) {
         facts.target.clone_from(&target.name);
-        facts.inside.note(text, text);
+        facts.inside.add_fact(text, text);
     }
     for row in &mut findings.rows {
         (row.label, row.probe) = (format!("{text} {}", row.label), text.into());
@@ -121,7 +121,7 @@ fn target_names(text: &str) -> impl Iterator<Item = String> {
 
 /// Builds a session that broke off before it measured anything.
 fn empty() -> (Session, Findings) {
-    let (mut session, mut findings) = (specimen::session(2), specimen::findings(2));
+    let (mut session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
     session.ending = Ending::BrokenOff;
     findings.ending = Ending::BrokenOff;
     findings.rows.clear();

@@ -31,7 +31,7 @@ const HELD_BYTES: f64 = 81_920.0;
 /// Extends the specimen by curves over block size, spans of runs, memory, groups, trials in time, tails and
 /// facts.
 pub fn page(targets: usize) -> (Session, Findings) {
-    let (mut session, mut findings) = (specimen::session(targets), specimen::findings(targets));
+    let (mut session, mut findings) = (specimen::make_session(targets), specimen::make_findings(targets));
     let round_trip = findings.rows[6].clone();
     findings.rows.push(further(&round_trip, "min", Unit::Nanoseconds, 19_100.0));
     findings.rows.push(further(&round_trip, "mean", Unit::Nanoseconds, 21_400.0));
@@ -91,13 +91,15 @@ pub fn big() -> (Session, Findings) {
 /// Builds a further metric of a row, at the same costs.
 pub fn further(like: &Row, name: &str, unit: Unit, baseline: f64) -> Row {
     let cells = like.cells.iter().enumerate().map(|(i, cell)| match cell {
-        Cell::Compared(c) => Cell::Compared(Box::new(specimen::comparison(baseline, c.ratio, i as u64 + 77))),
+        Cell::Compared(c) => {
+            Cell::Compared(Box::new(specimen::make_comparison(baseline, c.ratio, i as u64 + 77)))
+        }
         other => other.clone(),
     });
     Row {
         metric: tare_data::metric::Metric { name: name.into(), unit, ..like.metric.clone() },
         headline: false,
-        baseline: Some(specimen::level(baseline, 9)),
+        baseline: Some(specimen::make_level(baseline, 9)),
         cells: cells.collect(),
         control: None,
         ..like.clone()
@@ -117,8 +119,8 @@ fn block_row(like: &Row, place: &str, block: &str, rate: f64, targets: usize) ->
     let cells = (0..targets).map(|target| {
         let (own, shared) = KEPT[target % KEPT.len()];
         let cost = 1.0 / if share { shared } else { own };
-        let mut comparison = specimen::comparison(rate, cost, target as u64 + block.len() as u64);
-        comparison.level = specimen::level(rate / cost, target as u64);
+        let mut comparison = specimen::make_comparison(rate, cost, target as u64 + block.len() as u64);
+        comparison.level = specimen::make_level(rate / cost, target as u64);
         comparison.difference = rate / cost - rate;
         Cell::Compared(Box::new(comparison))
     });
@@ -135,7 +137,7 @@ fn block_row(like: &Row, place: &str, block: &str, rate: f64, targets: usize) ->
             ..like.metric.clone()
         },
         headline: true,
-        baseline: Some(specimen::level(rate, 5)),
+        baseline: Some(specimen::make_level(rate, 5)),
         cells: cells.collect(),
         control: None,
         published: Vec::new(),
@@ -170,16 +172,16 @@ fn facts(session: &mut Session) {
     }
     for facts in &mut session.facts {
         for (key, value) in shared {
-            facts.inside.note(key, value);
+            facts.inside.add_fact(key, value);
         }
         let is_sandbox = facts.target == "gvisor";
-        facts.inside.note("clock.source", if is_sandbox { "unknown" } else { "tsc" });
-        facts.inside.note("file.overlay", if is_sandbox { "memory" } else { "" });
-        facts.outside.note("runtime", if is_sandbox { "runsc 20260905 --platform=systrap" } else { "" });
+        facts.inside.add_fact("clock.source", if is_sandbox { "unknown" } else { "tsc" });
+        facts.inside.add_fact("file.overlay", if is_sandbox { "memory" } else { "" });
+        facts.outside.add_fact("runtime", if is_sandbox { "runsc 20260905 --platform=systrap" } else { "" });
         facts.places.insert("own".into(), {
             let mut place = tare_data::facts::Facts::default();
-            place.note("file_system.type", if is_sandbox { "gofer (overlay in memory)" } else { "ext4" });
-            place.note("fsync", if is_sandbox { "costs nothing" } else { "reaches the disk" });
+            place.add_fact("file_system.type", if is_sandbox { "gofer (overlay in memory)" } else { "ext4" });
+            place.add_fact("fsync", if is_sandbox { "costs nothing" } else { "reaches the disk" });
             place
         });
     }
@@ -229,16 +231,18 @@ fn trial(
         position: 0,
         start: 0,
         started_ns: now_ns,
-        host_elapsed_ns: 20_000_000 + generator.below(60_000_000) * (1 + target as u64 / 2),
+        host_elapsed_ns: 20_000_000 + generator.draw_below(60_000_000) * (1 + target as u64 / 2),
         agent_elapsed_ns: None,
         batches: if is_latency && round < 18 { vec![latency(target, generator)] } else { vec![] }.into(),
         inside: Interference {
             canary_ns: Some(
-                100_000 + generator.below(4_000) + if (40..46).contains(&(round * 3)) { 22_000 } else { 0 },
+                100_000
+                    + generator.draw_below(4_000)
+                    + if (40..46).contains(&(round * 3)) { 22_000 } else { 0 },
             ),
             ..Interference::default()
         },
-        outside: Interference { steal_ns: Some(generator.below(400_000)), ..Interference::default() },
+        outside: Interference { steal_ns: Some(generator.draw_below(400_000)), ..Interference::default() },
         failure: failed.then(|| Failure::new(FailureKind::Deadline, "no frame for 10 s")),
         notes: vec![],
     }
@@ -249,8 +253,8 @@ fn latency(target: usize, generator: &mut Generator) -> Batch {
     let factor = [1.0, 1.0, 1.05, 5.4, 9.8, 3.0, 1.1, 1.2][target % 8];
     let mut histogram = Histogram::new();
     for _ in 0..OPERATIONS {
-        let rare = if generator.below(100) == 0 { 4.0 + 12.0 * generator.unit() } else { 1.0 };
-        let spread = 0.9 + 0.3 * generator.unit() * generator.unit();
+        let rare = if generator.draw_below(100) == 0 { 4.0 + 12.0 * generator.draw_unit() } else { 1.0 };
+        let spread = 0.9 + 0.3 * generator.draw_unit() * generator.draw_unit();
         histogram.record((20_000.0 * factor * spread * rare) as u64);
     }
     Batch {

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use tare_data::unit::Unit;
 
-use super::export::{Export, Source, Writing, bounds};
-use crate::text::clean;
-use crate::text::json::line;
+use super::export::{Export, Source, Writing, closed_interval};
+use crate::text::clean_text;
+use crate::text::json::render_json_line;
 use crate::words;
 
 pub static EXPORT: Export = Export {
@@ -23,23 +23,24 @@ const LONGEST_NAME: usize = 1024;
 fn render(source: &Source) -> Vec<u8> {
     let mut benchmarks: Map<String, Value> = Map::new();
     for row in source.findings.rows.iter().filter(|row| row.headline) {
-        for (target, level) in source.levels(row) {
+        for (target, level) in source.list_levels(row) {
             let figure = metric(level.median, Some((level.low, level.high)));
             add(&mut benchmarks, target, &row.case, measure(row.metric.unit), figure);
         }
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
-            if let Some(comparison) = words::comparison(cell) {
-                let ratio = metric(comparison.ratio, bounds(comparison));
+            if let Some(comparison) = words::find_comparison(cell) {
+                let ratio = metric(comparison.ratio, closed_interval(comparison));
                 add(&mut benchmarks, target, &row.case, "slowdown", ratio);
             }
         }
     }
-    line(&benchmarks).into_bytes()
+    render_json_line(&benchmarks).into_bytes()
 }
 
 fn add(benchmarks: &mut Map<String, Value>, target: &str, case: &str, measure: &str, metric: Option<Value>) {
     let Some(metric) = metric else { return };
-    let name: String = format!("{}/{}", clean(target), clean(case)).chars().take(LONGEST_NAME).collect();
+    let name: String =
+        format!("{}/{}", clean_text(target), clean_text(case)).chars().take(LONGEST_NAME).collect();
     let measures = benchmarks.entry(name).or_insert_with(|| json!({}));
     measures[measure] = metric;
 }
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_target_has_its_figure_and_its_ratio_with_bounds() {
-        let (session, findings) = (specimen::session(2), specimen::findings(2));
+        let (session, findings) = (specimen::make_session(2), specimen::make_findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let read: Value = serde_json::from_slice(&bytes).unwrap();
         let gvisor = &read["gvisor/sys.getppid"];

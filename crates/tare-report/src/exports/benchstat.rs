@@ -8,7 +8,7 @@ use tare_data::request::Amount;
 use tare_data::unit::{Direction, Unit};
 
 use super::export::{Export, Source, Writing};
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words::machine_name;
 
 pub static EXPORT: Export = Export {
@@ -24,7 +24,7 @@ fn render(source: &Source) -> Vec<u8> {
     for (key, value) in
         [("study", &source.session.plan.study), ("tare", &header.tare), ("started", &header.started)]
     {
-        let _ = writeln!(text, "{key}: {}", clean(value));
+        let _ = writeln!(text, "{key}: {}", clean_text(value));
     }
     for (unit, better) in directions(source) {
         let _ = writeln!(text, "Unit {unit} better={better}");
@@ -32,7 +32,7 @@ fn render(source: &Source) -> Vec<u8> {
     for row in &source.findings.rows {
         let (name, unit) = (name(source, row), unit(row.metric.unit));
         let operations = operations(source, row);
-        for (target, level) in source.levels(row) {
+        for (target, level) in source.list_levels(row) {
             let target = word(target);
             for value in level.values.iter().filter(|value| value.is_finite()) {
                 // The metric last: a number at the end of a name would be read as a number of processors.
@@ -64,7 +64,7 @@ fn name(source: &Source, row: &Row) -> String {
         probe = first.to_uppercase() + &probe[1..];
     }
     let mut name = format!("Benchmark{probe}");
-    let parameters = source.planned(row).map(|planned| &planned.case.parameters.0);
+    let parameters = source.find_planned_case(row).map(|planned| &planned.case.parameters.0);
     for (key, value) in parameters.into_iter().flatten() {
         let _ = write!(name, "/{}={}", word(key), word(value));
     }
@@ -80,12 +80,12 @@ fn name(source: &Source, row: &Row) -> String {
 /// number of processors.
 fn word(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+:@,%".contains(c) { c } else { '_' };
-    clean(text).chars().map(plain).collect()
+    clean_text(text).chars().map(plain).collect()
 }
 
 /// Counts the operations of a planned trial; 1 for a trial that runs for a fixed time.
 fn operations(source: &Source, row: &Row) -> u64 {
-    match source.planned(row).map(|planned| planned.amount) {
+    match source.find_planned_case(row).map(|planned| planned.amount) {
         // benchstat reads a signed number.
         Some(Amount::Operations { batch, batches }) => {
             batch.saturating_mul(u64::from(batches)).clamp(1, i32::MAX as u64)
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn every_trial_has_a_line() {
-        let (session, findings) = (specimen::session(2), specimen::findings(2));
+        let (session, findings) = (specimen::make_session(2), specimen::make_findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(bytes).unwrap();
         let of = |beginning: &str| text.lines().filter(|line| line.starts_with(beginning)).count();
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_unit_that_goes_both_ways_is_not_explained() {
-        let (session, mut findings) = (specimen::session(1), specimen::findings(1));
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
         findings.rows[0].metric.direction = Direction::Higher;
         assert!(directions(&Source { session: &session, findings: &findings, gate: None }).is_empty());
     }

@@ -4,14 +4,14 @@ use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Level, Missing
 use tare_data::session::Session;
 
 use super::export::{Export, Source, Writing};
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 pub(crate) static EXPORT: Export = Export {
     name: "csv",
     summary: "a line for each cell of the findings, for spreadsheets and data frames",
     writing: Writing::Whole,
-    render: |Source { session, findings, .. }| render(session, findings).into_bytes(),
+    render: |Source { session, findings, .. }| render_csv(session, findings).into_bytes(),
 };
 
 const HEAD: [&str; 26] = [
@@ -47,20 +47,20 @@ const HEAD: [&str; 26] = [
 /// own unit.
 ///
 /// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
-pub fn render(session: &Session, findings: &Findings) -> String {
+pub fn render_csv(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
         let subjects = findings.subjects.iter().zip(row.cells.iter().map(cell_fields));
         let line = |(target, own): (&String, [String; 15])| {
-            shared(session, row).into_iter().chain([text(target)]).chain(own).collect::<Vec<_>>()
+            shared(session, row).into_iter().chain([escape_text(target)]).chain(own).collect::<Vec<_>>()
         };
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
     });
-    written(&HEAD, lines)
+    write_lines(&HEAD, lines)
 }
 
 /// Writes a heading and its lines.
-pub(crate) fn written(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -> String {
+pub(crate) fn write_lines(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(head).expect("a vector takes every byte");
     lines.for_each(|line| writer.write_record(line).expect("every line has the head's fields"));
@@ -70,14 +70,14 @@ pub(crate) fn written(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -
 
 fn shared(session: &Session, row: &Row) -> [String; 10] {
     [
-        text(&session.plan.study),
-        text(&session.header.started),
-        text(&row.case),
-        text(&row.probe),
-        text(&row.label),
-        text(row.place.as_deref().unwrap_or("")),
-        text(row.peer.as_deref().unwrap_or("")),
-        text(&row.metric.name),
+        escape_text(&session.plan.study),
+        escape_text(&session.header.started),
+        escape_text(&row.case),
+        escape_text(&row.probe),
+        escape_text(&row.label),
+        escape_text(row.place.as_deref().unwrap_or("")),
+        escape_text(row.peer.as_deref().unwrap_or("")),
+        escape_text(&row.metric.name),
         words::machine_name(&row.metric.unit),
         row.headline.to_string(),
     ]
@@ -96,7 +96,7 @@ fn baseline(level: Option<&Level>) -> [String; 15] {
 
 fn cell_fields(cell: &Cell) -> [String; 15] {
     let level = cell.level();
-    let (ratios, rounds) = match cell.compared() {
+    let (ratios, rounds) = match cell.comparison() {
         Some(comparison) => (ratios(comparison), Some(comparison.rounds)),
         None => ([None; 7], level.map(|level| level.rounds)),
     };
@@ -108,10 +108,10 @@ fn cell_fields(cell: &Cell) -> [String; 15] {
                 Missing::NotComparable { reason, .. } => reason.as_str(),
                 Missing::NotReached | Missing::NoBaseline(_) => "",
             };
-            [words::missing_name(missing), text(reason)]
+            [words::missing_name(missing), escape_text(reason)]
         }
     };
-    fields([cell.answer().name(), cell.shown().name()], ratios, rounds, level, missing)
+    fields([cell.answer().name(), cell.to_shown().name()], ratios, rounds, level, missing)
 }
 
 /// Lists the typical ratio and that of mean costs with their intervals, and p.
@@ -129,7 +129,7 @@ fn fields(
     level: Option<&Level>,
     [missing, reason]: [String; 2],
 ) -> [String; 15] {
-    let [ratio, low, high, mean, mean_low, mean_high, p] = ratios.map(number);
+    let [ratio, low, high, mean, mean_low, mean_high, p] = ratios.map(format_number);
     [
         answer.to_owned(),
         verdict.to_owned(),
@@ -141,22 +141,22 @@ fn fields(
         mean_high,
         p,
         rounds.map(|r| r.to_string()).unwrap_or_default(),
-        number(level.map(|l| l.median)),
-        number(level.map(|l| l.low)),
-        number(level.map(|l| l.high)),
+        format_number(level.map(|l| l.median)),
+        format_number(level.map(|l| l.low)),
+        format_number(level.map(|l| l.high)),
         missing,
         reason,
     ]
 }
 
 /// Formats a number in full; empty if there is none.
-pub(crate) fn number(value: Option<f64>) -> String {
+pub(crate) fn format_number(value: Option<f64>) -> String {
     value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
 }
 
 /// Formats a text that a spreadsheet keeps as text.
-pub(crate) fn text(text: &str) -> String {
-    let text = clean(text);
+pub(crate) fn escape_text(text: &str) -> String {
+    let text = clean_text(text);
     // Spreadsheets skip spaces, and some take the full-width forms for the plain ones.
     let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     if is_formula { format!("'{text}") } else { text }
@@ -170,14 +170,14 @@ mod tests {
     #[test]
     fn nothing_is_taken_for_a_formula() {
         for formula in ["=1", " =1", "\u{3000}+1", "＝1", "＋1", "－1", "＠A1", "-1", "@A1"] {
-            assert!(super::text(formula).starts_with('\''), "{formula:?}");
+            assert!(super::escape_text(formula).starts_with('\''), "{formula:?}");
         }
-        assert_eq!(super::text("write 4 KiB"), "write 4 KiB");
+        assert_eq!(super::escape_text("write 4 KiB"), "write 4 KiB");
     }
 
     #[test]
     fn every_cell_has_a_line() {
-        let text = render(&specimen::session(3), &specimen::findings(3));
+        let text = render_csv(&specimen::make_session(3), &specimen::make_findings(3));
         let mut reader = ::csv::Reader::from_reader(text.as_bytes());
         assert_eq!(reader.headers().unwrap(), &HEAD[..]);
         let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
@@ -194,18 +194,18 @@ mod tests {
 
     #[test]
     fn a_hostile_name_is_neither_a_formula_nor_a_line() {
-        let mut findings = specimen::findings(1);
+        let mut findings = specimen::make_findings(1);
         findings.rows.truncate(1);
         findings.rows[0].label = "=HYPERLINK(\"x\")\n,a".into();
-        let shown = render(&specimen::session(1), &findings);
+        let shown = render_csv(&specimen::make_session(1), &findings);
         assert_eq!(shown.lines().count(), 3);
         assert!(shown.contains("\"'=HYPERLINK(\"\"x\"\")\u{fffd},a\""), "{shown}");
     }
 
     #[test]
     fn what_is_no_number_is_empty() {
-        assert_eq!(number(Some(f64::NAN)), "");
-        assert_eq!(number(Some(f64::INFINITY)), "");
-        assert_eq!(number(Some(0.5)), "0.5");
+        assert_eq!(format_number(Some(f64::NAN)), "");
+        assert_eq!(format_number(Some(f64::INFINITY)), "");
+        assert_eq!(format_number(Some(0.5)), "0.5");
     }
 }

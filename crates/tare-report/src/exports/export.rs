@@ -51,19 +51,19 @@ impl Source<'_> {
     }
 
     /// Finds the plan of a row's case.
-    pub(super) fn planned(&self, row: &Row) -> Option<&PlannedCase> {
+    pub(super) fn find_planned_case(&self, row: &Row) -> Option<&PlannedCase> {
         self.session.plan.cases.iter().find(|case| case.id == row.case)
     }
 
-    pub(super) fn control(&self) -> Option<&str> {
+    pub(super) fn control_name(&self) -> Option<&str> {
         let targets = &self.session.plan.targets;
         targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())
     }
 
     /// Lists the values of a row by environment: the baseline's, the control's, the subjects'. Environments
     /// without a value are left out.
-    pub(super) fn levels<'a>(&'a self, row: &'a Row) -> Vec<(&'a str, &'a Level)> {
-        let of_control = self.control().zip(row.control.as_ref().and_then(level_of));
+    pub(super) fn list_levels<'a>(&'a self, row: &'a Row) -> Vec<(&'a str, &'a Level)> {
+        let of_control = self.control_name().zip(row.control.as_ref().and_then(level_of));
         let subjects = self.findings.subjects.iter().zip(&row.cells);
         let subjects = subjects.filter_map(|(target, cell)| Some((target.as_str(), level_of(cell)?)));
         let baseline = row.baseline.as_ref().map(|level| (self.findings.baseline.as_str(), level));
@@ -82,7 +82,7 @@ pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
 }
 
 /// Returns the interval of a ratio if neither end is open.
-pub(super) fn bounds(comparison: &Comparison) -> Option<(f64, f64)> {
+pub(super) fn closed_interval(comparison: &Comparison) -> Option<(f64, f64)> {
     let (low, high) = (comparison.low, comparison.high);
     (low > 0.0 && low.is_finite() && high.is_finite()).then_some((low, high))
 }

@@ -5,8 +5,8 @@ use tare_analysis::gate::Ruling;
 
 use super::export::{Export, Headline, Source, Writing};
 use crate::language::Language;
-use crate::number::counted;
-use crate::text::clean;
+use crate::number::format_count;
+use crate::text::clean_text;
 use crate::{gate, view, words};
 
 pub static EXPORT: Export = Export {
@@ -38,17 +38,20 @@ fn render(source: &Source) -> Vec<u8> {
 }
 
 fn is_met(source: &Source, cell: &Headline) -> bool {
-    source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1)).is_some_and(|j| j.answer == Ruling::Trips)
+    source
+        .gate
+        .and_then(|gate| gate.find_answer(cell.at.0, cell.at.1))
+        .is_some_and(|j| j.answer == Ruling::Trips)
 }
 
 fn title(cell: &Headline) -> String {
-    format!("tare: {} in {}", clean(&cell.row.label), clean(cell.target))
+    format!("tare: {} in {}", clean_text(&cell.row.label), clean_text(cell.target))
 }
 
 fn errors(source: &Source) -> Level {
     let mut all = Vec::new();
     if let Some(outcome) = source.gate.filter(|outcome| outcome.is_shut()) {
-        all.push(("tare".to_owned(), gate::sentence(outcome, Language::English)));
+        all.push(("tare".to_owned(), gate::describe_outcome(outcome, Language::English)));
     }
     let met = source.headlines().filter(|cell| is_met(source, cell));
     all.extend(met.map(|cell| (title(&cell), finding(source, &cell))));
@@ -59,21 +62,22 @@ fn errors(source: &Source) -> Level {
 fn warnings(source: &Source) -> Level {
     let findings = source.findings;
     let about = |text: String| ("tare".to_owned(), text);
-    let mut all: Vec<(String, String)> = view::banner(findings, Language::English)
+    let mut all: Vec<(String, String)> = view::make_baseline_banner(findings, Language::English)
         .into_iter()
-        .chain(view::ending(findings, None, Language::English))
+        .chain(view::describe_early_end(findings, None, Language::English))
         .map(about)
         .collect();
-    let compared = || source.headlines().filter_map(|cell| words::comparison(cell.cell));
+    let compared = || source.headlines().filter_map(|cell| words::find_comparison(cell.cell));
     let open = compared().filter(|comparison| !comparison.answer().is_decided()).count();
     if open > 0 {
         all.push(about(format!(
             "{open} of {} could not be decided",
-            counted(compared().count(), "cell", "cells")
+            format_count(compared().count(), "cell", "cells")
         )));
     }
     let slower = source.headlines().filter(|cell| {
-        words::comparison(cell.cell).is_some_and(|c| c.answer() == Answer::Slower) && !is_met(source, cell)
+        words::find_comparison(cell.cell).is_some_and(|c| c.answer() == Answer::Slower)
+            && !is_met(source, cell)
     });
     all.extend(slower.map(|cell| (title(&cell), finding(source, &cell))));
     Level("warning", all)
@@ -89,11 +93,13 @@ fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
         Cell::Compared(_) => format!(
             "against {}: {} ({})",
-            clean(&source.findings.baseline),
-            words::cell(cell.cell, Language::English),
-            clean(&cell.row.case),
+            clean_text(&source.findings.baseline),
+            words::describe_cell(cell.cell, Language::English),
+            clean_text(&cell.row.case),
         ),
-        Cell::Observed(_) | Cell::Missing(_) => clean(&words::cell(cell.cell, Language::English)),
+        Cell::Observed(_) | Cell::Missing(_) => {
+            clean_text(&words::describe_cell(cell.cell, Language::English))
+        }
     }
 }
 
@@ -109,7 +115,7 @@ fn property(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::gate::{TargetNames, judge};
+    use tare_analysis::gate::{TargetNames, judge_findings};
 
     use super::*;
     use crate::specimen;
@@ -129,11 +135,11 @@ mod tests {
     }
 
     fn shown(condition: Option<&str>, label: &str) -> Vec<(String, String, String)> {
-        let (session, mut findings) = (specimen::session(3), specimen::findings(3));
+        let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
         findings.rows[0].label = label.into();
         let targets: Vec<TargetNames> =
             findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
-        let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
+        let gate = condition.map(|text| judge_findings(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         let text = String::from_utf8(render(&source)).unwrap();
         text.lines().map(|line| read(line).unwrap_or_else(|| panic!("no command: {line}"))).collect()

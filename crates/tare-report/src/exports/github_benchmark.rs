@@ -3,11 +3,11 @@
 use serde::Serialize;
 use tare_data::unit::Direction;
 
-use super::export::{Export, Source, Writing, bounds};
+use super::export::{Export, Source, Writing, closed_interval};
 use crate::language::Language;
-use crate::number::{ratio_interval, scales};
-use crate::text::clean;
-use crate::text::json::line;
+use crate::number::{list_scales, ratio_interval};
+use crate::text::clean_text;
+use crate::text::json::render_json_line;
 use crate::words;
 
 pub static SMALLER: Export = Export {
@@ -43,30 +43,34 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
             benches.extend(ratios(source, row));
         }
         if row.metric.direction == better {
-            benches.extend(source.levels(row).into_iter().map(|(target, level)| Bench {
-                name: format!("{}: {}", clean(target), clean(&row.case)),
-                unit: scales(row.metric.unit)[0].unit.to_owned(),
+            benches.extend(source.list_levels(row).into_iter().map(|(target, level)| Bench {
+                name: format!("{}: {}", clean_text(target), clean_text(&row.case)),
+                unit: list_scales(row.metric.unit)[0].unit.to_owned(),
                 value: level.median,
                 range: Some(format!("{} to {}", level.low, level.high)),
-                extra: Some(clean(&row.label)),
+                extra: Some(clean_text(&row.label)),
             }));
         }
     }
     benches.retain(|bench| bench.value.is_finite());
-    line(&benches).into_bytes()
+    render_json_line(&benches).into_bytes()
 }
 
 /// Lists every environment's slowdown: another machine or day changes it only if one side changes more than
 /// the other.
 fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
     source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
-        let comparison = words::comparison(cell)?;
+        let comparison = words::find_comparison(cell)?;
         Some(Bench {
-            name: format!("{}: slowdown of {}", clean(target), clean(&row.case)),
-            unit: format!("x {}", clean(&source.findings.baseline)),
+            name: format!("{}: slowdown of {}", clean_text(target), clean_text(&row.case)),
+            unit: format!("x {}", clean_text(&source.findings.baseline)),
             value: comparison.ratio,
-            range: bounds(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
-            extra: Some(format!("{}: {}", clean(&row.label), words::verdict(comparison, Language::English))),
+            range: closed_interval(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
+            extra: Some(format!(
+                "{}: {}",
+                clean_text(&row.label),
+                words::format_verdict(comparison, Language::English)
+            )),
         })
     })
 }
@@ -79,7 +83,7 @@ mod tests {
     use crate::specimen;
 
     fn read(better: Direction) -> Vec<Value> {
-        let (session, mut findings) = (specimen::session(2), specimen::findings(2));
+        let (session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
         findings.rows[1].metric.direction = Direction::Higher;
         let bytes = render(&Source { session: &session, findings: &findings, gate: None }, better);
         serde_json::from_slice(&bytes).unwrap()

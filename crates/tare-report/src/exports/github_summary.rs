@@ -15,9 +15,9 @@ fn render(source: &Source) -> Vec<u8> {
     let mut text = String::new();
     if let Some(outcome) = source.gate {
         let mark = if outcome.is_shut() { "> [!CAUTION]" } else { "> [!NOTE]" };
-        text.push_str(&format!("{mark}\n> {}\n\n", gate::sentence(outcome, Language::English)));
+        text.push_str(&format!("{mark}\n> {}\n\n", gate::describe_outcome(outcome, Language::English)));
     }
-    text.push_str(&crate::markdown::render(source.session, source.findings));
+    text.push_str(&crate::markdown::render_markdown(source.session, source.findings));
     // Another step's summary may follow.
     text.push('\n');
     text.into_bytes()

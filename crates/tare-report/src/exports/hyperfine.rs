@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 use tare_analysis::findings::Level;
-use tare_analysis::statistics::spread::spread;
+use tare_analysis::statistics::spread::compute_spread;
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
-use crate::text::clean;
-use crate::text::json::line;
+use crate::text::clean_text;
+use crate::text::json::render_json_line;
 
 pub static EXPORT: Export = Export {
     name: "hyperfine",
@@ -53,19 +53,19 @@ fn render(source: &Source) -> Vec<u8> {
     let mut results = Vec::new();
     let times = |row: &&tare_analysis::findings::Row| row.headline && row.metric.unit == Unit::Nanoseconds;
     for row in source.findings.rows.iter().filter(times) {
-        for (target, level) in source.levels(row) {
-            let parameters = Parameters { target: clean(target), case: clean(&row.case) };
-            let command = format!("{} in {}", clean(&row.label), clean(target));
+        for (target, level) in source.list_levels(row) {
+            let parameters = Parameters { target: clean_text(target), case: clean_text(&row.case) };
+            let command = format!("{} in {}", clean_text(&row.label), clean_text(target));
             results.extend(run(command, parameters, level));
         }
     }
-    line(&Results { results }).into_bytes()
+    render_json_line(&Results { results }).into_bytes()
 }
 
 /// Converts a level; `None` if its values are not finite, since hyperfine's readers accept only finite
 /// numbers.
 fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
-    let spread = spread(&level.values).filter(|_| level.median.is_finite())?;
+    let spread = compute_spread(&level.values).filter(|_| level.median.is_finite())?;
     let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;
     Some(Run {
         command,
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn times_are_in_seconds_and_rates_are_left_out() {
-        let (session, mut findings) = (specimen::session(1), specimen::findings(1));
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
         findings.rows[1].metric.unit = Unit::PerSecond;
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let read: Value = serde_json::from_slice(&bytes).unwrap();

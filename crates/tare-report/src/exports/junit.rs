@@ -8,7 +8,7 @@ use tare_analysis::gate::Ruling;
 use super::export::{Export, Headline, Source, Writing};
 use crate::language::Language;
 use crate::number::Figure;
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 pub static EXPORT: Export = Export {
@@ -63,10 +63,10 @@ fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -
 }
 
 fn result(source: &Source, cell: &Headline) -> Result {
-    let judged = source.gate.and_then(|gate| gate.of(cell.at.0, cell.at.1));
+    let judged = source.gate.and_then(|gate| gate.find_answer(cell.at.0, cell.at.1));
     match judged.filter(|judged| judged.answer == Ruling::Trips) {
         Some(judged) => Result::Failed(format!("{}: {}", judged.condition, finding(source, cell))),
-        None if words::comparison(cell.cell).is_none() => Result::Skipped(finding(source, cell)),
+        None if words::find_comparison(cell.cell).is_none() => Result::Skipped(finding(source, cell)),
         None => Result::Passed,
     }
 }
@@ -75,17 +75,17 @@ fn result(source: &Source, cell: &Headline) -> Result {
 fn finding(source: &Source, cell: &Headline) -> String {
     match cell.cell {
         Cell::Observed(level) => {
-            let value = Figure::plain(level.median, cell.row.metric.unit).text();
-            format!("{value}, {}", words::cell(cell.cell, Language::English))
+            let value = Figure::without_interval(level.median, cell.row.metric.unit).to_text();
+            format!("{value}, {}", words::describe_cell(cell.cell, Language::English))
         }
         Cell::Compared(_) => {
             format!(
                 "against {}: {}",
-                clean(&source.findings.baseline),
-                words::cell(cell.cell, Language::English)
+                clean_text(&source.findings.baseline),
+                words::describe_cell(cell.cell, Language::English)
             )
         }
-        Cell::Missing(_) => clean(&words::cell(cell.cell, Language::English)),
+        Cell::Missing(_) => clean_text(&words::describe_cell(cell.cell, Language::English)),
     }
 }
 
@@ -105,7 +105,7 @@ fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result
 /// Escapes a text for an attribute or an element.
 fn attribute(text: &str) -> String {
     let mut out = String::new();
-    for c in clean(text).chars() {
+    for c in clean_text(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -121,16 +121,16 @@ fn attribute(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::gate::{TargetNames, judge};
+    use tare_analysis::gate::{TargetNames, judge_findings};
 
     use super::*;
     use crate::specimen;
 
     fn shown(condition: Option<&str>) -> String {
-        let (session, findings) = (specimen::session(3), specimen::findings(3));
+        let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
         let targets: Vec<TargetNames> =
             findings.subjects.iter().map(|name| TargetNames { name, specification: None }).collect();
-        let gate = condition.map(|text| judge(&findings, &targets, &[text.parse().unwrap()]));
+        let gate = condition.map(|text| judge_findings(&findings, &targets, &[text.parse().unwrap()]));
         let source = Source { session: &session, findings: &findings, gate: gate.as_ref() };
         String::from_utf8(render(&source)).unwrap()
     }

@@ -19,7 +19,7 @@ static JSON: Export = Export {
     name: "json",
     summary: "everything, as one JSON document; its schema is docs/reference/report.schema.json",
     writing: Writing::Whole,
-    render: |Source { session, findings, .. }| crate::json::render(session, findings).into_bytes(),
+    render: |Source { session, findings, .. }| crate::json::render_json(session, findings).into_bytes(),
 };
 
 /// The table as Markdown, as `--markdown` prints it.
@@ -27,7 +27,9 @@ static MARKDOWN: Export = Export {
     name: "markdown",
     summary: "the table, for pull requests and issues",
     writing: Writing::Whole,
-    render: |Source { session, findings, .. }| crate::markdown::render(session, findings).into_bytes(),
+    render: |Source { session, findings, .. }| {
+        crate::markdown::render_markdown(session, findings).into_bytes()
+    },
 };
 
 /// Every format, in the order in which they are listed.
@@ -52,7 +54,7 @@ pub fn is_binary(export: &Export) -> bool {
     std::ptr::eq(export, &parquet::EXPORT)
 }
 
-pub fn find(name: &str) -> Option<&'static Export> {
+pub fn find_export(name: &str) -> Option<&'static Export> {
     EXPORTS.iter().copied().find(|export| export.name == name)
 }
 
@@ -69,7 +71,7 @@ mod tests {
 
     /// Builds a session in which every text is hostile and the values are not finite.
     fn hostile() -> (Session, Findings) {
-        let (mut session, mut findings) = (specimen::session(3), specimen::findings(3));
+        let (mut session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
         let text = "a\"'\\<&>]]>\u{1b}[31m\r\n::error::x\u{0}%0A{}/ \u{202e}\u{ffff}=,#";
         session.plan.study = text.into();
         session.header.started = text.into();
@@ -110,8 +112,8 @@ mod tests {
 
     #[test]
     fn any_record_can_be_exported() {
-        let empty = (specimen::session(0), specimen::findings(0));
-        let nothing = (specimen::session(2), Findings { rows: vec![], ..specimen::findings(2) });
+        let empty = (specimen::make_session(0), specimen::make_findings(0));
+        let nothing = (specimen::make_session(2), Findings { rows: vec![], ..specimen::make_findings(2) });
         for (session, findings) in [hostile(), empty, nothing] {
             let source = Source { session: &session, findings: &findings, gate: None };
             for export in EXPORTS {

@@ -7,7 +7,7 @@ use tare_analysis::findings::{Answer, Comparison, Row, Shown};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 pub static EXPORT: Export = Export {
@@ -58,13 +58,13 @@ fn render(source: &Source) -> Vec<u8> {
     session(&mut all, source);
     for row in &source.findings.rows {
         let (family, factor) = family(row.metric.unit);
-        for (target, level) in source.levels(row) {
+        for (target, level) in source.list_levels(row) {
             let (name, unit, help) = family;
             let figure = Family { name, unit, help, kind: "gauge" };
             all.add(figure, "", &labels(row, target), level.median * factor);
         }
         for (target, cell) in source.findings.subjects.iter().zip(&row.cells) {
-            if let Some(comparison) = words::comparison(cell) {
+            if let Some(comparison) = words::find_comparison(cell) {
                 slowdown(&mut all, row, target, comparison);
             }
             let answers = Answer::ALL.map(Answer::name);
@@ -74,8 +74,8 @@ fn render(source: &Source) -> Vec<u8> {
                 labels(row, target),
                 (&answers, cell.answer().name()),
             );
-            let verdicts: Vec<&str> = Shown::all().map(Shown::name).collect();
-            let verdict = cell.shown().name();
+            let verdicts: Vec<&str> = Shown::list_all().map(Shown::name).collect();
+            let verdict = cell.to_shown().name();
             states(
                 &mut all,
                 ("tare_verdict", "Verdict of the statistics."),
@@ -151,7 +151,7 @@ fn labels<'a>(row: &'a Row, target: &'a str) -> Vec<(&'static str, &'a str)> {
 }
 
 fn listed(labels: &[(&str, &str)]) -> String {
-    let escaped = |text: &str| clean(text).replace('\\', "\\\\").replace('"', "\\\"");
+    let escaped = |text: &str| clean_text(text).replace('\\', "\\\\").replace('"', "\\\"");
     let label = |(key, value): &(&str, &str)| format!("{key}=\"{}\"", escaped(value));
     labels.iter().map(label).collect::<Vec<_>>().join(",")
 }
@@ -191,10 +191,10 @@ mod tests {
     #[test]
     fn exactly_one_state_is_true_whatever_a_cell_shows() {
         for (shown, cell) in specimen::one_cell_of_each() {
-            let mut findings = specimen::findings(1);
+            let mut findings = specimen::make_findings(1);
             findings.rows.truncate(1);
             findings.rows[0].cells[0] = cell;
-            let session = specimen::session(1);
+            let session = specimen::make_session(1);
             let source = Source { session: &session, findings: &findings, gate: None };
             let text = String::from_utf8(render(&source)).unwrap();
             for set in ["tare_verdict{", "tare_answer{"] {
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn figures_are_in_base_units_and_one_state_is_true() {
-        let (session, findings) = (specimen::session(2), specimen::findings(2));
+        let (session, findings) = (specimen::make_session(2), specimen::make_findings(2));
         let bytes = render(&Source { session: &session, findings: &findings, gate: None });
         let text = String::from_utf8(bytes).unwrap();
         let labels = "environment=\"gvisor\",case=\"sys.getppid\",probe=\"sys.getppid\",metric=\"time\",headline=\"true\"";

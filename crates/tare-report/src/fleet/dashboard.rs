@@ -9,7 +9,7 @@ const SCHEMA: u32 = 39;
 
 /// Renders the dashboard as a file to import. `cells` is the path of the table's files, which the data source
 /// must be able to read.
-pub fn render(view: &FleetView, cells: &str) -> String {
+pub fn render_dashboard(view: &FleetView, cells: &str) -> String {
     let table = format!("read_parquet('{}/*.parquet')", cells.replace('\'', "''"));
     let slow = format!(
         "with n as (select kind, case_name, node, median(ln(median) * if(better = 'lower', 1, -1)) v from \

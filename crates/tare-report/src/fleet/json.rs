@@ -37,7 +37,7 @@ struct Condition<'a> {
 }
 
 /// Writes all findings.
-pub fn render(view: &FleetView) -> String {
+pub fn render_fleet_json(view: &FleetView) -> String {
     let missing = view.missing.iter().map(|cell| Missing { what: &cell.what, why: &cell.why });
     let conditions = view.answers.iter().map(|answer| Condition {
         condition: &answer.condition,
@@ -55,5 +55,5 @@ pub fn render(view: &FleetView) -> String {
         conditions: conditions.collect(),
         fleet: view.fleet,
     };
-    crate::text::json::escaped(&document) + "\n"
+    crate::text::json::render_escaped_json(&document) + "\n"
 }

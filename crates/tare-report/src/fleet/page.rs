@@ -8,8 +8,8 @@ use tare_analysis::fleet::pairs::PairsOfCase;
 use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
 
 use super::{FleetView, words};
-use crate::number::{counted, percent, ratio, ratio_interval};
-use crate::text::clean;
+use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
+use crate::text::clean_text;
 
 /// Limit on the nodes of a matrix: larger ones are slow in a browser, and unreadable.
 const MOST_IN_MATRIX: usize = 64;
@@ -21,8 +21,8 @@ const STEPS: [f64; 4] = [0.02, 0.05, 0.15, 0.4];
 const STYLE: &str = include_str!("page.css");
 
 /// Renders the whole page.
-pub fn render(view: &FleetView) -> String {
-    let title = format!("{} on {}", clean(view.study), counted(view.fleet.nodes, "node", "nodes"));
+pub fn render_fleet_page(view: &FleetView) -> String {
+    let title = format!("{} on {}", clean_text(view.study), format_count(view.fleet.nodes, "node", "nodes"));
     let body =
         [head(view, &title), missing(view), slow(view), map(view), costs(view), changes(view), spread(view)];
     let pairs: String = view.fleet.pairs.iter().map(|of| pairs(view, of)).collect();
@@ -38,7 +38,7 @@ pub fn render(view: &FleetView) -> String {
 }
 
 fn escaped(text: &str) -> String {
-    let text = clean(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let text = clean_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', "&#39;")
 }
 
@@ -107,7 +107,7 @@ fn slow(view: &FleetView) -> String {
         .iter()
         .filter(named)
         .map(|node| {
-            let standing = words::standing(node.standing);
+            let standing = words::describe_standing(node.standing);
             let slow = escaped(&words::slow_in(view.fleet, node));
             vec![escaped(&node.node), format!("<strong>{standing}</strong>"), slow, escaped(&node.kind)]
         })
@@ -117,7 +117,7 @@ fn slow(view: &FleetView) -> String {
         0 => String::new(),
         few => format!(
             "<p class=\"muted\">{} fewer than {FEWEST_OF_KIND} nodes: ranked, not judged.</p>\n",
-            counted(few, "kind has", "kinds have")
+            format_count(few, "kind has", "kinds have")
         ),
     };
     let content = match rows.is_empty() {
@@ -145,10 +145,11 @@ fn map(view: &FleetView) -> String {
 fn tile(node: &NodeStanding) -> String {
     let is_flagged = matches!(node.standing, Standing::Slow | Standing::MaybeSlow);
     let flag = if is_flagged { " flag" } else { "" };
-    let word = if is_flagged { format!(" {}", words::standing(node.standing)) } else { String::new() };
+    let word =
+        if is_flagged { format!(" {}", words::describe_standing(node.standing)) } else { String::new() };
     let share = node.typical - 1.0;
     let sign = if share >= 0.0 { "+" } else { "−" };
-    let (name, share_text) = (escaped(&node.node), percent(share.abs()));
+    let (name, share_text) = (escaped(&node.node), format_percent(share.abs()));
     format!("<li class=\"{}{flag}\"><b>{name}</b>{sign}{share_text}{word}</li>\n", colour(share))
 }
 
@@ -173,9 +174,9 @@ fn costs(view: &FleetView) -> String {
             .iter()
             .filter(|cost| cost.target == target)
             .map(|cost| {
-                let label = escaped(&words::label(view.fleet, &cost.case, &cost.metric));
+                let label = escaped(&words::format_label(view.fleet, &cost.case, &cost.metric));
                 let apart: Vec<String> =
-                    cost.nodes.iter().filter(|n| n.apart).map(|n| clean(&n.node)).collect();
+                    cost.nodes.iter().filter(|n| n.apart).map(|n| clean_text(&n.node)).collect();
                 let apart = escaped(&apart.join(", "));
                 match &cost.fleet {
                     None => vec![
@@ -188,10 +189,10 @@ fn costs(view: &FleetView) -> String {
                     ],
                     Some(of) => vec![
                         label,
-                        format!("{} {}", ratio(of.ratio), ratio_interval(of.low, of.high, of.ratio)),
-                        percent(libm::expm1(of.between)),
+                        format!("{} {}", format_ratio(of.ratio), ratio_interval(of.low, of.high, of.ratio)),
+                        format_percent(libm::expm1(of.between)),
                         ratio_interval(of.next_low, of.next_high, of.ratio),
-                        words::verdict(of.verdict),
+                        words::format_verdict(of.verdict),
                         apart,
                     ],
                 }
@@ -199,10 +200,10 @@ fn costs(view: &FleetView) -> String {
             .collect();
         let heads =
             ["Case", "Slowdown, 95 % interval", "Between nodes", "A further node", "Verdict", "Nodes apart"];
-        let name = format!("Cost of {} over nodes", clean(target));
+        let name = format!("Cost of {} over nodes", clean_text(target));
         section(&name, &table(&name, &heads, &rows))
     };
-    words::targets(&view.fleet.costs).into_iter().map(of_target).collect()
+    words::list_targets(&view.fleet.costs).into_iter().map(of_target).collect()
 }
 
 fn changes(view: &FleetView) -> String {
@@ -210,10 +211,13 @@ fn changes(view: &FleetView) -> String {
     let row = |of: &tare_analysis::fleet::change::FleetChange| {
         let changed = of.change.map_or(["too few nodes or pairs".to_owned(), String::new()], |changed| {
             let by = ratio_interval(changed.low, changed.high, changed.factor);
-            [format!("{} {by}", ratio(changed.factor)), words::change(changed.change).to_owned()]
+            [
+                format!("{} {by}", format_ratio(changed.factor)),
+                words::describe_change(changed.change).to_owned(),
+            ]
         });
         let [factor, word] = changed;
-        let label = escaped(&words::label(view.fleet, &of.case, &of.metric));
+        let label = escaped(&words::format_label(view.fleet, &of.case, &of.metric));
         vec![label, escaped(of.target.as_deref().unwrap_or("baseline")), factor, word, of.nodes.to_string()]
     };
     let rows: Vec<Vec<String>> = changes.iter().map(row).collect();
@@ -225,10 +229,10 @@ fn spread(view: &FleetView) -> String {
     if view.fleet.spreads.is_empty() {
         return String::new();
     }
-    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| percent(libm::expm1(of)));
+    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| format_percent(libm::expm1(of)));
     let row = |of: &tare_analysis::fleet::spread::Spread| {
-        let label = escaped(&words::label(view.fleet, &of.case, &of.metric));
-        let advice = words::advice(of.advice).to_owned();
+        let label = escaped(&words::format_label(view.fleet, &of.case, &of.metric));
+        let advice = words::describe_advice(of.advice).to_owned();
         vec![label, share(of.nodes), share(of.sessions), share(Some(of.rounds)), advice]
     };
     let rows: Vec<Vec<String>> = view.fleet.spreads.iter().map(row).collect();
@@ -237,15 +241,15 @@ fn spread(view: &FleetView) -> String {
 }
 
 fn pairs(view: &FleetView, of: &PairsOfCase) -> String {
-    let case = view.fleet.case(&of.case, &of.metric);
-    let label = words::label(view.fleet, &of.case, &of.metric);
+    let case = view.fleet.find_case(&of.case, &of.metric);
+    let label = words::format_label(view.fleet, &of.case, &of.metric);
     let mut content =
-        format!("<p class=\"muted\">Typically {}.</p>\n", escaped(&words::value(case, of.typical)));
+        format!("<p class=\"muted\">Typically {}.</p>\n", escaped(&words::format_value(case, of.typical)));
     let slow: Vec<Vec<String>> = of
         .nodes
         .iter()
         .filter(|node| node.is_slow)
-        .map(|node| vec![escaped(&node.node), ratio(node.slower), node.met.to_string()])
+        .map(|node| vec![escaped(&node.node), format_ratio(node.slower), node.met.to_string()])
         .collect();
     if !slow.is_empty() {
         content += &table(
@@ -261,7 +265,11 @@ fn pairs(view: &FleetView, of: &PairsOfCase) -> String {
         .take(MOST_LINKS)
         .map(|link| {
             let names = format!("{} with {}", escaped(&link.a), escaped(&link.b));
-            vec![names, ratio(link.ratio), if link.is_slow { "slow link".to_owned() } else { String::new() }]
+            vec![
+                names,
+                format_ratio(link.ratio),
+                if link.is_slow { "slow link".to_owned() } else { String::new() },
+            ]
         })
         .collect();
     if !links.is_empty() {
@@ -293,7 +301,7 @@ fn matrix(of: &PairsOfCase, label: &str) -> String {
         let cells: String = names
             .iter()
             .map(|b| match ratios.get(&(*a, *b)) {
-                Some(of) => format!("<td class=\"{}\">{}</td>", colour(of - 1.0), ratio(*of)),
+                Some(of) => format!("<td class=\"{}\">{}</td>", colour(of - 1.0), format_ratio(*of)),
                 None => "<td class=\"none\">-</td>".to_owned(),
             })
             .collect();
@@ -341,15 +349,15 @@ mod tests {
             fleet: &fleet,
             answers: &[],
         };
-        let page = render(&view);
+        let page = render_fleet_page(&view);
         assert!(
             !page.contains("<script") && !page.contains('\u{1b}') && !page.contains('\u{202e}'),
             "{page}"
         );
         assert!(page.contains("More than 5 % are missing") && page.contains("&lt;script&gt;"));
-        let shown = super::super::terminal::render(&view, 80);
+        let shown = super::super::terminal::render_fleet_terminal(&view, 80);
         assert!(!shown.contains('\u{1b}') && shown.contains("MORE THAN 5 % ARE MISSING"), "{shown}");
-        let dashboard = super::super::dashboard::render(&view, "/it's");
+        let dashboard = super::super::dashboard::render_dashboard(&view, "/it's");
         assert!(serde_json::from_str::<serde_json::Value>(&dashboard).is_ok());
         assert!(dashboard.contains("/it''s/*.parquet"));
     }

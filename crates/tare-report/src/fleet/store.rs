@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use tare_analysis::fleet::cells::{CellRow, SessionCells};
 
-use crate::exports::parquet::columns::{Column, file};
+use crate::exports::parquet::columns::{Column, write_parquet_file};
 use crate::exports::parquet::{OfSession, Shared, of_session};
 use crate::words::machine_name;
 
@@ -42,7 +42,7 @@ impl Stored {
     /// Stores a session between two nodes.
     pub fn of_pair(mut cells: SessionCells, a: &str, b: Option<&str>, by: &[String], file: String) -> Stored {
         let rows = std::mem::take(&mut cells.rows);
-        let of = Shared::of(cells, by).on(a);
+        let of = Shared::from_cells(cells, by).with_node(a);
         Stored { file, of, rows, number: None, peer_node: b.map(str::to_owned) }
     }
 
@@ -51,7 +51,7 @@ impl Stored {
     }
 
     /// Returns the node, and the session's number there.
-    pub fn place(&self) -> (String, Option<u32>) {
+    pub fn node_and_number(&self) -> (String, Option<u32>) {
         (self.of.node().to_owned(), self.number)
     }
 
@@ -63,7 +63,7 @@ impl Stored {
 }
 
 impl OfSession for Stored {
-    fn of(&self) -> &Shared {
+    fn shared_values(&self) -> &Shared {
         &self.of
     }
 }
@@ -83,7 +83,7 @@ struct Line<'a> {
 }
 
 impl OfSession for Line<'_> {
-    fn of(&self) -> &Shared {
+    fn shared_values(&self) -> &Shared {
         &self.of.of
     }
 }
@@ -118,7 +118,7 @@ fn columns<'a>() -> Vec<(&'static str, Column<Line<'a>>)> {
 }
 
 /// Writes the files of the table, sorted by kind, case and node.
-pub fn files(stored: &[Stored]) -> Vec<Vec<u8>> {
+pub fn write_cell_files(stored: &[Stored]) -> Vec<Vec<u8>> {
     let mut lines: Vec<Line> =
         stored.iter().flat_map(|of| of.rows.iter().map(move |cell| Line { of, cell })).collect();
     let key = |line: &Line| {
@@ -127,6 +127,6 @@ pub fn files(stored: &[Stored]) -> Vec<Vec<u8>> {
     };
     lines.sort_by_cached_key(key);
     let chunks = lines.chunks(LARGE / A_ROW).chain(lines.is_empty().then_some(&lines[..]));
-    let written = |lines: &[Line]| file("cell", &columns(), lines, Vec::new());
+    let written = |lines: &[Line]| write_parquet_file("cell", &columns(), lines, Vec::new());
     chunks.map(|lines| written(lines).expect("a vector takes every byte")).collect()
 }

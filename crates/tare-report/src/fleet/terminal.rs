@@ -6,8 +6,8 @@ use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
 use tare_analysis::gate::Ruling;
 
 use super::{FleetView, words};
-use crate::number::{counted, percent, ratio, ratio_interval};
-use crate::text::{clean, columns, paragraph, wrap};
+use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
+use crate::text::{clean_text, count_columns, wrap_paragraph, wrap_text};
 
 /// Limit on listed items; further ones are counted.
 const MOST_LISTED: usize = 20;
@@ -19,7 +19,7 @@ deviation, by medians; a further node = where its slowdown lies, with a chance o
 cases so that at most 5 % of those chosen are ordinary; fresh sessions have to bear it out.";
 
 /// Renders the whole report.
-pub fn render(view: &FleetView, width: usize) -> String {
+pub fn render_fleet_terminal(view: &FleetView, width: usize) -> String {
     let mut out = Lines { out: String::new(), width };
     head(view, &mut out);
     missing(view, &mut out);
@@ -34,7 +34,7 @@ pub fn render(view: &FleetView, width: usize) -> String {
 }
 
 /// Lists the answers to conditions, a line each.
-pub fn answers(view: &FleetView) -> Vec<String> {
+pub fn list_answers(view: &FleetView) -> Vec<String> {
     let line = |of: &tare_analysis::fleet::gate::FleetAnswer| {
         let what = match of.answer {
             Ruling::Trips => "condition met",
@@ -42,11 +42,11 @@ pub fn answers(view: &FleetView) -> Vec<String> {
             Ruling::Undecided => "condition not decided",
             Ruling::Missing => "condition not checked: none of its cells could be judged",
         };
-        let shown: Vec<String> = of.of.iter().take(MOST_LISTED).map(|of| clean(of)).collect();
+        let shown: Vec<String> = of.of.iter().take(MOST_LISTED).map(|of| clean_text(of)).collect();
         let more = of.of.len().saturating_sub(shown.len());
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let of_what = if shown.is_empty() { String::new() } else { format!(": {}{more}", shown.join(", ")) };
-        format!("{what}: {}{of_what}", clean(&of.condition))
+        format!("{what}: {}{of_what}", clean_text(&of.condition))
     };
     view.answers.iter().map(line).collect()
 }
@@ -64,26 +64,26 @@ impl Lines {
 
     /// Adds a paragraph; lines after the first are indented by the width of `first`.
     fn text(&mut self, first: &str, text: &str) {
-        for line in paragraph(first, text, self.width) {
+        for line in wrap_paragraph(first, text, self.width) {
             self.line(&line);
         }
     }
 
     fn heading(&mut self, text: &str) {
         self.line("");
-        for line in wrap(text, self.width) {
+        for line in wrap_text(text, self.width) {
             self.line(&line);
         }
     }
 
     /// Adds rows as columns. The last column is wrapped if a line has no room for it.
     fn table<const N: usize>(&mut self, rows: &[[String; N]]) {
-        let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
+        let width = |column: usize| rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0);
         let widths: [usize; N] = std::array::from_fn(width);
         for row in rows {
             let mut line = String::from("  ");
             for (text, width) in row.iter().zip(widths).take(N - 1) {
-                line.push_str(&format!("{text}{}  ", " ".repeat(width - columns(text))));
+                line.push_str(&format!("{text}{}  ", " ".repeat(width - count_columns(text))));
             }
             self.text(&line, &row[N - 1]);
         }
@@ -93,28 +93,32 @@ impl Lines {
 fn head(view: &FleetView, out: &mut Lines) {
     let fleet = view.fleet;
     let kinds = fleet.ranking.kinds.len();
-    let mut parts = vec![counted(fleet.nodes, "node", "nodes")];
+    let mut parts = vec![format_count(fleet.nodes, "node", "nodes")];
     parts.push(format!(
         "{} of {} sessions",
         view.planned - view.missing.len().min(view.planned),
         view.planned
     ));
     if kinds > 1 {
-        parts.push(counted(kinds, "kind", "kinds"));
+        parts.push(format_count(kinds, "kind", "kinds"));
     }
-    out.text("", &format!("{}: {}", clean(view.study), parts.join(", ")));
-    out.text("", &clean(view.folder));
+    out.text("", &format!("{}: {}", clean_text(view.study), parts.join(", ")));
+    out.text("", &clean_text(view.folder));
 }
 
 fn missing(view: &FleetView, out: &mut Lines) {
     if !view.missing.is_empty() {
-        let share = percent(view.share_missing());
+        let share = format_percent(view.share_missing());
         out.heading(&format!("Missing: {} of {} sessions ({share})", view.missing.len(), view.planned));
         if view.is_too_sparse() {
             out.text("  ", "MORE THAN 5 % ARE MISSING: the results are from the sessions that ended, and the missing ones may be the slowest.");
         }
-        let rows: Vec<[String; 2]> =
-            view.missing.iter().take(MOST_LISTED).map(|cell| [clean(&cell.what), clean(&cell.why)]).collect();
+        let rows: Vec<[String; 2]> = view
+            .missing
+            .iter()
+            .take(MOST_LISTED)
+            .map(|cell| [clean_text(&cell.what), clean_text(&cell.why)])
+            .collect();
         out.table(&rows);
         let more = view.missing.len().saturating_sub(MOST_LISTED);
         if more > 0 {
@@ -122,30 +126,30 @@ fn missing(view: &FleetView, out: &mut Lines) {
         }
     }
     if view.strangers > 0 {
-        let files = counted(view.strangers, "file with an unknown name", "files with unknown names");
+        let files = format_count(view.strangers, "file with an unknown name", "files with unknown names");
         out.heading(&format!("Ignored: {files}"));
     }
     if view.fleet.other_definitions > 0 {
-        let values = counted(view.fleet.other_definitions, "value", "values");
+        let values = format_count(view.fleet.other_definitions, "value", "values");
         out.heading(&format!("{values} left out: measured by a different definition than most"));
     }
 }
 
 fn costs(view: &FleetView, out: &mut Lines) {
     let fleet = view.fleet;
-    for target in words::targets(&fleet.costs) {
-        out.heading(&format!("{}, over nodes", clean(target)));
+    for target in words::list_targets(&fleet.costs) {
+        out.heading(&format!("{}, over nodes", clean_text(target)));
         let of_target = || fleet.costs.iter().filter(|cost| cost.target == target);
         let mut rows = vec![["", "slowdown", "between nodes", "a further node", ""].map(str::to_owned)];
         rows.extend(of_target().map(|cost| cost_row(view, cost)));
         out.table(&rows);
         for cost in of_target() {
-            let label = words::label(fleet, &cost.case, &cost.metric);
+            let label = words::format_label(fleet, &cost.case, &cost.metric);
             let apart: Vec<String> = cost
                 .nodes
                 .iter()
                 .filter(|node| node.apart)
-                .map(|node| format!("{} {}", clean(&node.node), ratio(node.ratio)))
+                .map(|node| format!("{} {}", clean_text(&node.node), format_ratio(node.ratio)))
                 .collect();
             if !apart.is_empty() {
                 out.text("  ", &format!("{label}: outlier nodes {}", shortened(apart)));
@@ -155,17 +159,20 @@ fn costs(view: &FleetView, out: &mut Lines) {
 }
 
 fn cost_row(view: &FleetView, cost: &LayerCost) -> [String; 5] {
-    let label = words::label(view.fleet, &cost.case, &cost.metric);
+    let label = words::format_label(view.fleet, &cost.case, &cost.metric);
     match &cost.fleet {
         Some(fleet) => [
             label,
-            format!("{} {}", ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
-            percent(libm::expm1(fleet.between)),
+            format!("{} {}", format_ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
+            format_percent(libm::expm1(fleet.between)),
             ratio_interval(fleet.next_low, fleet.next_high, fleet.ratio),
-            words::verdict(fleet.verdict),
+            words::format_verdict(fleet.verdict),
         ],
         None => {
-            let nodes = cost.nodes.iter().map(|node| format!("{} {}", clean(&node.node), ratio(node.ratio)));
+            let nodes = cost
+                .nodes
+                .iter()
+                .map(|node| format!("{} {}", clean_text(&node.node), format_ratio(node.ratio)));
             let none = || "-".to_owned();
             let few = format!("below {FEWEST_NODES} nodes: {}", nodes.collect::<Vec<_>>().join(", "));
             [label, none(), none(), none(), few]
@@ -184,8 +191,8 @@ fn changes(view: &FleetView, out: &mut Lines) {
     out.heading("Since the older fleet, paired by node");
     let mut rows = vec![["", "", "factor", "nodes", ""].map(str::to_owned)];
     for of in changes {
-        let label = words::label(view.fleet, &of.case, &of.metric);
-        let target = of.target.as_deref().map_or("baseline".to_owned(), clean);
+        let label = words::format_label(view.fleet, &of.case, &of.metric);
+        let target = of.target.as_deref().map_or("baseline".to_owned(), clean_text);
         let nodes = match of.left_out {
             0 => of.nodes.to_string(),
             out => format!("{} ({out} left out)", of.nodes),
@@ -193,8 +200,8 @@ fn changes(view: &FleetView, out: &mut Lines) {
         rows.push(match of.change {
             Some(changed) => {
                 let by = ratio_interval(changed.low, changed.high, changed.factor);
-                let word = words::change(changed.change).to_owned();
-                [label, target, format!("{} {by}", ratio(changed.factor)), nodes, word]
+                let word = words::describe_change(changed.change).to_owned();
+                [label, target, format!("{} {by}", format_ratio(changed.factor)), nodes, word]
             }
             None if of.nodes < FEWEST_NODES => {
                 [label, target, "-".to_owned(), nodes, format!("below {FEWEST_NODES} nodes")]
@@ -210,8 +217,8 @@ fn slow(view: &FleetView, out: &mut Lines) {
     for (kind, count) in &ranking.kinds {
         let of_kind: Vec<&NodeStanding> = ranking.nodes.iter().filter(|node| node.kind == *kind).collect();
         let is_judged = *count >= FEWEST_OF_KIND;
-        let nodes = counted(*count, "node", "nodes");
-        out.heading(&format!("Slow nodes of {nodes}, {}", clean(kind)));
+        let nodes = format_count(*count, "node", "nodes");
+        out.heading(&format!("Slow nodes of {nodes}, {}", clean_text(kind)));
         let is_named = |node: &&&NodeStanding| node.standing != Standing::Ordinary;
         let most = if is_judged { MOST_LISTED } else { MOST_RANKED };
         let named: Vec<[String; 3]> = of_kind
@@ -219,8 +226,8 @@ fn slow(view: &FleetView, out: &mut Lines) {
             .filter(is_named)
             .take(most)
             .map(|node| {
-                let standing = if is_judged { words::standing(node.standing) } else { "" };
-                [clean(&node.node), standing.to_owned(), words::slow_in(view.fleet, node)]
+                let standing = if is_judged { words::describe_standing(node.standing) } else { "" };
+                [clean_text(&node.node), standing.to_owned(), words::slow_in(view.fleet, node)]
             })
             .collect();
         let more = of_kind.iter().filter(is_named).count() - named.len();
@@ -239,7 +246,7 @@ fn slow(view: &FleetView, out: &mut Lines) {
             "  ",
             &format!(
                 "fresh sessions decide about those with slow?: tare fleet run {} --confirm",
-                clean(view.folder)
+                clean_text(view.folder)
             ),
         );
     }
@@ -251,10 +258,10 @@ fn spread(view: &FleetView, out: &mut Lines) {
     }
     out.heading("Where the spread of the baseline is");
     let mut rows = vec![["", "nodes", "sessions", "rounds", ""].map(str::to_owned)];
-    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| percent(libm::expm1(of)));
+    let share = |of: Option<f64>| of.map_or("-".to_owned(), |of| format_percent(libm::expm1(of)));
     rows.extend(view.fleet.spreads.iter().map(|of| {
-        let label = words::label(view.fleet, &of.case, &of.metric);
-        let advice = words::advice(of.advice).to_owned();
+        let label = words::format_label(view.fleet, &of.case, &of.metric);
+        let advice = words::describe_advice(of.advice).to_owned();
         [label, share(of.nodes), share(of.sessions), share(Some(of.rounds)), advice]
     }));
     out.table(&rows);
@@ -262,12 +269,12 @@ fn spread(view: &FleetView, out: &mut Lines) {
 
 fn pairs(view: &FleetView, out: &mut Lines) {
     for of in &view.fleet.pairs {
-        let case = view.fleet.case(&of.case, &of.metric);
-        let label = words::label(view.fleet, &of.case, &of.metric);
-        let count = counted(of.links.len(), "pair", "pairs");
+        let case = view.fleet.find_case(&of.case, &of.metric);
+        let label = words::format_label(view.fleet, &of.case, &of.metric);
+        let count = format_count(of.links.len(), "pair", "pairs");
         out.heading(&format!(
             "{label} between {count} of nodes, typically {}",
-            words::value(case, of.typical)
+            words::format_value(case, of.typical)
         ));
         if !of.judged {
             let few = format!("fewer than {FEWEST_OF_KIND} nodes, or too few met: ranked, not judged");
@@ -291,11 +298,12 @@ fn listed_pairs(of: &PairsOfCase) -> (Vec<String>, Vec<String>) {
     let most = if of.judged { usize::MAX } else { MOST_RANKED };
     let nodes = of.nodes.iter().filter(|node| node.is_slow || !of.judged).take(most);
     let links = of.links.iter().filter(|link| link.is_slow || !of.judged).take(most);
-    let node =
-        |of: &tare_analysis::fleet::pairs::NodeEffect| format!("{} {}", clean(&of.node), ratio(of.slower));
+    let node = |of: &tare_analysis::fleet::pairs::NodeEffect| {
+        format!("{} {}", clean_text(&of.node), format_ratio(of.slower))
+    };
     let by = |of: &tare_analysis::fleet::pairs::Link| if of.p.is_some() { of.slower } else { of.ratio };
     let link = |of: &tare_analysis::fleet::pairs::Link| {
-        format!("{} with {} {}", clean(&of.a), clean(&of.b), ratio(by(of)))
+        format!("{} with {} {}", clean_text(&of.a), clean_text(&of.b), format_ratio(by(of)))
     };
     (nodes.map(node).collect(), links.map(link).collect())
 }

@@ -7,9 +7,9 @@ use parquet::errors::Result;
 use serde::{Deserialize, Serialize};
 
 use super::store::{Source, Stored, of_stored};
-use crate::exports::parquet::columns::{Column, GROUP, Kind, start, write};
+use crate::exports::parquet::columns::{Column, GROUP, Kind, start_parquet_file, write_values};
 use crate::exports::parquet::reading::Reading;
-use crate::exports::parquet::{beside, kinds};
+use crate::exports::parquet::{list_trial_columns, read_metadata};
 
 /// Version of the columns; files of another version are written again.
 const VERSION: u32 = 1;
@@ -29,8 +29,8 @@ pub struct Merged {
 
 impl Merged {
     /// Reads the sources from a file's footer; `None` if this version did not write it.
-    pub fn of(footer: &[u8]) -> Option<Merged> {
-        let merged: Merged = serde_json::from_str(&beside(footer, MERGED)?).ok()?;
+    pub fn from_footer(footer: &[u8]) -> Option<Merged> {
+        let merged: Merged = serde_json::from_str(&read_metadata(footer, MERGED)?).ok()?;
         (merged.version == VERSION).then_some(merged)
     }
 
@@ -94,22 +94,22 @@ pub struct Trials {
 /// Lists the columns: those that all rows of a session share, then those of each row.
 fn columns() -> Vec<(&'static str, Kind)> {
     let shared = of_stored().into_iter().map(|(name, column)| (name, column.kind()));
-    shared.chain(kinds()).collect()
+    shared.chain(list_trial_columns()).collect()
 }
 
 impl Trials {
     /// Adds a session from its Parquet file. If that cannot be read, nothing is added.
-    pub fn add(&mut self, of: &Stored, file: Vec<u8>) -> std::result::Result<(), String> {
+    pub fn add_session(&mut self, of: &Stored, file: Vec<u8>) -> std::result::Result<(), String> {
         self.try_add(of, file).map_err(|e| e.to_string())
     }
 
     fn try_add(&mut self, of: &Stored, file: Vec<u8>) -> Result<()> {
-        let file = Reading::open(file)?;
+        let file = Reading::from_bytes(file)?;
         let mut more = Vec::new();
         for (_, column) in of_stored() {
             more.push(self.same(&column, of, file.rows));
         }
-        for (name, kind) in kinds() {
+        for (name, kind) in list_trial_columns() {
             more.push(self.read(&file, name, kind)?);
         }
         if self.columns.is_empty() {
@@ -136,17 +136,19 @@ impl Trials {
     fn read(&mut self, file: &Reading, name: &str, kind: Kind) -> Result<Values> {
         let rows = file.rows;
         Ok(match kind {
-            Kind::Text => Values::Texts(match file.column::<ByteArrayType>(name)? {
+            Kind::Text => Values::Texts(match file.read_column::<ByteArrayType>(name)? {
                 Some(texts) => self.numbers(&texts)?,
                 None => vec![0; rows],
             }),
             Kind::Number | Kind::Time => {
-                Values::Numbers(file.column::<Int64Type>(name)?.unwrap_or_else(|| vec![None; rows]))
+                Values::Numbers(file.read_column::<Int64Type>(name)?.unwrap_or_else(|| vec![None; rows]))
             }
             Kind::Figure => {
-                Values::Figures(file.column::<DoubleType>(name)?.unwrap_or_else(|| vec![None; rows]))
+                Values::Figures(file.read_column::<DoubleType>(name)?.unwrap_or_else(|| vec![None; rows]))
             }
-            Kind::Truth => Values::Truths(file.column::<BoolType>(name)?.unwrap_or_else(|| vec![None; rows])),
+            Kind::Truth => {
+                Values::Truths(file.read_column::<BoolType>(name)?.unwrap_or_else(|| vec![None; rows]))
+            }
         })
     }
 
@@ -168,7 +170,7 @@ impl Trials {
     }
 
     /// Writes the file, sorted by case and node. All its nodes are of one kind.
-    pub fn file(self, kind: &str) -> Vec<u8> {
+    pub fn into_file(self, kind: &str) -> Vec<u8> {
         self.write(kind).expect("columns are as long as the rows, and a vector takes every byte")
     }
 
@@ -181,18 +183,18 @@ impl Trials {
             sources: self.sources.clone(),
         };
         let merged = serde_json::to_string(&merged).expect("tare's own types always serialise");
-        let mut file = start("trial_metric", &names, vec![(MERGED.to_owned(), merged)])?;
+        let mut file = start_parquet_file("trial_metric", &names, vec![(MERGED.to_owned(), merged)])?;
         for rows in self.order(&names).chunks(GROUP) {
             let mut group = file.next_row_group()?;
             for column in &self.columns {
                 let each = rows.iter().map(|row| *row as usize);
                 match column {
                     Values::Texts(all) => {
-                        write::<ByteArrayType>(&mut group, each.map(|row| self.texts.text(all[row])))
+                        write_values::<ByteArrayType>(&mut group, each.map(|row| self.texts.text(all[row])))
                     }
-                    Values::Numbers(all) => write::<Int64Type>(&mut group, each.map(|row| all[row])),
-                    Values::Figures(all) => write::<DoubleType>(&mut group, each.map(|row| all[row])),
-                    Values::Truths(all) => write::<BoolType>(&mut group, each.map(|row| all[row])),
+                    Values::Numbers(all) => write_values::<Int64Type>(&mut group, each.map(|row| all[row])),
+                    Values::Figures(all) => write_values::<DoubleType>(&mut group, each.map(|row| all[row])),
+                    Values::Truths(all) => write_values::<BoolType>(&mut group, each.map(|row| all[row])),
                 }?;
             }
             group.close()?;
@@ -234,26 +236,26 @@ impl Values {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::fleet::cells::cells;
+    use tare_analysis::fleet::cells::extract_cells;
 
     use super::*;
     use crate::exports::parquet::footer_length;
-    use crate::exports::{Source as Of, find};
+    use crate::exports::{Source as Of, find_export};
     use crate::specimen;
 
     /// Builds a session's file, and its entry on a node.
     fn session(node: &str, number: u32) -> (Stored, Vec<u8>) {
-        let (session, findings) = (specimen::session(3), specimen::findings(3));
+        let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
         let source = Of { session: &session, findings: &findings, gate: None };
-        let file = (find("parquet").unwrap().render)(&source);
+        let file = (find_export("parquet").unwrap().render)(&source);
         let by = ["cpu.model".to_owned()];
         let name = format!("cells/{node}/{number}.parquet");
-        (Stored::of_node(cells(&session, &findings), node, number, &by, name), file)
+        (Stored::of_node(extract_cells(&session, &findings), node, number, &by, name), file)
     }
 
     /// Reads a column of texts.
     fn texts(file: &Reading, name: &str) -> Vec<Option<String>> {
-        let all = file.column::<ByteArrayType>(name).unwrap().unwrap();
+        let all = file.read_column::<ByteArrayType>(name).unwrap().unwrap();
         all.into_iter().map(|text| text.map(|text| text.as_utf8().unwrap().to_owned())).collect()
     }
 
@@ -262,37 +264,37 @@ mod tests {
         let mut trials = Trials::default();
         for (node, number) in [("n2", 1), ("n1", 2), ("n1", 1)] {
             let (of, file) = session(node, number);
-            trials.add(&of, file).unwrap();
+            trials.add_session(&of, file).unwrap();
         }
-        let bytes = trials.file("a kind");
+        let bytes = trials.into_file("a kind");
         let footer = &bytes[bytes.len() - footer_length(&bytes).unwrap()..];
-        let merged = Merged::of(footer).unwrap();
+        let merged = Merged::from_footer(footer).unwrap();
         let files: Vec<&str> = merged.sources.iter().map(|source| source.file.as_str()).collect();
         assert_eq!(files, ["cells/n2/1.parquet", "cells/n1/2.parquet", "cells/n1/1.parquet"]);
         assert_eq!((merged.kind.as_str(), merged.is_full()), ("a kind", false));
-        let one = Reading::open(session("n1", 1).1).unwrap();
-        let all = Reading::open(bytes).unwrap();
+        let one = Reading::from_bytes(session("n1", 1).1).unwrap();
+        let all = Reading::from_bytes(bytes).unwrap();
         assert_eq!(all.rows, 3 * one.rows);
         let (cases, nodes) = (texts(&all, "case"), texts(&all, "node"));
-        let numbers = all.column::<Int64Type>("number").unwrap().unwrap();
+        let numbers = all.read_column::<Int64Type>("number").unwrap().unwrap();
         let keys: Vec<_> = cases.iter().zip(&nodes).zip(&numbers).collect();
         assert!(keys.is_sorted(), "{keys:?}");
         // Those of one session are its own, in their order.
         let own = |row: &usize| nodes[*row].as_deref() == Some("n1") && numbers[*row] == Some(1);
         let own: Vec<usize> = (0..all.rows).filter(own).collect();
-        for (name, kind) in kinds() {
+        for (name, kind) in list_trial_columns() {
             let differs = match kind {
                 Kind::Text => of_rows(&texts(&all, name), &own) != by_case(&one, &texts(&one, name)),
                 Kind::Number | Kind::Time => {
-                    let of = |file: &Reading| file.column::<Int64Type>(name).unwrap().unwrap();
+                    let of = |file: &Reading| file.read_column::<Int64Type>(name).unwrap().unwrap();
                     of_rows(&of(&all), &own) != by_case(&one, &of(&one))
                 }
                 Kind::Figure => {
-                    let of = |file: &Reading| file.column::<DoubleType>(name).unwrap().unwrap();
+                    let of = |file: &Reading| file.read_column::<DoubleType>(name).unwrap().unwrap();
                     of_rows(&of(&all), &own) != by_case(&one, &of(&one))
                 }
                 Kind::Truth => {
-                    let of = |file: &Reading| file.column::<BoolType>(name).unwrap().unwrap();
+                    let of = |file: &Reading| file.read_column::<BoolType>(name).unwrap().unwrap();
                     of_rows(&of(&all), &own) != by_case(&one, &of(&one))
                 }
             };
@@ -321,8 +323,8 @@ mod tests {
                 let mut damaged = file.clone();
                 damaged[at] ^= mask;
                 let mut trials = Trials::default();
-                match trials.add(&of, damaged) {
-                    Ok(()) => drop(trials.file("x")),
+                match trials.add_session(&of, damaged) {
+                    Ok(()) => drop(trials.into_file("x")),
                     Err(_) => {
                         refused += 1;
                         assert!(trials.columns.is_empty() && trials.rows == 0);
@@ -332,7 +334,7 @@ mod tests {
         }
         assert!(refused > 20, "{refused}");
         for end in (0..file.len()).step_by(97) {
-            assert!(Trials::default().add(&of, file[..end].to_vec()).is_err());
+            assert!(Trials::default().add_session(&of, file[..end].to_vec()).is_err());
         }
     }
 }

@@ -8,33 +8,33 @@ use tare_analysis::fleet::spread::Advice;
 use tare_analysis::fleet::summary::{CaseOf, Fleet};
 use tare_data::unit::{Direction, Unit};
 
-use crate::number::{Figure, percent, ratio};
-use crate::text::clean;
+use crate::number::{Figure, format_percent, format_ratio};
+use crate::text::clean_text;
 use crate::verdict_words::VerdictWords;
 
 /// Limit on the listed cases of a node; further ones are counted.
 const MOST_CASES: usize = 4;
 
-pub(super) fn label(fleet: &Fleet, case: &str, metric: &str) -> String {
-    let Some(of) = fleet.case(case, metric) else { return clean(case) };
-    let place = of.place.as_ref().map_or(String::new(), |place| format!(" ({})", clean(place)));
-    let peer = of.peer.as_ref().map_or(String::new(), |peer| format!(" to {}", clean(peer)));
-    clean(&of.label) + &place + &peer
+pub(super) fn format_label(fleet: &Fleet, case: &str, metric: &str) -> String {
+    let Some(of) = fleet.find_case(case, metric) else { return clean_text(case) };
+    let place = of.place.as_ref().map_or(String::new(), |place| format!(" ({})", clean_text(place)));
+    let peer = of.peer.as_ref().map_or(String::new(), |peer| format!(" to {}", clean_text(peer)));
+    clean_text(&of.label) + &place + &peer
 }
 
-pub(super) fn verdict(verdict: Verdict) -> String {
-    let VerdictWords { word, mark, .. } = VerdictWords::of(verdict);
+pub(super) fn format_verdict(verdict: Verdict) -> String {
+    let VerdictWords { word, mark, .. } = VerdictWords::from_verdict(verdict);
     format!("{word}{mark}")
 }
 
 /// Converts a cost into the value of its metric: a rate is its inverse.
-pub(super) fn value(of: Option<&CaseOf>, cost: f64) -> String {
+pub(super) fn format_value(of: Option<&CaseOf>, cost: f64) -> String {
     let (unit, better) = of.map_or((Unit::Count, Direction::Lower), |of| (of.unit, of.better));
     let value = if better == Direction::Lower { cost } else { 1.0 / cost };
-    Figure::plain(value, unit).text()
+    Figure::without_interval(value, unit).to_text()
 }
 
-pub(super) fn standing(standing: Standing) -> &'static str {
+pub(super) fn describe_standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Slow => "slow",
         Standing::MaybeSlow => "slow?",
@@ -44,7 +44,7 @@ pub(super) fn standing(standing: Standing) -> &'static str {
     }
 }
 
-pub(super) fn advice(advice: Advice) -> &'static str {
+pub(super) fn describe_advice(advice: Advice) -> &'static str {
     match advice {
         Advice::MoreNodes => "nodes differ most",
         Advice::MoreSessions => "sessions differ more than nodes: add sessions",
@@ -53,7 +53,7 @@ pub(super) fn advice(advice: Advice) -> &'static str {
     }
 }
 
-pub(super) fn change(change: Change) -> &'static str {
+pub(super) fn describe_change(change: Change) -> &'static str {
     match change {
         Change::Regressed => "slower than before",
         Change::Improved => "faster than before",
@@ -65,8 +65,8 @@ pub(super) fn change(change: Change) -> &'static str {
 /// Formats `typically 12 % slower: system call 1.30x, pipe 1.20x`.
 pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
     let typically = match node.typical - 1.0 {
-        share if share >= 0.0 => format!("typically {} slower", percent(share)),
-        share => format!("typically {} faster", percent(-share)),
+        share if share >= 0.0 => format!("typically {} slower", format_percent(share)),
+        share => format!("typically {} faster", format_percent(-share)),
     };
     let named: Vec<&Deviation> = match node.standing {
         Standing::Slow | Standing::MaybeSlow | Standing::NotConfirmed => {
@@ -78,9 +78,10 @@ pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
     };
     let name = |of: &&Deviation| {
         let case = of.case.as_deref().zip(of.metric.as_deref());
-        let label = case.map_or(String::new(), |(case, metric)| label(fleet, case, metric));
-        let fresh = of.fresh.map_or(String::new(), |fresh| format!(" (again {})", ratio(fresh.slower)));
-        format!("{label} {}{fresh}", ratio(of.slower))
+        let label = case.map_or(String::new(), |(case, metric)| format_label(fleet, case, metric));
+        let fresh =
+            of.fresh.map_or(String::new(), |fresh| format!(" (again {})", format_ratio(fresh.slower)));
+        format!("{label} {}{fresh}", format_ratio(of.slower))
     };
     let mut names: Vec<String> = named.iter().take(MOST_CASES).map(name).collect();
     let more = named.len().saturating_sub(MOST_CASES);
@@ -89,7 +90,7 @@ pub(super) fn slow_in(fleet: &Fleet, node: &NodeStanding) -> String {
 }
 
 /// Lists environments in the order of their costs.
-pub(super) fn targets(costs: &[LayerCost]) -> Vec<&str> {
+pub(super) fn list_targets(costs: &[LayerCost]) -> Vec<&str> {
     let mut targets: Vec<&str> = costs.iter().map(|cost| cost.target.as_str()).collect();
     targets.sort_unstable();
     targets.dedup();

@@ -1,14 +1,14 @@
 //! The bills of a session's commands for the page's waterfall: from the baseline's time, line by line, to the time here.
 
 use serde::Serialize;
-use tare_analysis::bill::{Bill, Explained, Line, bills};
+use tare_analysis::bill::{Bill, Explained, Line, compute_bills};
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
 use crate::language::{Language, message, say};
-use crate::terminal::bill::{difference_is_found, forecast, headline};
+use crate::terminal::bill::{describe_forecast, difference_is_found, format_headline};
 use crate::terminal::shown::Shown;
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 /// A command in an environment.
@@ -43,7 +43,7 @@ pub fn page_bills(session: &Session, findings: &Findings, language: Language) ->
     if session.plan.demands.is_empty() {
         return Vec::new();
     }
-    let explained = bills(session, session);
+    let explained = compute_bills(session, session);
     let of_command = |command: &Explained| {
         let found = command.bills.iter().filter(|bill| difference_is_found(findings, command, bill));
         found.filter_map(|bill| page_bill(findings, command, bill, language)).collect::<Vec<_>>()
@@ -52,9 +52,9 @@ pub fn page_bills(session: &Session, findings: &Findings, language: Language) ->
 }
 
 fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> Option<PageBill> {
-    let shown = Shown::of(bill);
+    let shown = Shown::from_bill(bill);
     let step = |name: String, more_ns: f64, range: Option<[f64; 2]>, rest: bool| {
-        let percent = |ns: f64| 100.0 * shown.share(ns);
+        let percent = |ns: f64| 100.0 * shown.share_of_difference(ns);
         let mut shares = range.map(|range| range.map(percent));
         if let Some(shares) = &mut shares {
             shares.sort_by(f64::total_cmp);
@@ -62,8 +62,9 @@ fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: La
         let [least, most] = [0, 1].map(|at| shares.map(|shares| shares[at]));
         Step { name, more_ns, share: percent(more_ns), least, most, rest }
     };
-    let of_line =
-        |line: &&Line| step(words::work(line.work, language).to_owned(), line.more_ns, line.range_ns, false);
+    let of_line = |line: &&Line| {
+        step(words::describe_work(line.work, language).to_owned(), line.more_ns, line.range_ns, false)
+    };
     let mut steps: Vec<Step> = shown.lines.iter().map(of_line).collect();
     steps.extend(shown.small.map(|(count, sum)| {
         step(say!(language, "everything else, {count} kinds", count = count), sum, None, false)
@@ -76,10 +77,10 @@ fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: La
         step(language.word(message!("of programs, beyond loops")).to_owned(), more_ns - lines_ns, None, true)
     }));
     Some(PageBill {
-        command: clean(&command.label),
+        command: clean_text(&command.label),
         environment: bill.target.clone(),
-        headline: headline(findings, command, bill, language),
-        forecast: forecast(bill, language),
+        headline: format_headline(findings, command, bill, language),
+        forecast: describe_forecast(bill, language),
         baseline_ns: command.baseline_ns?,
         ns: bill.ns,
         steps,
@@ -125,7 +126,7 @@ mod tests {
             overlap: 1.0,
             bills: Vec::new(),
         };
-        let page = page_bill(&specimen::findings(1), &command, &bill, Language::English).unwrap();
+        let page = page_bill(&specimen::make_findings(1), &command, &bill, Language::English).unwrap();
         let sum: f64 = page.steps.iter().map(|step| step.more_ns).sum();
         assert!((page.baseline_ns + sum - 3e6).abs() < 1e-3, "{page:?}");
         let [opens, syncs, others, rest] = &page.steps[..] else { panic!("{page:?}") };
@@ -135,10 +136,10 @@ mod tests {
         assert_eq!(others.name, "everything else, 2 kinds");
         assert!(rest.rest && !others.rest);
         let unmeasured = Bill { ns: None, rest_ns: None, ..bill };
-        let page = page_bill(&specimen::findings(1), &command, &unmeasured, Language::English).unwrap();
+        let page = page_bill(&specimen::make_findings(1), &command, &unmeasured, Language::English).unwrap();
         let sum: f64 = page.steps.iter().map(|step| step.more_ns).sum();
         assert!((sum - 1.3e6).abs() < 1e-3, "to the forecast: {page:?}");
         let untimed = Explained { baseline_ns: None, ..command };
-        assert!(page_bill(&specimen::findings(1), &untimed, &unmeasured, Language::English).is_none());
+        assert!(page_bill(&specimen::make_findings(1), &untimed, &unmeasured, Language::English).is_none());
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{Answer, Findings, Shown, Side};
-use tare_analysis::statistics::modes::groups;
-use tare_analysis::unixbench::{Entry, TESTS, TargetScores, scores};
+use tare_analysis::statistics::modes::count_group_values;
+use tare_analysis::unixbench::{Entry, TESTS, TargetScores, compute_scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
 use tare_data::session::{Session, Trial};
 
@@ -75,11 +75,11 @@ pub struct Page<'a> {
 type Rounds = Vec<Option<i64>>;
 
 impl<'a> Page<'a> {
-    pub fn of(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
-        let mut report = Document::of(session, findings, options.language);
+    pub fn from_findings(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
+        let mut report = Document::from_findings(session, findings, options.language);
         let modes = modes(&mut report);
         let rounds = rounds(&mut report);
-        let words = options.language.page();
+        let words = options.language.page_words();
         let letters =
             words.iter().flatten().map(|(english, other)| english.len() + other.len()).sum::<usize>();
         // A page without room for all rounds has words in place of trials.
@@ -95,12 +95,12 @@ impl<'a> Page<'a> {
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
         comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
         Page {
-            language: options.language.tag(),
+            language: options.language.language_tag(),
             words,
-            beside: options.beside.map(|found| BesideRows::of(found, &report)),
+            beside: options.beside.map(|found| BesideRows::from_beside(found, &report)),
             rounds,
             report,
-            verdicts: Shown::all().map(|shown| PageVerdict::of(shown, options.language)).collect(),
+            verdicts: Shown::list_all().map(|shown| PageVerdict::of(shown, options.language)).collect(),
             record: options.record,
             again: options.again,
             running: options.running,
@@ -171,10 +171,10 @@ struct TargetScore {
 }
 
 fn test_scores(session: &Session) -> Vec<TestScores> {
-    if TESTS.iter().any(|test| test.case(session).is_none()) {
+    if TESTS.iter().any(|test| test.find_case(session).is_none()) {
         return Vec::new();
     }
-    let all = scores(session);
+    let all = compute_scores(session);
     let of = |at: usize| {
         let target = |found: &TargetScores| TargetScore {
             target: found.target.clone(),
@@ -247,7 +247,7 @@ fn modes(report: &mut Document) -> Vec<Modes> {
                 level.into_iter().flat_map(|level| level.values).map(|v| libm::log(*v)).collect();
             if logs.iter().all(|log| log.is_finite()) {
                 logs.sort_by(f64::total_cmp);
-                let sizes = groups(&logs, within);
+                let sizes = count_group_values(&logs, within);
                 if sizes.len() > 1 {
                     found.push(Modes { row, target, sizes });
                 }
@@ -328,7 +328,7 @@ impl Timeline {
                 let started_ms = (trial.started_ns / 1_000_000) as i64;
                 timeline.after_ms.push(started_ms - before_ms);
                 before_ms = started_ms;
-                timeline.push(trial, *case, *target, session.counts(trial));
+                timeline.push(trial, *case, *target, session.is_counted(trial));
             }
         }
         timeline

@@ -7,9 +7,9 @@ use tare_data::imported::{Imported, ImportedFigure, Source};
 use tare_data::session::Header;
 use tare_data::unit::Unit;
 
-use crate::imported::{Beside, NOT_KEPT, corresponding, not_kept};
+use crate::imported::{Beside, NOT_KEPT, format_counterpart, not_kept};
 use crate::json::Document;
-use crate::text::json::escaped;
+use crate::text::json::render_escaped_json;
 
 /// Limit on the characters of values in a session's page: the rest of 1 MB after a full session.
 const MOST_BESIDE: usize = 40_000;
@@ -22,7 +22,7 @@ struct Room(usize);
 impl Room {
     /// Tells whether a value still fits, and if so takes its characters from the room.
     fn takes(&mut self, value: &impl Serialize) -> bool {
-        let letters = escaped(value).len();
+        let letters = render_escaped_json(value).len();
         let fits = letters <= self.0;
         self.0 -= if fits { letters } else { 0 };
         fits
@@ -54,7 +54,7 @@ struct BesideRow<'a> {
 }
 
 impl<'a> BesideRows<'a> {
-    pub fn of(found: &'a [Beside], report: &Document) -> Self {
+    pub fn from_beside(found: &'a [Beside], report: &Document) -> Self {
         let places = report.rows.iter().enumerate();
         let places: HashMap<(&str, &str), usize> =
             places.map(|(place, row)| ((row.case, row.metric.name), place)).collect();
@@ -130,7 +130,7 @@ struct Stated<'a> {
 }
 
 impl<'a> ImportedPage<'a> {
-    pub fn of(imported: &'a [Imported], header: &'a Header, record: &'a str) -> Self {
+    pub fn from_imported(imported: &'a [Imported], header: &'a Header, record: &'a str) -> Self {
         ImportedPage {
             report: None,
             record,
@@ -194,7 +194,7 @@ impl<'a> Figure<'a> {
         Figure {
             name: &figure.name,
             parameters: &figure.parameters,
-            probe: figure.counterpart.is_some().then(|| corresponding(figure)),
+            probe: figure.counterpart.is_some().then(|| format_counterpart(figure)),
             values: values.collect(),
         }
     }
@@ -206,7 +206,7 @@ mod tests {
 
     use super::*;
     use crate::html::tests::data_of;
-    use crate::html::{Options, render, render_imported};
+    use crate::html::{Options, render_html, render_imported};
     use crate::{imported, specimen};
 
     /// Builds a file of this many values of `net.rr`, each with the longest name that importers keep.
@@ -240,9 +240,9 @@ mod tests {
 
     /// Renders the page of a session with imported results.
     fn page(imported: &[Imported]) -> String {
-        let (session, findings) = (specimen::session(2), specimen::findings(2));
-        let found = imported::beside(&session, &findings, imported);
-        render(&session, &findings, &Options { beside: Some(&found), ..Options::default() })
+        let (session, findings) = (specimen::make_session(2), specimen::make_findings(2));
+        let found = imported::find_matching_values(&session, &findings, imported);
+        render_html(&session, &findings, &Options { beside: Some(&found), ..Options::default() })
     }
 
     #[test]
@@ -260,7 +260,7 @@ mod tests {
             serde_json::json!([]),
             "asked, and nothing fits"
         );
-        let plain = render(&specimen::session(2), &specimen::findings(2), &Options::default());
+        let plain = render_html(&specimen::make_session(2), &specimen::make_findings(2), &Options::default());
         assert!(data_of(&plain)["beside"].is_null(), "nobody asked");
     }
 
@@ -273,7 +273,7 @@ mod tests {
         let data = data_of(&beside);
         assert_eq!(of(&data["beside"]["figures"]) + data["beside"]["left_out"].as_u64().unwrap(), 2003);
 
-        let alone = render_imported(&many, &specimen::session(0).header, "i.tare");
+        let alone = render_imported(&many, &specimen::make_session(0).header, "i.tare");
         assert!(alone.len() < 1_000_000, "{} bytes", alone.len());
         let files = data_of(&alone)["imported"]["files"].clone();
         for (file, stated) in files.as_array().unwrap().iter().zip([1000, 1000, 3]) {
@@ -281,7 +281,7 @@ mod tests {
             assert!(of(&file["figures"]) >= 3, "{}", file["source"]["name"]);
         }
         let long = vec![file(&"x".repeat(200), 0); 3_000];
-        let alone = render_imported(&long, &specimen::session(0).header, "i.tare");
+        let alone = render_imported(&long, &specimen::make_session(0).header, "i.tare");
         assert!(alone.len() < 1_000_000, "{} bytes", alone.len());
         let data = data_of(&alone);
         assert_eq!(of(&data["imported"]["files"]) + data["imported"]["left_out"].as_u64().unwrap(), 3_000);
@@ -296,9 +296,9 @@ mod tests {
         hostile.parameters = [(text.to_owned(), text.to_owned())].into();
         hostile.figures[0].name = text.into();
         hostile.figures[0].values[0].written = text.into();
-        let innocent = render_imported(&[], &specimen::session(0).header, "i.tare");
+        let innocent = render_imported(&[], &specimen::make_session(0).header, "i.tare");
         let (alone, beside) = (
-            render_imported(std::slice::from_ref(&hostile), &specimen::session(0).header, text),
+            render_imported(std::slice::from_ref(&hostile), &specimen::make_session(0).header, text),
             page(std::slice::from_ref(&hostile)),
         );
         for page in [&alone, &beside] {

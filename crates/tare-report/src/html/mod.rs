@@ -20,11 +20,11 @@ use tare_data::session::{Header, Session};
 pub use self::data::Options;
 use self::data::Page;
 use self::imported::ImportedPage;
-use self::pack::pack;
+use self::pack::pack_value;
 use crate::carried::PAGE;
 use crate::language::{Language, say};
-use crate::text::clean;
-use crate::text::json::{formatted, write_escaped};
+use crate::text::clean_text;
+use crate::text::json::{render_formatted_json, write_escaped};
 
 /// Placeholder for the data in the template.
 const DATA_PLACE: &str = "__TARE_DATA__";
@@ -39,11 +39,11 @@ const BRAND: &str = " · tare";
 /// Element before the title of a page that its session rewrites: the browser reloads it every ten seconds.
 const RELOADS: &str = "<meta http-equiv=\"refresh\" content=\"10\">\n";
 
-pub fn render(session: &Session, findings: &Findings, options: &Options) -> String {
+pub fn render_html(session: &Session, findings: &Findings, options: &Options) -> String {
     let language = options.language;
     fill(
         &title(findings, language),
-        &Page::of(session, findings, options),
+        &Page::from_findings(session, findings, options),
         options.running.is_some(),
         language,
     )
@@ -51,12 +51,12 @@ pub fn render(session: &Session, findings: &Findings, options: &Options) -> Stri
 
 /// Builds the title for the browser's tab and for links to the report: the compared environments.
 fn title(findings: &Findings, language: Language) -> String {
-    let baseline = clean(&findings.baseline);
-    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean(name)).collect();
+    let baseline = clean_text(&findings.baseline);
+    let subjects: Vec<String> = findings.subjects.iter().map(|name| clean_text(name)).collect();
     match subjects.as_slice() {
         [] => say!(language, "{baseline} alone", baseline = baseline) + BRAND,
         subjects => {
-            let subjects = language.listed(subjects);
+            let subjects = language.join_with_and(subjects);
             say!(language, "{subjects} compared with {baseline}", subjects = subjects, baseline = baseline)
                 + BRAND
         }
@@ -67,17 +67,17 @@ fn title(findings: &Findings, language: Language) -> String {
 pub fn render_imported(imported: &[Imported], header: &Header, record: &str) -> String {
     fill(
         "Results of other tools · tare",
-        &ImportedPage::of(imported, header, record),
+        &ImportedPage::from_imported(imported, header, record),
         false,
         Language::English,
     )
 }
 
 fn fill(title: &str, page: &impl Serialize, is_running: bool, language: Language) -> String {
-    let data = formatted(&pack(page), Compact);
+    let data = render_formatted_json(&pack_value(page), Compact);
     let (before, after) = PAGE.split_once(DATA_PLACE).expect("the template has a place for its data");
     let mut before = before.replacen(TITLE_PLACE, &as_text(title), 1);
-    before = before.replacen(IN_ENGLISH, &format!("<html lang=\"{}\">", language.tag()), 1);
+    before = before.replacen(IN_ENGLISH, &format!("<html lang=\"{}\">", language.language_tag()), 1);
     if is_running {
         before = before.replacen("<title>", &format!("{RELOADS}<title>"), 1);
     }
@@ -120,15 +120,15 @@ mod tests {
         let open = "<script type=\"application/json\" id=\"tare-data\">";
         let from = page.find(open).expect("the page has data") + open.len();
         let to = from + page[from..].find("</script>").expect("the data ends");
-        pack::unpack(&serde_json::from_str(&page[from..to]).expect("the data is JSON"))
+        pack::unpack_value(&serde_json::from_str(&page[from..to]).expect("the data is JSON"))
     }
 
     #[test]
     fn a_page_holds_its_data_and_refuses_everything_from_outside() {
-        let page = render(&specimen::session(3), &specimen::findings(3), &Options::default());
+        let page = render_html(&specimen::make_session(3), &specimen::make_findings(3), &Options::default());
         assert!(page.starts_with("<!doctype html>"));
         assert!(page.contains("<title>container, gvisor and wsl2-like compared with native · tare</title>"));
-        let alone = render(&specimen::session(0), &specimen::findings(0), &Options::default());
+        let alone = render_html(&specimen::make_session(0), &specimen::make_findings(0), &Options::default());
         assert!(alone.contains("<title>native alone · tare</title>"));
         assert!(page.contains("default-src 'none'; script-src 'sha256-"));
         let data = data_of(&page);
@@ -143,15 +143,16 @@ mod tests {
 
     #[test]
     fn hostile_names_end_neither_the_data_nor_the_title() {
-        let mut session = specimen::session(1);
+        let mut session = specimen::make_session(1);
         let hostile = "</script></title><script>alert(1)</script><!--";
         session.plan.study = hostile.into();
-        let mut findings = specimen::findings(1);
+        let mut findings = specimen::make_findings(1);
         findings.rows[0].label = hostile.into();
         findings.baseline = hostile.into();
         findings.subjects[0] = hostile.into();
-        let innocent = render(&specimen::session(1), &specimen::findings(1), &Options::default());
-        let page = render(&session, &findings, &Options::default());
+        let innocent =
+            render_html(&specimen::make_session(1), &specimen::make_findings(1), &Options::default());
+        let page = render_html(&session, &findings, &Options::default());
         assert_eq!(page.matches("<script").count(), innocent.matches("<script").count());
         assert_eq!(page.matches("</script").count(), innocent.matches("</script").count());
         assert_eq!(page.matches("<!--").count(), innocent.matches("<!--").count());
@@ -162,7 +163,7 @@ mod tests {
     fn only_the_page_of_a_running_session_reloads_itself() {
         let page = |running| {
             let options = Options { running, ..Options::default() };
-            render(&specimen::session(1), &specimen::findings(1), &options)
+            render_html(&specimen::make_session(1), &specimen::make_findings(1), &options)
         };
         let running = page(Some("41 s elapsed"));
         assert_eq!(running.matches(RELOADS).count(), 1);
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn numbers_keep_six_digits() {
-        let text = |v: f64| formatted(&v, Compact);
+        let text = |v: f64| render_formatted_json(&v, Compact);
         assert_eq!(text(24.129_999_99), "24.13");
         assert_eq!(text(173.0), "173");
         assert_eq!(text(0.000_123_456_78), "0.000123457");

@@ -13,7 +13,7 @@ const ARRAY: i64 = -1;
 /// Packs a value as `{shapes, texts, root}`: an object is an array of its shape's number and its values, an
 /// array begins with -1, and a text is its number in base 36. Other values stay; a number that is not finite
 /// becomes null.
-pub fn pack(value: &impl Serialize) -> Value {
+pub fn pack_value(value: &impl Serialize) -> Value {
     let value = serde_json::to_value(value).expect("the page's keys are strings");
     let mut packer = Packer::default();
     let root = packer.pack(value);
@@ -72,7 +72,7 @@ fn base_36(mut number: usize) -> String {
 
 /// Unpacks a value, for tests.
 #[cfg(test)]
-pub fn unpack(packed: &Value) -> Value {
+pub fn unpack_value(packed: &Value) -> Value {
     fn open(packed: &Value, value: &Value) -> Value {
         match value {
             Value::String(number) => {
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn shapes_and_texts_stand_once() {
         let value = json!([{ "a": 1, "b": "x" }, { "a": null, "b": "x" }, [], "y", true]);
-        let packed = pack(&value);
+        let packed = pack_value(&value);
         assert_eq!(packed["shapes"], json!([["a", "b"]]));
         assert_eq!(packed["texts"], json!(["x", "y"]));
         assert_eq!(packed["root"], json!([-1, [0, 1, "0"], [0, null, "0"], [-1], "1", true]));
-        assert_eq!(unpack(&packed), value);
+        assert_eq!(unpack_value(&packed), value);
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
         fn what_is_packed_is_found_again(texts in prop::collection::vec(any::<String>(), 0..80)) {
             let objects: Vec<Value> = texts.iter().map(|text| json!({ text: [text, 1.5, {}] })).collect();
             let value = Value::Array(objects);
-            prop_assert_eq!(unpack(&pack(&value)), value);
+            prop_assert_eq!(unpack_value(&pack_value(&value)), value);
         }
     }
 }

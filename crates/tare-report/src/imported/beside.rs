@@ -7,11 +7,11 @@ use tare_data::session::Session;
 use tare_data::unit::Unit;
 
 use super::{origin, text_cell};
-use crate::markdown::literal;
+use crate::markdown::escape_markdown;
 use crate::number::Figure;
 use crate::terminal::NARROWEST;
-use crate::terminal::grid::{SPACING, layout, natural_width};
-use crate::text::{clean, paragraph};
+use crate::terminal::grid::{SPACING, natural_width, render_row};
+use crate::text::{clean_text, wrap_paragraph};
 
 /// Heading of the table, in every format.
 const TITLE: &str = "Beside: figures of other tools. They were not measured in this session's rounds, so there is no \
@@ -54,7 +54,7 @@ pub struct Own {
 }
 
 /// Finds the imported values that are defined as a metric of a case of this session.
-pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> Vec<Beside> {
+pub fn find_matching_values(session: &Session, findings: &Findings, imported: &[Imported]) -> Vec<Beside> {
     let mut found = Vec::new();
     for row in &findings.rows {
         let Some(planned) = session.plan.cases.iter().find(|planned| planned.id == row.case) else {
@@ -63,7 +63,7 @@ pub fn beside(session: &Session, findings: &Findings, imported: &[Imported]) -> 
         let figures = imported.iter().flat_map(|file| file.figures.iter().map(move |figure| (file, figure)));
         for (file, figure) in figures {
             let Some(counterpart) = &figure.counterpart else { continue };
-            if !counterpart.fits(&planned.case) {
+            if !counterpart.matches_case(&planned.case) {
                 continue;
             }
             let same = |stated: &&tare_data::imported::Stated| {
@@ -123,20 +123,20 @@ fn cells(beside: &Beside) -> [String; 4] {
         .iter()
         .map(|own| {
             let figure = Figure::of_rounds(own.median, (own.low, own.high), own.rounds, beside.unit);
-            format!("{} {}", clean(&own.target), figure.text_with_half())
+            format!("{} {}", clean_text(&own.target), figure.text_with_half())
         })
         .collect();
     let open = if beside.open.is_empty() {
         String::new()
     } else {
-        format!("; {} unknown", clean(&beside.open.join(", ")))
+        format!("; {} unknown", clean_text(&beside.open.join(", ")))
     };
-    let other = Figure::plain(beside.value, beside.unit).text();
+    let other = Figure::without_interval(beside.value, beside.unit).to_text();
     [
-        clean(&beside.label),
-        clean(&beside.metric),
+        clean_text(&beside.label),
+        clean_text(&beside.metric),
         own.join("; "),
-        format!("{other} ({} of {}; {}{open})", beside.statistic, clean(&beside.figure), beside.origin),
+        format!("{other} ({} of {}; {}{open})", beside.statistic, clean_text(&beside.figure), beside.origin),
     ]
 }
 
@@ -146,9 +146,9 @@ const HEAD: [&str; 4] = ["probe", "metric", "tare", "another tool"];
 pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String {
     let width = width.max(NARROWEST);
     let mut out = vec![String::new()];
-    out.extend(paragraph("", TITLE, width));
+    out.extend(wrap_paragraph("", TITLE, width));
     if found.is_empty() {
-        out.extend(paragraph("", NOTHING, width));
+        out.extend(wrap_paragraph("", NOTHING, width));
         return out.join("\n") + "\n";
     }
     let rows = std::iter::once(HEAD.map(str::to_owned)).chain(found.iter().map(cells));
@@ -161,7 +161,7 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
     widths[2] = widths[2].min(left / 2);
     widths[3] = widths[3].min(left - widths[2]);
     for (at, row) in rows.iter().enumerate() {
-        out.extend(layout(row, &widths, coloured));
+        out.extend(render_row(row, &widths, coloured));
         if at == 0 {
             out.push("─".repeat(widths.iter().sum::<usize>() + 3 * SPACING));
         }
@@ -171,13 +171,13 @@ pub fn beside_terminal(found: &[Beside], width: usize, coloured: bool) -> String
 
 /// Renders the table as Markdown, to follow the session's own.
 pub fn beside_markdown(found: &[Beside]) -> String {
-    let mut out = format!("\n{}\n", literal(TITLE));
+    let mut out = format!("\n{}\n", escape_markdown(TITLE));
     if found.is_empty() {
-        return out + &format!("\n{}\n", literal(NOTHING));
+        return out + &format!("\n{}\n", escape_markdown(NOTHING));
     }
     out.push_str(&format!("\n| {} |\n| --- | --- | --- | --- |\n", HEAD.join(" | ")));
     for beside in found {
-        out.push_str(&format!("| {} |\n", cells(beside).map(|cell| literal(&cell)).join(" | ")));
+        out.push_str(&format!("| {} |\n", cells(beside).map(|cell| escape_markdown(&cell)).join(" | ")));
     }
     out
 }

@@ -5,19 +5,19 @@
 mod beside;
 
 use serde::Serialize;
-use tare_analysis::imported::{Series, Spread, series};
+use tare_analysis::imported::{Series, Spread, group_runs};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
 use crate::exports::csv;
-use crate::markdown::literal;
-use crate::number::{Figure, counted};
+use crate::markdown::escape_markdown;
+use crate::number::{Figure, format_count};
 use crate::terminal::NARROWEST;
-use crate::terminal::grid::{GridCell, Part, layout, natural_width, span};
-use crate::text::json::line;
-use crate::text::{clean, columns, paragraph};
+use crate::terminal::grid::{GridCell, Part, make_span, natural_width, render_row};
+use crate::text::json::render_json_line;
+use crate::text::{clean_text, count_columns, wrap_paragraph};
 use crate::words::machine_name;
 
-pub use beside::{Beside, Own, beside, beside_markdown, beside_terminal};
+pub use beside::{Beside, Own, beside_markdown, beside_terminal, find_matching_values};
 
 pub const SCHEMA: &str = "tare-imported";
 /// Version of the document. Fields may be added under the same version; a changed or removed one raises it.
@@ -34,12 +34,13 @@ const NARROWEST_NAME: usize = 16;
 fn origin(imported: &Imported) -> String {
     let version = imported.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
     let environment = imported.environment.as_ref().map(|name| format!(" · in {name}")).unwrap_or_default();
-    clean(&format!("{}{version}{environment} · {}", imported.tool, imported.source.name))
+    clean_text(&format!("{}{version}{environment} · {}", imported.tool, imported.source.name))
 }
 
 /// Formats parameters as `copies 1, samples 7`.
 fn parameters<'a>(of: impl IntoIterator<Item = (&'a String, &'a String)>) -> String {
-    let texts: Vec<String> = of.into_iter().map(|(key, value)| clean(&format!("{key} {value}"))).collect();
+    let texts: Vec<String> =
+        of.into_iter().map(|(key, value)| clean_text(&format!("{key} {value}"))).collect();
     texts.join(", ")
 }
 
@@ -51,9 +52,10 @@ const MOST_NOT_KEPT: usize = 3;
 /// Lists the dropped lines.
 pub(crate) fn not_kept(imported: &Imported) -> Option<String> {
     let all = &imported.not_kept;
-    let mut listed: Vec<String> = all.iter().take(MOST_NOT_KEPT).map(|line| clean(line.trim())).collect();
+    let mut listed: Vec<String> =
+        all.iter().take(MOST_NOT_KEPT).map(|line| clean_text(line.trim())).collect();
     if all.len() > MOST_NOT_KEPT {
-        listed.push(counted(all.len() - MOST_NOT_KEPT, "other kind of line", "other kinds of lines"));
+        listed.push(format_count(all.len() - MOST_NOT_KEPT, "other kind of line", "other kinds of lines"));
     }
     Some(listed.join("; ")).filter(|text| !text.is_empty())
 }
@@ -67,7 +69,7 @@ fn as_written(figure: &ImportedFigure) -> Vec<String> {
     let digits = |stated: &Stated| stated.written.bytes().filter(u8::is_ascii_digit).count();
     match figure.values.iter().any(|stated| digits(stated) > MOST_DIGITS) {
         true => in_own_units(figure),
-        false => figure.values.iter().map(|stated| clean(&stated.written)).collect(),
+        false => figure.values.iter().map(|stated| clean_text(&stated.written)).collect(),
     }
 }
 
@@ -78,20 +80,20 @@ fn in_own_units(figure: &ImportedFigure) -> Vec<String> {
 /// Formats a value in tare's unit, or as the tool wrote it if its unit is unknown.
 fn value(stated: &Stated) -> String {
     match stated.unit {
-        Some(unit) => Figure::plain(stated.value, unit).text(),
-        None => clean(&stated.written),
+        Some(unit) => Figure::without_interval(stated.value, unit).to_text(),
+        None => clean_text(&stated.written),
     }
 }
 
 /// Formats the values of one run; of several, the middle one and the ends.
 fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String> {
-    let stated = series.first().values.iter();
+    let stated = series.first_run().values.iter();
     if series.spreads.is_empty() {
-        return one(series.first());
+        return one(series.first_run());
     }
     let spread = |(stated, spread): (&Stated, &Spread)| match stated.unit {
         Some(unit) => {
-            let text = |value: f64| Figure::plain(value, unit).text();
+            let text = |value: f64| Figure::without_interval(value, unit).to_text();
             format!("{} ({} to {})", text(spread.median), text(spread.least), text(spread.greatest))
         }
         None => format!("{} ({} to {})", spread.median, spread.least, spread.greatest),
@@ -103,127 +105,139 @@ fn texts(series: &Series, one: fn(&ImportedFigure) -> Vec<String>) -> Vec<String
 fn about(series: &Series) -> String {
     let runs = series.runs.len();
     let runs = (runs > 1).then(|| format!("{runs} runs: median (least to greatest)"));
-    let parameters = Some(parameters(&series.first().parameters)).filter(|text| !text.is_empty());
+    let parameters = Some(parameters(&series.first_run().parameters)).filter(|text| !text.is_empty());
     runs.into_iter().chain(parameters).collect::<Vec<_>>().join("; ")
 }
 
 /// Finds the case of the probe that measures the same.
 fn probe(figure: &ImportedFigure) -> String {
-    figure.counterpart.as_ref().map(|counterpart| clean(&counterpart.to_string())).unwrap_or_default()
+    figure.counterpart.as_ref().map(|counterpart| clean_text(&counterpart.to_string())).unwrap_or_default()
 }
 
 /// Formats the case in words that a narrow column can break: `net.rr request=1 response=1`.
-pub(crate) fn corresponding(figure: &ImportedFigure) -> String {
+pub(crate) fn format_counterpart(figure: &ImportedFigure) -> String {
     let Some(counterpart) = &figure.counterpart else { return String::new() };
     let parameters = counterpart.parameters.0.iter().map(|(key, value)| format!(" {key}={value}"));
-    clean(&format!("{}{}", counterpart.probe, parameters.collect::<String>()))
+    clean_text(&format!("{}{}", counterpart.probe, parameters.collect::<String>()))
 }
 
 fn count(imported: &[Imported]) -> String {
     let figures = imported.iter().map(|file| file.figures.len()).sum();
-    format!("{}, {}", counted(imported.len(), "file", "files"), counted(figures, "figure", "figures"))
+    format!(
+        "{}, {}",
+        format_count(imported.len(), "file", "files"),
+        format_count(figures, "figure", "figures")
+    )
 }
 
 /// Renders a table for each file, at most `width` columns wide unless a word is wider.
-pub fn terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
+pub fn render_imported_terminal(imported: &[Imported], width: usize, coloured: bool) -> String {
     let width = width.max(NARROWEST);
-    let mut out = paragraph("", TITLE, width);
+    let mut out = wrap_paragraph("", TITLE, width);
     out.push(count(imported));
     for file in imported {
         out.push(String::new());
         out.push(origin(file));
         out.extend(
-            paragraph("  ", &parameters(&file.parameters), width).into_iter().filter(|line| !line.is_empty()),
+            wrap_paragraph("  ", &parameters(&file.parameters), width)
+                .into_iter()
+                .filter(|line| !line.is_empty()),
         );
         let mut rows =
             vec![["figure", "statistic", "value", "metric", "tare's probe"].map(text_cell).to_vec()];
-        rows.extend(series(&file.figures).iter().map(row));
+        rows.extend(group_runs(&file.figures).iter().map(row));
         let mut widths: Vec<usize> =
             (0..5).map(|at| rows.iter().map(|row| natural_width(&row[at])).max().unwrap_or(0)).collect();
-        let least = columns("tare's probe");
+        let least = count_columns("tare's probe");
         let others: usize = widths[1..4].iter().sum::<usize>() + 4 * crate::terminal::grid::SPACING + least;
         widths[0] = widths[0].min(width.saturating_sub(others).clamp(NARROWEST_NAME, WIDEST_NAME));
         let fixed: usize = widths[..4].iter().sum::<usize>() + 4 * crate::terminal::grid::SPACING;
         widths[4] = widths[4].min(width.saturating_sub(fixed).max(least));
         for (at, row) in rows.iter().enumerate() {
-            out.extend(layout(row, &widths, coloured));
+            out.extend(render_row(row, &widths, coloured));
             if at == 0 {
                 out.push("─".repeat(fixed + widths[4]));
             }
         }
         let lost = not_kept(file).map(|text| format!("{NOT_KEPT}: {text}"));
-        out.extend(lost.iter().flat_map(|text| paragraph("", text, width)));
+        out.extend(lost.iter().flat_map(|text| wrap_paragraph("", text, width)));
     }
     out.join("\n") + "\n"
 }
 
 fn text_cell(text: &str) -> GridCell {
-    vec![Part::Words(span(text, anstyle::Style::new()))]
+    vec![Part::Words(make_span(text, anstyle::Style::new()))]
 }
 
 fn one_a_line<'a>(texts: impl Iterator<Item = String> + 'a) -> GridCell {
-    texts.map(|text| Part::Spans(vec![span(text, anstyle::Style::new())])).collect()
+    texts.map(|text| Part::Spans(vec![make_span(text, anstyle::Style::new())])).collect()
 }
 
 fn row(series: &Series) -> Vec<GridCell> {
-    let figure = series.first();
-    let mut name = text_cell(&clean(&figure.name));
+    let figure = series.first_run();
+    let mut name = text_cell(&clean_text(&figure.name));
     let listed = about(series);
     if !listed.is_empty() {
-        name.push(Part::Words(span(listed, anstyle::Style::new().dimmed())));
+        name.push(Part::Words(make_span(listed, anstyle::Style::new().dimmed())));
     }
     let values = figure.values.iter();
     vec![
         name,
         one_a_line(values.clone().map(|value| value.statistic.to_string())),
         one_a_line(texts(series, as_written).into_iter()),
-        one_a_line(values.map(|value| clean(value.metric.as_deref().unwrap_or("")))),
-        text_cell(&corresponding(figure)),
+        one_a_line(values.map(|value| clean_text(value.metric.as_deref().unwrap_or("")))),
+        text_cell(&format_counterpart(figure)),
     ]
 }
 
 /// Renders a table for each file, for a pull request.
-pub fn markdown(imported: &[Imported]) -> String {
-    let mut out = format!("{}\n", literal(TITLE));
+pub fn render_imported_markdown(imported: &[Imported]) -> String {
+    let mut out = format!("{}\n", escape_markdown(TITLE));
     for file in imported {
-        out.push_str(&format!("\n**{}**\n", literal(&origin(file))));
+        out.push_str(&format!("\n**{}**\n", escape_markdown(&origin(file))));
         let listed = parameters(&file.parameters);
         if !listed.is_empty() {
-            out.push_str(&format!("<sub>{}</sub>\n", literal(&listed)));
+            out.push_str(&format!("<sub>{}</sub>\n", escape_markdown(&listed)));
         }
         out.push_str("\n| figure | statistic | value | as written | metric | tare's probe |\n");
         out.push_str("| --- | --- | ---: | ---: | --- | --- |\n");
-        for series in series(&file.figures) {
-            let figure = series.first();
+        for series in group_runs(&file.figures) {
+            let figure = series.first_run();
             let listed = about(&series);
-            let listed =
-                if listed.is_empty() { listed } else { format!("<br><sub>{}</sub>", literal(&listed)) };
+            let listed = if listed.is_empty() {
+                listed
+            } else {
+                format!("<br><sub>{}</sub>", escape_markdown(&listed))
+            };
             for (at, (stated, value)) in figure.values.iter().zip(texts(&series, in_own_units)).enumerate() {
                 let name = if at == 0 {
-                    format!("{}{listed}", literal(&clean(&figure.name)))
+                    format!("{}{listed}", escape_markdown(&clean_text(&figure.name)))
                 } else {
                     String::new()
                 };
-                let metric = clean(stated.metric.as_deref().unwrap_or(""));
+                let metric = clean_text(stated.metric.as_deref().unwrap_or(""));
                 let cells = [
                     stated.statistic.to_string(),
                     value,
-                    if series.runs.len() == 1 { clean(&stated.written) } else { String::new() },
+                    if series.runs.len() == 1 { clean_text(&stated.written) } else { String::new() },
                     metric,
                     if at == 0 { probe(figure) } else { String::new() },
                 ];
-                out.push_str(&format!("| {name} | {} |\n", cells.map(|cell| literal(&cell)).join(" | ")));
+                out.push_str(&format!(
+                    "| {name} | {} |\n",
+                    cells.map(|cell| escape_markdown(&cell)).join(" | ")
+                ));
             }
         }
         if let Some(text) = not_kept(file) {
-            out.push_str(&format!("\n{NOT_KEPT}: {}\n", literal(&text)));
+            out.push_str(&format!("\n{NOT_KEPT}: {}\n", escape_markdown(&text)));
         }
     }
     out
 }
 
 /// Writes a heading and a line per value.
-pub fn csv(imported: &[Imported]) -> String {
+pub fn render_imported_csv(imported: &[Imported]) -> String {
     let head = [
         "tool",
         "version",
@@ -251,16 +265,16 @@ pub fn csv(imported: &[Imported]) -> String {
                 &figure.name,
                 &parameters(&figure.parameters),
                 &stated.statistic.to_string(),
-                &csv::number(Some(stated.value)),
+                &csv::format_number(Some(stated.value)),
                 &machine_name(&stated.unit),
                 &stated.written,
                 &probe(figure),
                 stated.metric.as_deref().unwrap_or(""),
             ];
-            fields.map(csv::text).to_vec()
+            fields.map(csv::escape_text).to_vec()
         })
     });
-    csv::written(&head, lines)
+    csv::write_lines(&head, lines)
 }
 
 #[derive(Serialize)]
@@ -271,8 +285,8 @@ struct Document<'a> {
 }
 
 /// Writes one JSON document on one line.
-pub fn json(imported: &[Imported]) -> String {
-    line(&Document { schema: SCHEMA, version: VERSION, imported })
+pub fn render_imported_json(imported: &[Imported]) -> String {
+    render_json_line(&Document { schema: SCHEMA, version: VERSION, imported })
 }
 
 #[cfg(test)]
@@ -297,15 +311,15 @@ mod tests {
         };
         let figures = (70..120).map(|value| run(f64::from(value))).collect();
         let file = Imported { figures, ..hostile() };
-        let text = terminal(std::slice::from_ref(&file), 120, false);
+        let text = render_imported_terminal(std::slice::from_ref(&file), 120, false);
         assert_eq!(text.matches("TCP REQUEST/RESPONSE").count(), 1, "{text}");
         assert!(text.contains("50 runs") && text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
-        let narrow = terminal(std::slice::from_ref(&file), 80, false);
+        let narrow = render_imported_terminal(std::slice::from_ref(&file), 80, false);
         let table = || narrow.lines().skip_while(|line| !line.starts_with("figure "));
-        assert!(table().count() > 3 && table().all(|line| columns(line) <= 80), "{narrow}");
-        let text = markdown(std::slice::from_ref(&file));
+        assert!(table().count() > 3 && table().all(|line| count_columns(line) <= 80), "{narrow}");
+        let text = render_imported_markdown(std::slice::from_ref(&file));
         assert!(text.contains("94.5 µs (70.0 µs to 119 µs)"), "{text}");
-        let csv = csv(&[file]);
+        let csv = render_imported_csv(&[file]);
         assert_eq!(csv.lines().count(), 51, "programs have every run");
     }
 
@@ -344,21 +358,24 @@ mod tests {
     #[test]
     fn text_from_a_record_stays_text() {
         let all = [hostile()];
-        let shown = terminal(&all, 80, false);
+        let shown = render_imported_terminal(&all, 80, false);
         assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
-        let markdown = markdown(&all);
+        let markdown = render_imported_markdown(&all);
         assert!(!markdown.contains("<b>") && !markdown.contains("@all"), "{markdown}");
         assert!(markdown.lines().filter(|line| line.starts_with('|')).all(|line| line.ends_with('|')));
-        let json = json(&all);
+        let json = render_imported_json(&all);
         assert_eq!(json.lines().count(), 1);
         assert!(!json.contains('<'), "{json}");
-        assert!(csv(&all).lines().count() >= 3);
-        assert!(!csv(&[Imported { tool: "=1+1".into(), ..hostile() }]).contains("\n=1+1"), "a formula");
+        assert!(render_imported_csv(&all).lines().count() >= 3);
+        assert!(
+            !render_imported_csv(&[Imported { tool: "=1+1".into(), ..hostile() }]).contains("\n=1+1"),
+            "a formula"
+        );
     }
 
     #[test]
     fn a_narrow_terminal_is_not_overrun_by_prose() {
-        let shown = terminal(&[hostile()], 10, false);
-        assert!(shown.lines().take(2).all(|line| columns(line) <= NARROWEST), "{shown}");
+        let shown = render_imported_terminal(&[hostile()], 10, false);
+        assert!(shown.lines().take(2).all(|line| count_columns(line) <= NARROWEST), "{shown}");
     }
 }

@@ -13,7 +13,7 @@ use crate::{notes, published, summary, view, warnings, words};
 
 impl<'a> Document<'a> {
     /// Builds the document. It is in English, but a page has the texts for people in their language.
-    pub fn of(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
+    pub fn from_findings(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
         let general = findings.warnings.iter();
@@ -28,7 +28,7 @@ impl<'a> Document<'a> {
             warnings: general
                 .map(|(target, c)| TargetWarning { target: target.as_deref(), warning: warning(c, language) })
                 .collect(),
-            sentences: summary::sentences(findings, language)
+            sentences: summary::summarise_environments(findings, language)
                 .into_iter()
                 .map(|(target, sentence)| Sentence { target, sentence })
                 .collect(),
@@ -106,13 +106,14 @@ fn claim(claim: &findings::ClaimBeside) -> Claim<'_> {
     Claim {
         text: &claim.text,
         recommends: claim.recommends,
-        checks: checks.map(|of| WithWords { of, words: published::answer(of) }).collect(),
+        checks: checks.map(|of| WithWords { of, words: published::format_answer(of) }).collect(),
         needs: claim.needs.as_deref(),
     }
 }
 
 fn warning(warning: &tare_data::warning::Warning, language: Language) -> Warning {
-    let (words, advice) = (warnings::words(warning, language), warnings::advice(warning, language));
+    let (words, advice) =
+        (warnings::describe_warning(warning, language), warnings::advise_on_warning(warning, language));
     Warning { kind: words::machine_name(warning), words, advice }
 }
 
@@ -128,10 +129,10 @@ fn fill_row<'a>(
     Row {
         case: &row.case,
         probe: &row.probe,
-        family: Family::of(&row.probe),
+        family: Family::from_probe(&row.probe),
         label: match language {
             Language::English => Cow::Borrowed(row.label.as_str()),
-            language => Cow::Owned(words::title(row, language)),
+            language => Cow::Owned(words::translate_row_title(row, language)),
         },
         parameters: parameters.map(|(key, value)| (key.as_str(), value.as_str())).collect(),
         place: row.place.as_deref(),
@@ -170,7 +171,7 @@ fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) 
     let empty = Cell {
         target,
         answer: Some(cell.answer()),
-        verdict: cell.shown().name(),
+        verdict: cell.to_shown().name(),
         words: words::cell_word(cell, language),
         comparison: None,
         observed: None,
@@ -255,6 +256,6 @@ fn failures(session: &Session) -> Vec<FailedTrial<'_>> {
 fn in_words(english: &str, language: Language) -> Cow<'_, str> {
     match language {
         Language::English => Cow::Borrowed(english),
-        language => Cow::Owned(language.text(english)),
+        language => Cow::Owned(language.translate_text(english)),
     }
 }

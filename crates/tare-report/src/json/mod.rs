@@ -7,7 +7,7 @@ mod tests;
 
 use serde::Serialize;
 use tare_analysis::advice::Advice;
-use tare_analysis::bill::{Charged, Explained, charges};
+use tare_analysis::bill::{Charged, Explained, compute_charges};
 use tare_analysis::findings::Findings;
 use tare_analysis::selftest::Injected;
 use tare_data::session::Session;
@@ -15,8 +15,8 @@ use tare_data::session::Session;
 pub use self::fields::{Document, Level, Row};
 use crate::imported::Beside;
 use crate::language::Language;
-use crate::text::json::line;
-pub use crate::text::json::pretty;
+use crate::text::json::render_json_line;
+pub use crate::text::json::render_pretty_json;
 
 /// Name of the format, in every document.
 pub const SCHEMA: &str = "tare-report";
@@ -24,18 +24,18 @@ pub const SCHEMA: &str = "tare-report";
 pub const VERSION: u32 = 1;
 
 /// Writes the document on one line, with a line break at its end.
-pub fn render(session: &Session, findings: &Findings) -> String {
-    line(&Document::of(session, findings, Language::English))
+pub fn render_json(session: &Session, findings: &Findings) -> String {
+    render_json_line(&Document::from_findings(session, findings, Language::English))
 }
 
 /// Writes the results of a self-test on one line, with a line break at its end: one field, `injected`, a
 /// list.
-pub fn selftest(injected: &[Injected]) -> String {
+pub fn render_selftest(injected: &[Injected]) -> String {
     #[derive(Serialize)]
     struct SelfTest<'a> {
         injected: &'a [Injected],
     }
-    line(&SelfTest { injected })
+    render_json_line(&SelfTest { injected })
 }
 
 /// Writes the document with one more field, `explained`: the requests of commands and their prices.
@@ -46,7 +46,10 @@ pub fn render_bills(session: &Session, findings: &Findings, explained: &[Explain
         document: Document<'a>,
         explained: &'a [Explained],
     }
-    line(&Both { document: Document::of(session, findings, Language::English), explained })
+    render_json_line(&Both {
+        document: Document::from_findings(session, findings, Language::English),
+        explained,
+    })
 }
 
 /// Writes the document with one more field, `prices`: the prices of each environment.
@@ -57,7 +60,10 @@ pub fn render_prices(session: &Session, findings: &Findings) -> String {
         document: Document<'a>,
         prices: Vec<Charged>,
     }
-    line(&Both { document: Document::of(session, findings, Language::English), prices: charges(session) })
+    render_json_line(&Both {
+        document: Document::from_findings(session, findings, Language::English),
+        prices: compute_charges(session),
+    })
 }
 
 /// Writes the document with one more field, `advice`: the environments to take for each kind of work.
@@ -68,7 +74,10 @@ pub fn render_advice(session: &Session, findings: &Findings, advice: &Advice) ->
         document: Document<'a>,
         advice: &'a Advice,
     }
-    line(&Both { document: Document::of(session, findings, Language::English), advice })
+    render_json_line(&Both {
+        document: Document::from_findings(session, findings, Language::English),
+        advice,
+    })
 }
 
 /// Writes the document with one more field, `beside`: values of other tools next to the session's.
@@ -79,5 +88,8 @@ pub fn render_beside(session: &Session, findings: &Findings, beside: &[Beside]) 
         document: Document<'a>,
         beside: &'a [Beside],
     }
-    line(&Both { document: Document::of(session, findings, Language::English), beside })
+    render_json_line(&Both {
+        document: Document::from_findings(session, findings, Language::English),
+        beside,
+    })
 }

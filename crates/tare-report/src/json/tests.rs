@@ -10,10 +10,11 @@ use super::*;
 use crate::imported::Own;
 use crate::language::Language;
 use crate::specimen;
-use crate::text::json::escaped;
+use crate::text::json::render_escaped_json;
 
 fn document(targets: usize) -> Value {
-    serde_json::from_str(&render(&specimen::session(targets), &specimen::findings(targets))).unwrap()
+    serde_json::from_str(&render_json(&specimen::make_session(targets), &specimen::make_findings(targets)))
+        .unwrap()
 }
 
 /// Validates a document by the published schema, and returns the first complaint.
@@ -48,7 +49,7 @@ fn documents_keep_to_the_published_schema() {
     for targets in 0..=6 {
         assert_eq!(complaint(&document(targets)), None);
     }
-    let mut session = specimen::session(2);
+    let mut session = specimen::make_session(2);
     session.repeated.push(RepeatedRound {
         case: "sys.getppid".into(),
         round: 3,
@@ -58,9 +59,9 @@ fn documents_keep_to_the_published_schema() {
     session.plan.cases[0]
         .missing
         .insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root"));
-    let mut findings = specimen::findings(2);
+    let mut findings = specimen::make_findings(2);
     findings.rows[0].baseline = None;
-    let read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
+    let read: Value = serde_json::from_str(&render_json(&session, &findings)).unwrap();
     assert_eq!(complaint(&read), None);
     assert_eq!(read["rows"][0]["baseline_missing"]["kind"], "not_permitted");
     assert_eq!(read["repeated"][0]["reason"], "steal above 5 %");
@@ -68,11 +69,11 @@ fn documents_keep_to_the_published_schema() {
 
 #[test]
 fn articles_beside_a_session_keep_to_the_schema() {
-    let (session, mut findings) = (specimen::session(2), specimen::findings(2));
+    let (session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
     let text = include_str!("../../../../published/qiita-wsl-guest-native.toml");
     let text = text.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
     tare_analysis::published::place_beside(&mut findings, &session, &[toml::from_str(&text).unwrap()]);
-    let mut read: Value = serde_json::from_str(&render(&session, &findings)).unwrap();
+    let mut read: Value = serde_json::from_str(&render_json(&session, &findings)).unwrap();
     assert_eq!(complaint(&read), None);
     let article = &read["articles"][0];
     assert_eq!(article["claims"].as_array().unwrap().len(), 7);
@@ -84,7 +85,7 @@ fn articles_beside_a_session_keep_to_the_schema() {
 
 #[test]
 fn results_of_other_tools_keep_to_the_schema_too() {
-    let (session, findings) = (specimen::session(2), specimen::findings(2));
+    let (session, findings) = (specimen::make_session(2), specimen::make_findings(2));
     let row = &findings.rows[0];
     let beside = Beside {
         case: row.case.clone(),
@@ -138,10 +139,10 @@ fn a_cell_has_estimate_interval_verdict_and_raw_values() {
 
 #[test]
 fn what_is_not_a_number_is_null_and_the_document_still_valid() {
-    let mut findings = specimen::findings(1);
+    let mut findings = specimen::make_findings(1);
     let level = findings.rows[0].baseline.as_mut().unwrap();
     (level.median, level.low) = (f64::NAN, f64::NEG_INFINITY);
-    let text = render(&specimen::session(1), &findings);
+    let text = render_json(&specimen::make_session(1), &findings);
     let read: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(read["rows"][0]["baseline"]["median"], Value::Null);
     assert_eq!(complaint(&read), None);
@@ -150,7 +151,7 @@ fn what_is_not_a_number_is_null_and_the_document_still_valid() {
 proptest! {
     #[test]
     fn any_text_survives_and_nothing_of_it_acts(text in any::<String>()) {
-        let shown = escaped(&json!({ "name": text }));
+        let shown = render_escaped_json(&json!({ "name": text }));
         let acts = shown.contains(['<', '>', '&', '\u{2028}', '\u{202e}']);
         prop_assert!(!acts);
         prop_assert!(!shown.chars().any(char::is_control));
@@ -161,11 +162,11 @@ proptest! {
 
 #[test]
 fn a_page_has_the_short_description_of_an_environment_in_its_language() {
-    let mut session = specimen::session(1);
+    let mut session = specimen::make_session(1);
     session.plan.targets[0].short_description = "virtual machine by QEMU".into();
-    let findings = specimen::findings(1);
+    let findings = specimen::make_findings(1);
     let described = |language| {
-        let document = serde_json::to_value(Document::of(&session, &findings, language)).unwrap();
+        let document = serde_json::to_value(Document::from_findings(&session, &findings, language)).unwrap();
         let environments = &document["plan"]["environments"];
         [0, 1].map(|place| environments[place]["short_description"].clone())
     };

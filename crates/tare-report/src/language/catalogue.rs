@@ -40,25 +40,25 @@ impl Catalogue {
 }
 
 /// Translates a text with values in it. If several messages fit, the one with the longest fixed text counts.
-pub(super) fn instead(section: &Section, english: &str) -> Option<String> {
+pub(super) fn translate_text(section: &Section, english: &str) -> Option<String> {
     if let Some(known) = section.get(english) {
         return Some(known.clone());
     }
     let fitting = section.iter().filter_map(|(message, instead)| {
-        let values = values(message, english)?;
+        let values = extract_values(message, english)?;
         Some((message.len(), instead, values))
     });
     let (_, instead, values) = fitting.max_by_key(|(length, ..)| *length)?;
-    Some(filled(instead, |name| {
+    Some(fill_template(instead, |name| {
         let value = values.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)?;
         Some(section.get(value).map_or(value, String::as_str).to_owned())
     }))
 }
 
 /// Replaces `{names}` in a template with values; a name without a value stays.
-pub(super) fn filled(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
+pub(super) fn fill_template(template: &str, value: impl Fn(&str) -> Option<String>) -> String {
     let mut out = String::new();
-    for piece in pieces(template) {
+    for piece in split_template(template) {
         match piece {
             Piece::Text(text) => out.push_str(text),
             Piece::Name(name) => out.push_str(&value(name).unwrap_or_else(|| format!("{{{name}}}"))),
@@ -74,7 +74,7 @@ pub(super) enum Piece<'a> {
     Name(&'a str),
 }
 
-pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
+pub(super) fn split_template(template: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some((text, (name, after))) =
@@ -89,8 +89,8 @@ pub(super) fn pieces(template: &str) -> Vec<Piece<'_>> {
 }
 
 /// Extracts the values from a text that a template made; `None` if it did not make it.
-pub(super) fn values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
-    let pieces = pieces(template);
+pub(super) fn extract_values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let pieces = split_template(template);
     if !pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) {
         return None;
     }
@@ -123,12 +123,12 @@ mod tests {
 
     #[test]
     fn a_template_finds_its_values_again() {
-        assert_eq!(values("{a} of {b} failed", "3 of 4 failed"), Some(vec![("a", "3"), ("b", "4")]));
-        assert_eq!(values("no file {name}", "no file a b"), Some(vec![("name", "a b")]));
-        assert_eq!(values("{name} is gone", "x is gone is gone"), Some(vec![("name", "x is gone")]));
-        assert_eq!(values("{name} is gone", "x is here"), None);
-        assert_eq!(values("plain", "plain"), None);
-        assert_eq!(filled("{b}のうち{a}", |name| Some(name.to_uppercase())), "BのうちA");
-        assert_eq!(filled("{a} {", |_| None), "{a} {");
+        assert_eq!(extract_values("{a} of {b} failed", "3 of 4 failed"), Some(vec![("a", "3"), ("b", "4")]));
+        assert_eq!(extract_values("no file {name}", "no file a b"), Some(vec![("name", "a b")]));
+        assert_eq!(extract_values("{name} is gone", "x is gone is gone"), Some(vec![("name", "x is gone")]));
+        assert_eq!(extract_values("{name} is gone", "x is here"), None);
+        assert_eq!(extract_values("plain", "plain"), None);
+        assert_eq!(fill_template("{b}のうち{a}", |name| Some(name.to_uppercase())), "BのうちA");
+        assert_eq!(fill_template("{a} {", |_| None), "{a} {");
     }
 }

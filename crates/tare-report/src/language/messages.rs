@@ -23,13 +23,13 @@ pub fn of_page() -> BTreeSet<String> {
 }
 
 /// Collects the string literals of all crates, without the names of their values.
-pub fn literals() -> BTreeSet<String> {
+pub fn list_literals() -> BTreeSet<String> {
     let all = sources("crates", "rs");
-    all.iter().flat_map(|text| texts_in(text)).map(|text| nameless(&text)).collect()
+    all.iter().flat_map(|text| texts_in(text)).map(|text| strip_value_names(&text)).collect()
 }
 
 /// Strips the names of values from a template.
-pub fn nameless(template: &str) -> String {
+pub fn strip_value_names(template: &str) -> String {
     let mut out = String::new();
     let mut inside = false;
     for c in template.chars() {

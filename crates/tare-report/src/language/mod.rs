@@ -28,7 +28,7 @@ macro_rules! say {
     ($language:expr, $message:literal $(, $name:ident = $value:expr)* $(,)?) => {
         match $language {
             $crate::language::Language::English => ::std::fmt::format(format_args!($message $(, $name = $value)*)),
-            language => language.filled($message, &[$((stringify!($name), &$value)),*]),
+            language => language.translate_with_values($message, &[$((stringify!($name), &$value)),*]),
         }
     };
 }
@@ -54,7 +54,7 @@ impl Language {
     }
 
     /// Returns the tag of the language in HTML.
-    pub fn tag(self) -> &'static str {
+    pub fn language_tag(self) -> &'static str {
         match self {
             Language::English => "en",
             Language::Japanese => "ja",
@@ -67,34 +67,40 @@ impl Language {
     }
 
     /// Translates a message, with values in place of `{names}`.
-    pub(crate) fn filled(self, message: &'static str, values: &[(&str, &dyn Display)]) -> String {
-        self.fill(message, values)
+    pub(crate) fn translate_with_values(
+        self,
+        message: &'static str,
+        values: &[(&str, &dyn Display)],
+    ) -> String {
+        self.translate_table_message(message, values)
     }
 
     /// Returns a message that was found in a table, with values in place of `{names}`.
-    pub(crate) fn fill(self, message: &str, values: &[(&str, &dyn Display)]) -> String {
+    pub(crate) fn translate_table_message(self, message: &str, values: &[(&str, &dyn Display)]) -> String {
         let known = self.catalogue().and_then(|catalogue| catalogue.get(message)).unwrap_or(message);
-        catalogue::filled(known, |name| {
+        catalogue::fill_template(known, |name| {
             values.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
         })
     }
 
     /// Translates an English text of another crate or of a record: a reason, an error.
-    pub fn text(self, english: &str) -> String {
-        let known = self.catalogue().and_then(|catalogue| catalogue::instead(&catalogue.texts, english));
+    pub fn translate_text(self, english: &str) -> String {
+        let known =
+            self.catalogue().and_then(|catalogue| catalogue::translate_text(&catalogue.texts, english));
         known.unwrap_or_else(|| english.to_owned())
     }
 
     /// Translates the title of a row or a step of a ladder. A place or a peer after it stays as it is.
-    pub fn title(self, english: &str) -> String {
+    pub fn translate_title(self, english: &str) -> String {
         let ends = [" @", " >"].iter().filter_map(|sign| english.find(sign)).min();
         let (title, behind) = english.split_at(ends.unwrap_or(english.len()));
-        let known = self.catalogue().and_then(|catalogue| catalogue::instead(&catalogue.titles, title));
+        let known =
+            self.catalogue().and_then(|catalogue| catalogue::translate_text(&catalogue.titles, title));
         known.map_or_else(|| english.to_owned(), |known| known + behind)
     }
 
     /// Collects the words of the page, by their English text; `None` in English.
-    pub(crate) fn page(self) -> Option<Words> {
+    pub(crate) fn page_words(self) -> Option<Words> {
         let catalogue = self.catalogue()?;
         let all = catalogue.shared.iter().chain(&catalogue.page);
         Some(all.map(|(english, other)| (english.as_str(), other.as_str())).collect())
@@ -103,35 +109,35 @@ impl Language {
     /// Formats a count with its noun, `1 round` or `2 rounds`; the catalogue has `{count} rounds`.
     pub fn counted(self, count: usize, one: &str, many: &str) -> String {
         match self.catalogue().and_then(|catalogue| catalogue.get(&format!("{{count}} {many}"))) {
-            None => crate::number::counted(count, one, many),
-            Some(template) => catalogue::filled(template, |_| Some(count.to_string())),
+            None => crate::number::format_count(count, one, many),
+            Some(template) => catalogue::fill_template(template, |_| Some(count.to_string())),
         }
     }
 
     /// Joins items as `a`, `a and b` or `a, b and c`.
-    pub fn listed(self, items: &[String]) -> String {
+    pub fn join_with_and(self, items: &[String]) -> String {
         match items {
             [] => String::new(),
             [one] => one.clone(),
             [first @ .., last] => {
-                say!(self, "{first} and {last}", first = self.joined(first), last = last)
+                say!(self, "{first} and {last}", first = self.join_with_commas(first), last = last)
             }
         }
     }
 
     /// Joins items as `a, b, c`.
-    pub(crate) fn joined(self, items: &[String]) -> String {
+    pub(crate) fn join_with_commas(self, items: &[String]) -> String {
         items.join(self.word(", "))
     }
 
     /// Joins sentences.
-    pub(crate) fn sentences(self, sentences: &[String]) -> String {
+    pub(crate) fn join_sentences(self, sentences: &[String]) -> String {
         sentences.join(self.word(" "))
     }
 
     /// Formats a time as `38 s`, `2 min 38 s` or `3 h 2 min`; one that is not finite is unknown.
-    pub fn duration(self, seconds: f64) -> String {
-        let english = crate::number::duration(seconds);
+    pub fn format_duration(self, seconds: f64) -> String {
+        let english = crate::number::format_duration(seconds);
         if self == Language::English {
             return english;
         }
@@ -148,7 +154,7 @@ impl Language {
     }
 
     /// Formats a ratio as `24.1x`, in Japanese `24.1倍`.
-    pub(crate) fn times(self, ratio: &str) -> String {
+    pub(crate) fn translate_ratio(self, ratio: &str) -> String {
         say!(self, "{factor}x", factor = ratio.strip_suffix('x').unwrap_or(ratio))
     }
 }

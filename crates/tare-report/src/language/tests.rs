@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use tare_data::failure::FailureKind;
 
-use super::catalogue::{Catalogue, JAPANESE, Piece, pieces, values};
-use super::messages::{literals, nameless, of_page, of_program};
+use super::catalogue::{Catalogue, JAPANESE, Piece, extract_values, split_template};
+use super::messages::{list_literals, of_page, of_program, strip_value_names};
 use super::*;
 
 /// Kinds of failures, whose words are in records.
@@ -29,7 +29,7 @@ fn names(template: &str) -> BTreeSet<&str> {
         Piece::Name(name) => Some(name),
         Piece::Text(_) => None,
     };
-    pieces(template).into_iter().filter_map(name).collect()
+    split_template(template).into_iter().filter_map(name).collect()
 }
 
 /// Compares the messages of some sources with those of a catalogue.
@@ -46,7 +46,7 @@ fn same(said: &BTreeSet<String>, own: &BTreeMap<String, String>) {
 #[test]
 fn no_message_of_the_program_lacks_japanese_and_none_is_left_over() {
     let mut said = of_program();
-    said.extend(FAILURES.map(|kind| kind.words().to_owned()));
+    said.extend(FAILURES.map(|kind| kind.description().to_owned()));
     same(&said, &japanese().program);
 }
 
@@ -57,12 +57,13 @@ fn no_message_of_the_page_lacks_japanese_and_none_is_left_over() {
 
 #[test]
 fn what_other_crates_say_is_said_by_them() {
-    let said = literals();
+    let said = list_literals();
     let japanese = japanese();
     let keys = japanese.texts.keys().chain(japanese.titles.keys());
     // One that a more general text makes begins as that does: `cannot create {path}` of `cannot {} {}`.
-    let begins = |key: &str, text: &str| !text.starts_with('{') && values(text, key).is_some();
-    let is_said = |key: &&String| said.contains(&nameless(key)) || said.iter().any(|text| begins(key, text));
+    let begins = |key: &str, text: &str| !text.starts_with('{') && extract_values(text, key).is_some();
+    let is_said =
+        |key: &&String| said.contains(&strip_value_names(key)) || said.iter().any(|text| begins(key, text));
     let left: Vec<_> = keys.filter(|key| !is_said(key)).collect();
     assert_eq!(left.len(), 0, "said nowhere: {left:#?}");
 }
@@ -78,14 +79,14 @@ fn every_message_has_the_same_values_in_every_language() {
 #[test]
 fn what_is_not_in_the_catalogue_stays_english() {
     assert_eq!(Language::Japanese.word("not in any catalogue"), "not in any catalogue");
-    assert_eq!(Language::Japanese.text("runsc: exit code 128"), "runsc: exit code 128");
-    assert_eq!(Language::Japanese.title("sqlite"), "sqlite");
-    assert_eq!(Language::English.text("update tare"), "update tare");
+    assert_eq!(Language::Japanese.translate_text("runsc: exit code 128"), "runsc: exit code 128");
+    assert_eq!(Language::Japanese.translate_title("sqlite"), "sqlite");
+    assert_eq!(Language::English.translate_text("update tare"), "update tare");
 }
 
 #[test]
 fn an_error_of_another_crate_keeps_its_values() {
-    let text = |english| Language::Japanese.text(english);
+    let text = |english| Language::Japanese.translate_text(english);
     assert_eq!(text("there is no study 'quikc'"), "スタディ'quikc'はありません");
     assert_eq!(text("cannot read a b.tare"), "a b.tareを読めません");
     assert_eq!(text("cannot read the study mine.toml"), "スタディmine.tomlを読めません");
@@ -96,11 +97,11 @@ fn an_error_of_another_crate_keeps_its_values() {
 fn counts_times_and_lists_are_those_of_the_language() {
     let ja = Language::Japanese;
     assert_eq!(ja.counted(1, "round", "rounds"), "1ラウンド");
-    assert_eq!(ja.duration(97.4), "1分37秒");
-    assert_eq!(ja.duration(7320.0), "2時間2分");
-    assert_eq!(ja.duration(f64::NAN), "時間不明");
-    assert_eq!(ja.listed(&["a".into(), "b".into(), "c".into()]), "a、b、c");
-    assert_eq!(ja.times("24.1x"), "24.1倍");
-    assert_eq!(ja.title("read 4K, warm @ext4"), "読み取り 4K、キャッシュあり @ext4");
-    assert_eq!(Language::English.listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+    assert_eq!(ja.format_duration(97.4), "1分37秒");
+    assert_eq!(ja.format_duration(7320.0), "2時間2分");
+    assert_eq!(ja.format_duration(f64::NAN), "時間不明");
+    assert_eq!(ja.join_with_and(&["a".into(), "b".into(), "c".into()]), "a、b、c");
+    assert_eq!(ja.translate_ratio("24.1x"), "24.1倍");
+    assert_eq!(ja.translate_title("read 4K, warm @ext4"), "読み取り 4K、キャッシュあり @ext4");
+    assert_eq!(Language::English.join_with_and(&["a".into(), "b".into(), "c".into()]), "a, b and c");
 }

@@ -10,8 +10,8 @@ use tare_analysis::published::Quantity;
 use super::table::table_lines;
 use super::{Pairs, WIDEST_LABEL};
 use crate::language::Language;
-use crate::number::{Figure, decimals, fixed, ratio, ratio_interval};
-use crate::text::{clean, columns, listed};
+use crate::number::{Figure, count_decimals, format_fixed, format_ratio, ratio_interval};
+use crate::text::{clean_text, count_columns, join_with_and};
 use crate::words;
 
 /// Indentation of lines that belong to the line above.
@@ -40,21 +40,21 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
     let unit = beside.unit.as_deref().unwrap_or("");
     let figure = |environment: &Option<String>, printed: &[String]| {
         let environment = environment.as_deref().filter(|_| !printed.is_empty())?;
-        Some(format!("{} {} {unit}", clean(environment), clean(&printed.join(", "))))
+        Some(format!("{} {} {unit}", clean_text(environment), clean_text(&printed.join(", "))))
     };
     let printed =
         [figure(&beside.environment, &beside.printed), figure(&beside.reference, &beside.reference_printed)];
     let printed: Vec<String> = printed.into_iter().flatten().collect();
-    let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean));
+    let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean_text));
     let pair = match pair {
         [Some(environment), Some(reference)] => format!("{environment} against {reference}"),
         _ => String::new(),
     };
     BesideRow {
         label: labelled(row),
-        source: clean(&beside.source),
+        source: clean_text(&beside.source),
         printed: if printed.is_empty() { pair } else { printed.join("; ") },
-        ratio: beside.ratio.map_or(String::new(), ratio),
+        ratio: beside.ratio.map_or(String::new(), format_ratio),
         session: session(findings, row, beside),
         holds: match beside.contained {
             Some(true) => "the interval holds its ratio".into(),
@@ -66,8 +66,8 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
 
 /// Labels a row, with its metric if it is not the case's first.
 fn labelled(row: &Row) -> String {
-    let metric = if row.headline { String::new() } else { format!(", {}", clean(&row.metric.name)) };
-    format!("{}{metric}", clean(&row.label))
+    let metric = if row.headline { String::new() } else { format!(", {}", clean_text(&row.metric.name)) };
+    format!("{}{metric}", clean_text(&row.label))
 }
 
 /// Formats the session's own values and their ratio, or the reason why there are none.
@@ -83,9 +83,9 @@ fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
     let values = values.join("; ");
     match (beside.session_ratio, beside.session_ratio_low, beside.session_ratio_high) {
         (Some(value), Some(low), Some(high)) => {
-            format!("{values}: {} {}", ratio(value), ratio_interval(low, high, value))
+            format!("{values}: {} {}", format_ratio(value), ratio_interval(low, high, value))
         }
-        (Some(value), ..) => format!("{values}: {}, no interval yet", ratio(value)),
+        (Some(value), ..) => format!("{values}: {}, no interval yet", format_ratio(value)),
         _ => values,
     }
 }
@@ -95,17 +95,19 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);
         match at.and_then(|at| row.cells.get(at)) {
-            Some(Cell::Missing(missing)) => format!(": {}", words::missing(missing, Language::English)),
+            Some(Cell::Missing(missing)) => {
+                format!(": {}", words::describe_missing(missing, Language::English))
+            }
             _ => ": not measured".into(),
         }
     };
-    let name = clean(target);
-    let Some(value) = value else { return format!("{name}{}", clean(&reason())) };
+    let name = clean_text(target);
+    let Some(value) = value else { return format!("{name}{}", clean_text(&reason())) };
     let OwnValue { median, low, high, rounds } = *value;
     match (beside.factor, &beside.unit) {
         (Some(factor), Some(unit)) => {
             let value = median * factor;
-            format!("{name} {} {}", fixed(value, decimals(value)), clean(unit))
+            format!("{name} {} {}", format_fixed(value, count_decimals(value)), clean_text(unit))
         }
         _ => format!(
             "{name} {}",
@@ -117,7 +119,7 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
 /// Lists the values of articles for the rows, as lines for a terminal; empty without an article.
 pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     let rows = beside_rows(findings);
-    let beyond = beyond(findings);
+    let beyond = list_articles_beyond_rows(findings);
     let mut tables: Vec<String> = Vec::new();
     for table in findings.articles.iter().flat_map(|article| &article.tables) {
         tables.extend(table_lines(table, width));
@@ -132,9 +134,9 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     sources.dedup();
     let head = format!(
         "Published, on other machines and days, and in no interval with these: {}.",
-        listed(&sources)
+        join_with_and(&sources)
     );
-    let label = rows.iter().map(|row| columns(&row.label)).max().unwrap_or(0).min(WIDEST_LABEL);
+    let label = rows.iter().map(|row| count_columns(&row.label)).max().unwrap_or(0).min(WIDEST_LABEL);
     let mut out = Pairs { text: String::new(), label, width };
     out.paragraph(&head);
     for row in &rows {
@@ -151,7 +153,7 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
             .claims
             .iter()
             .flat_map(|(_, checks)| checks)
-            .map(|(states, _)| columns(states) + columns(INDENT));
+            .map(|(states, _)| count_columns(states) + count_columns(INDENT));
         out.label = stated.max().unwrap_or(0).min(WIDEST_LABEL);
         out.blank();
         out.paragraph(&article.heading());
@@ -194,29 +196,29 @@ impl Beyond {
 }
 
 /// Collects the articles with conclusions, or with values that belong to no row.
-pub(crate) fn beyond(findings: &Findings) -> Vec<Beyond> {
+pub(crate) fn list_articles_beyond_rows(findings: &Findings) -> Vec<Beyond> {
     let articles = findings.articles.iter().filter(|a| !a.claims.is_empty() || !a.without_row.is_empty());
     articles.map(texts).collect()
 }
 
 fn texts(article: &ArticleBeside) -> Beyond {
     Beyond {
-        source: clean(&article.source),
+        source: clean_text(&article.source),
         claims: article.claims.iter().map(claim).collect(),
         without_row: article.without_row.iter().map(without_row).collect(),
     }
 }
 
 fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
-    let text = clean(&claim.text);
+    let text = clean_text(&claim.text);
     let text = if claim.recommends { format!("It recommends: {text}") } else { text };
     let mut checks: Vec<(String, String)> =
-        claim.checks.iter().map(|check| (clean(&check.states), answer(check))).collect();
+        claim.checks.iter().map(|check| (clean_text(&check.states), format_answer(check))).collect();
     if checks.is_empty() {
         checks.push((
             "not judged".into(),
             match &claim.needs {
-                Some(needs) => format!("it would need {}", clean(needs)),
+                Some(needs) => format!("it would need {}", clean_text(needs)),
                 None => "no row of this session shows it".into(),
             },
         ));
@@ -225,7 +227,7 @@ fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
 }
 
 /// Formats `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
-pub(crate) fn answer(check: &CheckBeside) -> String {
+pub(crate) fn format_answer(check: &CheckBeside) -> String {
     let word = match check.answer {
         ClaimOutcome::Holds => "holds here",
         ClaimOutcome::SameDirection => "the same direction here, by another amount",
@@ -237,11 +239,11 @@ pub(crate) fn answer(check: &CheckBeside) -> String {
     let value = check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value)));
     let value = if check.answer == ClaimOutcome::NotJudged { value } else { value.replacen(' ', ": ", 1) };
     let against =
-        check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean(name)));
+        check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean_text(name)));
     let against = if check.over.is_some() { String::new() } else { against };
-    let over = check.over.as_ref().map_or(String::new(), |label| format!(" over {}", clean(label)));
-    let row = format!("{}, {}", clean(&check.label), clean(&check.metric));
-    format!("{word}{value} ({}{against}; {row}{over})", clean(&check.target))
+    let over = check.over.as_ref().map_or(String::new(), |label| format!(" over {}", clean_text(label)));
+    let row = format!("{}, {}", clean_text(&check.label), clean_text(&check.metric));
+    format!("{word}{value} ({}{against}; {row}{over})", clean_text(&check.target))
 }
 
 fn checked_value(check: &CheckBeside, value: f64) -> String {
@@ -249,40 +251,40 @@ fn checked_value(check: &CheckBeside, value: f64) -> String {
     match check.of {
         Quantity::Value | Quantity::Range => match interval {
             Some((low, high)) => Figure::with_interval(value, low, high, check.unit).text_with_half(),
-            None => Figure::plain(value, check.unit).text(),
+            None => Figure::without_interval(value, check.unit).to_text(),
         },
-        Quantity::Difference => Figure::plain(value, check.unit).text(),
+        Quantity::Difference => Figure::without_interval(value, check.unit).to_text(),
         Quantity::BetweenRuns => format!("a round differs from the one before by {} %", three(value)),
         Quantity::More | Quantity::Less => match interval {
             Some((low, high)) => format!("{} % [{}, {}]", three(value), three(low), three(high)),
             None => format!("{} %", three(value)),
         },
         Quantity::Ratio => match interval {
-            Some((low, high)) => format!("{} {}", ratio(value), ratio_interval(low, high, value)),
-            None => format!("{}, no interval yet", ratio(value)),
+            Some((low, high)) => format!("{} {}", format_ratio(value), ratio_interval(low, high, value)),
+            None => format!("{}, no interval yet", format_ratio(value)),
         },
     }
 }
 
 /// Formats a number with three significant digits.
 fn three(value: f64) -> String {
-    fixed(value, decimals(value))
+    format_fixed(value, count_decimals(value))
 }
 
 fn without_row(figure: &WithoutRow) -> [String; 3] {
     let unit = figure.unit.as_deref().unwrap_or("");
     let printed = match figure.ratio {
-        Some(stated) => ratio(stated),
+        Some(stated) => format_ratio(stated),
         None => format!("{} {unit}", printed(&figure.printed)),
     };
-    [clean(&figure.name), clean(&printed), why_without(figure)]
+    [clean_text(&figure.name), clean_text(&printed), why_without(figure)]
 }
 
 /// Explains why no row of the session corresponds to a value.
 pub(crate) fn why_without(figure: &WithoutRow) -> String {
     match (&figure.because, &figure.probe) {
-        (Some(because), _) => clean(because),
-        (None, Some(probe)) => format!("no row of this session; {} measures it", clean(probe)),
+        (Some(because), _) => clean_text(because),
+        (None, Some(probe)) => format!("no row of this session; {} measures it", clean_text(probe)),
         (None, None) => "tare has no such metric".into(),
     }
 }
@@ -303,8 +305,8 @@ mod tests {
     const ARTICLE: &str = include_str!("../../../../published/qiita-wsl-guest-native.toml");
 
     fn beside_article() -> Findings {
-        let mut session = specimen::session(3);
-        let mut findings = specimen::findings(3);
+        let mut session = specimen::make_session(3);
+        let mut findings = specimen::make_findings(3);
         // The third environment has a preset's name, and the article's value for processes is compared with fork + wait.
         let subject =
             session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();

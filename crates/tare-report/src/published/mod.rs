@@ -7,15 +7,17 @@ use std::fmt::Write;
 
 use serde_json::{Value, json};
 use tare_analysis::published::{
-    Checked, Conclusion, Environment, Figure, PairRatio, Published, Quantity, recompute,
+    Checked, Conclusion, Environment, Figure, PairRatio, Published, Quantity, recompute_article,
 };
 use tare_data::unit::Direction;
 
-use crate::number::ratio;
-use crate::text::{clean, columns, wrap};
+use crate::number::format_ratio;
+use crate::text::{clean_text, count_columns, wrap_text};
 use crate::words::machine_name;
 
-pub(crate) use beside::{Beyond, answer, beside_lines, beside_rows, beyond, why_without};
+pub(crate) use beside::{
+    Beyond, beside_lines, beside_rows, format_answer, list_articles_beyond_rows, why_without,
+};
 
 /// Widest column of labels; longer ones are wrapped.
 const WIDEST_LABEL: usize = 26;
@@ -25,7 +27,7 @@ const NARROWEST_TEXT: usize = 20;
 const GAP: usize = 2;
 
 /// Renders an article: its tools and environments, its values, its conclusions.
-pub fn article(article: &Published, width: usize) -> String {
+pub fn render_article(article: &Published, width: usize) -> String {
     let mut out = Pairs { text: String::new(), label: 12, width };
     out.heading(article);
     for figure in &article.figures {
@@ -44,8 +46,8 @@ pub fn article(article: &Published, width: usize) -> String {
 
 /// Renders the ratios between an article's environments, computed from its own values, and checks its
 /// conclusions again.
-pub fn recomputed(article: &Published, width: usize) -> String {
-    let recomputed = recompute(article);
+pub fn render_recomputed(article: &Published, width: usize) -> String {
+    let recomputed = recompute_article(article);
     let mut out = Pairs { text: String::new(), label: 12, width };
     out.heading(article);
     for (figure, pairs) in &recomputed.ratios {
@@ -55,7 +57,7 @@ pub fn recomputed(article: &Published, width: usize) -> String {
         }
     }
     for stated in &article.ratios {
-        let pair = format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value));
+        let pair = format!("{} / {} {}", stated.environment, stated.against, format_ratio(stated.value));
         out.pair(&stated.name, &format!("{pair} ({})", better(stated.better)));
         out.pair("", "as stated; without its values it cannot be recomputed");
     }
@@ -75,7 +77,7 @@ pub fn recomputed(article: &Published, width: usize) -> String {
 
 /// Renders the recomputed article as Markdown: a table of ratios and a list of conclusions.
 pub fn recomputed_markdown(article: &Published) -> String {
-    let recomputed = recompute(article);
+    let recomputed = recompute_article(article);
     let mut out = format!("**{}** · {}\n\n", literal(&article.id), literal(&article.title));
     let note = article.note.as_deref().unwrap_or_default().trim().replace('\n', " ");
     let _ = writeln!(out, "Measured by {}. {}\n", literal(&article.tool), literal(&note));
@@ -97,7 +99,7 @@ pub fn recomputed_markdown(article: &Published) -> String {
         row([figure.name.clone(), values(article, figure), ratios]);
     }
     for stated in &article.ratios {
-        let ratio = format!("{} / {} {}", stated.environment, stated.against, ratio(stated.value));
+        let ratio = format!("{} / {} {}", stated.environment, stated.against, format_ratio(stated.value));
         row([stated.name.clone(), String::new(), format!("{ratio} ({}), as stated", better(stated.better))]);
     }
     out.push('\n');
@@ -112,7 +114,7 @@ pub fn recomputed_markdown(article: &Published) -> String {
 
 /// Writes the recomputed article as one JSON document.
 pub fn recomputed_json(article: &Published) -> String {
-    let recomputed = recompute(article);
+    let recomputed = recompute_article(article);
     let ratios: Vec<Value> = recomputed
         .ratios
         .iter()
@@ -167,15 +169,16 @@ fn better(direction: Direction) -> String {
 
 /// Formats a ratio per pair, such as `wsl2 / linux 1.08x`.
 fn ratios(pairs: &[PairRatio]) -> Vec<String> {
-    let pair =
-        |p: &PairRatio| format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), ratio));
+    let pair = |p: &PairRatio| {
+        format!("{} / {} {}", p.environment, p.against, p.ratio.map_or("-".into(), format_ratio))
+    };
     pairs.iter().map(pair).collect()
 }
 
 /// Formats `wsl2 1257.37, 1268.70 · linux 1347.26, 1347.01 /s`, in the order of the article's environments.
 fn values(article: &Published, figure: &Figure) -> String {
     let environments = article.environments.iter().filter_map(|environment| {
-        let printed = figure.printed(&environment.id);
+        let printed = figure.format_printed(&environment.id);
         (!printed.is_empty()).then(|| format!("{} {}", environment.id, printed.join(", ")))
     });
     let runs = figure.runs.map_or(String::new(), |runs| format!(" (of {runs} runs)"));
@@ -213,7 +216,7 @@ fn verdict(checked: &Checked) -> String {
 /// Escapes a text for a table of Markdown. Anybody may have written an article's file.
 fn literal(text: &str) -> String {
     let mut out = String::new();
-    for c in clean(text).chars() {
+    for c in clean_text(text).chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '&' => out.push_str("&amp;"),
@@ -237,7 +240,7 @@ struct Pairs {
 impl Pairs {
     fn heading(&mut self, article: &Published) {
         let names = article.figures.iter().map(|f| &f.name).chain(article.ratios.iter().map(|r| &r.name));
-        self.label = names.map(|name| columns(name)).max().unwrap_or(0).clamp(12, WIDEST_LABEL);
+        self.label = names.map(|name| count_columns(name)).max().unwrap_or(0).clamp(12, WIDEST_LABEL);
         self.paragraph(&format!("{}: {}", article.id, article.title));
         self.blank();
         self.pair("measured by", &article.tool);
@@ -273,7 +276,7 @@ impl Pairs {
         let texts = lines(text, self.width.saturating_sub(self.label + GAP).max(NARROWEST_TEXT));
         for at in 0..labels.len().max(texts.len()) {
             let (label, text) = (labels.get(at).map_or("", String::as_str), texts.get(at));
-            let pad = " ".repeat((self.label + GAP).saturating_sub(columns(label)));
+            let pad = " ".repeat((self.label + GAP).saturating_sub(count_columns(label)));
             let line = format!("{label}{pad}{}", text.map_or("", String::as_str));
             let _ = writeln!(self.text, "{}", line.trim_end());
         }
@@ -283,7 +286,7 @@ impl Pairs {
 /// Wraps prose, whose own line breaks mean nothing, and cleans it: anybody may have written an article's
 /// file.
 fn lines(text: &str, width: usize) -> Vec<String> {
-    wrap(&text.replace('\n', " "), width).iter().map(|line| clean(line)).collect()
+    wrap_text(&text.replace('\n', " "), width).iter().map(|line| clean_text(line)).collect()
 }
 
 #[cfg(test)]
@@ -295,7 +298,7 @@ mod tests {
     #[test]
     fn an_article_can_be_read_and_computed_again() {
         let article: Published = toml::from_str(ARTICLE).unwrap();
-        insta::assert_snapshot!(recomputed(&article, 80));
+        insta::assert_snapshot!(render_recomputed(&article, 80));
         assert!(
             recomputed_markdown(&article).lines().filter(|l| l.starts_with('|')).all(|l| l.ends_with('|'))
         );

@@ -7,8 +7,8 @@ use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
 use crate::language::Language;
-use crate::number::{ratio, ratio_interval};
-use crate::text::{clean, columns, listed, wrap};
+use crate::number::{format_ratio, ratio_interval};
+use crate::text::{clean_text, count_columns, join_with_and, wrap_text};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-diff";
@@ -42,27 +42,27 @@ regressed, improved = by more than the margin; unchanged = shown to be within it
 change also contains the usual variation between sessions: tare compare --together shows it.";
 
 fn slowdown(cost: &Cost) -> String {
-    format!("{} {}", ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
+    format!("{} {}", format_ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
 }
 
 /// Formats label, slowdown in the old record, slowdown in the new one, and change.
 fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     let label = if row.headline {
-        clean(&row.label)
+        clean_text(&row.label)
     } else {
-        format!("{}, {}", clean(&row.label), clean(&row.metric))
+        format!("{}, {}", clean_text(&row.label), clean_text(&row.metric))
     };
     let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), slowdown);
     match cell {
         ChangedCell::Compared { old, new, change, factor } => {
             let by = factor.map(|Factor { ratio: by, low, high }| {
-                format!(" {} {}", ratio(by), ratio_interval(low, high, by))
+                format!(" {} {}", format_ratio(by), ratio_interval(low, high, by))
             });
             let change = format!("{}{}", change_word(*change), by.unwrap_or_default());
             [label, slowdown(old), slowdown(new), change]
         }
         ChangedCell::NotComparable { reason, old, new } => {
-            [label, shown(old), shown(new), format!("not comparable: {}", clean(reason))]
+            [label, shown(old), shown(new), format!("not comparable: {}", clean_text(reason))]
         }
     }
 }
@@ -75,11 +75,11 @@ impl Diff<'_> {
     /// Describes the two records.
     fn heads(&self) -> [String; 2] {
         [("old", self.old), ("new", self.new)].map(|(which, (session, file))| {
-            let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
+            let (study, started) = (clean_text(&session.plan.study), clean_text(&session.header.started));
             format!(
                 "{which}  {}  {study}, started {started}, tare {}",
-                clean(file),
-                clean(&session.header.tare)
+                clean_text(file),
+                clean_text(&session.header.tare)
             )
         })
     }
@@ -93,24 +93,30 @@ impl Diff<'_> {
 }
 
 fn fact_text(fact: &ChangedFact) -> String {
-    let of: Vec<String> = fact.of.iter().map(|name| clean(name)).collect();
-    let value = |value: &Option<String>| value.as_deref().map_or("(unknown)".into(), clean);
-    format!("{}: {} -> {} ({})", clean(&fact.key), value(&fact.old), value(&fact.new), listed(&of))
+    let of: Vec<String> = fact.of.iter().map(|name| clean_text(name)).collect();
+    let value = |value: &Option<String>| value.as_deref().map_or("(unknown)".into(), clean_text);
+    format!(
+        "{}: {} -> {} ({})",
+        clean_text(&fact.key),
+        value(&fact.old),
+        value(&fact.new),
+        join_with_and(&of)
+    )
 }
 
 /// Renders a table for each environment, then the facts that differ.
-pub fn terminal(diff: &Diff) -> String {
+pub fn render_diff_terminal(diff: &Diff) -> String {
     let mut out = diff.heads().join("\n") + "\n";
     for (at, target) in diff.changes.targets.iter().enumerate() {
-        out.push_str(&format!("\n{}\n", clean(&target.name)));
+        out.push_str(&format!("\n{}\n", clean_text(&target.name)));
         out.push_str(&target_table(diff, at));
     }
     out.push('\n');
-    wrap(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     let (facts, more) = diff.facts();
     out.push_str(if facts.is_empty() { "\nNo facts differ.\n" } else { "\nFacts that differ\n" });
     for known in facts {
-        for (i, line) in wrap(&fact_text(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
+        for (i, line) in wrap_text(&fact_text(known), diff.width.saturating_sub(4)).into_iter().enumerate() {
             out.push_str(&format!("{}{line}\n", if i == 0 { "  " } else { "    " }));
         }
     }
@@ -124,23 +130,23 @@ pub fn terminal(diff: &Diff) -> String {
 fn target_table(diff: &Diff, at: usize) -> String {
     let mut rows = vec![["", "old", "new", ""].map(str::to_owned)];
     rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at])));
-    let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0);
     let widths = [width(0).max(4), width(1), width(2)];
     let mut out = String::new();
     for row in &rows {
         let mut head = String::from("  ");
         for (text, width) in row.iter().zip(widths) {
-            head.push_str(&format!("{text}{}  ", " ".repeat(width.saturating_sub(columns(text)))));
+            head.push_str(&format!("{text}{}  ", " ".repeat(width.saturating_sub(count_columns(text)))));
         }
         // A reason gets separate lines: it may be long.
         let (change, reason) = row[3].split_once(": ").map_or((row[3].as_str(), None), |(c, r)| (c, Some(r)));
-        let room = diff.width.saturating_sub(columns(&head)).max(16);
-        for (i, part) in wrap(change, room).into_iter().enumerate() {
-            let head = if i == 0 { head.clone() } else { " ".repeat(columns(&head)) };
+        let room = diff.width.saturating_sub(count_columns(&head)).max(16);
+        for (i, part) in wrap_text(change, room).into_iter().enumerate() {
+            let head = if i == 0 { head.clone() } else { " ".repeat(count_columns(&head)) };
             out.push_str(format!("{head}{part}").trim_end());
             out.push('\n');
         }
-        for line in reason.iter().flat_map(|reason| wrap(reason, diff.width.saturating_sub(4))) {
+        for line in reason.iter().flat_map(|reason| wrap_text(reason, diff.width.saturating_sub(4))) {
             out.push_str(&format!("    {line}\n"));
         }
     }
@@ -148,8 +154,8 @@ fn target_table(diff: &Diff, at: usize) -> String {
 }
 
 /// Renders all environments as one table.
-pub fn markdown(diff: &Diff) -> String {
-    let literal = crate::markdown::literal;
+pub fn render_diff_markdown(diff: &Diff) -> String {
+    let literal = crate::markdown::escape_markdown;
     let heads = diff.heads().map(|head| format!("- {}", literal(&head)));
     let mut out =
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
@@ -161,7 +167,7 @@ pub fn markdown(diff: &Diff) -> String {
                 ChangedCell::Compared { change: Change::Regressed | Change::Improved, .. }
             );
             let change = if changed { format!("**{change}**") } else { change };
-            let target = literal(&clean(&target.name));
+            let target = literal(&clean_text(&target.name));
             out.push_str(&format!("| {target} | {label} | {old} | {new} | {change} |\n"));
         }
     }
@@ -199,7 +205,7 @@ struct Document<'a> {
 }
 
 /// Writes one JSON document on one line: every metric and every fact.
-pub fn json(diff: &Diff) -> String {
+pub fn render_diff_json(diff: &Diff) -> String {
     let document = Document {
         schema: SCHEMA,
         version: VERSION,
@@ -209,7 +215,7 @@ pub fn json(diff: &Diff) -> String {
         rows: &diff.changes.rows,
         facts: &diff.changes.facts,
     };
-    crate::text::json::escaped(&document) + "\n"
+    crate::text::json::render_escaped_json(&document) + "\n"
 }
 
 pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'a> {
@@ -224,18 +230,18 @@ pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'
 }
 
 /// Lists the cells that meet a condition, a line each.
-pub fn met(changes: &Changes, outcome: &Outcome) -> Vec<String> {
-    crate::gate::listed(outcome, Language::English, |judged| {
+pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
+    crate::gate::list_first_cells(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
         let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?);
-        let target = clean(&changes.targets.get(judged.target)?.name);
+        let target = clean_text(&changes.targets.get(judged.target)?.name);
         Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::change::{Side, changes};
+    use tare_analysis::change::{Side, compare_records};
     use tare_analysis::findings::Cell;
 
     use super::*;
@@ -244,15 +250,15 @@ mod tests {
     /// Renders two sessions: gvisor's system calls became slower, and the definition of exec and the kernel
     /// changed.
     fn shown(show: fn(&Diff) -> String) -> String {
-        let (old, then) = (specimen::session(2), specimen::findings(2));
-        let (mut new, mut now) = (specimen::session(2), specimen::findings(2));
-        now.rows[0].cells[1] = Cell::Compared(Box::new(specimen::comparison(173.4, 29.0, 1)));
-        now.rows[1].cells[1] = Cell::Compared(Box::new(specimen::comparison(74_210.0, 8.0, 1)));
+        let (old, then) = (specimen::make_session(2), specimen::make_findings(2));
+        let (mut new, mut now) = (specimen::make_session(2), specimen::make_findings(2));
+        now.rows[0].cells[1] = Cell::Compared(Box::new(specimen::make_comparison(173.4, 29.0, 1)));
+        now.rows[1].cells[1] = Cell::Compared(Box::new(specimen::make_comparison(74_210.0, 8.0, 1)));
         new.plan.cases[2].definition = "d1".into();
-        new.facts[2].inside.note("kernel.release", "6.19");
-        new.facts[3].inside.note("kernel.release", "6.19");
+        new.facts[2].inside.add_fact("kernel.release", "6.19");
+        new.facts[3].inside.add_fact("kernel.release", "6.19");
         let changes =
-            changes(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
+            compare_records(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
         let diff = Diff {
             old: (&old, "before.tare"),
             new: (&new, "after.tare"),
@@ -265,19 +271,19 @@ mod tests {
 
     #[test]
     fn records_stand_side_by_side() {
-        insta::assert_snapshot!(shown(terminal));
+        insta::assert_snapshot!(shown(render_diff_terminal));
     }
 
     #[test]
     fn markdown_has_a_row_a_cell() {
-        let text = shown(markdown);
+        let text = shown(render_diff_markdown);
         assert!(text.contains("| gvisor | system call | 24.1x \\[23.9, 24.4\\] | 29.0x"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
     }
 
     #[test]
     fn json_has_every_cell_and_fact() {
-        let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&shown(render_diff_json)).unwrap();
         assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &2.into()));
         let cell = &read["rows"][0]["cells"][1]["compared"];
         assert_eq!(cell["change"], "regressed");

@@ -4,9 +4,9 @@ use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
 use tare_data::session::Session;
 
-use crate::number::{percent, ratio, ratio_interval};
+use crate::number::{format_percent, format_ratio, ratio_interval};
 use crate::several::diff::{Record, record_of};
-use crate::text::{clean, columns, wrap};
+use crate::text::{clean_text, count_columns, wrap_text};
 use crate::verdict_words::{MAY_BE_CHANCE, VerdictWords};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
@@ -33,37 +33,37 @@ slowdown lies, with a chance of 95 %.";
 /// Formats label, slowdown, spread, a further session and verdict.
 fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
     let label = if row.headline {
-        clean(&row.label)
+        clean_text(&row.label)
     } else {
-        format!("{}, {}", clean(&row.label), clean(&row.metric))
+        format!("{}, {}", clean_text(&row.label), clean_text(&row.metric))
     };
     match cell {
         JoinedCell::Joined(slowdown) => {
             let Slowdown { ratio: mean, low, high, next_low, next_high, between, .. } = *slowdown;
             [
                 label,
-                format!("{} {}", ratio(mean), ratio_interval(low, high, mean)),
-                percent(libm::expm1(between)),
+                format!("{} {}", format_ratio(mean), ratio_interval(low, high, mean)),
+                format_percent(libm::expm1(between)),
                 ratio_interval(next_low, next_high, mean),
                 word(slowdown),
             ]
         }
         JoinedCell::NotJoined { reason } => {
             let none = || "-".to_owned();
-            [label, none(), none(), none(), format!("not joined: {}", clean(reason))]
+            [label, none(), none(), none(), format!("not joined: {}", clean_text(reason))]
         }
     }
 }
 
 fn word(slowdown: &Slowdown) -> String {
-    let VerdictWords { word, mark, .. } = VerdictWords::of(slowdown.verdict);
+    let VerdictWords { word, mark, .. } = VerdictWords::from_verdict(slowdown.verdict);
     format!("{word}{mark}")
 }
 
 /// Explains the columns.
 fn note(pool: &Pool) -> String {
     let may_be_chance = |cell: &JoinedCell| match cell {
-        JoinedCell::Joined(slowdown) => VerdictWords::of(slowdown.verdict).may_be_chance(),
+        JoinedCell::Joined(slowdown) => VerdictWords::from_verdict(slowdown.verdict).may_be_chance(),
         JoinedCell::NotJoined { .. } => false,
     };
     match pool.rows().flat_map(|row| &row.cells).any(may_be_chance) {
@@ -80,52 +80,57 @@ impl Pool<'_> {
     /// Describes each record.
     fn heads(&self) -> Vec<String> {
         let head = |(session, file): &(Session, String)| {
-            let (study, started) = (clean(&session.plan.study), clean(&session.header.started));
-            format!("{}  {study}, started {started}, tare {}", clean(file), clean(&session.header.tare))
+            let (study, started) = (clean_text(&session.plan.study), clean_text(&session.header.started));
+            format!(
+                "{}  {study}, started {started}, tare {}",
+                clean_text(file),
+                clean_text(&session.header.tare)
+            )
         };
         self.records.iter().map(head).collect()
     }
 }
 
 /// Renders a table for each environment.
-pub fn terminal(pool: &Pool) -> String {
+pub fn render_pool_terminal(pool: &Pool) -> String {
     let mut out = pool.heads().join("\n") + "\n";
     for (at, target) in pool.joined.targets.iter().enumerate() {
-        out.push_str(&format!("\n{}\n", clean(&target.name)));
+        out.push_str(&format!("\n{}\n", clean_text(&target.name)));
         let mut rows = vec![HEADINGS.map(str::to_owned)];
         rows.extend(pool.rows().map(|row| row_texts(row, &row.cells[at])));
-        let widths: [usize; 4] =
-            std::array::from_fn(|column| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0));
+        let widths: [usize; 4] = std::array::from_fn(|column| {
+            rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0)
+        });
         for row in &rows {
             let mut line = String::from("  ");
             for (text, width) in row.iter().zip(widths) {
-                line.push_str(&format!("{text}{}  ", " ".repeat(width - columns(text))));
+                line.push_str(&format!("{text}{}  ", " ".repeat(width - count_columns(text))));
             }
             // A reason gets separate lines: it may be long.
             let (verdict, reason) =
                 row[4].split_once(": ").map_or((row[4].as_str(), None), |(v, r)| (v, Some(r)));
             out.push_str(format!("{line}{verdict}").trim_end());
             out.push('\n');
-            for part in reason.iter().flat_map(|reason| wrap(reason, pool.width.saturating_sub(4))) {
+            for part in reason.iter().flat_map(|reason| wrap_text(reason, pool.width.saturating_sub(4))) {
                 out.push_str(&format!("    {part}\n"));
             }
         }
     }
     out.push('\n');
-    wrap(&note(pool), pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(&note(pool), pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     out
 }
 
 /// Renders all environments as one table.
-pub fn markdown(pool: &Pool) -> String {
-    let literal = crate::markdown::literal;
+pub fn render_pool_markdown(pool: &Pool) -> String {
+    let literal = crate::markdown::escape_markdown;
     let heads: Vec<String> = pool.heads().iter().map(|head| format!("- {}", literal(head))).collect();
     let mut out = heads.join("\n");
     out.push_str("\n\n| environment | probe | slowdown | between sessions | a further session | |\n|---|---|---|---|---|---|\n");
     for (at, target) in pool.joined.targets.iter().enumerate() {
         for row in pool.rows() {
             let texts = row_texts(row, &row.cells[at]).map(|text| literal(&text));
-            out.push_str(&format!("| {} | {} |\n", literal(&clean(&target.name)), texts.join(" | ")));
+            out.push_str(&format!("| {} | {} |\n", literal(&clean_text(&target.name)), texts.join(" | ")));
         }
     }
     out.push_str(&format!("\n<sub>{}</sub>\n", literal(&note(pool))));
@@ -142,15 +147,15 @@ struct Document<'a> {
 }
 
 /// Writes one JSON document on one line: every metric.
-pub fn json(pool: &Pool) -> String {
+pub fn render_pool_json(pool: &Pool) -> String {
     let records = pool.records.iter().map(|(session, file)| record_of((session, file))).collect();
     let document = Document { schema: SCHEMA, version: VERSION, records, joined: pool.joined };
-    crate::text::json::escaped(&document) + "\n"
+    crate::text::json::render_escaped_json(&document) + "\n"
 }
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::across::joined;
+    use tare_analysis::across::join_records;
     use tare_analysis::change::Side;
     use tare_analysis::findings::Cell;
 
@@ -163,8 +168,8 @@ mod tests {
         let sides: Vec<_> = [24.0, 25.0, 26.0]
             .into_iter()
             .map(|slowdown| {
-                let (session, mut findings) = (specimen::session(2), specimen::findings(2));
-                let cell = specimen::comparison(173.4, slowdown, 1);
+                let (session, mut findings) = (specimen::make_session(2), specimen::make_findings(2));
+                let cell = specimen::make_comparison(173.4, slowdown, 1);
                 findings.rows[0].cells[1] = Cell::Compared(Box::new(cell));
                 (session, findings)
             })
@@ -180,25 +185,25 @@ mod tests {
             .zip(&sides)
             .map(|((session, _), (_, findings))| Side { session, findings })
             .collect();
-        let joined = joined(&sides);
+        let joined = join_records(&sides);
         show(&Pool { records: &records, joined: &joined, wide: false, width: 100 })
     }
 
     #[test]
     fn sessions_are_joined_in_a_table() {
-        insta::assert_snapshot!(shown(terminal));
+        insta::assert_snapshot!(shown(render_pool_terminal));
     }
 
     #[test]
     fn markdown_has_a_row_a_cell() {
-        let text = shown(markdown);
+        let text = shown(render_pool_markdown);
         assert!(text.contains("| gvisor | system call | 25.0x \\[22.6, 27.6\\] |"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
     }
 
     #[test]
     fn json_has_every_session_of_a_cell() {
-        let read: serde_json::Value = serde_json::from_str(&shown(json)).unwrap();
+        let read: serde_json::Value = serde_json::from_str(&shown(render_pool_json)).unwrap();
         assert_eq!((&read["schema"], &read["version"]), (&"tare-pool".into(), &1.into()));
         assert_eq!(read["records"][2]["file"], "c.tare");
         let cell = &read["rows"][0]["cells"][1]["joined"];

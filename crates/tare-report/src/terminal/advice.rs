@@ -5,26 +5,26 @@ use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
-use super::cells::quiet;
-use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use super::cells::quiet_style;
+use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::Language;
 use crate::notes::Notes;
-use crate::number::{counted, percent, ratio, ratio_interval};
-use crate::text::{GLUE, clean, columns, paragraph, wrap};
+use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
+use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph, wrap_text};
 use crate::{view, words};
 
 /// Widest column of kinds of work.
 const WIDEST_KIND: usize = 34;
 
 /// Renders the advice as text.
-pub fn render(
+pub fn render_advice_terminal(
     session: &Session,
     findings: &Findings,
     advice: &Advice,
     (width, coloured): (usize, bool),
 ) -> String {
-    let heading = view::heading(session, findings, None, Language::English);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
+    let heading = view::make_heading(session, findings, None, Language::English);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     let mut notes = Notes::default();
     let lines: Vec<Vec<GridCell>> =
         std::iter::once(heads(advice)).chain(advice.kinds.iter().map(|kind| row(kind, &mut notes))).collect();
@@ -32,72 +32,77 @@ pub fn render(
         |at: usize, of: fn(&GridCell) -> usize| lines.iter().map(|line| of(&line[at])).max().unwrap_or(0);
     let mut widths: Vec<usize> =
         (0..=advice.environments.len()).map(|at| widest(at, natural_width)).collect();
-    if total(&widths) > width {
+    if total_width(&widths) > width {
         let narrow = (1..=advice.environments.len()).map(|at| widest(at, least_width));
         widths = std::iter::once(widths[0]).chain(narrow).collect();
     }
-    let over = total(&widths).saturating_sub(width);
+    let over = total_width(&widths).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).min(WIDEST_KIND).max(widest(0, least_width));
     out.push(String::new());
     for (at, line) in lines.iter().enumerate() {
-        let text = layout(line, &widths, coloured);
+        let text = render_row(line, &widths, coloured);
         out.extend(text.into_iter().map(|line| line.trim_end().to_owned()));
         if at == 0 {
-            out.push("─".repeat(total(&widths).min(width)));
+            out.push("─".repeat(total_width(&widths).min(width)));
         }
     }
     out.push(String::new());
-    out.extend(paragraph("", &legend(findings, advice), width));
-    for (mark, note) in notes.shown().0 {
-        out.extend(paragraph(&format!("{mark} "), note, width));
+    out.extend(wrap_paragraph("", &legend(findings, advice), width));
+    for (mark, note) in notes.list_notes().0 {
+        out.extend(wrap_paragraph(&format!("{mark} "), note, width));
     }
     out.push(String::new());
-    let names =
-        advice.kinds.iter().map(|kind| columns(&clean(&kind.title))).max().unwrap_or(0).min(width / 3);
+    let names = advice
+        .kinds
+        .iter()
+        .map(|kind| count_columns(&clean_text(&kind.title)))
+        .max()
+        .unwrap_or(0)
+        .min(width / 3);
     for kind in &advice.kinds {
-        let title = clean(&kind.title);
-        let pad = " ".repeat(names.saturating_sub(columns(&title)) + 2);
-        out.extend(paragraph(&format!("{title}{pad}"), &composition(kind), width));
+        let title = clean_text(&kind.title);
+        let pad = " ".repeat(names.saturating_sub(count_columns(&title)) + 2);
+        out.extend(wrap_paragraph(&format!("{title}{pad}"), &composition(kind), width));
     }
-    for warning in view::warnings(findings, Language::English) {
-        out.extend(paragraph("! ", &warning, width));
+    for warning in view::list_warnings(findings, Language::English) {
+        out.extend(wrap_paragraph("! ", &warning, width));
     }
-    let banner = view::banner(findings, Language::English);
-    out.extend(banner.into_iter().flat_map(|banner| paragraph("! ", &banner, width)));
+    let banner = view::make_baseline_banner(findings, Language::English);
+    out.extend(banner.into_iter().flat_map(|banner| wrap_paragraph("! ", &banner, width)));
     out.join("\n") + "\n"
 }
 
 fn heads(advice: &Advice) -> Vec<GridCell> {
-    let names = advice.environments.iter().map(|name| clean(name));
+    let names = advice.environments.iter().map(|name| clean_text(name));
     std::iter::once("kind of work".to_owned())
         .chain(names)
-        .map(|text| vec![Part::Words(span(text, quiet()))])
+        .map(|text| vec![Part::Words(make_span(text, quiet_style()))])
         .collect()
 }
 
 fn row(kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
-    let title = vec![Part::Words(span(clean(&kind.title), Style::new()))];
+    let title = vec![Part::Words(make_span(clean_text(&kind.title), Style::new()))];
     std::iter::once(title).chain(kind.choices.iter().map(|choice| cell(kind, choice, notes))).collect()
 }
 
 fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
     let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-    let one = |text: String, style| vec![Part::Spans(vec![span(text, style)])];
+    let one = |text: String, style| vec![Part::Spans(vec![make_span(text, style)])];
     let beside = |text: &str, style, against: &Against| {
         let interval = ratio_interval(against.low, against.high, against.ratio);
-        vec![Part::Spans(vec![span(text, style), span(interval, quiet())])]
+        vec![Part::Spans(vec![make_span(text, style), make_span(interval, quiet_style())])]
     };
     match choice {
         Choice::Best { .. } => one("best".into(), colour(AnsiColor::Green).bold()),
         Choice::BestSoFar { .. } => one("best so far".into(), Style::new().bold()),
         Choice::AsGood(against) => beside("as good", colour(AnsiColor::Green), against),
         Choice::Slower(against) => {
-            beside(&format!("{} slower", ratio(against.ratio)), colour(AnsiColor::Red), against)
+            beside(&format!("{} slower", format_ratio(against.ratio)), colour(AnsiColor::Red), against)
         }
-        Choice::Inconclusive(against) => beside("inconclusive", quiet(), against),
+        Choice::Inconclusive(against) => beside("inconclusive", quiet_style(), against),
         Choice::NotJudged { part, reason } => {
-            let mark = notes.mark(&why(&kind.parts[*part], reason));
-            one(format!("not judged {mark}"), quiet())
+            let mark = notes.add_note(&why(&kind.parts[*part], reason));
+            one(format!("not judged {mark}"), quiet_style())
         }
     }
 }
@@ -107,12 +112,14 @@ fn why(part: &OfPart, reason: &Unjudged) -> String {
     let what = name_of(part);
     match reason {
         Unjudged::NotInSession => format!("{what}: this session did not measure it; tare advise --in does"),
-        Unjudged::Missing(missing) => format!("{what}: {}", words::reason(missing, Language::English)),
+        Unjudged::Missing(missing) => {
+            format!("{what}: {}", words::explain_missing(missing, Language::English))
+        }
     }
 }
 
 fn name_of(part: &OfPart) -> String {
-    clean(part.label.as_deref().unwrap_or(&part.probe))
+    clean_text(part.label.as_deref().unwrap_or(&part.probe))
 }
 
 /// Describes the composition of a kind of work, and its source.
@@ -121,10 +128,12 @@ fn composition(kind: &OfKind) -> String {
         [one] => vec![name_of(one)],
         several => several
             .iter()
-            .map(|part| format!("{} {}", percent(part.share).replace(' ', &GLUE.to_string()), name_of(part)))
+            .map(|part| {
+                format!("{} {}", format_percent(part.share).replace(' ', &GLUE.to_string()), name_of(part))
+            })
             .collect(),
     };
-    format!("{}: {}.", parts.join(", "), clean(&kind.basis))
+    format!("{}: {}.", parts.join(", "), clean_text(&kind.basis))
 }
 
 fn legend(findings: &Findings, advice: &Advice) -> String {
@@ -133,7 +142,7 @@ fn legend(findings: &Findings, advice: &Advice) -> String {
         true => format!(
             " A kind of work is a mix of what was measured, by its share of the time in {}; tare advise --print-kinds \
              prints the shares, to change them.",
-            clean(&findings.baseline)
+            clean_text(&findings.baseline)
         ),
         false => String::new(),
     };
@@ -141,8 +150,8 @@ fn legend(findings: &Findings, advice: &Advice) -> String {
         "best = least time, and each of the others is as good or slower; best so far = least time, and another may \
          be faster; as good = at most {} slower than the best. [ ] = slowdown over the best: the sum of the 95 % \
          confidence intervals of its parts, each by itself ({} in all).{mixed}",
-        percent(advice.margin),
-        counted(advice.kinds.len() * (advice.environments.len() - 1), "comparison", "comparisons"),
+        format_percent(advice.margin),
+        format_count(advice.kinds.len() * (advice.environments.len() - 1), "comparison", "comparisons"),
     )
 }
 
@@ -196,7 +205,12 @@ mod tests {
     }
 
     fn text(width: usize) -> String {
-        render(&specimen::session(2), &specimen::findings(2), &advice(), (width, false))
+        render_advice_terminal(
+            &specimen::make_session(2),
+            &specimen::make_findings(2),
+            &advice(),
+            (width, false),
+        )
     }
 
     #[test]
@@ -221,7 +235,7 @@ mod tests {
     fn no_line_is_wider_than_the_terminal() {
         for width in [60, 80, 120] {
             let text = text(width);
-            assert!(text.lines().all(|line| columns(line) <= width), "{text}");
+            assert!(text.lines().all(|line| count_columns(line) <= width), "{text}");
         }
     }
 }

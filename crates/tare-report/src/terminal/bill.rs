@@ -1,18 +1,18 @@
 //! The bill of a command: a table for each environment that breaks its difference down.
 
 use anstyle::Style;
-use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, charges};
+use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, compute_charges};
 use tare_analysis::findings::{Comparison, Findings, Verdict};
 use tare_data::session::Session;
 use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
 
-use super::cells::quiet;
-use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use super::cells::quiet_style;
+use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use super::shown::Shown;
 use crate::language::{Language, message, say};
-use crate::number::{Figure, ratio};
-use crate::text::{GLUE, clean, paragraph, wrap};
+use crate::number::{Figure, format_ratio};
+use crate::text::{GLUE, clean_text, wrap_paragraph, wrap_text};
 use crate::{view, words};
 
 /// Legend of the table of prices.
@@ -25,7 +25,7 @@ const PRICES_LEGEND: &str = message!(
 const UNIT_COLUMNS: std::ops::Range<usize> = 1..4;
 
 /// Renders the bills as text; `prices` is the session with the prices, if it is another one.
-pub fn render(
+pub fn render_bills_terminal(
     session: &Session,
     findings: &Findings,
     explained: &[Explained],
@@ -33,15 +33,19 @@ pub fn render(
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
-    let heading = view::heading(session, findings, None, language);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
+    let heading = view::make_heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     if let Some(prices) = prices {
         out.push(String::new());
-        let of = [view::measured_on(prices), clean(&prices.header.started)].join("; ");
-        out.extend(paragraph("", &say!(language, "Prices of another session, on {of}.", of = of), width));
+        let of = [view::measured_on(prices), clean_text(&prices.header.started)].join("; ");
+        out.extend(wrap_paragraph(
+            "",
+            &say!(language, "Prices of another session, on {of}.", of = of),
+            width,
+        ));
         if view::measured_on(prices) != view::measured_on(session) {
             let text = message!("that was another machine or another kernel: its prices may not hold here.");
-            out.extend(paragraph("! ", language.word(text), width));
+            out.extend(wrap_paragraph("! ", language.word(text), width));
         }
     }
     for command in explained {
@@ -59,7 +63,7 @@ fn of_command(
     language: Language,
 ) -> Vec<String> {
     let mut out = vec![String::new()];
-    let label = clean(&command.label);
+    let label = clean_text(&command.label);
     let demand = match &command.counted {
         Counted::Demand(demand) => demand,
         Counted::Failed(failure) => {
@@ -67,83 +71,86 @@ fn of_command(
                 language,
                 "{label}: its requests could not be counted: {failure}",
                 label = label,
-                failure = clean(&failure.to_string())
+                failure = clean_text(&failure.to_string())
             );
-            out.extend(paragraph("! ", &why, width));
+            out.extend(wrap_paragraph("! ", &why, width));
             return out;
         }
     };
     for bill in &command.bills {
-        out.extend(paragraph("", &headline(findings, command, bill, language), width));
+        out.extend(wrap_paragraph("", &format_headline(findings, command, bill, language), width));
         out.push(String::new());
         if difference_is_found(findings, command, bill) {
             out.extend(table(findings, bill, command.baseline_ns, (width, coloured), language));
             out.push(String::new());
         }
-        out.extend(paragraph("", &forecast(bill, language), width));
+        out.extend(wrap_paragraph("", &describe_forecast(bill, language), width));
         out.push(String::new());
     }
     let counted = say!(
         language,
         "Counted once, in {baseline}: {calls} system calls. The counted run took {times} times as long, and is not \
          among the timed ones.",
-        baseline = clean(&findings.baseline),
+        baseline = clean_text(&findings.baseline),
         calls = whole(demand.calls),
-        times = Figure::plain(demand.slowdown, Unit::Count).text(),
+        times = Figure::without_interval(demand.slowdown, Unit::Count).to_text(),
     );
     let watched = (demand.watched_slowdown > 0.0).then(|| {
         say!(
             language,
             "Its computing between calls was measured with tracepoints, in a run that took {times} times as long.",
-            times = Figure::plain(demand.watched_slowdown, Unit::Count).text(),
+            times = Figure::without_interval(demand.watched_slowdown, Unit::Count).to_text(),
         )
     });
     let sentences: Vec<String> =
         std::iter::once(counted).chain(watched).chain(overlap(command.overlap, language)).collect();
-    out.extend(paragraph("", &language.sentences(&sentences), width));
+    out.extend(wrap_paragraph("", &language.join_sentences(&sentences), width));
     out
 }
 
 /// Renders a table of each environment's price for a unit of each kind of work.
-pub fn prices(
+pub fn render_prices_terminal(
     session: &Session,
     findings: &Findings,
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
-    let charged = charges(session);
-    let heading = view::heading(session, findings, None, language);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
+    let charged = compute_charges(session);
+    let heading = view::make_heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     out.push(String::new());
     let heads = std::iter::once("").chain(charged.iter().map(|charged| charged.target.as_str()));
-    let mut lines: Vec<Vec<GridCell>> = vec![heads.map(|head| cell(&clean(head), quiet())).collect()];
+    let mut lines: Vec<Vec<GridCell>> =
+        vec![heads.map(|head| cell(&clean_text(head), quiet_style())).collect()];
     for work in Work::ALL.iter().filter(|work| charged.iter().any(|of| of.prices.contains_key(work))) {
         let price = |charged: &Charged| match charged.prices.get(work) {
             Some(charge) => vec![Part::Spans(vec![
-                span(charge_text(*work, charge.typical), Style::new()),
-                span(range(*work, charge), quiet()),
+                make_span(charge_text(*work, charge.typical), Style::new()),
+                make_span(range(*work, charge), quiet_style()),
             ])],
-            None => cell(language.word("not measured"), quiet()),
+            None => cell(language.word("not measured"), quiet_style()),
         };
-        let name = std::iter::once(cell(words::work(*work, language), Style::new()));
+        let name = std::iter::once(cell(words::describe_work(*work, language), Style::new()));
         lines.push(name.chain(charged.iter().map(price)).collect());
     }
     let mut widths: Vec<usize> = (0..=charged.len()).map(|at| widest(&lines, at, natural_width)).collect();
-    if total(&widths) > width {
+    if total_width(&widths) > width {
         // A price and its range go on two lines.
         widths = (0..=charged.len()).map(|at| widest(&lines, at, least_width)).collect();
     }
     out.extend(laid_out(&lines, &widths, coloured));
     out.push(String::new());
-    out.extend(paragraph("", language.word(PRICES_LEGEND), width));
+    out.extend(wrap_paragraph("", language.word(PRICES_LEGEND), width));
     out.extend(doubts(findings, width, language));
     out.join("\n") + "\n"
 }
 
 /// Lists the warnings of the session, after the banner of a session whose control is off.
 fn doubts(findings: &Findings, width: usize, language: Language) -> Vec<String> {
-    let all = view::warnings(findings, language).into_iter().chain(view::banner(findings, language));
-    all.flat_map(|doubt| paragraph("! ", &doubt, width)).collect()
+    let all = view::list_warnings(findings, language)
+        .into_iter()
+        .chain(view::make_baseline_banner(findings, language));
+    all.flat_map(|doubt| wrap_paragraph("! ", &doubt, width)).collect()
 }
 
 fn widest(lines: &[Vec<GridCell>], at: usize, of: fn(&GridCell) -> usize) -> usize {
@@ -151,14 +158,14 @@ fn widest(lines: &[Vec<GridCell>], at: usize, of: fn(&GridCell) -> usize) -> usi
 }
 
 fn laid_out(lines: &[Vec<GridCell>], widths: &[usize], coloured: bool) -> Vec<String> {
-    let text = lines.iter().flat_map(|line| layout(line, widths, coloured));
+    let text = lines.iter().flat_map(|line| render_row(line, widths, coloured));
     text.map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// Formats the price of a unit of work, or the slowdown of computing.
 fn charge_text(work: Work, value: f64) -> String {
     match work {
-        Work::Computing => ratio(value),
+        Work::Computing => format_ratio(value),
         _ => amount_of(value),
     }
 }
@@ -170,8 +177,13 @@ fn range(work: Work, charge: &Charge) -> String {
 }
 
 /// Formats the difference to be explained, with its verdict.
-pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, language: Language) -> String {
-    let (label, target) = (clean(&command.label), clean(&bill.target));
+pub(crate) fn format_headline(
+    findings: &Findings,
+    command: &Explained,
+    bill: &Bill,
+    language: Language,
+) -> String {
+    let (label, target) = (clean_text(&command.label), clean_text(&bill.target));
     let (Some(before), Some(now)) = (command.baseline_ns, bill.ns) else {
         return say!(
             language,
@@ -185,7 +197,7 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
         "{label}: {before} in {baseline}, {now} in {target}",
         label = label,
         before = amount_of(before),
-        baseline = clean(&findings.baseline),
+        baseline = clean_text(&findings.baseline),
         now = amount_of(now),
         target = target,
     );
@@ -194,8 +206,8 @@ pub(crate) fn headline(findings: &Findings, command: &Explained, bill: &Bill, la
         language,
         "{times}: {verdict} {interval}",
         times = times,
-        verdict = words::verdict(comparison, language),
-        interval = words::interval(comparison, language),
+        verdict = words::format_verdict(comparison, language),
+        interval = words::format_interval(comparison, language),
     );
     if comparison.verdict == Verdict::Same {
         return say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict);
@@ -234,7 +246,7 @@ fn has_interval(comparison: &Comparison) -> bool {
 fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'a Comparison> {
     let row = findings.rows.iter().find(|row| row.case == case && row.metric.name == "time")?;
     let at = findings.subjects.iter().position(|subject| subject == target)?;
-    row.cells.get(at)?.compared()
+    row.cells.get(at)?.comparison()
 }
 
 fn table(
@@ -244,7 +256,7 @@ fn table(
     (width, coloured): (usize, bool),
     language: Language,
 ) -> Vec<String> {
-    let shown = Shown::of(bill);
+    let shown = Shown::from_bill(bill);
     let more = match shown.difference_ns < 0.0 {
         true => language.word("less"),
         false => language.word("more"),
@@ -258,12 +270,12 @@ fn table(
     let heads = [
         what,
         language.word("times").to_owned(),
-        clean(&findings.baseline),
-        clean(&bill.target),
+        clean_text(&findings.baseline),
+        clean_text(&bill.target),
         more.to_owned(),
         language.word("share").to_owned(),
     ];
-    let mut lines = vec![heads.map(|head| vec![Part::Words(span(head, quiet()))]).to_vec()];
+    let mut lines = vec![heads.map(|head| vec![Part::Words(make_span(head, quiet_style()))]).to_vec()];
     lines.extend(shown.lines.iter().map(|line| of_line(&shown, line, language)));
     let mut sums = Vec::new();
     if let Some((count, sum)) = shown.small {
@@ -274,13 +286,13 @@ fn table(
     }
     for (what, ns) in sums {
         let bold = |text: &str| cell(text, Style::new().bold());
-        let name = vec![Part::Words(span(what, Style::new().bold()))];
+        let name = vec![Part::Words(make_span(what, Style::new().bold()))];
         let figures = [
             String::new(),
             String::new(),
             String::new(),
-            amount_of(shown.signed(ns)),
-            share(shown.share(ns)),
+            amount_of(shown.flip_if_saving(ns)),
+            share(shown.share_of_difference(ns)),
         ];
         lines.push(std::iter::once(name).chain(figures.iter().map(|text| bold(text))).collect());
     }
@@ -297,17 +309,17 @@ fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<St
         (0..lines[0].len()).map(|at| widest(lines, at, least_width)).collect()
     };
     let mut widths = natural(&lines);
-    if total(&folded(&lines)) > width {
+    if total_width(&folded(&lines)) > width {
         lines.iter_mut().for_each(|line| drop(line.drain(UNIT_COLUMNS)));
         widths = natural(&lines);
     }
     let least = folded(&lines);
     // Names fold first, then the range after a share.
     for at in [0, lines[0].len() - 1] {
-        let over = total(&widths).saturating_sub(width);
+        let over = total_width(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(least[at]);
     }
-    if total(&widths) > width {
+    if total_width(&widths) > width {
         widths = least;
     }
     laid_out(&lines, &widths, coloured)
@@ -315,15 +327,15 @@ fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<St
 
 fn of_line(shown: &Shown, line: &Line, language: Language) -> Vec<GridCell> {
     let [times, before, here] = figures(line);
-    let name = vec![Part::Words(span(words::work(line.work, language), Style::new()))];
-    let figures = [times, before, here, amount_of(shown.signed(line.more_ns))];
-    let mut of_all = vec![span(share(shown.share(line.more_ns)), Style::new())];
+    let name = vec![Part::Words(make_span(words::describe_work(line.work, language), Style::new()))];
+    let figures = [times, before, here, amount_of(shown.flip_if_saving(line.more_ns))];
+    let mut of_all = vec![make_span(share(shown.share_of_difference(line.more_ns)), Style::new())];
     if let Some(range) = line.range_ns {
-        let mut shares = range.map(|ns| shown.share(ns));
+        let mut shares = range.map(|ns| shown.share_of_difference(ns));
         shares.sort_by(f64::total_cmp);
         let [least, most] = shares.map(|share| format!("{:.0}", 100.0 * share));
         if least != most {
-            of_all.push(span(format!("({least} … {most})"), quiet()));
+            of_all.push(make_span(format!("({least} … {most})"), quiet_style()));
         }
     }
     let figures = figures.iter().map(|text| cell(text, Style::new()));
@@ -331,13 +343,13 @@ fn of_line(shown: &Shown, line: &Line, language: Language) -> Vec<GridCell> {
 }
 
 fn cell(text: &str, style: Style) -> GridCell {
-    vec![Part::Words(span(text.replace(' ', &GLUE.to_string()), style))]
+    vec![Part::Words(make_span(text.replace(' ', &GLUE.to_string()), style))]
 }
 
 /// Formats the number of requests, and the price of one on both sides.
 fn figures(line: &Line) -> [String; 3] {
     match line.work {
-        Work::Computing => [amount_of(line.amount), ratio(1.0), ratio(line.here_ns)],
+        Work::Computing => [amount_of(line.amount), format_ratio(1.0), format_ratio(line.here_ns)],
         _ => [whole(line.amount), amount_of(line.baseline_ns), amount_of(line.here_ns)],
     }
 }
@@ -348,7 +360,7 @@ fn share(share: f64) -> String {
 
 fn amount_of(ns: f64) -> String {
     let sign = if ns < 0.0 { "-" } else { "" };
-    format!("{sign}{}", Figure::plain(ns.abs(), Unit::Nanoseconds).text())
+    format!("{sign}{}", Figure::without_interval(ns.abs(), Unit::Nanoseconds).to_text())
 }
 
 /// Formats a number with commas between thousands.
@@ -365,8 +377,8 @@ fn whole(number: f64) -> String {
 }
 
 /// Describes the forecast from the prices alone, and the work without a price.
-pub(crate) fn forecast(bill: &Bill, language: Language) -> String {
-    let number = |ratio: f64| Figure::plain(ratio, Unit::Count).text();
+pub(crate) fn describe_forecast(bill: &Bill, language: Language) -> String {
+    let number = |ratio: f64| Figure::without_interval(ratio, Unit::Count).to_text();
     let mut sentences = Vec::new();
     if let (Some(typical), Some([least, most])) = (bill.forecast.ratio, bill.forecast.range) {
         sentences.push(say!(
@@ -382,14 +394,14 @@ pub(crate) fn forecast(bill: &Bill, language: Language) -> String {
     }
     if !bill.unpriced.is_empty() {
         let kinds: Vec<String> =
-            bill.unpriced.iter().map(|work| words::work(*work, language).to_owned()).collect();
+            bill.unpriced.iter().map(|work| words::describe_work(*work, language).to_owned()).collect();
         sentences.push(say!(
             language,
             "Without a price in both environments, and so not explained: {kinds}.",
-            kinds = language.joined(&kinds),
+            kinds = language.join_with_commas(&kinds),
         ));
     }
-    language.sentences(&sentences)
+    language.join_sentences(&sentences)
 }
 
 fn overlap(overlap: f64, language: Language) -> Option<String> {
@@ -406,7 +418,7 @@ fn overlap(overlap: f64, language: Language) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use tare_analysis::bill::bills;
+    use tare_analysis::bill::compute_bills;
     use tare_data::failure::{Failure, FailureKind};
     use tare_data::session::demand::Demand;
 
@@ -419,13 +431,19 @@ mod tests {
 
     #[test]
     fn a_command_that_could_not_be_counted_says_why() {
-        let (mut session, findings) = (specimen::session(3), specimen::findings(3));
+        let (mut session, findings) = (specimen::make_session(3), specimen::make_findings(3));
         let case = &mut session.plan.cases[0];
         (case.case.probe, case.label) = ("user.make".into(), "make".into());
         let failure = Failure::new(FailureKind::NotPermitted, "ptrace: EPERM");
         session.plan.demands.insert(case.id.clone(), Counted::Failed(failure));
-        let text =
-            render(&session, &findings, &bills(&session, &session), None, (80, false), Language::English);
+        let text = render_bills_terminal(
+            &session,
+            &findings,
+            &compute_bills(&session, &session),
+            None,
+            (80, false),
+            Language::English,
+        );
         assert!(
             text.contains("make: its requests could not be counted: ") && text.contains("EPERM"),
             "{text}"
@@ -448,7 +466,7 @@ mod tests {
             forecast: tare_analysis::bill::Forecast { ratio: Some(2.3), range: Some([1.9, 2.9]), starts: 8 },
             rest_ns: Some(6.97e5),
         };
-        let findings = specimen::findings(1);
+        let findings = specimen::make_findings(1);
         let text = table(&findings, &bill, Some(1e6), (80, false), Language::English).join("\n");
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(has(&["where the extra 2.00 ms go", "gvisor", "share"]), "{text}");
@@ -456,7 +474,7 @@ mod tests {
         assert!(has(&["writes made durable", "-200 µs", "-10 %"]), "{text}");
         assert!(has(&["everything else, 2 kinds", "3.00 µs"]) && !text.contains("reads of files"), "{text}");
         assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
-        let said = forecast(&bill, Language::English);
+        let said = describe_forecast(&bill, Language::English);
         assert!(
             said.contains("2.30x as long, most likely 1.90 to 2.90x.")
                 && !said.contains("single start")
@@ -469,8 +487,8 @@ mod tests {
     fn no_line_of_prices_is_wider_than_asked_where_ranges_can_stand_below() {
         let demand = Demand::default();
         assert_eq!(demand.amount(Work::Opens), 0.0);
-        let (session, findings) = (specimen::session(3), specimen::findings(3));
-        let text = prices(&session, &findings, (80, false), Language::English);
+        let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
+        let text = render_prices_terminal(&session, &findings, (80, false), Language::English);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 
@@ -485,7 +503,7 @@ mod tests {
             forecast: tare_analysis::bill::Forecast { ratio: Some(2.9), range: None, starts: 1 },
             rest_ns: Some(1e5),
         };
-        let findings = specimen::findings(1);
+        let findings = specimen::make_findings(1);
         for width in [40, 60, 80, 120] {
             let lines = table(&findings, &bill, Some(1e6), (width, false), Language::English);
             let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();

@@ -4,12 +4,12 @@ use anstyle::Style;
 use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row, Shown};
 use tare_data::unit::Unit;
 
-use super::grid::{GridCell, Part, Span, span};
+use super::grid::{GridCell, Part, Span, make_span};
 use crate::language::{Language, say};
 use crate::notes::{CellWarnings, Notes};
-use crate::number::{Figure, percent};
-use crate::sparkline::distribution;
-use crate::text::{GLUE, clean, columns};
+use crate::number::{Figure, format_percent};
+use crate::sparkline::draw_distribution;
+use crate::text::{GLUE, clean_text, count_columns};
 use crate::verdict_words::{VerdictWords, verdict_words};
 use crate::view::where_it_runs;
 use crate::words;
@@ -20,40 +20,44 @@ const MARKS_BESIDE: usize = 2;
 const BINS: usize = 8;
 
 /// Returns the style of secondary text.
-pub fn quiet() -> Style {
+pub fn quiet_style() -> Style {
     Style::new().dimmed()
 }
 
 /// Returns the style of a comparison's verdict.
 pub fn verdict_style(comparison: &Comparison) -> Style {
-    VerdictWords::of(comparison.verdict).colour.terminal
+    VerdictWords::from_verdict(comparison.verdict).colour.terminal
 }
 
 /// Builds the label of a row with the place of its work; a further metric of a case is indented under its
 /// headline.
-pub fn label(row: &Row, language: Language) -> GridCell {
+pub fn make_label_cell(row: &Row, language: Language) -> GridCell {
     if !row.headline {
-        return vec![Part::Words(span(format!("{GLUE}{GLUE}{}", clean(&row.metric.name)), Style::new()))];
+        return vec![Part::Words(make_span(
+            format!("{GLUE}{GLUE}{}", clean_text(&row.metric.name)),
+            Style::new(),
+        ))];
     }
     let place = where_it_runs(row, language).replace(" · ", &format!(" ·{GLUE}"));
     let place = place.replace("to ", &format!("to{GLUE}"));
     vec![
-        Part::Words(span(words::title(row, language), Style::new())),
-        Part::Words(span(format!("{GLUE}{GLUE}{place}"), quiet())),
+        Part::Words(make_span(words::translate_row_title(row, language), Style::new())),
+        Part::Words(make_span(format!("{GLUE}{GLUE}{place}"), quiet_style())),
     ]
 }
 
 /// Builds a level over its half interval, the digits of both in one column.
-pub fn level(level: &Level, unit: Unit, number_width: usize, wide: bool) -> GridCell {
+pub fn make_level_cell(level: &Level, unit: Unit, number_width: usize, wide: bool) -> GridCell {
     let value = value_of(level, unit);
     let half = value.half.clone().unwrap_or_default();
-    let right = |text: &str| format!("{}{text}", " ".repeat(number_width.saturating_sub(columns(text))));
+    let right =
+        |text: &str| format!("{}{text}", " ".repeat(number_width.saturating_sub(count_columns(text))));
     let mut cell = vec![
-        one(span(format!("{} {}", right(&value.number), value.unit).trim_end(), Style::new())),
-        one(span(right(&half), quiet())),
+        one(make_span(format!("{} {}", right(&value.number), value.unit).trim_end(), Style::new())),
+        one(make_span(right(&half), quiet_style())),
     ];
     if wide {
-        cell.push(one(span(rounds(level), quiet())));
+        cell.push(one(make_span(rounds(level), quiet_style())));
     }
     cell
 }
@@ -61,7 +65,7 @@ pub fn level(level: &Level, unit: Unit, number_width: usize, wide: bool) -> Grid
 /// Measures the columns of a level's number and half interval.
 pub fn number_width(level: &Level, unit: Unit) -> usize {
     let value = value_of(level, unit);
-    columns(&value.number).max(value.half.as_deref().map_or(0, columns))
+    count_columns(&value.number).max(value.half.as_deref().map_or(0, count_columns))
 }
 
 fn value_of(level: &Level, unit: Unit) -> Figure {
@@ -74,7 +78,7 @@ fn one(span: Span) -> Part {
 
 /// Draws the distribution of a level's rounds, with their number.
 fn rounds(level: &Level) -> String {
-    format!("{} {}", distribution(&level.values, BINS), level.rounds).trim().to_owned()
+    format!("{} {}", draw_distribution(&level.values, BINS), level.rounds).trim().to_owned()
 }
 
 /// Shared state of the cells of a table while they are made.
@@ -87,20 +91,23 @@ pub struct CellMaker<'a> {
 
 impl CellMaker<'_> {
     /// Builds an environment's cell.
-    pub fn cell(&mut self, cell: &Cell, unit: Unit) -> GridCell {
+    pub fn make_cell(&mut self, cell: &Cell, unit: Unit) -> GridCell {
         match cell {
             Cell::Compared(comparison) => self.comparison(comparison, unit),
             Cell::Observed(level) => self.observed(level, unit),
-            Cell::Missing(missing) => self.missing(missing, unit),
+            Cell::Missing(missing) => self.make_missing_cell(missing, unit),
         }
     }
 
     /// Builds a cell for a value that is shown and never judged.
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
-        let mut cell = vec![one(span(value_of(level, unit).text(), Style::new()))];
+        let mut cell = vec![one(make_span(value_of(level, unit).to_text(), Style::new()))];
         if self.wide {
-            cell.push(Part::Words(span(self.language.word(verdict_words(Shown::Observed).word), quiet())));
-            cell.push(one(span(rounds(level), quiet())));
+            cell.push(Part::Words(make_span(
+                self.language.word(verdict_words(Shown::Observed).word),
+                quiet_style(),
+            )));
+            cell.push(one(make_span(rounds(level), quiet_style())));
         }
         cell
     }
@@ -109,45 +116,49 @@ impl CellMaker<'_> {
     fn comparison(&mut self, comparison: &Comparison, unit: Unit) -> GridCell {
         let value = value_of(&comparison.level, unit);
         let (value, interval) = match self.wide {
-            true => (value.text_with_half(), words::interval(comparison, self.language)),
-            false => (value.text(), words::narrow_interval(comparison, self.language)),
+            true => (value.text_with_half(), words::format_interval(comparison, self.language)),
+            false => (value.to_text(), words::narrow_interval(comparison, self.language)),
         };
-        let marks = self.warnings.marks(comparison, self.notes);
+        let marks = self.warnings.list_marks(comparison, self.notes);
         let (beside, below) =
             if marks.len() <= MARKS_BESIDE { (marks.join("·"), None) } else { ("".into(), Some(marks)) };
         let mut cell = vec![
-            Part::Words(span(
-                unbroken(&words::verdict(comparison, self.language)),
+            Part::Words(make_span(
+                unbroken(&words::format_verdict(comparison, self.language)),
                 verdict_style(comparison),
             )),
-            Part::Spans(vec![span(value, Style::new()), span(format!("{interval}{beside}"), quiet())]),
+            Part::Spans(vec![
+                make_span(value, Style::new()),
+                make_span(format!("{interval}{beside}"), quiet_style()),
+            ]),
         ];
-        cell.extend(below.map(|marks| Part::Words(span(marks.join(" "), Style::new()))));
+        cell.extend(below.map(|marks| Part::Words(make_span(marks.join(" "), Style::new()))));
         if self.wide {
             let mean = words::mean_where_it_differs(comparison, self.language);
             cell.extend(mean.map(|mean| {
                 let mean = say!(self.language, "mean\u{a0}{mean}", mean = mean);
-                Part::Words(span(mean, quiet()))
+                Part::Words(make_span(mean, quiet_style()))
             }));
-            cell.push(one(span(rounds(&comparison.level), quiet())));
-            let found = comparison.smallest.map(|smallest| percent((smallest.differs - 1.0).abs()));
+            cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
+            let found = comparison.smallest.map(|smallest| format_percent((smallest.differs - 1.0).abs()));
             cell.extend(found.map(|share| {
                 let words = say!(self.language, "may miss <\u{a0}{share}", share = share);
-                Part::Words(span(words.replace(" %", &format!("{GLUE}%")), quiet()))
+                Part::Words(make_span(words.replace(" %", &format!("{GLUE}%")), quiet_style()))
             }));
         }
         cell
     }
 
     /// Builds the reason for having no comparison, and the value without one, if it was measured.
-    pub fn missing(&mut self, missing: &Missing, unit: Unit) -> GridCell {
-        let mut cell = vec![Part::Words(span(self.notes.missing(missing, self.language), quiet()))];
+    pub fn make_missing_cell(&mut self, missing: &Missing, unit: Unit) -> GridCell {
+        let mut cell =
+            vec![Part::Words(make_span(self.notes.mark_missing(missing, self.language), quiet_style()))];
         match missing {
             Missing::NoBaseline(level) => {
-                cell.push(one(span(value_of(level, unit).text(), Style::new())));
+                cell.push(one(make_span(value_of(level, unit).to_text(), Style::new())));
             }
             Missing::NotComparable { level, .. } if self.wide => {
-                cell.push(one(span(value_of(level, unit).text_with_half(), quiet())));
+                cell.push(one(make_span(value_of(level, unit).text_with_half(), quiet_style())));
             }
             _ => {}
         }

@@ -5,10 +5,10 @@ use tare_analysis::findings::{Family, Findings, Row};
 use tare_data::session::Session;
 
 use super::cells::{self, CellMaker};
-use super::grid::{GridCell, Part, SPACING, layout, least_width, natural_width, span, total};
+use super::grid::{GridCell, Part, SPACING, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::Language;
 use crate::notes::baseline_missing;
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::words;
 
 /// Widest column of labels; longer ones are wrapped.
@@ -27,7 +27,8 @@ pub struct Columns {
 impl Columns {
     pub fn new(session: &Session, findings: &Findings, rows: &[&Row], maker: &mut CellMaker) -> Self {
         let language = maker.language;
-        let head = |text: &str| -> GridCell { vec![Part::Words(span(clean(text), Style::new().bold()))] };
+        let head =
+            |text: &str| -> GridCell { vec![Part::Words(make_span(clean_text(text), Style::new().bold()))] };
         let mut labels = vec![head(language.word("probe"))];
         let mut baselines = vec![head(&findings.baseline)];
         let mut subjects: Vec<Vec<GridCell>> =
@@ -38,13 +39,13 @@ impl Columns {
         let number_width = widths.max().unwrap_or(0);
         for row in rows {
             let unit = row.metric.unit;
-            labels.push(cells::label(row, language));
+            labels.push(cells::make_label_cell(row, language));
             baselines.push(match &row.baseline {
-                Some(level) => cells::level(level, unit, number_width, maker.wide),
-                None => maker.missing(&baseline_missing(session, row, &findings.baseline), unit),
+                Some(level) => cells::make_level_cell(level, unit, number_width, maker.wide),
+                None => maker.make_missing_cell(&baseline_missing(session, row, &findings.baseline), unit),
             });
             for (i, subject) in subjects.iter_mut().enumerate() {
-                subject.push(row.cells.get(i).map(|cell| maker.cell(cell, unit)).unwrap_or_default());
+                subject.push(row.cells.get(i).map(|cell| maker.make_cell(cell, unit)).unwrap_or_default());
             }
         }
         Columns { labels, baselines, subjects }
@@ -52,7 +53,7 @@ impl Columns {
 
     /// Distributes the environments over tables of at most `width`. Returns each table's environments and the
     /// widths of its columns.
-    pub fn fold(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
+    pub fn fold_into_tables(&self, width: usize) -> Vec<(Vec<usize>, Vec<usize>)> {
         let label = NARROWEST_LABEL.min(width / 3);
         let baseline = column_width(&self.baselines, width / 3);
         let room = width.saturating_sub(label + SPACING + baseline);
@@ -91,18 +92,18 @@ impl Columns {
         let label = natural(&self.labels);
         let labels = [(0, label.min(WIDEST_LABEL)), (1, natural(&self.baselines)), (0, label)];
         for (column, wanted) in values.chain(words).chain(labels) {
-            let room = width.saturating_sub(total(widths));
+            let room = width.saturating_sub(total_width(widths));
             widths[column] += wanted.min(width / 2).saturating_sub(widths[column]).min(room);
         }
     }
 
     /// Renders one of the tables, row by row; the head comes first.
-    pub fn table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
+    pub fn render_table(&self, subjects: &[usize], coloured: bool, widths: &[usize]) -> Vec<Vec<String>> {
         let row = |i: usize| -> Vec<GridCell> {
             let subjects = subjects.iter().map(|subject| self.subjects[*subject][i].clone());
             [self.labels[i].clone(), self.baselines[i].clone()].into_iter().chain(subjects).collect()
         };
-        (0..self.labels.len()).map(|i| layout(&row(i), widths, coloured)).collect()
+        (0..self.labels.len()).map(|i| render_row(&row(i), widths, coloured)).collect()
     }
 }
 
@@ -116,9 +117,9 @@ fn column_width(cells: &[GridCell], bound: usize) -> usize {
 
 /// Finds the heading before a row whose family differs from that of the row before it.
 pub fn family_heading(rows: &[&Row], at: usize, language: Language) -> Option<String> {
-    let family = Family::of(&rows[at].probe);
-    let changes = at == 0 || Family::of(&rows[at - 1].probe) != family;
-    let mut letters = language.word(words::family(family)).chars();
+    let family = Family::from_probe(&rows[at].probe);
+    let changes = at == 0 || Family::from_probe(&rows[at - 1].probe) != family;
+    let mut letters = language.word(words::describe_family(family)).chars();
     let first = letters.next()?.to_uppercase().collect::<String>();
     changes.then(|| first + letters.as_str())
 }

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 
-use crate::text::{GLUE, columns, widest_word, wrap};
+use crate::text::{GLUE, count_columns, widest_word, wrap_text};
 
 /// Blank columns between two columns of the table.
 pub const SPACING: usize = 2;
@@ -15,7 +15,7 @@ pub struct Span {
 }
 
 /// Builds a run of text in a style.
-pub fn span(text: impl Into<String>, style: Style) -> Span {
+pub fn make_span(text: impl Into<String>, style: Style) -> Span {
     Span { text: text.into(), style }
 }
 
@@ -35,7 +35,7 @@ pub type GridCell = Vec<Part>;
 /// Finds the narrowest column that breaks no word and no span of a cell.
 pub fn least_width(cell: &GridCell) -> usize {
     let width = |part: &Part| match part {
-        Part::Spans(spans) => spans.iter().map(|span| columns(&span.text)).max().unwrap_or(0),
+        Part::Spans(spans) => spans.iter().map(|span| count_columns(&span.text)).max().unwrap_or(0),
         Part::Words(words) => widest_word(&words.text),
     };
     cell.iter().map(width).max().unwrap_or(0)
@@ -45,15 +45,15 @@ pub fn least_width(cell: &GridCell) -> usize {
 pub fn natural_width(cell: &GridCell) -> usize {
     let width = |part: &Part| match part {
         Part::Spans(spans) => {
-            spans.iter().map(|span| columns(&span.text) + 1).sum::<usize>().saturating_sub(1)
+            spans.iter().map(|span| count_columns(&span.text) + 1).sum::<usize>().saturating_sub(1)
         }
-        Part::Words(words) => columns(&words.text),
+        Part::Words(words) => count_columns(&words.text),
     };
     cell.iter().map(width).max().unwrap_or(0)
 }
 
 /// Renders a row of cells as lines of text; each cell is laid out in the width of its column.
-pub fn layout(row: &[GridCell], widths: &[usize], coloured: bool) -> Vec<String> {
+pub fn render_row(row: &[GridCell], widths: &[usize], coloured: bool) -> Vec<String> {
     let cells: Vec<Vec<Vec<Span>>> =
         row.iter().zip(widths).map(|(cell, width)| broken_lines(cell, *width)).collect();
     let height = cells.iter().map(Vec::len).max().unwrap_or(0);
@@ -70,13 +70,13 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
                 let mut line: Vec<Span> = Vec::new();
                 let mut used = 0;
                 for next in spans.iter().flat_map(|span| fitting(span, width)) {
-                    let needed = columns(&next.text);
+                    let needed = count_columns(&next.text);
                     if !line.is_empty() && used + 1 + needed > width {
                         out.push(std::mem::take(&mut line));
                         used = 0;
                     }
                     if !line.is_empty() {
-                        line.push(span(" ", Style::new()));
+                        line.push(make_span(" ", Style::new()));
                         used += 1;
                     }
                     line.push(next);
@@ -88,8 +88,8 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
                 // Every line keeps the indentation of the first.
                 let text = words.text.trim_start_matches(GLUE);
                 let indent = (words.text.chars().count() - text.chars().count()).min(width / 2);
-                let broken = wrap(text, width - indent).into_iter();
-                out.extend(broken.map(|line| vec![span(" ".repeat(indent) + &line, words.style)]));
+                let broken = wrap_text(text, width - indent).into_iter();
+                out.extend(broken.map(|line| vec![make_span(" ".repeat(indent) + &line, words.style)]));
             }
         }
     }
@@ -98,10 +98,10 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
 
 /// Splits a span into pieces that fit; one that fits stays whole.
 fn fitting(whole: &Span, width: usize) -> Vec<Span> {
-    if columns(&whole.text) <= width {
+    if count_columns(&whole.text) <= width {
         return vec![whole.clone()];
     }
-    wrap(&whole.text, width).into_iter().map(|piece| span(piece, whole.style)).collect()
+    wrap_text(&whole.text, width).into_iter().map(|piece| make_span(piece, whole.style)).collect()
 }
 
 /// Joins a line of the table: cells padded to their columns, nothing after the last visible character.
@@ -115,8 +115,8 @@ fn join<'a>(cells: impl Iterator<Item = &'a [Span]>, widths: &[usize], coloured:
                 continue;
             }
             out.push_str(&" ".repeat(std::mem::take(&mut blank)));
-            out.push_str(&paint(span, coloured));
-            used += columns(&span.text);
+            out.push_str(&paint_span(span, coloured));
+            used += count_columns(&span.text);
         }
         blank += width.saturating_sub(used) + SPACING;
     }
@@ -124,7 +124,7 @@ fn join<'a>(cells: impl Iterator<Item = &'a [Span]>, widths: &[usize], coloured:
 }
 
 /// Formats a span, with its style switched on and off around it if the table is coloured.
-pub fn paint(span: &Span, coloured: bool) -> String {
+pub fn paint_span(span: &Span, coloured: bool) -> String {
     if !coloured || span.style.is_plain() {
         return span.text.clone();
     }
@@ -132,6 +132,6 @@ pub fn paint(span: &Span, coloured: bool) -> String {
 }
 
 /// Sums the columns of a table and their spacing.
-pub fn total(widths: &[usize]) -> usize {
+pub fn total_width(widths: &[usize]) -> usize {
     widths.iter().sum::<usize>() + SPACING * widths.len().saturating_sub(1)
 }

@@ -22,12 +22,12 @@ fn options(width: usize) -> TerminalOptions<'static> {
 }
 
 fn shown(targets: usize, options: &TerminalOptions) -> String {
-    render(&specimen::session(targets), &specimen::findings(targets), options)
+    render_terminal(&specimen::make_session(targets), &specimen::make_findings(targets), options)
 }
 
 /// Builds the findings of a user command, with its processor times.
 fn own_command() -> Findings {
-    let mut findings = specimen::findings(3);
+    let mut findings = specimen::make_findings(3);
     findings.rows.truncate(3);
     for (row, metric) in findings.rows.iter_mut().zip(["time", "user", "system"]) {
         row.probe = "user.make".into();
@@ -41,8 +41,8 @@ fn own_command() -> Findings {
 
 fn climbed(width: usize) -> String {
     let steps = ["mount namespace", "network namespace", "system call filter"].map(str::to_owned);
-    let (session, findings) = (specimen::session(3), specimen::findings(3));
-    ladder::render(&session, &findings, &steps, (width, false), Language::Japanese)
+    let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
+    ladder::render_ladder(&session, &findings, &steps, (width, false), Language::Japanese)
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn the_wide_table() {
 
 #[test]
 fn a_command_of_ones_own() {
-    assert_snapshot!(render(&specimen::session(3), &own_command(), &options(80)));
+    assert_snapshot!(render_terminal(&specimen::make_session(3), &own_command(), &options(80)));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn gaps(lines: &[&str]) -> usize {
     for line in lines {
         let mut at = 0;
         for c in line.chars() {
-            let width = columns(&c.to_string());
+            let width = count_columns(&c.to_string());
             used.resize(used.len().max(at + width), false);
             used[at..at + width].iter_mut().for_each(|column| *column |= c != ' ');
             at += width;
@@ -99,12 +99,12 @@ fn no_line_is_wider_than_asked() {
             for wide in [false, true] {
                 let text = shown(targets, &TerminalOptions { wide, ..options(width) });
                 let lines = text.lines().filter(|line| !is_word(line));
-                let widest = lines.map(columns).max().unwrap_or(0);
+                let widest = lines.map(count_columns).max().unwrap_or(0);
                 assert!(widest <= width.max(NARROWEST), "{width}: {text}");
             }
         }
-        let text = render(&specimen::session(3), &own_command(), &options(width));
-        assert!(text.lines().all(|line| columns(line) <= width.max(80)), "{width}: {text}");
+        let text = render_terminal(&specimen::make_session(3), &own_command(), &options(width));
+        assert!(text.lines().all(|line| count_columns(line) <= width.max(80)), "{width}: {text}");
     }
 }
 
@@ -114,6 +114,6 @@ fn whatever_a_cell_shows_has_a_word_of_its_own() {
         let VerdictWords { word, mark, .. } = verdict_words(shown);
         format!("{}{mark}", Language::Japanese.word(word))
     };
-    let words: std::collections::BTreeSet<_> = Shown::all().map(word).collect();
-    assert_eq!(words.len(), Shown::all().count(), "{words:?}");
+    let words: std::collections::BTreeSet<_> = Shown::list_all().map(word).collect();
+    assert_eq!(words.len(), Shown::list_all().count(), "{words:?}");
 }

@@ -5,12 +5,12 @@ use tare_analysis::findings::{Comparison, Findings, Level, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
-use super::cells::{CellMaker, quiet, verdict_style};
-use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use super::cells::{CellMaker, quiet_style, verdict_style};
+use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::Figure;
-use crate::text::{GLUE, clean, paragraph, wrap};
+use crate::text::{GLUE, clean_text, wrap_paragraph, wrap_text};
 use crate::{view, words};
 
 /// Legend of the columns.
@@ -21,7 +21,7 @@ const LEGEND: &str = message!(
 
 /// Renders the tables as text. `findings` compare each environment with the one before it, and `steps`
 /// describe what each adds.
-pub fn render(
+pub fn render_ladder(
     session: &Session,
     findings: &Findings,
     steps: &[String],
@@ -29,12 +29,12 @@ pub fn render(
     language: Language,
 ) -> String {
     let mut notes = Notes::default();
-    let rows = view::rows(findings, false);
+    let rows = view::select_rows(findings, false);
     let warnings = CellWarnings::of_rows(&rows, false, language);
     let mut maker = CellMaker { notes: &mut notes, warnings: &warnings, wide: false, language };
     let tables: Vec<(String, Vec<Vec<GridCell>>)> = rows
         .iter()
-        .map(|row| (words::title(row, language), lines(findings, row, steps, &mut maker)))
+        .map(|row| (words::translate_row_title(row, language), lines(findings, row, steps, &mut maker)))
         .collect();
     let widest = |at: usize, of: fn(&GridCell) -> usize| {
         let cells = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(at));
@@ -43,67 +43,75 @@ pub fn render(
     let mut widths: Vec<usize> = (0..4).map(|at| widest(at, natural_width)).collect();
     // If a line has no room for both, intervals go below their values; then steps fold.
     for at in [3, 2, 0] {
-        let over = total(&widths).saturating_sub(width);
+        let over = total_width(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(widest(at, least_width));
     }
-    let heading = view::heading(session, findings, None, language);
-    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap(line, width)).collect();
+    let heading = view::make_heading(session, findings, None, language);
+    let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     for (label, lines) in &tables {
         out.extend([String::new(), label.clone()]);
         out.extend(
-            lines.iter().flat_map(|line| layout(line, &widths, coloured)).map(|l| l.trim_end().to_owned()),
+            lines
+                .iter()
+                .flat_map(|line| render_row(line, &widths, coloured))
+                .map(|l| l.trim_end().to_owned()),
         );
     }
     out.push(String::new());
     // The last part of a table's legend is about columns that are not here.
-    let mut meanings = view::legend(session, &rows, language);
+    let mut meanings = view::explain_table_signs(session, &rows, language);
     meanings.pop();
     meanings.insert(0, language.word(LEGEND).to_owned());
-    out.extend(paragraph(
+    out.extend(wrap_paragraph(
         "",
         &say!(language, "{legend}.", legend = meanings.join(language.word("; "))),
         width,
     ));
-    for (mark, note) in notes.shown().0 {
-        out.extend(paragraph(&format!("{mark} "), note, width));
+    for (mark, note) in notes.list_notes().0 {
+        out.extend(wrap_paragraph(&format!("{mark} "), note, width));
     }
-    for warning in view::warnings(findings, language) {
-        out.extend(paragraph("! ", &warning, width));
+    for warning in view::list_warnings(findings, language) {
+        out.extend(wrap_paragraph("! ", &warning, width));
     }
     out.extend(
-        view::banner(findings, language).into_iter().flat_map(|banner| paragraph("! ", &banner, width)),
+        view::make_baseline_banner(findings, language)
+            .into_iter()
+            .flat_map(|banner| wrap_paragraph("! ", &banner, width)),
     );
     out.join("\n") + "\n"
 }
 
 fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker) -> Vec<Vec<GridCell>> {
     let unit = row.metric.unit;
-    let words_of = |text: &str, style| vec![Part::Words(span(text, style))];
+    let words_of = |text: &str, style| vec![Part::Words(make_span(text, style))];
     let language = maker.language;
     let head = ["", language.word("time"), language.word("against the line before"), language.word("adds")];
-    let mut lines = vec![head.iter().map(|text| words_of(text, quiet())).collect::<Vec<_>>()];
-    let value = |level: Option<&Level>| level.map(|level| Figure::plain(level.median, unit).text());
-    let cell = |text: Option<String>| vec![Part::Spans(vec![span(text.unwrap_or_default(), Style::new())])];
+    let mut lines = vec![head.iter().map(|text| words_of(text, quiet_style())).collect::<Vec<_>>()];
+    let value =
+        |level: Option<&Level>| level.map(|level| Figure::without_interval(level.median, unit).to_text());
+    let cell =
+        |text: Option<String>| vec![Part::Spans(vec![make_span(text.unwrap_or_default(), Style::new())])];
     lines.push(vec![
-        words_of(&format!("{GLUE}{GLUE}{}", clean(&findings.baseline)), Style::new()),
+        words_of(&format!("{GLUE}{GLUE}{}", clean_text(&findings.baseline)), Style::new()),
         cell(value(row.baseline.as_ref())),
     ]);
     let mut below = row.baseline.as_ref();
     for (step, judged) in steps.iter().zip(&row.cells) {
         let mut line = vec![
-            words_of(&format!("+{GLUE}{}", language.title(&clean(step))), Style::new()),
+            words_of(&format!("+{GLUE}{}", language.translate_title(&clean_text(step))), Style::new()),
             cell(value(judged.level())),
         ];
-        match judged.compared() {
+        match judged.comparison() {
             Some(comparison) => {
-                let marks = maker.warnings.marks(comparison, maker.notes).join("·");
-                let interval = format!("{}{marks}", words::interval(comparison, language));
-                let verdict = span(words::verdict(comparison, language), verdict_style(comparison));
-                line.push(vec![Part::Spans(vec![verdict, span(interval, quiet())])]);
+                let marks = maker.warnings.list_marks(comparison, maker.notes).join("·");
+                let interval = format!("{}{marks}", words::format_interval(comparison, language));
+                let verdict =
+                    make_span(words::format_verdict(comparison, language), verdict_style(comparison));
+                line.push(vec![Part::Spans(vec![verdict, make_span(interval, quiet_style())])]);
                 let adds = below.and_then(|below| adds(below, comparison, unit)).unwrap_or_default();
-                line.push(vec![Part::Spans(adds.map(|part| span(part, Style::new())).to_vec())]);
+                line.push(vec![Part::Spans(adds.map(|part| make_span(part, Style::new())).to_vec())]);
             }
-            None => line.push(maker.cell(judged, unit).into_iter().take(1).collect()),
+            None => line.push(maker.make_cell(judged, unit).into_iter().take(1).collect()),
         }
         lines.push(line);
         below = judged.level().or(below);
@@ -117,7 +125,7 @@ fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<[String; 2
     let text = |ratio: f64| {
         let more = below.median * (ratio - 1.0);
         let sign = if more < 0.0 { "-" } else { "+" };
-        format!("{sign}{}", Figure::plain(more.abs(), unit).text())
+        format!("{sign}{}", Figure::without_interval(more.abs(), unit).to_text())
     };
     let is_known = unit == Unit::Nanoseconds && comparison.low > 0.0 && comparison.high.is_finite();
     is_known.then(|| {

@@ -19,10 +19,10 @@ use tare_analysis::findings::{Findings, Row};
 use tare_data::session::Session;
 
 use self::columns::{Columns, family_heading};
-use self::grid::{SPACING, paint, span, total};
+use self::grid::{SPACING, make_span, paint_span, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
-use crate::text::{GLUE, clean, columns, paragraph};
+use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph};
 use crate::{published, summary, view};
 
 /// Narrowest layout, even for narrower terminals: a label, the baseline and one environment side by side.
@@ -73,24 +73,24 @@ impl Default for TerminalOptions<'_> {
 
 /// Renders the findings of a session as lines of text, each at most `options.width` columns wide. Only paths
 /// and words of a command may be longer: broken ones could not be copied.
-pub fn render(session: &Session, findings: &Findings, options: &TerminalOptions) -> String {
+pub fn render_terminal(session: &Session, findings: &Findings, options: &TerminalOptions) -> String {
     let width = options.width.max(NARROWEST);
     let prose = width.min(WIDEST_PROSE);
     let language = options.language;
     let mut out = Output { text: String::new(), coloured: options.colour, language };
-    for line in view::heading(session, findings, options.elapsed_s, language) {
+    for line in view::make_heading(session, findings, options.elapsed_s, language) {
         out.paragraph("", &line, prose, Style::new());
     }
-    if let Some(banner) = view::banner(findings, language) {
+    if let Some(banner) = view::make_baseline_banner(findings, language) {
         out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
     }
-    if let Some(ending) = view::ending(findings, options.record, language) {
+    if let Some(ending) = view::describe_early_end(findings, options.record, language) {
         out.paragraph("! ", &ending, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    if let Some(failed) = view::failed(findings, language) {
+    if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    let rows = view::rows(findings, options.wide);
+    let rows = view::select_rows(findings, options.wide);
     if rows.is_empty() {
         out.blank();
         out.plain(language.word("Nothing was measured."));
@@ -127,7 +127,7 @@ impl Output {
     }
 
     fn styled(&mut self, line: &str, style: Style) {
-        let painted = paint(&span(line, style), self.coloured);
+        let painted = paint_span(&make_span(line, style), self.coloured);
         self.text.push_str(&painted);
         self.text.push('\n');
     }
@@ -135,7 +135,7 @@ impl Output {
     fn paragraph(&mut self, first: &str, text: &str, width: usize, style: Style) {
         // A number and its unit stay on one line.
         let text = text.replace(" %", &format!("{GLUE}%"));
-        paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
+        wrap_paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
     }
 
     /// Adds the values of articles for these rows, apart from the session's own.
@@ -162,17 +162,23 @@ impl Output {
         let warnings = CellWarnings::of_rows(rows, wide, language);
         let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide, language };
         if own_commands::are_alone(rows, wide) {
-            let tables = own_commands::tables(session, findings, rows, &mut maker, (width, self.coloured));
+            let tables = own_commands::render_command_tables(
+                session,
+                findings,
+                rows,
+                &mut maker,
+                (width, self.coloured),
+            );
             self.commands(&tables);
             return notes;
         }
         let columns = Columns::new(session, findings, rows, &mut maker);
-        for (subjects, widths) in columns.fold(width) {
+        for (subjects, widths) in columns.fold_into_tables(width) {
             self.blank();
-            let rule = "─".repeat(total(&widths));
-            let mut table = columns.table(&subjects, self.coloured, &widths).into_iter();
+            let rule = "─".repeat(total_width(&widths));
+            let mut table = columns.render_table(&subjects, self.coloured, &widths).into_iter();
             table.by_ref().take(1).flatten().for_each(|line| self.plain(&line));
-            self.styled(&rule, cells::quiet());
+            self.styled(&rule, cells::quiet_style());
             for (i, lines) in table.enumerate() {
                 if wide {
                     self.separate(family_heading(rows, i, language), i == 0);
@@ -212,16 +218,21 @@ impl Output {
         notes: &Notes,
         (width, wide): (usize, bool),
     ) {
-        let mut legend = view::legend(session, rows, self.language);
+        let mut legend = view::explain_table_signs(session, rows, self.language);
         if own_commands::are_alone(rows, wide) {
             legend.pop();
-            legend.push(own_commands::legend(rows, self.language));
+            legend.push(own_commands::explain_columns(rows, self.language));
         }
         let legend = legend.join(self.language.word("; "));
         if !legend.is_empty() {
-            self.paragraph("", &say!(self.language, "{legend}.", legend = legend), width, cells::quiet());
+            self.paragraph(
+                "",
+                &say!(self.language, "{legend}.", legend = legend),
+                width,
+                cells::quiet_style(),
+            );
         }
-        let (shown, more) = notes.shown();
+        let (shown, more) = notes.list_notes();
         for (mark, note) in shown {
             self.paragraph(&format!("{mark} "), note, width, Style::new());
         }
@@ -233,10 +244,11 @@ impl Output {
     /// Adds a line per environment, then the warnings, then the checks.
     fn verdicts(&mut self, findings: &Findings, width: usize) {
         let language = self.language;
-        let lines = summary::sentences(findings, language);
-        let checks = language.sentences(&view::checks(findings, language));
+        let lines = summary::summarise_environments(findings, language);
+        let checks = language.join_sentences(&view::list_checks(findings, language));
         let checks = (language.word("Checks").to_owned(), checks);
-        let name_width = lines.iter().chain([&checks]).map(|(name, _)| columns(name)).max().unwrap_or(0);
+        let name_width =
+            lines.iter().chain([&checks]).map(|(name, _)| count_columns(name)).max().unwrap_or(0);
         let name_width = name_width.min(width / 3);
         for line in &lines {
             self.named(line, name_width, width);
@@ -244,7 +256,7 @@ impl Output {
         if !lines.is_empty() {
             self.blank();
         }
-        for warning in view::warnings(findings, language) {
+        for warning in view::list_warnings(findings, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
         }
         self.named(&checks, name_width, width);
@@ -252,11 +264,11 @@ impl Output {
 
     /// Adds a name with a text next to it.
     fn named(&mut self, (name, text): &(String, String), name_width: usize, width: usize) {
-        if columns(name) > name_width {
+        if count_columns(name) > name_width {
             self.paragraph("", name, width, Style::new());
             self.paragraph(&" ".repeat(name_width + SPACING), text, width, Style::new());
         } else {
-            let pad = " ".repeat(name_width - columns(name) + SPACING);
+            let pad = " ".repeat(name_width - count_columns(name) + SPACING);
             self.paragraph(&format!("{name}{pad}"), text, width, Style::new());
         }
     }
@@ -266,9 +278,9 @@ impl Output {
         self.blank();
         let names = [message!("record"), message!("report"), message!("export"), message!("again")];
         let names = names.map(|name| self.language.word(name));
-        let widest = names.map(columns).into_iter().max().unwrap_or(0) + SPACING;
+        let widest = names.map(count_columns).into_iter().max().unwrap_or(0) + SPACING;
         let [record, report, export, again] =
-            names.map(|name| format!("{name}{}", " ".repeat(widest - columns(name))));
+            names.map(|name| format!("{name}{}", " ".repeat(widest - count_columns(name))));
         let exports = options.exports.iter().map(|path| (&export, path.as_str()));
         let own = [(&record, options.record), (&report, options.html)];
         for (name, path) in own.into_iter().filter_map(|(name, path)| Some((name, path?))).chain(exports) {
@@ -290,13 +302,13 @@ fn continued(name: &str, command: &str, width: usize) -> String {
         quoted ^= c == '\'';
         c == ' ' && !quoted
     });
-    let (mut text, mut used) = (name.to_owned(), columns(name));
+    let (mut text, mut used) = (name.to_owned(), count_columns(name));
     for (i, word) in words.enumerate() {
-        let needed = columns(word) + 1;
+        let needed = count_columns(word) + 1;
         if i > 0 && used + needed + CONTINUES.len() > width {
             text.push_str(CONTINUES);
-            text.push_str(&format!("\n{}", " ".repeat(columns(name))));
-            used = columns(name);
+            text.push_str(&format!("\n{}", " ".repeat(count_columns(name))));
+            used = count_columns(name);
         } else if i > 0 {
             text.push(' ');
         }
@@ -311,5 +323,5 @@ fn continued(name: &str, command: &str, width: usize) -> String {
 /// record.
 fn clean_path(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    chars.chunks(crate::text::LONGEST_TEXT).map(|part| clean(&part.iter().collect::<String>())).collect()
+    chars.chunks(crate::text::LONGEST_TEXT).map(|part| clean_text(&part.iter().collect::<String>())).collect()
 }

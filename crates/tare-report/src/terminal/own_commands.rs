@@ -2,16 +2,16 @@
 
 use anstyle::Style;
 use tare_analysis::findings::{Cell, Findings, Level, Row};
-use tare_analysis::statistics::spread::spread;
+use tare_analysis::statistics::spread::compute_spread;
 use tare_data::names::USER;
 use tare_data::session::Session;
 
-use super::cells::{CellMaker, quiet, verdict_style};
-use super::grid::{GridCell, Part, layout, least_width, natural_width, span, total};
+use super::cells::{CellMaker, quiet_style, verdict_style};
+use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
-use crate::text::{GLUE, clean};
+use crate::text::{GLUE, clean_text};
 use crate::words;
 
 /// The column of verdicts.
@@ -29,11 +29,11 @@ pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
 }
 
 /// Explains the columns.
-pub fn legend(rows: &[&Row], language: Language) -> String {
+pub fn explain_columns(rows: &[&Row], language: Language) -> String {
     let mut parts = vec![
         language.word("time = median over rounds (shortest … longest); user, system = processor time, mean"),
     ];
-    if rows.iter().any(|row| row.cells.iter().any(|cell| cell.compared().is_some())) {
+    if rows.iter().any(|row| row.cells.iter().any(|cell| cell.comparison().is_some())) {
         parts.push(language.word("[ ] = 95 % confidence interval of the slowdown"));
     }
     parts.join(language.word("; "))
@@ -41,7 +41,7 @@ pub fn legend(rows: &[&Row], language: Language) -> String {
 
 /// Renders a table for each command. Its title goes above it if there are several; the first line is its
 /// head.
-pub fn tables(
+pub fn render_command_tables(
     session: &Session,
     findings: &Findings,
     rows: &[&Row],
@@ -49,7 +49,7 @@ pub fn tables(
     (room, coloured): (usize, bool),
 ) -> Vec<(String, Vec<String>)> {
     let tables: Vec<(String, Vec<Vec<GridCell>>)> =
-        rows.iter().map(|row| (clean(&row.label), lines(session, findings, row, maker))).collect();
+        rows.iter().map(|row| (clean_text(&row.label), lines(session, findings, row, maker))).collect();
     // The columns of all tables have equal widths, so that times line up.
     let columns = 2 + TIMES.len() + 1 + 1;
     let width = |at: usize| {
@@ -60,17 +60,17 @@ pub fn tables(
     // A verdict and its interval go on two lines if they do not fit on one.
     let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(VERDICT));
     let least = least.map(least_width).max().unwrap_or(0);
-    widths[VERDICT] = widths[VERDICT].saturating_sub(total(&widths).saturating_sub(room)).max(least);
+    widths[VERDICT] = widths[VERDICT].saturating_sub(total_width(&widths).saturating_sub(room)).max(least);
     // A narrow terminal does without processor time, and then without the range.
     let mut kept: Vec<usize> = (0..columns).collect();
     for least_needed in [PROCESSOR..columns, RANGE..VERDICT] {
-        let width = total(&kept.iter().map(|at| widths[*at]).collect::<Vec<_>>());
+        let width = total_width(&kept.iter().map(|at| widths[*at]).collect::<Vec<_>>());
         kept.retain(|at| width <= room || !least_needed.contains(at));
     }
     let widths: Vec<usize> = kept.iter().map(|at| widths[*at]).collect();
     let of_line = |line: &Vec<GridCell>| {
         let line: Vec<GridCell> = kept.iter().filter_map(|at| line.get(*at).cloned()).collect();
-        layout(&line, &widths, coloured)
+        render_row(&line, &widths, coloured)
     };
     let laid_out = |lines: &[Vec<GridCell>]| lines.iter().flat_map(of_line).collect::<Vec<String>>();
     tables.iter().map(|(title, lines)| (title.clone(), laid_out(lines))).collect()
@@ -81,7 +81,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     let language = maker.language;
     let against = match findings.subjects.is_empty() {
         true => String::new(),
-        false => say!(language, "against {baseline}", baseline = clean(&findings.baseline)),
+        false => say!(language, "against {baseline}", baseline = clean_text(&findings.baseline)),
     };
     let [user, system] = TIMES.map(|time| language.word(time));
     let heads = ["", language.word("time"), "", &against, user, system];
@@ -89,12 +89,12 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     let of_case =
         |name: &str| findings.rows.iter().find(|other| other.case == row.case && other.metric.name == name);
     let unit = row.metric.unit;
-    let name = |name: &str| words_of(&clean(name).replace(' ', &GLUE.to_string()), Style::new());
+    let name = |name: &str| words_of(&clean_text(name).replace(' ', &GLUE.to_string()), Style::new());
     let mut baseline = vec![name(&findings.baseline)];
     match &row.baseline {
         Some(level) => baseline.extend(time(level, row)),
         None => baseline.extend([
-            maker.missing(&baseline_missing(session, row, &findings.baseline), unit),
+            maker.make_missing_cell(&baseline_missing(session, row, &findings.baseline), unit),
             GridCell::new(),
         ]),
     }
@@ -122,8 +122,8 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
 
 /// Formats the typical time, and the shortest and longest round.
 fn time(level: &Level, row: &Row) -> [GridCell; 2] {
-    let text = |value: f64| Figure::plain(value, row.metric.unit).text();
-    let range = spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
+    let text = |value: f64| Figure::without_interval(value, row.metric.unit).to_text();
+    let range = compute_spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
         let (least, most) = (text(spread.least), text(spread.most));
         // A shared unit is written once.
         let short = match (least.split_once(' '), most.split_once(' ')) {
@@ -132,45 +132,45 @@ fn time(level: &Level, row: &Row) -> [GridCell; 2] {
         };
         format!("({short} … {most})")
     });
-    [one(text(level.median), Style::new()), one(range.unwrap_or_default(), quiet())]
+    [one(text(level.median), Style::new()), one(range.unwrap_or_default(), quiet_style())]
 }
 
 /// Formats the mean: a kernel that counts ticks gives a short run all or nothing.
 fn figure(level: Option<(&Level, &Row)>) -> GridCell {
-    let mean = |level: &Level| spread(&level.values).map_or(level.median, |spread| spread.mean);
-    let text = level.map(|(level, row)| Figure::plain(mean(level), row.metric.unit).text());
-    one(text.unwrap_or_default(), quiet())
+    let mean = |level: &Level| compute_spread(&level.values).map_or(level.median, |spread| spread.mean);
+    let text = level.map(|(level, row)| Figure::without_interval(mean(level), row.metric.unit).to_text());
+    one(text.unwrap_or_default(), quiet_style())
 }
 
 /// Formats the verdict with its interval, or the reason for having none.
 fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
-    let Some(comparison) = cell.compared() else {
-        return maker.cell(cell, row.metric.unit).into_iter().take(1).collect();
+    let Some(comparison) = cell.comparison() else {
+        return maker.make_cell(cell, row.metric.unit).into_iter().take(1).collect();
     };
-    let marks = maker.warnings.marks(comparison, maker.notes).join("·");
-    let interval = format!("{}{marks}", words::interval(comparison, maker.language));
+    let marks = maker.warnings.list_marks(comparison, maker.notes).join("·");
+    let interval = format!("{}{marks}", words::format_interval(comparison, maker.language));
     vec![Part::Spans(vec![
-        span(words::verdict(comparison, maker.language), verdict_style(comparison)),
-        span(interval, quiet()),
+        make_span(words::format_verdict(comparison, maker.language), verdict_style(comparison)),
+        make_span(interval, quiet_style()),
     ])]
 }
 
 fn words_of(text: &str, style: Style) -> GridCell {
-    vec![Part::Words(span(text, style))]
+    vec![Part::Words(make_span(text, style))]
 }
 
 fn one(text: String, style: Style) -> GridCell {
-    vec![Part::Spans(vec![span(text, style)])]
+    vec![Part::Spans(vec![make_span(text, style)])]
 }
 
 #[cfg(test)]
 mod tests {
     use crate::specimen;
-    use crate::terminal::{TerminalOptions, render};
+    use crate::terminal::{TerminalOptions, render_terminal};
 
     #[test]
     fn a_command_has_a_line_for_each_environment_and_no_line_is_too_long() {
-        let (session, mut findings) = (specimen::session(3), specimen::findings(3));
+        let (session, mut findings) = (specimen::make_session(3), specimen::make_findings(3));
         findings.rows.truncate(3);
         for (row, metric) in findings.rows.iter_mut().zip(["time", "user", "system"]) {
             row.probe = "user.make".into();
@@ -179,7 +179,7 @@ mod tests {
             row.metric.name = metric.into();
             row.headline = metric == "time";
         }
-        let text = render(&session, &findings, &TerminalOptions::default());
+        let text = render_terminal(&session, &findings, &TerminalOptions::default());
         let line =
             |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
         assert!(line("native").contains(" … ") && !line("native").contains("slower"), "{text}");
@@ -187,7 +187,11 @@ mod tests {
         assert!(text.contains("against native") && text.contains("user, system = processor time"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for width in [40, 50, 64] {
-            let text = render(&session, &findings, &TerminalOptions { width, ..TerminalOptions::default() });
+            let text = render_terminal(
+                &session,
+                &findings,
+                &TerminalOptions { width, ..TerminalOptions::default() },
+            );
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
             assert!(text.contains("24.1x slower"), "{width}: {text}");
         }

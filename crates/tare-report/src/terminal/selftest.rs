@@ -4,11 +4,11 @@ use std::fmt::Write;
 
 use tare_analysis::selftest::{Injected, Proportion};
 
-use crate::number::{duration, fixed};
-use crate::text::wrap;
+use crate::number::{format_duration, format_fixed};
+use crate::text::wrap_text;
 
 /// Renders a table with a row for each share, the smallest first, and explains its columns.
-pub fn render(injected: &[Injected], width: usize) -> String {
+pub fn render_selftest_terminal(injected: &[Injected], width: usize) -> String {
     let head =
         ["injected", "cells", "says slower", "says faster", "says same", "interval holds it", "found after"];
     let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).to_vec()];
@@ -25,7 +25,7 @@ pub fn render(injected: &[Injected], width: usize) -> String {
                    0 %, slower and faster are both false; elsewhere faster is false, and slower is true. [ ] = 95 % \
                    confidence interval of the share of cells. Found after: seconds of trials on both sides until half \
                    of the cells that end slower said so.";
-    for line in wrap(meaning, width) {
+    for line in wrap_text(meaning, width) {
         let _ = writeln!(text, "{line}");
     }
     text
@@ -39,7 +39,7 @@ fn row(of: &Injected) -> Vec<String> {
         proportion(of.faster),
         of.same.to_string(),
         proportion(of.covered),
-        of.seconds.map_or_else(String::new, duration),
+        of.seconds.map_or_else(String::new, format_duration),
     ]
 }
 
@@ -50,5 +50,5 @@ fn proportion(of: Proportion) -> String {
 
 fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    fixed(percent, usize::from(percent < 10.0 && percent.fract() != 0.0))
+    format_fixed(percent, usize::from(percent < 10.0 && percent.fract() != 0.0))
 }

@@ -20,7 +20,7 @@ pub struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    pub fn of(bill: &'a Bill) -> Shown<'a> {
+    pub fn from_bill(bill: &'a Bill) -> Shown<'a> {
         let explained: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
         let difference_ns = explained + bill.rest_ns.unwrap_or(0.0);
         // Where savings and costs cancel each other, shares are of the larger side.
@@ -44,12 +44,12 @@ impl<'a> Shown<'a> {
 
     /// Computes a share of the difference; of the saving, if the environment is faster. Zero if there is no
     /// difference.
-    pub fn share(&self, ns: f64) -> f64 {
-        if self.whole_ns == 0.0 { 0.0 } else { self.signed(ns) / self.whole_ns }
+    pub fn share_of_difference(&self, ns: f64) -> f64 {
+        if self.whole_ns == 0.0 { 0.0 } else { self.flip_if_saving(ns) / self.whole_ns }
     }
 
     /// Turns the sign of an amount, if the difference is a saving.
-    pub fn signed(&self, ns: f64) -> f64 {
+    pub fn flip_if_saving(&self, ns: f64) -> f64 {
         if self.difference_ns < 0.0 { -ns } else { ns }
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::specimen;
 
 fn shown(targets: usize, options: &TerminalOptions) -> String {
-    render(&specimen::session(targets), &specimen::findings(targets), options)
+    render_terminal(&specimen::make_session(targets), &specimen::make_findings(targets), options)
 }
 
 fn with_paths() -> TerminalOptions<'static> {
@@ -67,23 +67,23 @@ fn colour_changes_no_letter() {
 
 /// Builds a session in which every subject's cell is a gap of some kind.
 fn all_missing() -> (Session, Findings) {
-    let mut findings = specimen::findings(2);
+    let mut findings = specimen::make_findings(2);
     let kinds = [FailureKind::NotSupported, FailureKind::Died, FailureKind::Deadline, FailureKind::WrongWork];
     for (i, row) in findings.rows.iter_mut().enumerate() {
         row.cells[0] = Cell::Missing(Missing::Failed(Failure::new(kinds[i % 4], "runsc: exit code 128")));
         row.cells[1] = match i % 3 {
             0 => Cell::Missing(Missing::NotReached),
-            1 => Cell::Missing(Missing::NoBaseline(specimen::level(4_200.0, 1))),
+            1 => Cell::Missing(Missing::NoBaseline(specimen::make_level(4_200.0, 1))),
             _ => Cell::Missing(Missing::NotComparable {
                 reason: "O_DIRECT is accepted and served from cache".into(),
-                level: specimen::level(1.0, 1),
+                level: specimen::make_level(1.0, 1),
             }),
         };
     }
     findings.rows[1].baseline = None;
     findings.certificate.decided = 0;
     findings.certificate.compared = 0;
-    let mut session = specimen::session(2);
+    let mut session = specimen::make_session(2);
     session.plan.cases[1]
         .missing
         .insert("native".into(), Failure::new(FailureKind::NotPermitted, "needs root to drop caches"));
@@ -93,19 +93,19 @@ fn all_missing() -> (Session, Findings) {
 #[test]
 fn missing_say_what_they_are_and_why() {
     let (session, findings) = all_missing();
-    assert_snapshot!(render(&session, &findings, &with_paths()));
+    assert_snapshot!(render_terminal(&session, &findings, &with_paths()));
 }
 
 #[test]
 fn a_session_that_broke_off_at_once_says_so() {
-    let mut findings = specimen::findings(2);
+    let mut findings = specimen::make_findings(2);
     findings.rows.clear();
     findings.certificate.smallest_effect = None;
     (findings.certificate.decided, findings.certificate.compared) = (0, 0);
     findings.certificate.control_cells = 0;
     findings.warnings.clear();
     findings.ending = Ending::BrokenOff;
-    assert_snapshot!(render(&specimen::session(2), &findings, &with_paths()));
+    assert_snapshot!(render_terminal(&specimen::make_session(2), &findings, &with_paths()));
 }
 
 #[test]
@@ -115,10 +115,10 @@ fn the_baseline_alone_is_a_table_of_its_figures() {
 
 #[test]
 fn a_session_that_differs_from_itself_carries_a_banner() {
-    let mut findings = specimen::findings(1);
+    let mut findings = specimen::make_findings(1);
     findings.certificate.banner = true;
     findings.certificate.control_coloured = 4;
-    let text = render(&specimen::session(1), &findings, &with_paths());
+    let text = render_terminal(&specimen::make_session(1), &findings, &with_paths());
     let banner = text.lines().find(|line| line.starts_with('!')).unwrap();
     assert_eq!(banner, "! This session cannot be trusted: native differs from itself in 4 of 7 cells,");
 }
@@ -135,7 +135,7 @@ fn a_narrow_terminal_is_not_overrun() {
             for wide in [false, true] {
                 let shown = shown(targets, &TerminalOptions { width, wide, ..with_paths() });
                 let over: Vec<&str> =
-                    shown.lines().filter(|line| columns(line) > width && !is_word(line)).collect();
+                    shown.lines().filter(|line| count_columns(line) > width && !is_word(line)).collect();
                 assert_eq!(over, [""; 0], "{width} columns: {shown}");
             }
         }
@@ -188,17 +188,17 @@ mod any_findings {
             spoiled in any::<bool>(),
             japanese in any::<bool>(),
         ) {
-            let mut findings = specimen::findings(targets);
-            let mut session = specimen::session(targets);
+            let mut findings = specimen::make_findings(targets);
+            let mut session = specimen::make_session(targets);
             if spoiled {
                 spoil(&mut findings, &mut session, number, &text);
             }
             let language = if japanese { Language::Japanese } else { Language::English };
             let options = TerminalOptions { width, wide, elapsed_s: Some(number), language, ..with_paths() };
-            let shown = render(&session, &findings, &options);
+            let shown = render_terminal(&session, &findings, &options);
             for line in shown.lines() {
-                let fits = columns(line) <= width.max(NARROWEST) || is_word(line);
-                prop_assert!(fits, "{} columns: {line}", columns(line));
+                let fits = count_columns(line) <= width.max(NARROWEST) || is_word(line);
+                prop_assert!(fits, "{} columns: {line}", count_columns(line));
                 prop_assert!(!line.chars().any(char::is_control), "{line:?}");
                 prop_assert!(!line.ends_with(' '), "{line:?}");
             }

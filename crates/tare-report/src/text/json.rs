@@ -8,17 +8,17 @@ use serde_json::ser::Formatter;
 use super::is_plain;
 
 /// Writes a value as such JSON, with a line break at its end.
-pub(crate) fn line(value: &impl Serialize) -> String {
-    escaped(value) + "\n"
+pub(crate) fn render_json_line(value: &impl Serialize) -> String {
+    render_escaped_json(value) + "\n"
 }
 
 /// Writes a value as such JSON. Numbers that are not finite become `null`.
-pub(crate) fn escaped(value: &impl Serialize) -> String {
-    formatted(value, Escaping)
+pub(crate) fn render_escaped_json(value: &impl Serialize) -> String {
+    render_formatted_json(value, Escaping)
 }
 
 /// Writes a value with a formatter.
-pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> String {
+pub(crate) fn render_formatted_json(value: &impl Serialize, formatter: impl Formatter) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
     value.serialize(&mut serializer).expect("the document's keys are strings and a vector takes every byte");
@@ -26,7 +26,7 @@ pub(crate) fn formatted(value: &impl Serialize, formatter: impl Formatter) -> St
 }
 
 /// Writes a value as JSON on many lines, safe for a terminal too.
-pub fn pretty(value: &serde_json::Value) -> String {
+pub fn render_pretty_json(value: &serde_json::Value) -> String {
     let mut out = String::new();
     // Outside of its strings JSON is ASCII, and they hold no line break.
     for c in format!("{value:#}\n").chars() {

@@ -16,7 +16,7 @@ const REPLACEMENT: char = '\u{fffd}';
 ///
 /// Control characters (escape sequences begin with one), line breaks, marks that turn the reading direction
 /// and invisible characters become `\u{fffd}`; a text longer than `LONGEST_TEXT` is cut and ends in `…`.
-pub fn clean(text: &str) -> String {
+pub fn clean_text(text: &str) -> String {
     let mut out: String =
         text.chars().take(LONGEST_TEXT).map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect();
     if text.chars().nth(LONGEST_TEXT).is_some() {
@@ -26,13 +26,13 @@ pub fn clean(text: &str) -> String {
 }
 
 /// Cleans a text of any length into one line: notes, and output of environments and runtimes.
-pub fn plain(text: &str) -> String {
+pub fn plain_line(text: &str) -> String {
     text.chars().map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect()
 }
 
 /// Cleans a text of any length, and keeps its lines.
 pub fn plain_lines(text: &str) -> String {
-    text.split('\n').map(plain).collect::<Vec<_>>().join("\n")
+    text.split('\n').map(plain_line).collect::<Vec<_>>().join("\n")
 }
 
 /// Tells whether a character is visible, does not move the cursor and ends no line.
@@ -45,7 +45,7 @@ pub(crate) fn is_plain(c: char) -> bool {
 }
 
 /// Counts the columns of a text on a terminal.
-pub fn columns(text: &str) -> usize {
+pub fn count_columns(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
@@ -53,19 +53,19 @@ pub fn columns(text: &str) -> usize {
 /// of a script without blanks.
 ///
 /// Only a word wider than a line is broken inside. An empty text is one empty line.
-pub fn wrap(text: &str, width: usize) -> Vec<String> {
+pub fn wrap_text(text: &str, width: usize) -> Vec<String> {
     let width = width.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
     for (is_behind_blank, word) in words(text) {
         let blank = usize::from(is_behind_blank && !line.is_empty());
-        if !line.is_empty() && columns(&line) + blank + columns(word) > width {
+        if !line.is_empty() && count_columns(&line) + blank + count_columns(word) > width {
             lines.push(std::mem::take(&mut line));
         } else if blank > 0 {
             line.push(' ');
         }
         for c in word.chars() {
-            if columns(&line) + c.width().unwrap_or(0) > width {
+            if count_columns(&line) + c.width().unwrap_or(0) > width {
                 lines.push(std::mem::take(&mut line));
             }
             line.push(if c == GLUE { ' ' } else { c });
@@ -103,9 +103,9 @@ fn breaks(word: &str) -> Vec<usize> {
 }
 
 /// Wraps a paragraph that begins with `first`; further lines are indented by its width.
-pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
-    let indent = columns(first).min(width / 2);
-    let lines = wrap(text, width.saturating_sub(indent));
+pub fn wrap_paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
+    let indent = count_columns(first).min(width / 2);
+    let lines = wrap_text(text, width.saturating_sub(indent));
     let blank = " ".repeat(indent);
     let lead = |i| if i == 0 { first } else { blank.as_str() };
     lines.iter().enumerate().map(|(i, line)| format!("{}{line}", lead(i)).trim_end().to_owned()).collect()
@@ -113,11 +113,11 @@ pub fn paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
 
 /// Measures the widest word of a text, in columns.
 pub(crate) fn widest_word(text: &str) -> usize {
-    words(text).map(|(_, word)| columns(word)).max().unwrap_or(0)
+    words(text).map(|(_, word)| count_columns(word)).max().unwrap_or(0)
 }
 
 /// Joins items as `a`, `a and b` or `a, b and c`.
-pub fn listed(items: &[String]) -> String {
+pub fn join_with_and(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),
@@ -133,44 +133,44 @@ mod tests {
     #[test]
     fn nothing_that_moves_a_cursor_or_hides_is_left() {
         let hostile = "red\u{1b}[31m\r\n\u{202e}txt\u{200b}\u{9b}2J\u{7}\u{e0041}";
-        let clean = clean(hostile);
+        let clean = clean_text(hostile);
         assert_eq!(clean, "red\u{fffd}[31m\u{fffd}\u{fffd}\u{fffd}txt\u{fffd}\u{fffd}2J\u{fffd}\u{fffd}");
-        assert_eq!(plain(hostile), clean);
+        assert_eq!(plain_line(hostile), clean);
         assert_eq!(plain_lines("a\u{1b}\nb\u{85}"), "a\u{fffd}\nb\u{fffd}");
-        assert_eq!(super::clean("µs ± Ubuntu-22.04 日本"), "µs ± Ubuntu-22.04 日本");
+        assert_eq!(super::clean_text("µs ± Ubuntu-22.04 日本"), "µs ± Ubuntu-22.04 日本");
     }
 
     #[test]
     fn a_megabyte_of_name_is_cut() {
-        let cut = clean(&"a".repeat(1 << 20));
+        let cut = clean_text(&"a".repeat(1 << 20));
         assert_eq!(cut.chars().count(), LONGEST_TEXT + 1);
         assert!(cut.ends_with('…'));
     }
 
     #[test]
     fn words_stay_whole_where_they_fit() {
-        assert_eq!(wrap("not comparable ¹", 12), ["not", "comparable ¹"]);
-        assert_eq!(wrap("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrap("", 4), [""]);
-        assert_eq!(wrap("日本語", 4), ["日本", "語"]);
-        assert_eq!(paragraph("¹ ", "one two", 6), ["¹ one", "  two"]);
+        assert_eq!(wrap_text("not comparable ¹", 12), ["not", "comparable ¹"]);
+        assert_eq!(wrap_text("abcdefgh ij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap_text("", 4), [""]);
+        assert_eq!(wrap_text("日本語", 4), ["日本", "語"]);
+        assert_eq!(wrap_paragraph("¹ ", "one two", 6), ["¹ one", "  two"]);
     }
 
     #[test]
     fn japanese_is_broken_where_a_reader_expects_it() {
         // Neither a full stop nor a closing bracket begins a line, and no opening one ends it.
-        assert_eq!(wrap("測定しました。次に", 12), ["測定しまし", "た。次に"]);
-        assert_eq!(wrap("値（中央値）です", 4), ["値", "（中", "央", "値）", "です"]);
+        assert_eq!(wrap_text("測定しました。次に", 12), ["測定しまし", "た。次に"]);
+        assert_eq!(wrap_text("値（中央値）です", 4), ["値", "（中", "央", "値）", "です"]);
         // A number keeps its counter, and a word of another script stays whole.
-        assert_eq!(wrap("差は24.1倍です", 8), ["差は", "24.1倍で", "す"]);
-        assert_eq!(wrap("containerをnativeと", 12), ["containerを", "nativeと"]);
+        assert_eq!(wrap_text("差は24.1倍です", 8), ["差は", "24.1倍で", "す"]);
+        assert_eq!(wrap_text("containerをnativeと", 12), ["containerを", "nativeと"]);
     }
 
     proptest! {
         #[test]
         fn every_wrapped_line_fits(text in any::<String>(), width in 2usize..60) {
-            for line in wrap(&clean(&text), width) {
-                prop_assert!(columns(&line) <= width);
+            for line in wrap_text(&clean_text(&text), width) {
+                prop_assert!(count_columns(&line) <= width);
             }
         }
     }

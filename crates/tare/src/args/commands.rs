@@ -88,13 +88,13 @@ pub enum Work {
 }
 
 impl Commands {
-    pub fn given(&self) -> bool {
+    pub fn has_commands(&self) -> bool {
         !self.words.is_empty() || !self.texts.is_empty()
     }
 
     /// Builds the export that `--export-json` asks for.
-    pub fn hyperfine(&self) -> Option<Wanted> {
-        let export = exports::find("hyperfine")?;
+    pub fn hyperfine_export(&self) -> Option<Wanted> {
+        let export = exports::find_export("hyperfine")?;
         self.export_json.clone().map(|file| Wanted { export, file: Some(file) })
     }
 

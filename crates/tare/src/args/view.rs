@@ -73,7 +73,7 @@ fn parse_export(text: &str) -> Result<Wanted, String> {
         Some((name, file)) => (name, Some(PathBuf::from(file))),
         None => (text, None),
     };
-    let Some(export) = exports::find(name) else {
+    let Some(export) = exports::find_export(name) else {
         let names: Vec<&str> = EXPORTS.iter().map(|export| export.name).collect();
         return Err(format!("unknown format '{name}'; the formats are {}", names.join(", ")));
     };

@@ -16,41 +16,47 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{own_commands, recorded, ui};
 
-pub fn run(args: &Advise) -> Result<Exit, CommandError> {
+pub fn run_advise(args: &Advise) -> Result<Exit, CommandError> {
     if args.print_kinds {
-        ui::print(kinds::SHIPPED)?;
+        ui::print_output(kinds::SHIPPED)?;
         return Ok(Exit::Done);
     }
-    let wanted = kinds::named(kinds::read(args.kinds_file.as_deref())?, &args.kinds)?;
+    let wanted = kinds::select_kinds(kinds::read_kinds(args.kinds_file.as_deref())?, &args.kinds)?;
     let measured = || request(args, &wanted);
-    let Some(obtained) = recorded::obtain(args.file.as_deref(), &args.session, args.json, measured)? else {
+    let Some(obtained) = recorded::obtain_session(args.file.as_deref(), &args.session, args.json, measured)?
+    else {
         return Ok(Exit::Done);
     };
     let session = &obtained.session;
-    let findings = tare_analysis::findings(session, &Options::default());
+    let findings = tare_analysis::compute_findings(session, &Options::default());
     let all: Vec<Kind> = own_kinds(session).into_iter().chain(wanted).collect();
-    let advice = advice::advise(session, &findings, &all, args.margin);
-    ui::print(match args.json {
+    let advice = advice::compute_advice(session, &findings, &all, args.margin);
+    ui::print_output(match args.json {
         true => json::render_advice(session, &findings, &advice),
-        false => terminal::advice::render(session, &findings, &advice, (ui::width(), ui::colour())),
+        false => terminal::advice::render_advice_terminal(
+            session,
+            &findings,
+            &advice,
+            (ui::measure_width(), ui::has_colour()),
+        ),
     })?;
-    Ok(obtained.exit(&findings))
+    Ok(obtained.exit_code(&findings))
 }
 
 fn request(args: &Advise, wanted: &[Kind]) -> Result<Request, LabError> {
     let commands = Commands { words: args.words.clone(), ..Commands::default() };
-    let parts = kinds::study(wanted);
-    let study = match own_commands::study(&commands)? {
+    let parts = kinds::make_study(wanted);
+    let study = match own_commands::make_study(&commands)? {
         Some(own) => {
             own_commands::require_programs(&own)?;
-            own.with(parts)?
+            own.join_study(parts)?
         }
         None => parts,
     };
     Ok(Request {
-        inside: own_commands::inside(&commands)?,
+        inside: own_commands::describe_inside(&commands)?,
         environments: args.environments.clone(),
-        ..recorded::request(Measured::Commands(study), &args.session, "tare-advise")
+        ..recorded::make_request(Measured::Commands(study), &args.session, "tare-advise")
     })
 }
 

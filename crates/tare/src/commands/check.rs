@@ -10,10 +10,10 @@ use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
-use tare_lab::session::peers::{Peers, answering};
+use tare_lab::session::peers::{Peers, reach_peer};
 use tare_probes::facts;
-use tare_report::json::pretty;
-use tare_report::text::plain;
+use tare_report::json::render_pretty_json;
+use tare_report::text::plain_line;
 
 use crate::args::Check;
 use crate::command_error::CommandError;
@@ -34,21 +34,21 @@ struct Findings {
     machine: Facts,
 }
 
-pub fn run(args: Check) -> Result<Exit, CommandError> {
+pub fn run_check(args: Check) -> Result<Exit, CommandError> {
     if args.time {
-        return super::time::run(&args);
+        return super::time::run_check_time(&args);
     }
-    let named = Peers::read(&args.peers)?;
-    let peers = named.ways().iter().map(|(name, way)| (name.clone(), answering(way))).collect();
-    let mut machine = facts::environment();
-    machine.0.extend(tare_lab::host::machine::noise().0);
-    let programs = paths::programs()?;
+    let named = Peers::from_texts(&args.peers)?;
+    let peers = named.ways().iter().map(|(name, way)| (name.clone(), reach_peer(way))).collect();
+    let mut machine = facts::collect_environment_facts();
+    machine.0.extend(tare_lab::host::machine::measure_noise().0);
+    let programs = paths::find_programs()?;
     let environments = match args.environments.as_slice() {
         [] => environments(&programs)?,
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
     };
     let found = Findings { environments, peers, machine };
-    ui::print(if args.json { document(&found) } else { text(&found) })?;
+    ui::print_output(if args.json { document(&found) } else { text(&found) })?;
     let are_ready = args.environments.is_empty() || found.environments.iter().all(|(_, tried)| tried.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
         true => Exit::Done,
@@ -80,10 +80,10 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Some("unknown") => "version unknown".to_owned(),
         version => version.unwrap_or_default().to_owned(),
     };
-    let ready = match environments::parse(specification) {
-        Ok(named) => named.ready(programs).map(version),
+    let ready = match environments::parse_environment(specification) {
+        Ok(named) => named.check_ready(programs).map(version),
         // A preset of what another system enters.
-        Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::because(e.to_string())),
+        Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
     Ok((name.to_owned(), ready))
@@ -109,7 +109,7 @@ fn document(found: &Findings) -> String {
         })
         .collect();
     let all = json!({ "environments": environments, "peers": peers, "machine": found.machine });
-    pretty(&all)
+    render_pretty_json(&all)
 }
 
 fn text(found: &Findings) -> String {
@@ -117,13 +117,13 @@ fn text(found: &Findings) -> String {
     let widest = found.environments.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, ready) in &found.environments {
         let _ = match ready {
-            Ok(version) => writeln!(text, "  {name:widest$}  ready      {}", plain(version)),
+            Ok(version) => writeln!(text, "  {name:widest$}  ready      {}", plain_line(version)),
             Err(not_ready) => {
                 let command = not_ready.command.iter();
                 let command: String = command
-                    .map(|command| format!("\n  {:widest$}             {}", "", plain(command)))
+                    .map(|command| format!("\n  {:widest$}             {}", "", plain_line(command)))
                     .collect();
-                writeln!(text, "  {name:widest$}  not ready  {}{command}", plain(&not_ready.reason))
+                writeln!(text, "  {name:widest$}  not ready  {}{command}", plain_line(&not_ready.reason))
             }
         };
     }
@@ -132,15 +132,17 @@ fn text(found: &Findings) -> String {
     }
     for (name, tried) in &found.peers {
         let _ = match tried {
-            Ok(about) => writeln!(text, "  {}  ready  {}", plain(name), plain(about)),
-            Err(failure) => writeln!(text, "  {}  not ready\n    {}", plain(name), plain(&failure.reason)),
+            Ok(about) => writeln!(text, "  {}  ready  {}", plain_line(name), plain_line(about)),
+            Err(failure) => {
+                writeln!(text, "  {}  not ready\n    {}", plain_line(name), plain_line(&failure.reason))
+            }
         };
     }
     text.push_str("\nThis machine\n");
     for family in SHOWN {
         for (key, value) in &found.machine.0 {
             if key.split('.').next() == Some(family) {
-                let _ = writeln!(text, "  {:24}  {}", plain(key), plain(value));
+                let _ = writeln!(text, "  {:24}  {}", plain_line(key), plain_line(value));
             }
         }
     }

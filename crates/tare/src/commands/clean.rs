@@ -1,18 +1,18 @@
 //! `tare clean`: removes the leftovers of killed sessions.
 
-use tare_report::json::pretty;
-use tare_report::text::plain;
+use tare_report::json::render_pretty_json;
+use tare_report::text::plain_line;
 
 use crate::args::Clean;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
-pub fn run(args: Clean) -> Result<Exit, CommandError> {
-    let programs = paths::programs()?;
+pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
+    let programs = paths::find_programs()?;
     let mut outcomes = Vec::new();
-    for state in paths::states()? {
-        outcomes.extend(tare_lab::ownership::clean::clean(&state, &programs)?);
+    for state in paths::list_state_folders()? {
+        outcomes.extend(tare_lab::ownership::clean::remove_leftovers(&state, &programs)?);
     }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
@@ -20,14 +20,16 @@ pub fn run(args: Clean) -> Result<Exit, CommandError> {
             .iter()
             .map(|o| serde_json::json!({ "thing": o.what, "left_because": o.left_because }))
             .collect();
-        ui::print(pretty(&serde_json::Value::Array(all)))?;
+        ui::print_output(render_pretty_json(&serde_json::Value::Array(all)))?;
     } else if outcomes.is_empty() {
-        ui::print("nothing was left behind\n")?;
+        ui::print_output("nothing was left behind\n")?;
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
         match &outcome.left_because {
-            None => ui::print(format!("removed  {}\n", plain(&outcome.what)))?,
-            Some(reason) => ui::print(format!("LEFT     {}: {}\n", plain(&outcome.what), plain(reason)))?,
+            None => ui::print_output(format!("removed  {}\n", plain_line(&outcome.what)))?,
+            Some(reason) => {
+                ui::print_output(format!("LEFT     {}: {}\n", plain_line(&outcome.what), plain_line(reason)))?
+            }
         }
     }
     Ok(if left == 0 { Exit::Done } else { Exit::Environment })

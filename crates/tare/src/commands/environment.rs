@@ -3,40 +3,41 @@
 use std::path::Path;
 
 use tare_lab::environments;
-use tare_report::text::plain;
+use tare_report::text::plain_line;
 
 use crate::args::{Environment, EnvironmentAction};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{paths, ui};
 
-pub fn run(args: Environment) -> Result<Exit, CommandError> {
-    let programs = paths::programs()?;
+pub fn run_environment(args: Environment) -> Result<Exit, CommandError> {
+    let programs = paths::find_programs()?;
     match args.action {
         EnvironmentAction::Prepare { environment } => {
-            let named = environments::parse(&environment)?;
+            let named = environments::parse_environment(&environment)?;
             if let Some(preparation) = &named.provider.preparation {
                 (preparation.prepare)(&named.specification, &programs, &mut |step| {
                     anstream::eprintln!("{step}")
                 })?;
             }
-            match named.ready(&programs) {
-                Ok(_) => ui::print(format!("{environment} is ready\n"))?,
-                Err(not_ready) => {
-                    ui::print(format!("{environment} is not ready yet: {}\n", plain(&not_ready.reason)))?
-                }
+            match named.check_ready(&programs) {
+                Ok(_) => ui::print_output(format!("{environment} is ready\n"))?,
+                Err(not_ready) => ui::print_output(format!(
+                    "{environment} is not ready yet: {}\n",
+                    plain_line(&not_ready.reason)
+                ))?,
             }
         }
         EnvironmentAction::Remove { environment } => {
-            let named = environments::parse(&environment)?;
+            let named = environments::parse_environment(&environment)?;
             if let Some(preparation) = &named.provider.preparation {
                 (preparation.remove)(&named.specification, &programs)?;
             }
-            ui::print(format!("nothing is prepared for {environment} any more\n"))?;
+            ui::print_output(format!("nothing is prepared for {environment} any more\n"))?;
         }
     }
     let kept = size_bytes(&programs.prepared);
-    ui::print(format!("{} holds {:.1} MB\n", programs.prepared.display(), kept as f64 / 1e6))?;
+    ui::print_output(format!("{} holds {:.1} MB\n", programs.prepared.display(), kept as f64 / 1e6))?;
     Ok(Exit::Done)
 }
 

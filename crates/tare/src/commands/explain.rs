@@ -19,7 +19,7 @@ use crate::{own_commands, ui};
 /// Study that measures the prices.
 const PRICES: &str = "prices";
 
-pub fn run(args: &Explain) -> Result<Exit, CommandError> {
+pub fn run_explain(args: &Explain) -> Result<Exit, CommandError> {
     match (args.prices, args.forecast) {
         (true, _) => prices(args),
         (_, true) => forecast(args),
@@ -45,10 +45,10 @@ fn explain(args: &Explain) -> Result<Exit, CommandError> {
         }
         Ok(Request {
             environments: args.environments.clone(),
-            ..counted(own.with(Study::named(PRICES)?)?, &options)?
+            ..counted(own.join_study(Study::from_name(PRICES)?)?, &options)?
         })
     };
-    let Some(obtained) = recorded::obtain(record, &args.session, args.json, request)? else {
+    let Some(obtained) = recorded::obtain_session(record, &args.session, args.json, request)? else {
         return Ok(Exit::Done);
     };
     require_prices(&obtained.session, &obtained.record)?;
@@ -59,15 +59,15 @@ fn prices(args: &Explain) -> Result<Exit, CommandError> {
     let Some(priced) = obtain_prices(args.file.as_deref(), args, &args.session)? else {
         return Ok(Exit::Done);
     };
-    let findings = tare_analysis::findings(&priced.session, &Options::default());
-    ui::print(match args.json {
+    let findings = tare_analysis::compute_findings(&priced.session, &Options::default());
+    ui::print_output(match args.json {
         true => json::render_prices(&priced.session, &findings),
         false => {
-            let shape = (ui::width(), ui::colour());
-            terminal::bill::prices(&priced.session, &findings, shape, ui::language())
+            let shape = (ui::measure_width(), ui::has_colour());
+            terminal::bill::render_prices_terminal(&priced.session, &findings, shape, ui::find_language())
         }
     })?;
-    Ok(priced.exit(&findings))
+    Ok(priced.exit_code(&findings))
 }
 
 fn forecast(args: &Explain) -> Result<Exit, CommandError> {
@@ -90,7 +90,7 @@ fn forecast(args: &Explain) -> Result<Exit, CommandError> {
         let options = SessionOptions { only: Vec::new(), ..options.clone() };
         Ok(Request { environments, ..counted(study_of_words(&args.words)?, &options)? })
     };
-    match (recorded::obtain(None, &options, args.json, request)?, priced) {
+    match (recorded::obtain_session(None, &options, args.json, request)?, priced) {
         (Some(obtained), Some(priced)) => print_bills(&obtained, Some(&priced.session), args.json),
         _ => Ok(Exit::Done),
     }
@@ -105,10 +105,10 @@ fn obtain_prices(
     let request = || {
         Ok(Request {
             environments: args.environments.clone(),
-            ..recorded::request(Measured::Named(PRICES.to_owned()), options, "tare-prices")
+            ..recorded::make_request(Measured::Named(PRICES.to_owned()), options, "tare-prices")
         })
     };
-    let obtained = recorded::obtain(record, options, args.json, request)?;
+    let obtained = recorded::obtain_session(record, options, args.json, request)?;
     obtained.iter().try_for_each(|obtained| require_prices(&obtained.session, &obtained.record))?;
     Ok(obtained)
 }
@@ -124,9 +124,9 @@ fn environments_to_run(priced: &Session, check: bool) -> Vec<String> {
 }
 
 fn require_prices(session: &Session, record: &Path) -> Result<(), LabError> {
-    match bill::charges(session).is_empty() {
+    match bill::compute_charges(session).is_empty() {
         false => Ok(()),
-        true => Err(LabError::usage(format!("{} has no prices", record.display())).hint(
+        true => Err(LabError::usage_error(format!("{} has no prices", record.display())).with_hint(
             "tare explain --prices --in ENVIRONMENTS measures them; a session that ended before its first round needs \
              a longer --budget",
         )),
@@ -136,24 +136,33 @@ fn require_prices(session: &Session, record: &Path) -> Result<(), LabError> {
 /// Prints the bills of a session, by its own prices or those of another session.
 fn print_bills(obtained: &Obtained, prices: Option<&Session>, as_json: bool) -> Result<Exit, CommandError> {
     let session = &obtained.session;
-    let explained = bill::bills(session, prices.unwrap_or(session));
+    let explained = bill::compute_bills(session, prices.unwrap_or(session));
     if explained.is_empty() {
         let what = format!("{} has no command whose demand was counted", obtained.record.display());
-        return Err(LabError::usage(what).hint("tare explain -- COMMAND writes such a record").into());
+        return Err(LabError::usage_error(what)
+            .with_hint("tare explain -- COMMAND writes such a record")
+            .into());
     }
-    let findings = tare_analysis::findings(session, &Options::default());
-    let shape = (ui::width(), ui::colour());
-    ui::print(match as_json {
+    let findings = tare_analysis::compute_findings(session, &Options::default());
+    let shape = (ui::measure_width(), ui::has_colour());
+    ui::print_output(match as_json {
         true => json::render_bills(session, &findings, &explained),
-        false => terminal::bill::render(session, &findings, &explained, prices, shape, ui::language()),
+        false => terminal::bill::render_bills_terminal(
+            session,
+            &findings,
+            &explained,
+            prices,
+            shape,
+            ui::find_language(),
+        ),
     })?;
-    Ok(obtained.exit(&findings))
+    Ok(obtained.exit_code(&findings))
 }
 
 fn study_of_words(words: &[String]) -> Result<Study, LabError> {
     let commands = Commands { words: words.to_vec(), ..Commands::default() };
-    let study = own_commands::study(&commands)?
-        .ok_or_else(|| LabError::usage("no command was given").hint("tare explain -- COMMAND"))?;
+    let study = own_commands::make_study(&commands)?
+        .ok_or_else(|| LabError::usage_error("no command was given").with_hint("tare explain -- COMMAND"))?;
     own_commands::require_programs(&study)?;
     Ok(study)
 }
@@ -163,6 +172,6 @@ fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabErro
     Ok(Request {
         inside: own_commands::inside_here(false)?,
         counts_demand: true,
-        ..recorded::request(Measured::Commands(commands), options, "tare-explain")
+        ..recorded::make_request(Measured::Commands(commands), options, "tare-explain")
     })
 }

@@ -15,7 +15,7 @@ tare measures how much slower programs run in containers, sandboxes and VMs.
 ";
 
 /// Prints the first steps, and fails: a script that lost its arguments must notice.
-pub fn run() -> Exit {
+pub fn print_first_steps() -> Exit {
     anstream::eprint!("{FIRST}");
     Exit::Usage
 }

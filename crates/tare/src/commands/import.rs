@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::facts::Facts;
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header};
@@ -18,7 +18,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{invocation, ui};
 
-pub fn run(args: Import) -> Result<Exit, CommandError> {
+pub fn run_import(args: Import) -> Result<Exit, CommandError> {
     let environments = environments(&args)?;
     // Everything is read before anything is written: a record is whole, or is not there.
     let files = args.files.iter().zip(environments);
@@ -27,10 +27,11 @@ pub fn run(args: Import) -> Result<Exit, CommandError> {
     let record = args.out.unwrap_or_else(|| invocation::fresh_record("tare-imported"));
     write(&record, &imported)?;
     if args.json {
-        ui::print(tare_report::imported::json(&imported))?;
+        ui::print_output(tare_report::imported::render_imported_json(&imported))?;
     } else {
-        let table = tare_report::imported::terminal(&imported, ui::width(), ui::colour());
-        ui::print(format!("{table}\nrecord  {}\n", record.display()))?;
+        let table =
+            tare_report::imported::render_imported_terminal(&imported, ui::measure_width(), ui::has_colour());
+        ui::print_output(format!("{table}\nrecord  {}\n", record.display()))?;
     }
     Ok(Exit::Done)
 }
@@ -46,29 +47,32 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
         each if each.len() == files => Ok(named),
         each => {
             let what = format!("--environment names {} environments for {files} files", each.len());
-            Err(LabError::usage(what).hint("give one name for all files, or one per file in order"))
+            Err(LabError::usage_error(what)
+                .with_hint("give one name for all files, or one per file in order"))
         }
     }
 }
 
 fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> {
     if tare_record::is_record(file) {
-        return Err(LabError::usage(format!("{} is already a record", file.display()))
-            .hint(format!("tare report {} shows it", file.display())));
+        return Err(LabError::usage_error(format!("{} is already a record", file.display()))
+            .with_hint(format!("tare report {} shows it", file.display())));
     }
     let refused = || LabError::new(ErrorKind::Record, format!("cannot import {}", file.display()));
-    let bytes =
-        read(file).map_err(|error| refused().because(error).hint("check the file and its permissions"))?;
+    let bytes = read(file)
+        .map_err(|error| refused().with_cause(error).with_hint("check the file and its permissions"))?;
     let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    importers::import(&bytes, &name, environment).map_err(|refusal| {
-        refused().because(refusal).hint("save the tool's whole output, unchanged; nothing was written")
+    importers::import_file(&bytes, &name, environment).map_err(|refusal| {
+        refused()
+            .with_cause(refusal)
+            .with_hint("save the tool's whole output, unchanged; nothing was written")
     })
 }
 
 /// Reads a file up to one byte beyond the import limit, which is enough to notice that it is too long.
 fn read(file: &Path) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    input::open(file)?.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
+    input::open_regular_file(file)?.take(LONGEST_SOURCE + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -76,17 +80,17 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
     let header = Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
         binary: binary_sha256()?,
-        started: invocation::now(),
-        command: invocation::words(),
+        started: invocation::format_current_time(),
+        command: invocation::list_arguments(),
         host: Facts::default(),
         identity: None,
         fleet: None,
     };
     let elsewhere = "name a new file, in a folder you may write, with --out RECORD";
-    let mut writer = Writer::create(record).map_err(|error| LabError::from(error).hint(elsewhere))?;
+    let mut writer = Writer::create(record).map_err(|error| LabError::from(error).with_hint(elsewhere))?;
     let mut entries = vec![Entry::Record { schema: SCHEMA, header }];
     entries.extend(imported.iter().cloned().map(Entry::Imported));
-    entries.push(Entry::Ended { ending: Ending::Complete, at: invocation::now(), others: 0 });
+    entries.push(Entry::Ended { ending: Ending::Complete, at: invocation::format_current_time(), others: 0 });
     let written = entries.iter().try_for_each(|entry| writer.append(entry)).and_then(|()| writer.sync());
     if written.is_err() {
         // This call made it, and what is in it is not whole.
@@ -97,7 +101,8 @@ fn write(record: &Path, imported: &[Imported]) -> Result<(), LabError> {
 
 /// Computes the SHA-256 of this program, which sessions record as well.
 fn binary_sha256() -> Result<String, LabError> {
-    let bytes = std::fs::read(invocation::binary()?)
-        .map_err(|error| LabError::new(ErrorKind::Storage, "cannot read tare's own file").because(error))?;
-    Ok(hex(&Sha256::digest(bytes)))
+    let bytes = std::fs::read(invocation::find_binary()?).map_err(|error| {
+        LabError::new(ErrorKind::Storage, "cannot read tare's own file").with_cause(error)
+    })?;
+    Ok(encode_hex(&Sha256::digest(bytes)))
 }

@@ -18,28 +18,28 @@ use crate::{own_commands, recorded, ui};
 /// Budget of a ladder for a user command, shared by its steps.
 const COMMAND_BUDGET: Duration = Duration::from_secs(300);
 
-pub fn run(args: &Ladder) -> Result<Exit, CommandError> {
+pub fn run_ladder(args: &Ladder) -> Result<Exit, CommandError> {
     let file = Some(Path::new(&args.ladder)).filter(|file| file.extension().is_some_and(|e| e == "tare"));
-    let Some(obtained) = recorded::obtain(file, &args.session, args.json, || request(args))? else {
+    let Some(obtained) = recorded::obtain_session(file, &args.session, args.json, || request(args))? else {
         return Ok(Exit::Done);
     };
     let session = &obtained.session;
     let steps = steps_of(session, &obtained.record)?;
-    let findings = tare_analysis::steps(session, &Options::default());
-    ui::print(match args.json {
-        true => json::render(session, &findings),
+    let findings = tare_analysis::compute_step_findings(session, &Options::default());
+    ui::print_output(match args.json {
+        true => json::render_json(session, &findings),
         false => {
-            let terminal = (ui::width(), ui::colour());
-            terminal::ladder::render(session, &findings, &steps, terminal, ui::language())
+            let terminal = (ui::measure_width(), ui::has_colour());
+            terminal::ladder::render_ladder(session, &findings, &steps, terminal, ui::find_language())
         }
     })?;
-    Ok(obtained.exit(&findings))
+    Ok(obtained.exit_code(&findings))
 }
 
 fn request(args: &Ladder) -> Result<Request, LabError> {
-    let ladder = ladders::named(&args.ladder)?;
+    let ladder = ladders::find_ladder(&args.ladder)?;
     let commands = Commands { words: args.words.clone(), ..Commands::default() };
-    let mut own = own_commands::study(&commands)?;
+    let mut own = own_commands::make_study(&commands)?;
     if let Some(study) = &mut own {
         own_commands::require_programs(study)?;
         // All steps have the same rounds.
@@ -48,9 +48,9 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
     }
     let measured = own.map_or_else(|| Measured::Named("ladder".to_owned()), Measured::Commands);
     Ok(Request {
-        inside: own_commands::inside(&commands)?,
+        inside: own_commands::describe_inside(&commands)?,
         environments: ladder.steps.iter().map(|step| step.specification.to_owned()).collect(),
-        ..recorded::request(measured, &args.session, "tare-ladder")
+        ..recorded::make_request(measured, &args.session, "tare-ladder")
     })
 }
 
@@ -61,8 +61,8 @@ fn steps_of(session: &Session, record: &Path) -> Result<Vec<String>, LabError> {
     let of_ladder =
         LADDERS.iter().find(|ladder| ladder.steps.iter().map(|step| step.specification).eq(&specifications));
     let ladder = of_ladder.ok_or_else(|| {
-        LabError::usage(format!("{} is not the record of a ladder", record.display()))
-            .hint("tare ladder container makes one; tare report shows any session")
+        LabError::usage_error(format!("{} is not the record of a ladder", record.display()))
+            .with_hint("tare ladder container makes one; tare report shows any session")
     })?;
     Ok(ladder.steps.iter().map(|step| step.adds.to_owned()).collect())
 }

@@ -2,18 +2,21 @@
 
 use tare_lab::error::{ErrorKind, LabError};
 
+use crate::command_error::CommandError;
+use crate::exit::Exit;
+
 /// Replacement for the command's module.
 pub mod serve {
-    pub fn run(_: crate::args::Serve) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
-        super::refused("serve")
+    pub fn run_serve(_: crate::args::Serve) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
+        super::refuse_command("serve")
     }
 }
 
 /// Fails because the command does not work on this system.
-pub fn refused(command: &str) -> Result<Exit, CommandError> {
+pub fn refuse_command(command: &str) -> Result<Exit, CommandError> {
     let what = format!("tare {command}");
     Err(LabError::new(ErrorKind::Environment, format!("{what} needs Linux"))
-        .because("this is tare for Windows, which measures Windows itself and distributions of WSL")
-        .hint("run tare for Linux inside WSL, which does this from there")
+        .with_cause("this is tare for Windows, which measures Windows itself and distributions of WSL")
+        .with_hint("run tare for Linux inside WSL, which does this from there")
         .into())
 }

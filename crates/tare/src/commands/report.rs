@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use tare_lab::error::LabError;
 use tare_record::Contents;
-use tare_report::text::plain;
+use tare_report::text::plain_line;
 
 use crate::args::Report;
 use crate::command_error::CommandError;
@@ -13,20 +13,20 @@ use crate::exit::Exit;
 use crate::show::{imported, published, session};
 use crate::{outputs, ui};
 
-pub fn run(args: Report) -> Result<Exit, CommandError> {
+pub fn run_report(args: Report) -> Result<Exit, CommandError> {
     if !args.more.is_empty() {
         return several(&args);
     }
-    outputs::check(&args.view)?;
+    outputs::check_outputs(&args.view)?;
     outputs::check_files(&args.view, args.record.as_deref())?;
     let Some(record) = &args.record else {
-        ui::print(published::alone(&args.view)?)?;
+        ui::print_output(published::format_articles_alone(&args.view)?)?;
         return Ok(Exit::Done);
     };
-    let recording = match tare_record::open(record)? {
+    let recording = match tare_record::read_record(record)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {
-            ui::print(imported::alone(&imports, record, &args)?)?;
+            ui::print_output(imported::format_import_alone(&imports, record, &args)?)?;
             return Ok(Exit::Done);
         }
     };
@@ -34,9 +34,9 @@ pub fn run(args: Report) -> Result<Exit, CommandError> {
         anstream::eprintln!("note: the record breaks off in line {line}; showing everything before it");
     }
     let Some(other) = &args.beside else {
-        return session::show(recording.session, &args.view, record, None, &args.only);
+        return session::show_session(recording.session, &args.view, record, None, &args.only);
     };
-    ui::print(imported::beside(recording.session, record, &args, other)?)?;
+    ui::print_output(imported::format_import_beside(recording.session, record, &args, other)?)?;
     Ok(Exit::Done)
 }
 
@@ -48,17 +48,21 @@ fn several(args: &Report) -> Result<Exit, CommandError> {
     for record in records {
         let view = outputs::named_after(&args.view, record)?;
         outputs::check_files(&view, Some(record))?;
-        if let Some(twice) = outputs::exported(&view).into_iter().find(|file| !places.insert(file.clone())) {
-            return Err(LabError::usage(format!("{twice} would be written twice"))
-                .hint("records have the same name: export them one by one, to different folders")
+        if let Some(twice) =
+            outputs::list_exported_files(&view).into_iter().find(|file| !places.insert(file.clone()))
+        {
+            return Err(LabError::usage_error(format!("{twice} would be written twice"))
+                .with_hint("records have the same name: export them one by one, to different folders")
                 .into());
         }
         each.push((record, view));
     }
     for (record, view) in each {
-        let recording = tare_record::read(record)?;
-        session::export(recording.session, &view, &args.only)?;
-        outputs::exported(&view).iter().for_each(|file| anstream::eprintln!("export  {}", plain(file)));
+        let recording = tare_record::read_session(record)?;
+        session::export_session(recording.session, &view, &args.only)?;
+        outputs::list_exported_files(&view)
+            .iter()
+            .for_each(|file| anstream::eprintln!("export  {}", plain_line(file)));
     }
     Ok(Exit::Done)
 }

@@ -17,7 +17,7 @@ use crate::show::running::Watched;
 use crate::show::{self, published};
 use crate::{habits, invocation, outputs, own_commands, paths, recorded, ui};
 
-pub fn run(mut args: Run) -> Result<Exit, CommandError> {
+pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
     if let Some(article) = args.like.clone() {
         like(&mut args, &article)?;
@@ -25,36 +25,41 @@ pub fn run(mut args: Run) -> Result<Exit, CommandError> {
     if let Some(error) = args.study.as_deref().and_then(habits::not_a_study) {
         return Err(error.into());
     }
-    let (commands, inside) = (own_commands::study(&args.commands)?, own_commands::inside(&args.commands)?);
+    let (commands, inside) =
+        (own_commands::make_study(&args.commands)?, own_commands::describe_inside(&args.commands)?);
     if args.against == "native" {
         commands.iter().try_for_each(own_commands::require_programs)?;
     }
-    args.view.exports.extend(args.commands.hyperfine());
+    args.view.exports.extend(args.commands.hyperfine_export());
     args.rounds = args.rounds.or(args.commands.runs);
-    outputs::check(&args.view)?;
+    outputs::check_outputs(&args.view)?;
     let record = match (&args.resume, &args.record) {
         (Some(record), _) => record.clone(),
         (None, Some(pattern)) => paths::record_named(pattern)?,
         (None, None) => invocation::fresh_record("tare"),
     };
     outputs::check_files(&args.view, Some(&record))?;
-    published::check(&args.view.published)?;
+    published::check_article_names(&args.view.published)?;
     if args.dry_run {
-        let setting = paths::setting(args.scratch.as_deref())?;
+        let setting = paths::make_setting(args.scratch.as_deref())?;
         let dry = match &args.resume {
             Some(record) => session::dry_resume(record, &overrides(&args), &setting),
             None => session::dry_run(&request(&args, commands, inside, &record), &setting),
         }?;
-        ui::print(show::dry_run::text(dry, &outputs::files(&args.view, &record), args.view.json))?;
+        ui::print_output(show::dry_run::format_dry_run(
+            dry,
+            &outputs::list_output_files(&args.view, &record),
+            args.view.json,
+        ))?;
         return Ok(Exit::Done);
     }
-    let recorded = recorded::watch(began, args.scratch.as_deref(), |setting, caller| {
+    let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
         let mut watched = Watched::new(&args.view, &record);
         let recorded = match &args.resume {
-            Some(record) => session::resume(record, overrides(&args), setting, caller, &mut watched),
+            Some(record) => session::resume_session(record, overrides(&args), setting, caller, &mut watched),
             None => {
                 let request = request(&args, commands, inside, &record);
-                session::begin(request, setting, caller, &mut watched)
+                session::begin_session(request, setting, caller, &mut watched)
             }
         };
         watched.clear();
@@ -64,18 +69,18 @@ pub fn run(mut args: Run) -> Result<Exit, CommandError> {
         recorded
     })?;
     // Read back from the disk, so that a live report and a later one use the same code.
-    let session = tare_record::read(&recorded.record)?.session;
+    let session = tare_record::read_session(&recorded.record)?.session;
     let mut view = args.view.clone();
     view.published.extend(recorded.published);
     let elapsed_s = began.elapsed().as_secs_f64();
-    show::session::show(session, &view, &recorded.record, Some(elapsed_s), &[])
+    show::session::show_session(session, &view, &recorded.record, Some(elapsed_s), &[])
 }
 
 /// Fills in the article's settings where the user gave none.
 fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
-    let Some(redo) = articles::named(article)?.redo else {
-        return Err(LabError::usage(format!("{article} does not say how to repeat its measurements"))
-            .hint("name a study, and environments with --in"));
+    let Some(redo) = articles::read_article(article)?.redo else {
+        return Err(LabError::usage_error(format!("{article} does not say how to repeat its measurements"))
+            .with_hint("name a study, and environments with --in"));
     };
     args.study.get_or_insert(redo.study);
     if args.environments.is_empty() {
@@ -90,7 +95,7 @@ fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
 fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -> Request {
     let named = args.study.clone().map(Measured::Named);
     let measured = commands.map(Measured::Commands).or(named);
-    let measured = measured.unwrap_or_else(|| Measured::usual(&args.only, &args.at_once));
+    let measured = measured.unwrap_or_else(|| Measured::choose_study(&args.only, &args.at_once));
     let until_decided = args.until_decided.then_some(Until::Decided);
     Request {
         until: until_decided.or(args.rounds.map(Until::Rounds)).or(args.budget.map(Until::Budget)),

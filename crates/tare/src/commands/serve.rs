@@ -8,20 +8,20 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use tare_data::shell::quoted;
+use tare_data::shell::quote_word;
 use tare_lab::asked::secrets::TARE;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::session::peers::secret_in;
 use tare_probes::peer::server::{Account, PeerEnding};
 use tare_probes::peer::{Secret, Server, Terms};
-use tare_report::number::duration;
+use tare_report::number::format_duration;
 
 use crate::args::Serve;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{signals, ui};
 
-pub fn run(args: Serve) -> Result<Exit, CommandError> {
+pub fn run_serve(args: Serve) -> Result<Exit, CommandError> {
     let expires = args.expires;
     let listen = args.listen;
     let secret = match &args.secret_file {
@@ -34,15 +34,15 @@ pub fn run(args: Serve) -> Result<Exit, CommandError> {
     let terms = Terms { listen, secret: secret.clone(), data_port, expires: expires_after, sessions };
     let server = Server::bind(terms).map_err(|failure| {
         LabError::new(ErrorKind::Environment, format!("cannot serve on {listen}"))
-            .because(failure.reason)
-            .hint("give an address of this machine and a free port: --listen ADDRESS:PORT")
+            .with_cause(failure.reason)
+            .with_hint("give an address of this machine and a free port: --listen ADDRESS:PORT")
     })?;
-    let stopped = signals::watch()?;
+    let stopped = signals::watch_signals()?;
     let address = reached_at(server.address());
     // A secret from a file is not printed.
     let peer = match &args.secret_file {
         Some(path) => format!("{TARE}{address}/?secret-file={}", path.display()),
-        None => format!("{TARE}{address}/#{}", secret.hex()),
+        None => format!("{TARE}{address}/#{}", secret.to_hex()),
     };
     let data = data_port.map_or("any free port".to_owned(), |port| format!("port {port}"));
     if args.json {
@@ -50,17 +50,17 @@ pub fn run(args: Serve) -> Result<Exit, CommandError> {
         let expires_s = expires.as_secs_f64();
         let document =
             json!({ "listening": listening, "data_port": data_port, "peer": peer, "expires_s": expires_s });
-        ui::print(format!("{document:#}\n"))?;
+        ui::print_output(format!("{document:#}\n"))?;
     } else {
         let listening = server.address();
-        ui::print(format!(
+        ui::print_output(format!(
             "listening on {listening}, data on {data} (TCP and UDP), for {}; Ctrl-C ends it\n\n  tare run rtt --peer {}\n",
-            duration(expires.as_secs_f64()),
-            quoted(&peer)
+            format_duration(expires.as_secs_f64()),
+            quote_word(&peer)
         ))?;
     }
     let account = server.serve(&|| stopped.load(Ordering::Relaxed)).map_err(|failure| {
-        LabError::new(ErrorKind::Environment, "the peer cannot continue").because(failure.reason)
+        LabError::new(ErrorKind::Environment, "the peer cannot continue").with_cause(failure.reason)
     })?;
     anstream::eprintln!("{}", words(&account));
     Ok(Exit::Done)
@@ -92,7 +92,8 @@ fn host_name() -> String {
 }
 
 fn fresh_secret() -> Result<Secret, LabError> {
-    Secret::fresh().map_err(|e| LabError::new(ErrorKind::Environment, "cannot make a secret").because(e))
+    Secret::new_random()
+        .map_err(|e| LabError::new(ErrorKind::Environment, "cannot make a secret").with_cause(e))
 }
 
 /// Reads the secret from a file that only the user can read, or creates the file with a new secret.
@@ -102,16 +103,16 @@ fn kept_secret(path: &Path) -> Result<Secret, LabError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(mut file) => {
             let secret = fresh_secret()?;
-            writeln!(file, "{}", secret.hex()).map_err(|e| storage("cannot write").because(e))?;
+            writeln!(file, "{}", secret.to_hex()).map_err(|e| storage("cannot write").with_cause(e))?;
             return Ok(secret);
         }
         Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(e) => return Err(storage("cannot make").because(e)),
+        Err(e) => return Err(storage("cannot make").with_cause(e)),
     }
     let text = secret_in(path)?;
     Secret::parse(&text).ok_or_else(|| {
         storage("cannot use")
-            .because("it is not 64 hex digits")
-            .hint("remove the file: tare serve creates a new one")
+            .with_cause("it is not 64 hex digits")
+            .with_hint("remove the file: tare serve creates a new one")
     })
 }

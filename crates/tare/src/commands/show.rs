@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use tare_lab::add_nearest_hint;
 use tare_lab::environments::presets::{self, PRESETS, Preset};
 use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::LabError;
@@ -10,10 +11,9 @@ use tare_lab::provider::Provider;
 use tare_lab::provider::options::SLOWER;
 use tare_lab::provider::root::ROOT;
 use tare_lab::study::published;
-use tare_lab::study::{SHIPPED, Study, probes};
-use tare_lab::unlike;
+use tare_lab::study::{SHIPPED, Study, list_probes};
 use tare_probes::Probe;
-use tare_report::number::duration;
+use tare_report::number::format_duration;
 
 use crate::args::Show;
 use crate::command_error::CommandError;
@@ -26,39 +26,40 @@ const LISTS: &str = "tare list probes, tare list environments, tare list studies
 /// Name that lists every article, as `tare list published` does.
 const PUBLISHED: &str = "published";
 
-pub fn run(args: Show) -> Result<Exit, CommandError> {
+pub fn run_show(args: Show) -> Result<Exit, CommandError> {
     let name = args.name.as_str();
-    let text = if let Some(probe) = probes().find(|probe| probe.name == name) {
+    let text = if let Some(probe) = list_probes().find(|probe| probe.name == name) {
         probe_text(probe)
     } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name == name) {
         environment_text(provider)
-    } else if let Some(preset) = presets::find(name) {
+    } else if let Some(preset) = presets::find_preset(name) {
         preset_text(preset)?
     } else if name.ends_with(".tare") {
-        let recording = tare_record::read(Path::new(name))?;
-        session::facts(&recording.session, false)
+        let recording = tare_record::read_session(Path::new(name))?;
+        session::format_facts(&recording.session, false)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
-        study_text(&Study::named(name)?)?
+        study_text(&Study::from_name(name)?)?
     } else if name == PUBLISHED {
-        super::list::articles()?
+        super::list::list_articles()?
     } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
-        tare_report::published::article(&published::named(name)?, ui::width())
+        tare_report::published::render_article(&published::read_article(name)?, ui::measure_width())
     } else {
-        let error = LabError::usage(format!("there is no probe, environment, study or article '{name}'"));
-        let known = probes()
+        let error =
+            LabError::usage_error(format!("there is no probe, environment, study or article '{name}'"));
+        let known = list_probes()
             .map(|p| p.name)
             .chain(PROVIDERS.iter().map(|p| p.name))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain([PUBLISHED]);
-        return Err(unlike(error, name, known, LISTS).into());
+        return Err(add_nearest_hint(error, name, known, LISTS).into());
     };
-    ui::print(&text)?;
+    ui::print_output(&text)?;
     Ok(Exit::Done)
 }
 
 fn paragraph(text: &mut String, heading: &str, body: &str) {
-    for (i, line) in ui::wrapped(body, ui::width().saturating_sub(14)).iter().enumerate() {
+    for (i, line) in ui::wrap_text(body, ui::measure_width().saturating_sub(14)).iter().enumerate() {
         let _ = writeln!(text, "{:12}  {line}", if i == 0 { heading } else { "" });
     }
 }
@@ -102,7 +103,7 @@ fn preset_text(preset: &Preset) -> Result<String, LabError> {
     paragraph(&mut text, "entered as", preset.specification);
     paragraph(&mut text, "in common", preset.alike);
     paragraph(&mut text, "not", preset.unlike);
-    let provider = &environments::parse(preset.specification)?.specification.provider;
+    let provider = &environments::parse_environment(preset.specification)?.specification.provider;
     paragraph(
         &mut text,
         "options",
@@ -113,16 +114,16 @@ fn preset_text(preset: &Preset) -> Result<String, LabError> {
 
 fn study_text(study: &Study) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
-    paragraph(&mut text, "budget", &duration(study.budget.as_secs_f64()));
+    paragraph(&mut text, "budget", &format_duration(study.budget.as_secs_f64()));
     for (i, name) in study.published.iter().enumerate() {
-        let article = published::named(name)?;
+        let article = published::read_article(name)?;
         paragraph(
             &mut text,
             if i == 0 { "published" } else { "" },
             &format!("{}: {}", article.id, article.title),
         );
     }
-    for (i, selected) in study.selected(None, None)?.iter().enumerate() {
+    for (i, selected) in study.expand_cases(None, None)?.iter().enumerate() {
         paragraph(&mut text, if i == 0 { "cases" } else { "" }, &selected.case.to_string());
     }
     Ok(text)

@@ -7,21 +7,21 @@ use std::time::Instant;
 use serde_json::json;
 use tare_data::unit::Unit;
 use tare_lab::session::{BringUp, Caller, time_starts};
-use tare_report::json::pretty;
+use tare_report::json::render_pretty_json;
 use tare_report::number::Figure;
-use tare_report::text::plain;
+use tare_report::text::plain_line;
 
 use crate::args::Check;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
-pub fn run(args: &Check) -> Result<Exit, CommandError> {
-    let interrupted = signals::watch()?;
-    let setting = paths::setting(args.scratch.as_deref())?;
+pub fn run_check_time(args: &Check) -> Result<Exit, CommandError> {
+    let interrupted = signals::watch_signals()?;
+    let setting = paths::make_setting(args.scratch.as_deref())?;
     let caller = Caller {
-        command: invocation::words(),
-        now: &invocation::now,
+        command: invocation::list_arguments(),
+        now: &invocation::format_current_time,
         began: Instant::now(),
         interrupted: &interrupted,
     };
@@ -29,7 +29,7 @@ pub fn run(args: &Check) -> Result<Exit, CommandError> {
     let all = time_starts(&args.environments, args.times, &setting, &caller, &mut progress);
     progress.clear();
     let all = all?;
-    ui::print(&if args.json { document(&all) } else { table(&all) })?;
+    ui::print_output(&if args.json { document(&all) } else { table(&all) })?;
     Ok(match interrupted.load(Ordering::Relaxed) {
         true => Exit::Interrupted,
         false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment,
@@ -53,7 +53,7 @@ fn document(all: &[BringUp]) -> String {
             })
         })
         .collect();
-    pretty(&serde_json::Value::Array(rows))
+    render_pretty_json(&serde_json::Value::Array(rows))
 }
 
 fn table(all: &[BringUp]) -> String {
@@ -61,15 +61,19 @@ fn table(all: &[BringUp]) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{:widest$}  {:>9}  {:>9}  {:>9}  starts", "environment", "median", "min", "max");
     for one in all {
-        let _ = write!(text, "{:widest$}", plain(&one.name));
+        let _ = write!(text, "{:widest$}", plain_line(&one.name));
         if let Some([least, median, most]) = one.summary_ns() {
             for time in [median, least, most] {
-                let _ = write!(text, "  {:>9}", Figure::plain(time as f64, Unit::Nanoseconds).text());
+                let _ = write!(
+                    text,
+                    "  {:>9}",
+                    Figure::without_interval(time as f64, Unit::Nanoseconds).to_text()
+                );
             }
             let _ = write!(text, "  {}", one.times_ns.len());
         }
         if let Some(failure) = &one.failure {
-            let _ = write!(text, "  failed: {}", plain(&failure.to_string()));
+            let _ = write!(text, "  failed: {}", plain_line(&failure.to_string()));
         }
         text.push('\n');
     }

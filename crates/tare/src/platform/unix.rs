@@ -56,12 +56,12 @@ pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
 }
 
 /// Finds a folder on a disk for temporary builds: /var/tmp, because /tmp is often in memory.
-pub fn scratch() -> PathBuf {
+pub fn find_scratch_folder() -> PathBuf {
     PathBuf::from("/var/tmp")
 }
 
 /// Returns the user ID.
-pub fn user() -> u32 {
+pub fn get_user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
@@ -85,7 +85,7 @@ pub fn no_output() -> io::Error {
     Errno::BADF.into()
 }
 
-pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     Ok(rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty()).map(drop)?)
 }
 

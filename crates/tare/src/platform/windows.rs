@@ -35,12 +35,12 @@ pub fn had_no_output() -> bool {
 pub fn keep_from_children() {}
 
 /// Finds a folder on a disk for temporary builds.
-pub fn scratch() -> PathBuf {
+pub fn find_scratch_folder() -> PathBuf {
     std::env::temp_dir()
 }
 
 /// Returns a constant: each user has a separate temporary folder.
-pub fn user() -> u32 {
+pub fn get_user_id() -> u32 {
     0
 }
 
@@ -64,7 +64,7 @@ pub fn no_output() -> io::Error {
     ErrorKind::BrokenPipe.into()
 }
 
-pub fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
 }
 

@@ -1,10 +1,10 @@
 //! The command that repeats a session's plan, from the arguments in its record.
 
 use tare_data::session::{Role, Session};
-use tare_data::shell::line;
+use tare_data::shell::join_words;
 
 /// Formats the command that repeats the session's plan: same environments, same seed.
-pub fn again(session: &Session) -> String {
+pub fn format_repeat_command(session: &Session) -> String {
     // Words after -- are a user command, not options of tare.
     let (recorded, command) = match session.header.command.iter().position(|word| word == "--") {
         Some(at) => session.header.command.split_at(at),
@@ -21,7 +21,7 @@ pub fn again(session: &Session) -> String {
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }
     words.extend(command.iter().cloned());
-    line(words)
+    join_words(words)
 }
 
 /// Tells whether recorded words contain an option, as a separate word or with its value after `=`.

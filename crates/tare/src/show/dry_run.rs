@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tare_lab::session::DryRun;
-use tare_report::json::pretty;
-use tare_report::text::plain;
+use tare_report::json::render_pretty_json;
+use tare_report::text::plain_line;
 
 use crate::ui;
 
 /// Formats a dry run, including the output files with their descriptions, as text or as JSON.
-pub fn text(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> String {
+pub fn format_dry_run(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> String {
     let whole = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let lines = files.iter().map(|(file, what)| format!("{}: {what}", whole(file).display()));
     dry.write.splice(1..1, lines);
@@ -19,13 +19,13 @@ pub fn text(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> Stri
     if as_json {
         let parts: serde_json::Map<String, serde_json::Value> =
             parts.iter().map(|(name, lines)| ((*name).to_owned(), json!(lines))).collect();
-        return pretty(&parts.into());
+        return render_pretty_json(&parts.into());
     }
     let mut text = "This session would do the following. Nothing of it was done.\n".to_owned();
     for (name, lines) in parts {
         let _ = write!(text, "\n{name}\n");
         for line in lines {
-            let lines = ui::wrapped(&plain(line), ui::width().saturating_sub(4));
+            let lines = ui::wrap_text(&plain_line(line), ui::measure_width().saturating_sub(4));
             for (i, line) in lines.iter().enumerate() {
                 let _ = writeln!(text, "{}{line}", if i == 0 { "  " } else { "    " });
             }

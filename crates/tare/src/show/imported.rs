@@ -8,55 +8,64 @@ use tare_record::{Contents, ImportedRecord};
 use tare_report::{html, imported};
 
 use crate::args::{Report, View};
-use crate::show::session::{document, findings, write_page};
+use crate::show::session::{compute_view_findings, format_document, write_page};
 use crate::{outputs, ui};
 
 /// Formats results of other tools as the view asks for them, and writes their page if it asks for one.
-pub fn alone(imports: &ImportedRecord, record: &Path, args: &Report) -> Result<String, LabError> {
+pub fn format_import_alone(
+    imports: &ImportedRecord,
+    record: &Path,
+    args: &Report,
+) -> Result<String, LabError> {
     let View { json, markdown, csv, html, published, exports, fail_if, .. } = &args.view;
     let wants_session = !exports.is_empty() || !fail_if.is_empty();
     if wants_session || args.beside.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("--published, --export, --fail-if and --beside need a session")
-            .hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
+            .with_cause("--published, --export, --fail-if and --beside need a session")
+            .with_hint("tare report SESSION --beside RECORD, or --html, --json, --markdown, --csv"));
     }
     let imported = &imports.imported;
     if let Some(file) = html {
         let page = html::render_imported(imported, &imports.header, &record.display().to_string());
-        outputs::write(file, page.as_bytes())?;
+        outputs::write_file(file, page.as_bytes())?;
     }
     let page = html.as_ref().map(|file| format!("\nreport  {}\n", file.display())).unwrap_or_default();
     Ok(match (json, markdown, csv) {
-        (true, ..) => imported::json(imported),
-        (_, true, _) => imported::markdown(imported),
-        (.., true) => imported::csv(imported),
-        _ => imported::terminal(imported, ui::width(), ui::colour()) + &page,
+        (true, ..) => imported::render_imported_json(imported),
+        (_, true, _) => imported::render_imported_markdown(imported),
+        (.., true) => imported::render_imported_csv(imported),
+        _ => imported::render_imported_terminal(imported, ui::measure_width(), ui::has_colour()) + &page,
     })
 }
 
 /// Formats a session's findings, followed by another record's figures for the same metrics, and writes both
 /// to the page if the view asks for one.
-pub fn beside(mut session: Session, record: &Path, args: &Report, other: &Path) -> Result<String, LabError> {
-    let Contents::Imported(imports) = tare_record::open(other)? else {
+pub fn format_import_beside(
+    mut session: Session,
+    record: &Path,
+    args: &Report,
+    other: &Path,
+) -> Result<String, LabError> {
+    let Contents::Imported(imports) = tare_record::read_record(other)? else {
         let what = format!("{} is a session, not an import", other.display());
         return Err(LabError::new(ErrorKind::Usage, what)
-            .because("rounds of two sessions cannot be paired: they ran at different times")
-            .hint("--beside takes a record made by tare import; tare compare OLD --to NEW compares two sessions"));
+            .with_cause("rounds of two sessions cannot be paired: they ran at different times")
+            .with_hint("--beside takes a record made by tare import; tare compare OLD --to NEW compares two sessions"));
     };
-    let findings = findings(&mut session, &args.view)?;
+    let findings = compute_view_findings(&mut session, &args.view)?;
     let session = &session;
-    let found = imported::beside(session, &findings, &imports.imported);
+    let found = imported::find_matching_values(session, &findings, &imports.imported);
     if let Some(file) = &args.view.html {
         write_page(file, session, &findings, record, Some(&found))?;
     }
     if args.view.json {
         return Ok(tare_report::json::render_beside(session, &findings, &found));
     }
-    let own = document(session, &findings, &args.view, record, None);
+    let own = format_document(session, &findings, &args.view, record, None);
     Ok(own
         + &match args.view.markdown {
             true => imported::beside_markdown(&found),
-            false => imported::beside_terminal(&found, ui::width(), ui::colour()),
+            false => imported::beside_terminal(&found, ui::measure_width(), ui::has_colour()),
         })
 }

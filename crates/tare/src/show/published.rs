@@ -10,37 +10,37 @@ use crate::args::View;
 use crate::ui;
 
 /// Refuses a name that is not an article's. Checked before anything is measured: a slip costs no session.
-pub fn check(names: &[String]) -> Result<(), LabError> {
-    names.iter().try_for_each(|name| published::named(name).map(drop))
+pub fn check_article_names(names: &[String]) -> Result<(), LabError> {
+    names.iter().try_for_each(|name| published::read_article(name).map(drop))
 }
 
 /// Recomputes the articles' own comparisons, without a session.
-pub fn alone(view: &View) -> Result<String, LabError> {
+pub fn format_articles_alone(view: &View) -> Result<String, LabError> {
     let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
     if wants_record || view.csv || view.html.is_some() {
         return Err(LabError::new(
             ErrorKind::Usage,
             "articles alone can be shown as text, --json or --markdown",
         )
-        .hint("name a record for --csv, --html, --export or --fail-if"));
+        .with_hint("name a record for --csv, --html, --export or --fail-if"));
     }
-    let articles = view.published.iter().map(|name| published::named(name));
+    let articles = view.published.iter().map(|name| published::read_article(name));
     let show = |article: Published| match (view.json, view.markdown) {
         (true, _) => tare_report::published::recomputed_json(&article),
         (_, true) => tare_report::published::recomputed_markdown(&article),
-        _ => tare_report::published::recomputed(&article, ui::width()),
+        _ => tare_report::published::render_recomputed(&article, ui::measure_width()),
     };
     Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
 /// Finds the articles to show with a session: those that the view names and those of its study.
-pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
-    let study = Study::shipped(&session.plan.study)?;
+pub fn find_articles(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
+    let study = Study::find_shipped(&session.plan.study)?;
     let mut names = view.published.clone();
     names.extend(study.map(|study| study.published).unwrap_or_default());
     let mut articles: Vec<Published> = Vec::new();
     for name in &names {
-        let article = published::named(name)?;
+        let article = published::read_article(name)?;
         if articles.iter().all(|other| other.id != article.id) {
             articles.push(article);
         }
@@ -51,7 +51,7 @@ pub fn beside(session: &Session, view: &View) -> Result<Vec<Published>, LabError
 /// Warns about each named article that matches no row of the session, and says how to measure its figures.
 pub fn note_those_beside_nothing(view: &View, findings: &Findings) -> Result<(), LabError> {
     for name in &view.published {
-        let article = published::named(name)?;
+        let article = published::read_article(name)?;
         let is_beside = |row: &Row| row.published.iter().any(|beside| beside.source == article.id);
         let is_judged = |of: &ArticleBeside| {
             of.source == article.id && of.claims.iter().any(|claim| !claim.checks.is_empty())

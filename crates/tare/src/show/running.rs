@@ -54,30 +54,30 @@ impl Watched {
     /// Writes the page of a session that an error ended: it no longer runs.
     pub fn end_page(&mut self) {
         let Some(page) = self.page.take().filter(|page| page.next.is_some()) else { return };
-        let written = tare_record::read(&page.record).map_err(LabError::from).and_then(|recording| {
+        let written = tare_record::read_session(&page.record).map_err(LabError::from).and_then(|recording| {
             write_page_so_far(&page.file, recording.session, &page.view, &page.record, None)
         });
         if let Err(error) = written {
-            self.progress.event(Event::Note(error.to_string()));
+            self.progress.observe_event(Event::Note(error.to_string()));
         }
     }
 }
 
 impl Observer for Watched {
-    fn event(&mut self, event: Event<'_>) {
+    fn observe_event(&mut self, event: Event<'_>) {
         if let Some(page) = &mut self.page {
             match &event {
-                Event::Trial(standing) => page.state = ui::progress_of(standing, ui::language()),
+                Event::Trial(standing) => page.state = ui::progress_of(standing, ui::find_language()),
                 Event::RoundDone(session) => {
                     if let Err(error) = page.write_when_due(session) {
                         self.page = None;
-                        self.progress.event(Event::Note(error.to_string()));
+                        self.progress.observe_event(Event::Note(error.to_string()));
                     }
                 }
                 _ => {}
             }
         }
-        self.progress.event(event);
+        self.progress.observe_event(event);
     }
 }
 

@@ -17,24 +17,24 @@ use crate::args::View;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::session_exit::exit_of_session;
-use crate::show::again::again;
+use crate::show::again::format_repeat_command;
 use crate::show::published;
 use crate::{outputs, ui};
 
 /// Computes the findings to show, with the figures of articles next to them.
-pub fn findings(session: &mut Session, view: &View) -> Result<Findings, LabError> {
+pub fn compute_view_findings(session: &mut Session, view: &View) -> Result<Findings, LabError> {
     if let Some(share) = view.margin {
         session.plan.cases.iter_mut().for_each(|case| case.margin = libm::log1p(share));
     }
     let mut findings = found(session, view);
     without_planted(session);
-    place_beside(&mut findings, session, &published::beside(session, view)?);
+    place_beside(&mut findings, session, &published::find_articles(session, view)?);
     Ok(findings)
 }
 
 /// Computes the findings for files that other programs read, without figures of articles.
-pub fn plain(session: &mut Session) -> Findings {
-    let findings = tare_analysis::findings(session, &tare_analysis::Options::default());
+pub fn compute_plain_findings(session: &mut Session) -> Findings {
+    let findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
     without_planted(session);
     findings
 }
@@ -50,16 +50,16 @@ fn without_planted(session: &mut Session) {
 }
 
 fn found(session: &Session, view: &View) -> Findings {
-    let ratios = tare_analysis::gate::ratios(&view.fail_if);
+    let ratios = tare_analysis::gate::collect_ratios(&view.fail_if);
     let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
-    tare_analysis::findings(session, &options)
+    tare_analysis::compute_findings(session, &options)
 }
 
 /// Prints the findings of a session as a view asks for them, writes its files, and checks its conditions.
 ///
 /// A session that just ended comes with its duration, and gets a page next to its record unless another
 /// format or page was chosen. `only` hides other cases.
-pub fn show(
+pub fn show_session(
     mut session: Session,
     view: &View,
     record: &Path,
@@ -68,7 +68,7 @@ pub fn show(
 ) -> Result<Exit, CommandError> {
     // A margin to look at opens no gate.
     let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
-    let mut findings = findings(&mut session, view)?;
+    let mut findings = compute_view_findings(&mut session, view)?;
     keep(only, &mut session, &mut findings)?;
     let of_gate = match of_gate {
         Some(mut findings) => {
@@ -90,9 +90,9 @@ pub fn show(
         }
     }
     let source = Source { session, findings: &findings, gate: outcome.as_ref() };
-    match outputs::export(&source, &view.exports)? {
-        Some(exported) => ui::print(exported)?,
-        None => ui::print(document(session, &findings, &view, record, elapsed_s))?,
+    match outputs::write_exports(&source, &view.exports)? {
+        Some(exported) => ui::print_output(exported)?,
+        None => ui::print_output(format_document(session, &findings, &view, record, elapsed_s))?,
     }
     let by_session = match elapsed_s {
         Some(_) => exit_of_session(session, of_gate.as_ref().unwrap_or(&findings)),
@@ -100,7 +100,7 @@ pub fn show(
     };
     Ok(match &outcome {
         Some(outcome) => {
-            let met = tare_report::gate::met(&findings, outcome, ui::language());
+            let met = tare_report::gate::list_met_cells(&findings, outcome, ui::find_language());
             by_session.min(outputs::report_conditions(outcome, &met))
         }
         None => by_session,
@@ -108,11 +108,11 @@ pub fn show(
 }
 
 /// Writes the exports of a session, and shows nothing.
-pub fn export(mut session: Session, view: &View, only: &[String]) -> Result<(), LabError> {
-    let mut findings = findings(&mut session, view)?;
+pub fn export_session(mut session: Session, view: &View, only: &[String]) -> Result<(), LabError> {
+    let mut findings = compute_view_findings(&mut session, view)?;
     keep(only, &mut session, &mut findings)?;
     let source = Source { session: &session, findings: &findings, gate: None };
-    outputs::export(&source, &view.exports).map(drop)
+    outputs::write_exports(&source, &view.exports).map(drop)
 }
 
 /// Removes every case that no pattern matches, after the verdicts were computed from the whole session.
@@ -128,10 +128,10 @@ fn keep(only: &[String], session: &mut Session, findings: &mut Findings) -> Resu
 
 /// Renders the page of a session, with the figures or the progress in `shown`.
 fn page(session: &Session, findings: &Findings, record: &Path, shown: &Options) -> String {
-    let (again, record) = (again(session), record.display().to_string());
+    let (again, record) = (format_repeat_command(session), record.display().to_string());
     let (record, again) = (Some(record.as_str()), Some(again.as_str()));
-    let options = Options { record, again, language: ui::language(), ..*shown };
-    tare_report::html::render(session, findings, &options)
+    let options = Options { record, again, language: ui::find_language(), ..*shown };
+    tare_report::html::render_html(session, findings, &options)
 }
 
 /// Writes the page to a file that was named.
@@ -142,7 +142,7 @@ pub fn write_page(
     record: &Path,
     beside: Option<&[Beside]>,
 ) -> Result<(), LabError> {
-    outputs::write(
+    outputs::write_file(
         file,
         page(session, findings, record, &Options { beside, ..Options::default() }).as_bytes(),
     )
@@ -156,13 +156,13 @@ pub fn write_page_so_far(
     record: &Path,
     running: Option<&str>,
 ) -> Result<(), LabError> {
-    let findings = findings(&mut session, view)?;
+    let findings = compute_view_findings(&mut session, view)?;
     let shown = Options { running, ..Options::default() };
-    outputs::write(file, page(&session, &findings, record, &shown).as_bytes())
+    outputs::write_file(file, page(&session, &findings, record, &shown).as_bytes())
 }
 
 /// Formats the document for standard output, where no export takes its place.
-pub fn document(
+pub fn format_document(
     session: &Session,
     findings: &Findings,
     view: &View,
@@ -170,16 +170,16 @@ pub fn document(
     elapsed_s: Option<f64>,
 ) -> String {
     if view.facts {
-        return facts(session, view.json);
+        return format_facts(session, view.json);
     }
     if view.json {
-        return tare_report::json::render(session, findings);
+        return tare_report::json::render_json(session, findings);
     }
     if view.markdown {
-        return tare_report::markdown::render(session, findings);
+        return tare_report::markdown::render_markdown(session, findings);
     }
     if view.csv {
-        return tare_report::exports::csv::render(session, findings);
+        return tare_report::exports::csv::render_csv(session, findings);
     }
     table(session, findings, view, record, elapsed_s)
 }
@@ -191,21 +191,21 @@ fn table(
     record: &Path,
     elapsed_s: Option<f64>,
 ) -> String {
-    let again = again(session);
+    let again = format_repeat_command(session);
     let record = record.display().to_string();
     let html = view.html.as_ref().map(|file| file.display().to_string());
     let options = tare_report::terminal::TerminalOptions {
-        width: ui::width(),
-        colour: ui::colour(),
+        width: ui::measure_width(),
+        colour: ui::has_colour(),
         wide: view.wide,
         record: Some(&record),
         html: html.as_deref(),
-        exports: &outputs::exported(view),
+        exports: &outputs::list_exported_files(view),
         again: Some(&again),
         elapsed_s,
-        language: ui::language(),
+        language: ui::find_language(),
     };
-    tare_report::terminal::render(session, findings, &options)
+    tare_report::terminal::render_terminal(session, findings, &options)
 }
 
 /// Evaluates the conditions of --fail-if, if there are any. Rejects one that matches no cell.
@@ -217,7 +217,7 @@ fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<
     let targets: Vec<TargetNames> = subjects
         .map(|target| TargetNames { name: &target.name, specification: Some(&target.specification) })
         .collect();
-    let mut outcome = tare_analysis::gate::judge(findings, &targets, &view.fail_if);
+    let mut outcome = tare_analysis::gate::judge_findings(findings, &targets, &view.fail_if);
     outcome.allows_undecided = view.allow_undecided;
     match outcome.idle.first() {
         None => Ok(Some(outcome)),
@@ -226,12 +226,12 @@ fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<
 }
 
 /// Describes how each environment differs from the baseline in its facts.
-pub fn facts(session: &Session, json: bool) -> String {
+pub fn format_facts(session: &Session, json: bool) -> String {
     let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
     let baseline = baseline.map_or("the baseline", |target| target.name.as_str());
-    let differences = tare_analysis::facts::differences(session);
+    let differences = tare_analysis::facts::compare_facts(session);
     match json {
-        true => tare_report::facts::json(baseline, &differences),
-        false => tare_report::facts::render(baseline, &differences, ui::width()),
+        true => tare_report::facts::render_facts_json(baseline, &differences),
+        false => tare_report::facts::render_facts(baseline, &differences, ui::measure_width()),
     }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tare_analysis::published::{Figure, Published};
-use tare_lab::study::published::{SHIPPED, named};
+use tare_lab::study::published::{SHIPPED, read_article};
 
 use crate::program::Program;
 
 /// Runs a short session like an article, in native and in its stand-in for WSL1 if that is ready.
 fn report(program: &Program, article: &Published) -> Value {
-    let checked = program.run(&["check", "--json"]).json();
+    let checked = program.run_tare(&["check", "--json"]).parse_json();
     let is_wsl1 = |e: &Value| e["environment"] == "wsl1-like" && e["ready"] == true;
     let is_ready = list(&checked["environments"]).iter().any(is_wsl1);
     let targets = if is_ready { "native,wsl1-like?net=host" } else { "native" };
@@ -20,7 +20,7 @@ fn report(program: &Program, article: &Published) -> Value {
     }
     let record = format!("{}.tare", article.id);
     let arguments = ["run", "--like", &article.id, "--in", targets, "--rounds", "1", "--record", &record];
-    let said = program.run(&[&arguments[..], &["--json"]].concat());
+    let said = program.run_tare(&[&arguments[..], &["--json"]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     serde_json::from_str(&said.out).unwrap()
 }
@@ -63,7 +63,7 @@ fn holds_all(report: &Value, article: &Published) {
         .collect();
     for figure in &article.figures {
         for environment in figure.values.keys() {
-            let beside = is_beside_a_row(report, figure, environment, &figure.printed(environment));
+            let beside = is_beside_a_row(report, figure, environment, &figure.format_printed(environment));
             let reason = without.get(figure.name.as_str());
             assert!(beside || reason.is_some(), "{}: {} in {environment}", article.id, figure.name);
         }
@@ -86,18 +86,18 @@ fn holds_all(report: &Value, article: &Published) {
 fn every_article_is_one_command() {
     let program = Program::new();
     for (name, _) in SHIPPED {
-        let article = named(name).unwrap();
+        let article = read_article(name).unwrap();
         let report = report(&program, &article);
         holds_all(&report, &article);
         // The same in words: a conclusion is never left out.
-        let said = program.run(&["report", &format!("{name}.tare"), "--published", name]);
+        let said = program.run_tare(&["report", &format!("{name}.tare"), "--published", name]);
         assert_eq!(said.code, Some(0), "{said:?}");
         let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
         for claim in &article.claims {
             assert!(text.contains(&claim.text), "{name}: {}", claim.text);
         }
         for figure in &article.figures {
-            for value in figure.values.keys().flat_map(|environment| figure.printed(environment)) {
+            for value in figure.values.keys().flat_map(|environment| figure.format_printed(environment)) {
                 assert!(text.contains(&value), "{name}: {} {value}", figure.name);
             }
         }

@@ -44,13 +44,13 @@ fn traced(program: &Program, arguments: &[&str], test: &str) -> Option<(Said, Ve
         return None;
     }
     let log = tempfile::NamedTempFile::new().unwrap();
-    let run = program.command(arguments);
+    let run = program.tare_command(arguments);
     let calls = [&CHANGING[..], &DOING, &["openat", "open", "execve", "fork", "clone"]].concat().join(",?");
     let mut command = Command::new("strace");
     command.args(["-f", "-y", "-s", "400", "--seccomp-bpf", "-e", &format!("trace=?{calls}"), "-o"]);
     command.arg(log.path()).arg(run.get_program()).args(run.get_args()).current_dir(program.path(""));
     command.env("XDG_STATE_HOME", program.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
-    let said = Said::of(command.output().unwrap());
+    let said = Said::from_output(command.output().unwrap());
     let lines = std::fs::read_to_string(log.path()).unwrap();
     let call = |line: &str| line.split_once(' ').map(|(_, call)| call.trim().to_owned());
     Some((said, lines.lines().filter_map(call).collect()))
@@ -132,7 +132,7 @@ fn a_dry_run_does_nothing() {
 fn a_session_writes_only_what_its_dry_run_names() {
     let program = Program::new();
     std::fs::create_dir(program.path("place")).unwrap();
-    let dry = program.run(&session(&["--in", "native", "--dry-run"])).json();
+    let dry = program.run_tare(&session(&["--in", "native", "--dry-run"])).parse_json();
     let named = |key: &str| {
         let lines = dry[key].as_array().unwrap().iter();
         lines.map(|line| line.as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -180,7 +180,7 @@ fn a_dry_run_names_commands_environments_places_and_peers() {
         "ext4",
         "--dry-run",
     ];
-    let said = program.run(&arguments);
+    let said = program.run_tare(&arguments);
     assert_eq!(said.code, Some(0), "{said:?}");
     let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
@@ -194,6 +194,6 @@ fn a_dry_run_names_commands_environments_places_and_peers() {
     ] {
         assert!(flat.contains(expected), "{expected}: {}", said.out);
     }
-    let refused = program.run(&["run", "--in", "nothing", "--dry-run"]);
+    let refused = program.run_tare(&["run", "--in", "nothing", "--dry-run"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }

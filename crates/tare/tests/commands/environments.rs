@@ -8,45 +8,45 @@ use crate::program::Program;
 fn bringing_up_is_timed_and_leaves_nothing() {
     let program = Program::new();
     let said =
-        program.run(&["check", "--time", "--in", "native", "--times", "3", "--scratch", ".", "--json"]);
+        program.run_tare(&["check", "--time", "--in", "native", "--times", "3", "--scratch", ".", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let [native] = said.json().as_array().unwrap().clone().try_into().unwrap();
+    let [native] = said.parse_json().as_array().unwrap().clone().try_into().unwrap();
     assert_eq!(native["times_ns"].as_array().unwrap().len(), 3);
     assert!(native["min_ns"].as_u64().unwrap() <= native["median_ns"].as_u64().unwrap());
     assert_eq!(native["failure"], serde_json::Value::Null);
-    assert_eq!(program.remains(), Vec::<PathBuf>::new());
-    let table = program.run(&["check", "--time", "--in", "native", "--times", "1", "--scratch", "."]);
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
+    let table = program.run_tare(&["check", "--time", "--in", "native", "--times", "1", "--scratch", "."]);
     assert!(table.out.starts_with("environment     median"), "{}", table.out);
-    assert_eq!(program.run(&["check", "--time", "--in", "no-such"]).code, Some(2));
-    assert_eq!(program.run(&["check", "--times", "3"]).code, Some(2));
+    assert_eq!(program.run_tare(&["check", "--time", "--in", "no-such"]).code, Some(2));
+    assert_eq!(program.run_tare(&["check", "--times", "3"]).code, Some(2));
 }
 
 #[test]
 fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     let program = Program::new();
-    let shown = program.run(&["show", "wsl1-like"]).out;
+    let shown = program.run_tare(&["show", "wsl1-like"]).out;
     assert!(shown.contains("entered as") && shown.contains("gvisor?platform=systrap"), "{shown}");
-    let named = program.run(&["show", "wsl1-lik"]);
+    let named = program.run_tare(&["show", "wsl1-lik"]);
     assert!(named.err.contains("did you mean 'wsl1-like'?"), "{named:?}");
-    let checked = program.run(&["check", "--json"]).json();
+    let checked = program.run_tare(&["check", "--json"]).parse_json();
     let environments = checked["environments"].as_array().unwrap();
     if environments.iter().all(|e| e["environment"] != "wsl1-like" || e["ready"] == false) {
         return println!("SKIPPED a_preset_heads_its_column: wsl1-like is not ready");
     }
     let arguments = ["run", "--in", "wsl1-like?overlay=self", "--only", "sys.getppid", "--rounds", "1"];
-    let said = program.run(&[&arguments[..], &["--record", "s.tare", "--csv"]].concat());
+    let said = program.run_tare(&[&arguments[..], &["--record", "s.tare", "--csv"]].concat());
     assert!(said.out.contains(",wsl1-like-self,"), "{said:?}");
-    let plan = tare_record::read(&program.path("s.tare")).unwrap().session.plan;
+    let plan = tare_record::read_session(&program.path("s.tare")).unwrap().session.plan;
     assert_eq!(plan.targets[2].specification.to_string(), "gvisor?overlay=self&platform=systrap");
 
-    let facts = program.run(&["report", "s.tare", "--facts", "--json"]).json();
+    let facts = program.run_tare(&["report", "s.tare", "--facts", "--json"]).parse_json();
     assert_eq!(facts["environments"][0]["environment"], "wsl1-like-self");
     let differences = facts["environments"][0]["differences"].as_array().unwrap();
     let of = |fact: &str| differences.iter().find(|difference| difference["fact"] == fact);
     assert!(of("kernel.release").unwrap()["here"].as_str().unwrap().contains("gvisor"), "{facts}");
     assert_eq!(of("outside.runtime.platform").unwrap()["baseline"], serde_json::Value::Null);
     assert!(of("kernel.machine").is_none(), "equal facts are not listed");
-    let text = program.run(&["show", "s.tare"]).out;
+    let text = program.run_tare(&["show", "s.tare"]).out;
     assert!(text.starts_with("wsl1-like-self differs from native in\n"), "{text}");
     assert!(text.lines().any(|line| line == "  kernel.release"), "{text}");
 }
@@ -54,13 +54,13 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
 #[test]
 fn one_environment_is_checked_by_itself() {
     let program = Program::new();
-    let said = program.run(&["check", "--in", "native,container?net=host"]);
+    let said = program.run_tare(&["check", "--in", "native,container?net=host"]);
     let rows: Vec<&str> = said.out.lines().skip(1).take_while(|line| !line.is_empty()).collect();
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(rows.len() == 2 && rows[0].trim_start().starts_with("native "), "{rows:?}");
     assert!(rows[1].trim_start().starts_with("container?net=host "), "{rows:?}");
-    let said = program.run(&["check", "--in", "oci:nosuchruntime"]);
+    let said = program.run_tare(&["check", "--in", "oci:nosuchruntime"]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("not ready"), "{said:?}");
-    assert_eq!(program.run(&["check", "--in", "contaner"]).code, Some(2));
+    assert_eq!(program.run_tare(&["check", "--in", "contaner"]).code, Some(2));
 }

@@ -23,22 +23,22 @@ fn a_wrong_study_key() {
     let program = Program::new();
     let study = "name = 'mine'\ntitle = 'x'\nabout = ''\nbudgte = '1m'\n";
     fs::write(program.path("mine.toml"), study).unwrap();
-    let said = program.run(&["run", "mine.toml"]);
+    let said = program.run_tare(&["run", "mine.toml"]);
     says(&said, 2, "cannot read the study mine.toml", "line 4", "did you mean 'budget'?");
 }
 
 #[test]
 fn an_unknown_study_probe_environment_and_name() {
     let program = Program::new();
-    says(&program.run(&["run", "quikc"]), 2, "there is no study 'quikc'", "", "did you mean 'quick'?");
-    let said = program.run(&["run", "--only", "sys.getpid"]);
+    says(&program.run_tare(&["run", "quikc"]), 2, "there is no study 'quikc'", "", "did you mean 'quick'?");
+    let said = program.run_tare(&["run", "--only", "sys.getpid"]);
     says(&said, 2, "'sys.getpid' names no probe", "", "did you mean 'sys.getppid'?");
-    let said = program.run(&["run", "--in", "native,contaner"]);
+    let said = program.run_tare(&["run", "--in", "native,contaner"]);
     says(&said, 2, "there is no environment 'contaner'", "", "did you mean 'container'?");
-    let said = program.run(&["run", "--in", "gvisor?platfrom=kvm"]);
+    let said = program.run_tare(&["run", "--in", "gvisor?platfrom=kvm"]);
     says(&said, 2, "gvisor has no option 'platfrom'", "", "did you mean 'platform'?");
     says(
-        &program.run(&["show", "file.sqe"]),
+        &program.run_tare(&["show", "file.sqe"]),
         2,
         "no probe, environment, study or article",
         "",
@@ -49,10 +49,10 @@ fn an_unknown_study_probe_environment_and_name() {
 #[test]
 fn a_missing_runtime() {
     let program = Program::new();
-    let mut command = program.command(&["run", "--in", "native,gvisor", "--only", "null"]);
+    let mut command = program.tare_command(&["run", "--in", "native,gvisor", "--only", "null"]);
     command.env("PATH", "/nowhere").env("HOME", program.path("")).env_remove("GOBIN");
     says(
-        &Said::of(command.output().unwrap()),
+        &Said::from_output(command.output().unwrap()),
         3,
         "cannot enter 'gvisor'",
         "runsc is not installed",
@@ -63,19 +63,20 @@ fn a_missing_runtime() {
 #[test]
 fn a_folder_that_cannot_be_written() {
     let program = Program::new();
-    let said = program.run(&["run", "--in", "native", "--only", "null", "--record", "/proc/session.tare"]);
+    let said =
+        program.run_tare(&["run", "--in", "native", "--only", "null", "--record", "/proc/session.tare"]);
     says(&said, 4, "cannot create /proc/session.tare", "No such file", "--record FILE");
-    let said = program.run(&["run", "--in", "native", "--only", "file.sync", "--place", "/proc"]);
+    let said = program.run_tare(&["run", "--in", "native", "--only", "file.sync", "--place", "/proc"]);
     says(&said, 4, "cannot write in the place /proc", "", "name a folder that you may write");
-    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
 fn a_record_that_is_none() {
     let program = Program::new();
     fs::write(program.path("x.tare"), "hello\n").unwrap();
-    says(&program.run(&["report", "x.tare"]), 5, "x.tare is not a tare record", "", "made by tare run");
-    says(&program.run(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
+    says(&program.run_tare(&["report", "x.tare"]), 5, "x.tare is not a tare record", "", "made by tare run");
+    says(&program.run_tare(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
 }
 
 /// Asserts that every command refuses a broken record with the same exit code and a hint.
@@ -102,7 +103,7 @@ fn every_command_that_reads_a_record_refuses_a_broken_one() {
         &["plan", "broken.tare"],
         &["run", "--resume", "broken.tare"],
     ] {
-        let said = program.run(arguments);
+        let said = program.run_tare(arguments);
         assert_eq!(said.code, Some(5), "{arguments:?}: {said:?}");
         says(&said, 5, "broken.tare is not a tare record", "", "made by tare run");
     }
@@ -113,7 +114,7 @@ fn what_says_how_to_measure_is_refused_with_a_record() {
     let program = Program::new();
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
     for command in ["advise", "explain", "ladder", "selftest"] {
-        let said = program.run(&[command, record, "--rounds", "2"]);
+        let said = program.run_tare(&[command, record, "--rounds", "2"]);
         says(&said, 2, "--rounds is about measuring", "", "leave out the record");
     }
 }
@@ -127,7 +128,7 @@ fn a_command_that_is_not_in_path_is_found_before_anything_is_measured() {
         &["ladder", "container", "--record", "s.tare", "--", "tru"],
         &["advise", "--in", "native", "--record", "s.tare", "--", "tru"],
     ] {
-        says(&program.run(arguments), 2, "there is no program 'tru' in PATH", "", "did you mean");
+        says(&program.run_tare(arguments), 2, "there is no program 'tru' in PATH", "", "did you mean");
     }
     assert!(!program.path("s.tare").exists());
 }
@@ -167,7 +168,7 @@ fn a_place_without_room() {
     let Some(disk) = SmallDisk::new("a_place_without_room") else { return };
     let place = disk.program.path("disk");
     let place = place.to_str().unwrap();
-    let said = disk.program.run(&["run", "--in", "native", "--only", "file.seq", "--place", place]);
+    let said = disk.program.run_tare(&["run", "--in", "native", "--only", "file.seq", "--place", place]);
     says(&said, 4, "no room in the place", "No space left on device", "make room");
 }
 
@@ -181,20 +182,21 @@ fn a_disk_that_fills_up_under_the_record() {
     filler.set_len(filler.metadata().unwrap().len() - 24 * 1024).unwrap();
     let record = folder.join("session.tare");
     let record = record.to_str().unwrap();
-    let said =
-        disk.program.run(&["run", "--in", "native", "--only", "null", "--rounds", "60", "--record", record]);
+    let said = disk
+        .program
+        .run_tare(&["run", "--in", "native", "--only", "null", "--rounds", "60", "--record", record]);
     says(&said, 4, "cannot write", "No space left on device", "make room on that disk");
-    assert_eq!(disk.program.run(&["report", record]).code, Some(0), "the record so far is readable");
+    assert_eq!(disk.program.run_tare(&["report", record]).code, Some(0), "the record so far is readable");
 }
 
 #[test]
 fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
     let program = Program::new();
     let said =
-        program.run(&["run", "--in", "native", "--only", "null", "--rounds", "1", "--record", "s.tare"]);
+        program.run_tare(&["run", "--in", "native", "--only", "null", "--rounds", "1", "--record", "s.tare"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let before = fs::read(program.path("s.tare")).unwrap();
-    let said = program.run(&["run", "--resume", "s.tare", "--fail-if", "slower:container"]);
+    let said = program.run_tare(&["run", "--resume", "s.tare", "--fail-if", "slower:container"]);
     says(&said, 2, "'slower:container' matches no cell", "", "there is no environment beside the baseline");
     assert_eq!(fs::read(program.path("s.tare")).unwrap(), before);
 }
@@ -204,7 +206,7 @@ fn a_condition_that_matches_no_cell_is_refused_for_a_resumed_session_too() {
 fn an_article_beside_no_row_is_named() {
     let program = Program::new();
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
-    let said = program.run(&["report", record, "--published", "mynavi-wsl-filesystems"]);
+    let said = program.run_tare(&["report", record, "--published", "mynavi-wsl-filesystems"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let note = "note: no row of this session measures what mynavi-wsl-filesystems did; \
                 'tare run --like mynavi-wsl-filesystems' does";
@@ -216,14 +218,14 @@ fn an_article_beside_no_row_is_named() {
 fn habits_from_other_tools_lead_somewhere() {
     let program = Program::new();
     says(
-        &program.run(&["run", "gvisor?platform=kvm"]),
+        &program.run_tare(&["run", "gvisor?platform=kvm"]),
         2,
         "there is no study",
         "",
         "tare run --in gvisor?platform=kvm",
     );
     says(
-        &program.run(&["run", "file.seq"]),
+        &program.run_tare(&["run", "file.seq"]),
         2,
         "there is no study 'file.seq'",
         "",
@@ -240,11 +242,11 @@ fn habits_from_other_tools_lead_somewhere() {
         (["completions", "bash", "x"], "tare self"),
         (["plan", "--warmup", "3"], "tare run -w N -- COMMAND"),
     ] {
-        let said = program.run(&arguments);
+        let said = program.run_tare(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(instead) && !said.err.contains("as a value"), "{}", said.err);
     }
-    let said = program.run(&["run", "--nonsense"]);
+    let said = program.run_tare(&["run", "--nonsense"]);
     assert!(!said.err.contains("as a value"), "{}", said.err);
 }
 
@@ -263,14 +265,14 @@ fn what_was_meant_is_named() {
         (&["import", record], "tare report "),
         (&["run", "--in", "native", "--only", "null", "--budget=-5s"], "'-5s' is not a time"),
     ] {
-        let said = program.run(arguments);
+        let said = program.run_tare(arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(hint), "{arguments:?}: {}", said.err);
     }
-    let said = program.run(&["run", "--in", "oci:rnuc", "--only", "null"]);
+    let said = program.run_tare(&["run", "--in", "oci:rnuc", "--only", "null"]);
     says(&said, 3, "cannot enter 'oci:rnuc'", "did you mean 'runc'?", "tare check");
     assert!(!said.err.contains("apt"), "{}", said.err);
-    let said = program.run(&["list", "published"]);
+    let said = program.run_tare(&["list", "published"]);
     assert!(said.out.contains("tare run --like NAME"), "{}", said.out);
 }
 
@@ -287,7 +289,7 @@ fn no_terminal_is_sent_bytes() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(2), "{text}");
     assert!(text.contains("parquet is binary") && text.contains("--export parquet=FILE"), "{text}");
-    let piped = program.command(&["report", "--export", "parquet", record]).output().unwrap();
+    let piped = program.tare_command(&["report", "--export", "parquet", record]).output().unwrap();
     assert!(piped.status.success() && piped.stdout.starts_with(b"PAR1"), "a pipe takes it");
 }
 

@@ -16,7 +16,7 @@ const ENDS: Duration = Duration::from_secs(60);
 const SMALL: [&str; 7] = ["run", "--in", "native", "--only", "sys.getppid", "--rounds", "1"];
 
 fn small(program: &Program, more: &[&str]) -> Said {
-    program.run(&[&SMALL[..], more].concat())
+    program.run_tare(&[&SMALL[..], more].concat())
 }
 
 fn ends(mut command: Command) -> Said {
@@ -30,7 +30,7 @@ fn ends(mut command: Command) -> Said {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Said::of(child.wait_with_output().unwrap())
+    Said::from_output(child.wait_with_output().unwrap())
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn no_output_replaces_a_record() {
     symlink("s.tare", program.path("link")).unwrap();
     fs::copy(program.path("s.tare"), program.path("other.tare")).unwrap();
     for output in ["--html=s.tare", "--html=link", "--export=junit=s.tare", "--html=other.tare"] {
-        let said = program.run(&["report", "s.tare", output]);
+        let said = program.run_tare(&["report", "s.tare", output]);
         assert_eq!(said.code, Some(2), "{output}: {said:?}");
         assert!(said.err.contains("is a record"), "{said:?}");
     }
@@ -81,7 +81,7 @@ fn no_output_replaces_a_record() {
     // A record may be called as a page would be.
     let said = small(&program, &["--record", "zz.html"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(tare_record::read(&program.path("zz.html")).is_ok());
+    assert!(tare_record::read_session(&program.path("zz.html")).is_ok());
     assert!(is_page(&program.path("zz-2.html")), "{said:?}");
 }
 
@@ -107,7 +107,7 @@ fn a_page_that_was_named_keeps_its_mode_and_no_link_of_another_user_is_followed(
     fs::write(&page, "old").unwrap();
     fs::set_permissions(&page, fs::Permissions::from_mode(0o600)).unwrap();
     symlink("page.html", program.path("own")).unwrap();
-    assert_eq!(program.run(&["report", "s.tare", "--html", "own"]).code, Some(0));
+    assert_eq!(program.run_tare(&["report", "s.tare", "--html", "own"]).code, Some(0));
     assert!(is_page(&page));
     assert_eq!(fs::metadata(&page).unwrap().mode() & 0o777, 0o600);
     let trap = program.path("trap");
@@ -117,7 +117,7 @@ fn a_page_that_was_named_keeps_its_mode_and_no_link_of_another_user_is_followed(
         return;
     }
     fs::write(&page, "old").unwrap();
-    let said = program.run(&["report", "s.tare", "--html", "trap"]);
+    let said = program.run_tare(&["report", "s.tare", "--html", "trap"]);
     assert_eq!((said.code, fs::read_to_string(&page).unwrap().as_str()), (Some(4), "old"), "{said:?}");
 }
 
@@ -140,7 +140,7 @@ fn what_is_named_is_a_regular_file_or_nothing() {
         (&["run", "--resume", "pipe"], 4),
         (&["run", "--peer", "tare://127.0.0.1:9/?secret-file=pipe", "--only", "net.rr"], 4),
     ] {
-        let said = ends(program.command(arguments));
+        let said = ends(program.tare_command(arguments));
         assert_eq!(said.code, Some(code), "{arguments:?}: {said:?}");
         assert!(said.err.contains("not a regular file"), "{arguments:?}: {said:?}");
     }
@@ -150,7 +150,7 @@ fn what_is_named_is_a_regular_file_or_nothing() {
 fn a_record_is_written_by_one_session_at_a_time() {
     let program = Program::new();
     let mut child = under_way(&program, &["--in", "native", "--only", "sys.getppid"]);
-    let said = program.run(&["run", "--resume", "s.tare"]);
+    let said = program.run_tare(&["run", "--resume", "s.tare"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("s.tare is being written by another session"), "{said:?}");
     // Another record may be written meanwhile, and both hold that.
@@ -159,7 +159,7 @@ fn a_record_is_written_by_one_session_at_a_time() {
     assert!(interrupted.success());
     child.wait().unwrap();
     for record in ["s.tare", "t.tare"] {
-        let said = program.run(&["report", record]);
+        let said = program.run_tare(&["report", record]);
         assert!(said.out.contains("session of tare ran on this machine meanwhile"), "{record}: {said:?}");
     }
 }
@@ -169,10 +169,11 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
     let program = Program::new();
     recorded(&program);
     for arguments in [&["report", "s.tare"][..], &["clean"], &["list", "probes"]] {
-        let mut command = program.command(arguments);
-        let said = Said::of(command.stdout(fs::File::create("/dev/full").unwrap()).output().unwrap());
+        let mut command = program.tare_command(arguments);
+        let said =
+            Said::from_output(command.stdout(fs::File::create("/dev/full").unwrap()).output().unwrap());
         assert_eq!(said.code, Some(4), "{arguments:?}: {said:?}");
-        let mut command = program.command(arguments);
+        let mut command = program.tare_command(arguments);
         // SAFETY: close is one system call, which allocates nothing.
         unsafe {
             command.pre_exec(|| {
@@ -180,7 +181,7 @@ fn a_full_output_and_a_limit_on_files_are_errors_of_storage() {
                 Ok(())
             })
         };
-        let said = Said::of(command.output().unwrap());
+        let said = Said::from_output(command.output().unwrap());
         assert_eq!(said.code, Some(4), "closed, {arguments:?}: {said:?}");
     }
     let tare = env!("CARGO_BIN_EXE_tare");
@@ -199,7 +200,7 @@ fn a_report_has_the_same_bytes_whatever_the_processor_can_do() {
     let program = Program::new();
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
     let report = |tunables: &str| {
-        let mut command = program.command(&["report", record, "--json"]);
+        let mut command = program.tare_command(&["report", record, "--json"]);
         let output = command.env("GLIBC_TUNABLES", tunables).output().unwrap();
         assert!(output.status.success() && output.stdout.len() > 100_000, "{output:?}");
         output.stdout

@@ -4,21 +4,21 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::places::{can_make, cell};
+use crate::places::{can_make, find_cell};
 use crate::program::Program;
 
 /// Measures some cases in native and a subject, and returns the JSON document.
 fn session(program: &Program, subject: &str, only: &str, place: &str) -> Value {
     let targets = format!("native,{subject}");
     let arguments = ["run", "--json", "--in", &targets, "--only", only, "--place", place, "--rounds", "2"];
-    let said = program.run(&arguments);
+    let said = program.run_tare(&arguments);
     assert_eq!(said.code, Some(0), "{said:?}");
-    said.json()
+    said.parse_json()
 }
 
 /// Asserts that a cell is not comparable, and why.
 fn caught(document: &Value, case: &str, target: &str, why: &str) {
-    let cell = cell(document, case, target);
+    let cell = find_cell(document, case, target);
     assert_eq!(cell["missing"]["kind"], "not_comparable", "{cell}");
     let reason = cell["missing"]["reason"].as_str().unwrap();
     assert!(reason.contains(why), "{reason}");
@@ -29,7 +29,7 @@ fn gvisor_is_ready(program: &Program, test: &str) -> bool {
 }
 
 fn is_ready(program: &Program, environment: &str, test: &str) -> bool {
-    let environments = program.run(&["check", "--json"]).json();
+    let environments = program.run_tare(&["check", "--json"]).parse_json();
     let all = environments["environments"].as_array().unwrap();
     let ready = all.iter().any(|e| e["environment"] == environment && e["ready"] == true);
     if !ready {
@@ -46,7 +46,7 @@ fn podmans_own_root_syncs_nothing_and_its_share_does() {
     }
     let document = session(&program, "podman?own=root", "file.sync", "own,share");
     caught(&document, "file.sync@own", "podman-root", "mounted volatile: fdatasync does nothing");
-    assert!(cell(&document, "file.sync@share", "podman-root")["comparison"]["slowdown"].is_number());
+    assert!(find_cell(&document, "file.sync@share", "podman-root")["comparison"]["slowdown"].is_number());
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn gvisors_word_on_memory_does_not_count() {
     let missing = &row["cells"][0]["missing"];
     assert_eq!(missing["kind"], "not_comparable", "{row}");
     assert!(missing["reason"].as_str().unwrap().contains("meminfo"), "{missing}");
-    assert!(cell(&document, "proc.fork_hold", "gvisor")["comparison"]["slowdown"].is_number());
+    assert!(find_cell(&document, "proc.fork_hold", "gvisor")["comparison"]["slowdown"].is_number());
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_volatile_root_syncs_nothing() {
     // Inside gVisor the overlay cannot be seen.
     if gvisor_is_ready(&volatile.program, "a_volatile_root_syncs_nothing") {
         let document = session(&volatile.program, "gvisor", "file.sync", &volatile.place());
-        let cell = cell(&document, "file.sync", "gvisor");
+        let cell = find_cell(&document, "file.sync", "gvisor");
         assert_eq!(cell["missing"]["kind"], "not_comparable", "{cell}");
     }
 }

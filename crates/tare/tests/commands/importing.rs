@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tare_data::imported::Imported;
-use tare_record::importers::import;
+use tare_record::importers::import_file;
 
 use crate::program::{Program, Said};
 
@@ -29,23 +29,23 @@ fn what_is_imported_is_reported_in_every_form() {
     let program = Program::new();
     let files = [fixture("netperf-keys.txt"), fixture("phoronix.csv")];
     let made =
-        ok(program.run(&["import", &files[0], &files[1], "--out", "i.tare", "--environment", "gvisor"]));
-    let table = ok(program.run(&["report", "i.tare"]));
+        ok(program.run_tare(&["import", &files[0], &files[1], "--out", "i.tare", "--environment", "gvisor"]));
+    let table = ok(program.run_tare(&["report", "i.tare"]));
     assert_eq!(made, format!("{table}\nrecord  i.tare\n"));
     assert!(table.starts_with("imported: figures that other tools stated."), "{table}");
     for part in ["netperf · in gvisor · netperf-keys.txt", "p99", "25 us", "47011.5", "protocol=tcp"] {
         assert!(table.contains(part), "no '{part}' in {table}");
     }
-    let json: Value = serde_json::from_str(&ok(program.run(&["report", "i.tare", "--json"]))).unwrap();
+    let json: Value = serde_json::from_str(&ok(program.run_tare(&["report", "i.tare", "--json"]))).unwrap();
     assert_eq!((json["schema"].as_str(), json["version"].as_u64()), (Some("tare-imported"), Some(1)));
     assert_eq!(json["imported"][0]["figures"][0]["values"][1]["value"], 7420.0);
     assert_eq!(json["imported"][0]["source"]["sha256"].as_str().map(str::len), Some(64));
-    let markdown = ok(program.run(&["report", "i.tare", "--markdown"]));
+    let markdown = ok(program.run_tare(&["report", "i.tare", "--markdown"]));
     assert!(markdown.contains("| mean | 7.42 µs | 7.42 us | mean |"), "{markdown}");
-    let csv = ok(program.run(&["report", "i.tare", "--csv"]));
+    let csv = ok(program.run_tare(&["report", "i.tare", "--csv"]));
     let values: usize = json["imported"].as_array().unwrap().iter().map(values).sum();
     assert_eq!(csv.lines().count(), 1 + values, "a head, and a line a value");
-    let again = ok(program.run(&[
+    let again = ok(program.run_tare(&[
         "import",
         &files[0],
         &files[1],
@@ -74,7 +74,7 @@ fn a_refused_file_leaves_nothing_behind() {
         ("none.txt", "No such file"),
         (".", "is a directory"),
     ] {
-        let said = program.run(&["import", &fixture("dd-c.txt"), name, "--out", "i.tare"]);
+        let said = program.run_tare(&["import", &fixture("dd-c.txt"), name, "--out", "i.tare"]);
         assert_eq!(said.code, Some(5), "{said:?}");
         assert!(said.err.contains(&format!("error: cannot import {name}")), "{}", said.err);
         assert!(
@@ -85,7 +85,7 @@ fn a_refused_file_leaves_nothing_behind() {
         assert!(!program.path("i.tare").exists(), "{name} is refused, and a record is there");
     }
     fs::write(program.path("i.tare"), "mine").unwrap();
-    let said = program.run(&["import", &fixture("dd-c.txt"), "--out", "i.tare"]);
+    let said = program.run_tare(&["import", &fixture("dd-c.txt"), "--out", "i.tare"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("--out RECORD"), "{}", said.err);
     assert_eq!(fs::read_to_string(program.path("i.tare")).unwrap(), "mine");
@@ -94,15 +94,15 @@ fn a_refused_file_leaves_nothing_behind() {
 #[test]
 fn a_cut_record_of_imports_says_so() {
     let program = Program::new();
-    ok(program.run(&["import", &fixture("dd-two.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
+    ok(program.run_tare(&["import", &fixture("dd-two.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
     let whole = fs::read_to_string(program.path("i.tare")).unwrap();
     let lines: Vec<&str> = whole.split_inclusive('\n').collect();
     assert_eq!(lines.len(), 4);
     fs::write(program.path("cut.tare"), lines[..3].concat()).unwrap();
-    let said = program.run(&["report", "cut.tare"]);
+    let said = program.run_tare(&["report", "cut.tare"]);
     assert_eq!(said.code, Some(5));
     assert!(said.err.contains("ends in the middle of an import"), "{}", said.err);
-    let said = program.run(&["run", "--resume", "i.tare"]);
+    let said = program.run_tare(&["run", "--resume", "i.tare"]);
     assert_eq!(said.code, Some(5));
     assert!(said.err.contains("holds figures of other tools, not a session"), "{}", said.err);
 }
@@ -110,23 +110,24 @@ fn a_cut_record_of_imports_says_so() {
 #[test]
 fn figures_stand_beside_a_session_and_are_marked() {
     let program = Program::new();
-    ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
-    ok(program.run(&["import", &fixture("netperf-keys.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
-    let own = ok(program.run(&["report", "s.tare"]));
-    let both = ok(program.run(&["report", "s.tare", "--beside", "i.tare"]));
+    ok(program
+        .run_tare(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
+    ok(program.run_tare(&["import", &fixture("netperf-keys.txt"), &fixture("dd-c.txt"), "--out", "i.tare"]));
+    let own = ok(program.run_tare(&["report", "s.tare"]));
+    let both = ok(program.run_tare(&["report", "s.tare", "--beside", "i.tare"]));
     assert!(both.starts_with(&own), "a session's own report does not change:\n{both}");
     let beside = both.strip_prefix(&own).unwrap();
     assert!(beside.contains("Beside: figures of other tools."), "{beside}");
     assert!(beside.contains("no slowdown, interval or verdict") && beside.contains("netperf"), "{beside}");
     let json: Value =
-        serde_json::from_str(&ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--json"])))
+        serde_json::from_str(&ok(program.run_tare(&["report", "s.tare", "--beside", "i.tare", "--json"])))
             .unwrap();
     let metrics: BTreeSet<&str> =
         json["beside"].as_array().unwrap().iter().map(|beside| beside["metric"].as_str().unwrap()).collect();
     assert_eq!(metrics, BTreeSet::from(["max", "mean", "min", "p50", "p90", "p99", "rate", "sd"]));
-    let plain: Value = serde_json::from_str(&ok(program.run(&["report", "s.tare", "--json"]))).unwrap();
+    let plain: Value = serde_json::from_str(&ok(program.run_tare(&["report", "s.tare", "--json"]))).unwrap();
     assert_eq!(json["rows"], plain["rows"], "verdicts do not know of imports");
-    let markdown = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--markdown"]));
+    let markdown = ok(program.run_tare(&["report", "s.tare", "--beside", "i.tare", "--markdown"]));
     assert!(markdown.contains("| probe | metric | tare | another tool |"), "{markdown}");
     for (arguments, cause) in [
         (["report", "s.tare", "--beside", "s.tare"], "two sessions cannot be paired"),
@@ -135,7 +136,7 @@ fn figures_stand_beside_a_session_and_are_marked() {
             "--published, --export, --fail-if and --beside need a session",
         ),
     ] {
-        let said = program.run(&arguments);
+        let said = program.run_tare(&arguments);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(cause), "{}", said.err);
     }
@@ -148,20 +149,21 @@ fn pages_hold_what_was_imported() {
     let environments = ["--environment", "native,,gvisor", "--out", "i.tare"];
     let arguments: Vec<&str> =
         ["import"].into_iter().chain(files.iter().map(String::as_str)).chain(environments).collect();
-    ok(program.run(&arguments));
-    let json: Value = serde_json::from_str(&ok(program.run(&["report", "i.tare", "--json"]))).unwrap();
+    ok(program.run_tare(&arguments));
+    let json: Value = serde_json::from_str(&ok(program.run_tare(&["report", "i.tare", "--json"]))).unwrap();
     let named: Vec<_> = (0..3).map(|at| json["imported"][at]["environment"].as_str()).collect();
     assert_eq!(named, [Some("native"), None, Some("gvisor")]);
-    let plain = ok(program.run(&["report", "i.tare"]));
-    let said = ok(program.run(&["report", "i.tare", "--html", "i.html"]));
+    let plain = ok(program.run_tare(&["report", "i.tare"]));
+    let said = ok(program.run_tare(&["report", "i.tare", "--html", "i.html"]));
     assert_eq!(said, format!("{plain}\nreport  i.html\n"));
     let alone = fs::read_to_string(program.path("i.html")).unwrap();
     assert!(alone.contains("<title>Results of other tools · tare</title>"));
     assert!(alone.contains("\"netperf-keys.txt\"") && alone.contains("\"gvisor\""), "its data");
 
-    ok(program.run(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
-    ok(program.run(&["report", "s.tare", "--html", "plain.html"]));
-    let said = ok(program.run(&["report", "s.tare", "--beside", "i.tare", "--html", "both.html"]));
+    ok(program
+        .run_tare(&["run", "--only", "net.rr", "--in", "native", "--rounds", "1", "--record", "s.tare"]));
+    ok(program.run_tare(&["report", "s.tare", "--html", "plain.html"]));
+    let said = ok(program.run_tare(&["report", "s.tare", "--beside", "i.tare", "--html", "both.html"]));
     assert!(said.contains("report  both.html") && said.contains("Beside: figures of other tools."), "{said}");
     let pages = ["plain.html", "both.html"].map(|name| fs::read_to_string(program.path(name)).unwrap());
     assert_eq!(
@@ -170,7 +172,8 @@ fn pages_hold_what_was_imported() {
         "only where somebody asks"
     );
 
-    let said = program.run(&["import", &files[0], &files[1], "--environment", "a,b,c", "--out", "j.tare"]);
+    let said =
+        program.run_tare(&["import", &files[0], &files[1], "--environment", "a,b,c", "--out", "j.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("--environment names 3 environments for 2 files"), "{}", said.err);
     assert!(!program.path("j.tare").exists());
@@ -185,7 +188,7 @@ fn counterparts_are_probes_of_tare() {
         if path.extension().is_some_and(|kind| kind == "md") {
             continue;
         }
-        let imported: Imported = import(&fs::read(&path).unwrap(), "file", None).unwrap();
+        let imported: Imported = import_file(&fs::read(&path).unwrap(), "file", None).unwrap();
         for figure in &imported.figures {
             let Some(counterpart) = &figure.counterpart else {
                 assert!(
@@ -195,7 +198,7 @@ fn counterparts_are_probes_of_tare() {
                 );
                 continue;
             };
-            let probe = tare_probes::find(&counterpart.probe)
+            let probe = tare_probes::find_probe(&counterpart.probe)
                 .unwrap_or_else(|| panic!("{counterpart}: no such probe"));
             probes.insert(probe.name);
             for key in counterpart.parameters.0.keys() {

@@ -29,7 +29,7 @@ fn a_command_runs_in_every_environment_and_writes_nowhere() {
     let program = Program::new();
     fs::write(program.path("source"), "of this test").unwrap();
     let command = "cp source copy && echo y >/etc/tare-was-here && test -e setup";
-    let out = ok(program.run(&[
+    let out = ok(program.run_tare(&[
         "run",
         "--in",
         "native,container,traced",
@@ -64,7 +64,7 @@ fn a_command_runs_in_every_environment_and_writes_nowhere() {
     for own in ["source", "c.json"] {
         fs::remove_file(program.path(own)).unwrap();
     }
-    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_shared_work_folder_is_written_to() {
     let work = program.path("work");
     fs::create_dir(&work).unwrap();
     let words = ["run", "--in", "native,container", "-r", "2", "--work", "share", "--", "touch", "made"];
-    ok(Said::of(program.command(&words).current_dir(&work).output().unwrap()));
+    ok(Said::from_output(program.tare_command(&words).current_dir(&work).output().unwrap()));
     assert!(work.join("made").exists());
 }
 
@@ -88,7 +88,7 @@ fn a_command_that_fails_says_how() {
     let program = Program::new();
     let run = |more: &[&str]| {
         let words: Vec<&str> = ["run", "--in", "native", "-r", "2"].iter().chain(more).copied().collect();
-        program.run(&words)
+        program.run_tare(&words)
     };
     let failed = run(&["--", "ls /no/such/file"]);
     assert_ne!(failed.code, Some(0), "{failed:?}");
@@ -109,28 +109,29 @@ fn a_command_is_measured_in_company_which_ends_with_it() {
     let program = Program::new();
     let run = |more: &[&str]| {
         let words: Vec<&str> = ["run", "--in", "native", "-r", "2"].iter().chain(more).copied().collect();
-        program.run(&words)
+        program.run_tare(&words)
     };
     // Three copies at once leave three lines, and wait for each other: alone none of them would end in time.
     let meet = "echo x >>met; until test $(wc -l <met) -ge 3; do sleep 0.01; done";
     let company = ["--at-once", "3", "--neighbour", "none,fork", "--record", "c.tare"];
     ok(run(&[&company[..], &["-p", "rm -f met", "-n", "meet", "--", "sh", "-c", meet]].concat()));
-    let rows = program.run(&["report", "c.tare", "--json"]).json()["rows"].as_array().unwrap().clone();
+    let rows =
+        program.run_tare(&["report", "c.tare", "--json"]).parse_json()["rows"].as_array().unwrap().clone();
     let labels: Vec<&str> = rows.iter().filter_map(|row| row["label"].as_str()).collect();
     for label in ["meet x3", "meet x3 beside fork"] {
         assert!(labels.contains(&label), "no '{label}' in {labels:?}");
     }
     let failed = run(&["--at-once", "2", "--neighbour", "burn,sync", "--", "sh", "-c", "exit 7"]);
     assert!(failed.err.contains("ended with exit code 7, expected 0"), "{failed:?}");
-    assert_eq!(program.processes(), Vec::<String>::new());
-    let refused = program.run(&["run", "quick", "--neighbour", "burn"]);
+    assert_eq!(program.list_processes(), Vec::<String>::new());
+    let refused = program.run_tare(&["run", "quick", "--neighbour", "burn"]);
     assert!(refused.code == Some(2) && refused.err.contains("--neighbour is about commands"), "{refused:?}");
 }
 
 #[test]
 fn a_ladder_compares_each_step_with_the_one_before() {
     let program = Program::new();
-    let out = ok(program.run(&[
+    let out = ok(program.run_tare(&[
         "ladder",
         "seccomp",
         "--only",
@@ -143,10 +144,10 @@ fn a_ladder_compares_each_step_with_the_one_before() {
     for words in ["against the line before", "+ a container", "+ filter of 10 rules", "+ Docker's list"] {
         assert!(out.contains(words), "no '{words}' in {out}");
     }
-    assert_eq!(out, ok(program.run(&["ladder", "l.tare"])));
-    let json = program.run(&["ladder", "l.tare", "--json"]).json();
+    assert_eq!(out, ok(program.run_tare(&["ladder", "l.tare"])));
+    let json = program.run_tare(&["ladder", "l.tare", "--json"]).parse_json();
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(5));
-    let other = program.run(&["ladder", "contaner"]);
+    let other = program.run_tare(&["ladder", "contaner"]);
     assert!(other.err.contains("did you mean 'container'?"), "{other:?}");
 }
 
@@ -158,7 +159,7 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
     let program = Program::new();
     let command = ["--", "find", "/usr/share/doc", "-maxdepth", "1"];
     let explain = ["explain", "--in", "native,traced", "--rounds", "2", "--record", "e.tare"];
-    let out = ok(program.run(&[&explain[..], &command].concat()));
+    let out = ok(program.run_tare(&[&explain[..], &command].concat()));
     for words in [
         "go",
         "times",
@@ -171,7 +172,7 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
     ] {
         assert!(out.contains(words), "no '{words}' in {out}");
     }
-    let shown: Value = serde_json::from_str(&ok(program.run(&["explain", "e.tare", "--json"]))).unwrap();
+    let shown: Value = serde_json::from_str(&ok(program.run_tare(&["explain", "e.tare", "--json"]))).unwrap();
     let explained = &shown["explained"][0];
     let bill = &explained["bills"][0];
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
@@ -188,12 +189,12 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
         "{explained}"
     );
 
-    let prices = ok(program.run(&["explain", "--prices", "e.tare"]));
+    let prices = ok(program.run_tare(&["explain", "--prices", "e.tare"]));
     assert!(prices.contains("files opened and closed") && prices.contains("traced"), "{prices}");
     let forecast = ["explain", "--forecast", "--from", "e.tare", "--rounds", "2", "--record", "p.tare"];
-    let out = ok(program.run(&[&forecast[..], &command].concat()));
+    let out = ok(program.run_tare(&[&forecast[..], &command].concat()));
     assert!(out.contains("was not timed in traced") && out.contains("Forecast by these prices"), "{out}");
-    let refused = program.run(&["explain", "p.tare"]);
+    let refused = program.run_tare(&["explain", "p.tare"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.err.contains("p.tare has no prices"), "{refused:?}");
 }
@@ -212,14 +213,14 @@ fn the_commands_of_a_study_are_explained_in_one_session() {
     fs::write(program.path("c.toml"), study("[probe.date]\ncommand = ['date']\n")).unwrap();
     let explain =
         ["explain", "c.toml", "--in", "native,traced", "--rounds", "1", "--record", "e.tare", "--json"];
-    let shown: Value = serde_json::from_str(&ok(program.run(&explain))).unwrap();
+    let shown: Value = serde_json::from_str(&ok(program.run_tare(&explain))).unwrap();
     let explained = shown["explained"].as_array().unwrap();
     assert_eq!(explained.len(), 2, "{shown}");
     // Both ran, the one in the folder where its file is.
     assert!(explained.iter().all(|command| command["bills"][0]["ns"].as_f64().is_some()), "{explained:?}");
 
     fs::write(program.path("c.toml"), study("[[case]]\nprobe = 'null'\n")).unwrap();
-    let refused = program.run(&explain);
+    let refused = program.run_tare(&explain);
     assert!(refused.code == Some(2) && refused.err.contains("other cases than commands"), "{refused:?}");
 }
 
@@ -241,10 +242,10 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
 "#;
     fs::write(program.path("k.toml"), kinds).unwrap();
     let given = ["advise", "--in", "native,traced", "--kinds", "k.toml", "--for", "calls"];
-    let out = ok(program.run(&[&given[..], &["--rounds", "40", "--record", "a.tare"]].concat()));
+    let out = ok(program.run_tare(&[&given[..], &["--rounds", "40", "--record", "a.tare"]].concat()));
     assert!(out.contains("many system calls") && out.contains("best") && out.contains("x slower ["), "{out}");
     assert!(out.contains("50 % system call, 50 %") && !out.contains("a disk"), "{out}");
-    let shown = ok(program.run(&["advise", "a.tare", "--kinds", "k.toml", "--json"]));
+    let shown = ok(program.run_tare(&["advise", "a.tare", "--kinds", "k.toml", "--json"]));
     let shown: Value = serde_json::from_str(&shown).unwrap();
     let [calls, disk] = [0, 1].map(|at| &shown["advice"]["kinds"][at]);
     assert_eq!(shown["advice"]["environments"], serde_json::json!(["native", "traced"]));
@@ -254,10 +255,10 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
     let reason = |at: usize| &disk["choices"][at]["not_judged"]["reason"];
     assert_eq!([reason(0), reason(1)], ["not_in_session"; 2], "{disk}");
 
-    let refused = program.run(&["advise", "a.tare", "--for", "biuld"]);
+    let refused = program.run_tare(&["advise", "a.tare", "--for", "biuld"]);
     assert!(refused.code == Some(2) && refused.err.contains("did you mean 'build'?"), "{refused:?}");
-    let printed = ok(program.run(&["advise", "--print-kinds"]));
+    let printed = ok(program.run_tare(&["advise", "--print-kinds"]));
     fs::write(program.path("k.toml"), printed.replacen("share = 0.75", "share = 0.5", 1)).unwrap();
-    let refused = program.run(&["advise", "a.tare", "--kinds", "k.toml"]);
+    let refused = program.run_tare(&["advise", "a.tare", "--kinds", "k.toml"]);
     assert!(refused.code == Some(2) && refused.err.contains("add up to 0.75"), "{refused:?}");
 }

@@ -14,7 +14,7 @@ struct Served {
 impl Served {
     fn start(program: &Program, more: &[&str]) -> Served {
         let listen = ["serve", "--listen", "127.0.0.1:0", "--expires", "10m"];
-        let mut command = program.command(&[&listen, more].concat());
+        let mut command = program.tare_command(&[&listen, more].concat());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let line = lines.find(|line| line.contains("--peer ")).unwrap();
@@ -41,9 +41,9 @@ fn a_session_measures_at_each_peer_and_its_record_holds_no_secret() {
     let peers = ["--peer", &served.peer, "--peer", "host", "--peer", "loopback"];
     let run =
         ["run", "--only", "net.rr*tcp*", "--in", "native", "--rounds", "2", "--record", "r.tare", "--json"];
-    let said = program.run(&[&run[..], &peers].concat());
+    let said = program.run_tare(&[&run[..], &peers].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    let rows = said.json()["rows"].as_array().unwrap().clone();
+    let rows = said.parse_json()["rows"].as_array().unwrap().clone();
     let headlines: Vec<&str> =
         rows.iter().filter(|row| row["headline"] == true).filter_map(|row| row["peer"].as_str()).collect();
     let named = served.peer.split_once("/#").unwrap().0;
@@ -53,7 +53,7 @@ fn a_session_measures_at_each_peer_and_its_record_holds_no_secret() {
     for text in [&record, &said.out, &said.err] {
         assert!(!text.contains(served.secret()), "the secret is shown");
     }
-    assert!(program.remains().is_empty() && program.processes().is_empty());
+    assert!(program.list_remains().is_empty() && program.list_processes().is_empty());
 }
 
 #[test]
@@ -63,17 +63,17 @@ fn a_peer_for_one_session_ends_with_it_and_has_a_role() {
     let peer = format!("node={}", served.peer);
     let run =
         ["run", "--only", "net.rr*tcp*", "--in", "native", "--rounds", "2", "--record", "r.tare", "--json"];
-    let said = program.run(&[&run[..], &["--peer", &peer]].concat());
+    let said = program.run_tare(&[&run[..], &["--peer", &peer]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     let ended = served.child.wait().unwrap();
     assert!(ended.success());
-    let case = said.json()["rows"][0]["case"].as_str().unwrap().to_owned();
+    let case = said.parse_json()["rows"][0]["case"].as_str().unwrap().to_owned();
     assert!(case.ends_with("->node"), "{case}");
     let record = std::fs::read_to_string(program.path("r.tare")).unwrap();
     let address = served.peer.split_once("/#").unwrap().0;
     assert!(record.contains(&format!("\"peer.node\":\"{address}\"")), "{record}");
     assert!(!record.contains(served.secret()));
-    let again = program.run(&["run", "--resume", "r.tare", "--budget", "5s"]);
+    let again = program.run_tare(&["run", "--resume", "r.tare", "--budget", "5s"]);
     assert!(again.err.contains("node=tare://HOST:PORT/#SECRET"), "{again:?}");
 }
 
@@ -85,11 +85,11 @@ fn a_secret_in_a_file_is_not_shown_and_must_be_the_users_alone() {
     let served = Served::start(&program, &["--secret-file", "secret"]);
     let secret = std::fs::read_to_string(&file).unwrap();
     assert!(!served.peer.contains(secret.trim()) && served.peer.ends_with("?secret-file=secret"));
-    let check = program.run(&["check", "--peer", &served.peer]);
+    let check = program.run_tare(&["check", "--peer", &served.peer]);
     assert_eq!(check.code, Some(0), "{check:?}");
     assert!(check.out.contains("  ready  tare "), "{}", check.out);
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-    let refused = program.run(&["serve", "--listen", "127.0.0.1:0", "--secret-file", "secret"]);
+    let refused = program.run_tare(&["serve", "--listen", "127.0.0.1:0", "--secret-file", "secret"]);
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(refused.err.contains("hint: chmod 600"), "{}", refused.err);
 }
@@ -99,12 +99,12 @@ fn what_is_wrong_with_a_peer_is_said_with_its_next_step() {
     let program = Program::new();
     let served = Served::start(&program, &[]);
     let wrong = format!("{}{}", served.peer.split_once('#').unwrap().0, format_args!("#{}", "00".repeat(32)));
-    let check = program.run(&["check", "--peer", &wrong, "--json"]);
+    let check = program.run_tare(&["check", "--peer", &wrong, "--json"]);
     assert_eq!(check.code, Some(3), "{check:?}");
-    let reason = check.json()["peers"][0]["reason"].to_string();
+    let reason = check.parse_json()["peers"][0]["reason"].to_string();
     assert!(reason.contains("wrong or expired secret"), "{reason}");
     for (peer, hint) in [("tare://h:1", "tare://HOST:PORT/#SECRET"), ("there", "netperf://HOST")] {
-        let usage = program.run(&["run", "--peer", peer]);
+        let usage = program.run_tare(&["run", "--peer", peer]);
         assert_eq!(usage.code, Some(2), "{usage:?}");
         assert!(usage.err.contains(hint), "{}", usage.err);
     }

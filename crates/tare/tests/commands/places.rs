@@ -29,14 +29,14 @@ pub fn can_make(test: &str) -> bool {
 
 /// Waits until nothing is left: the kernel releases a device shortly after its mount.
 fn nothing_is_left(program: &Program) {
-    wait_until("its processes are gone", || program.processes().is_empty());
-    assert_eq!(program.mounts(), Vec::<String>::new());
+    wait_until("its processes are gone", || program.list_processes().is_empty());
+    assert_eq!(program.list_mounts(), Vec::<String>::new());
     wait_until("its loop devices are gone", || program.loop_devices().is_empty());
-    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 }
 
 /// Finds the cell of a case's headline metric in an environment.
-pub fn cell<'a>(document: &'a Value, case: &str, target: &str) -> &'a Value {
+pub fn find_cell<'a>(document: &'a Value, case: &str, target: &str) -> &'a Value {
     let rows = document["rows"].as_array().unwrap();
     let row = rows.iter().find(|row| row["case"].as_str().unwrap().contains(case) && row["headline"] == true);
     let row = row.unwrap_or_else(|| panic!("no row {case} in {document}"));
@@ -62,7 +62,7 @@ fn every_file_system_is_made_used_and_taken_away() {
     fs::create_dir(&mine).unwrap();
     fs::write(mine.join("kept"), "the user's own").unwrap();
     let places = format!("own,{MADE},{}", mine.display());
-    let said = program.run(&[
+    let said = program.run_tare(&[
         "run",
         "--json",
         "--only",
@@ -75,9 +75,9 @@ fn every_file_system_is_made_used_and_taken_away() {
         "2",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let document = said.json();
+    let document = said.parse_json();
     for place in places.split(',') {
-        let compared = &cell(&document, &format!("@{place}"), "container")["comparison"]["slowdown"];
+        let compared = &find_cell(&document, &format!("@{place}"), "container")["comparison"]["slowdown"];
         assert!(compared.is_number(), "{place}: {document}");
         for target in ["native", "container"] {
             let facts = facts(&document, target, place);
@@ -120,14 +120,14 @@ fn nothing_is_left_of_the_places_of_a_killed_session() {
     }
     let program = Program::new();
     let mut child = with_places(&program);
-    assert_eq!((program.mounts().len() >= 5, program.loop_devices().len()), (true, 3));
+    assert_eq!((program.list_mounts().len() >= 5, program.loop_devices().len()), (true, 3));
     assert_eq!(left_in_mine(&program), 1);
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     nothing_is_left(&program);
     assert_eq!(left_in_mine(&program), 0);
-    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    let said = program.run_tare(&["run", "--resume", "s.tare", "--budget", "8s"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     nothing_is_left(&program);
     assert_eq!(left_in_mine(&program), 0);
@@ -153,12 +153,12 @@ fn nothing_is_left_whenever_it_is_killed_while_places_are_made() {
         "s.tare",
     ];
     for wait_ms in [5, 20, 40, 60, 80, 100, 130, 160, 200, 300] {
-        let mut command = program.command(&arguments);
+        let mut command = program.tare_command(&arguments);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         std::thread::sleep(std::time::Duration::from_millis(wait_ms));
         child.kill().unwrap();
         child.wait().unwrap();
-        let said = program.run(&["clean"]);
+        let said = program.run_tare(&["clean"]);
         assert_eq!(said.code, Some(0), "{said:?}");
         nothing_is_left(&program);
         let _ = fs::remove_file(program.path("s.tare"));
@@ -174,7 +174,7 @@ fn an_interrupt_takes_the_places_away() {
     let child = with_places(&program);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = Said::from_output(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
     nothing_is_left(&program);
     assert_eq!(left_in_mine(&program), 0);
@@ -183,7 +183,8 @@ fn an_interrupt_takes_the_places_away() {
 #[test]
 fn a_place_that_is_none() {
     let program = Program::new();
-    let said = |place: &str| program.run(&["run", "--in", "native", "--only", "file.sync", "--place", place]);
+    let said =
+        |place: &str| program.run_tare(&["run", "--in", "native", "--only", "file.sync", "--place", place]);
     for (place, hint) in [("brtfs", "did you mean 'btrfs'?"), ("shrae", "did you mean 'share'?")] {
         let said = said(place);
         assert_eq!(said.code, Some(2), "{said:?}");
@@ -214,11 +215,11 @@ fn what_needs_root_is_a_missing_for_everybody_else() {
         command.args(["run", "--json", "--in", "native", "--only", "file.meta", "--rounds", "2"]);
         command.args(["--place", places, "--scratch"]).arg(folder.path()).current_dir(folder.path());
         command.env("XDG_STATE_HOME", folder.path()).uid(NOBODY).gid(NOBODY).stdin(Stdio::null());
-        Said::of(command.output().unwrap())
+        Said::from_output(command.output().unwrap())
     };
     let said = run("share,ext4,tmpfs");
     assert_eq!(said.code, Some(0), "{said:?}");
-    let document = said.json();
+    let document = said.parse_json();
     for row in document["rows"].as_array().unwrap().iter().filter(|row| row["headline"] == true) {
         if row["place"] == "share" {
             assert!(row["baseline"]["median"].is_number(), "{row}");

@@ -19,7 +19,7 @@ impl Program {
         self.folder.path().join(name)
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub fn tare_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         command.args(arguments.first()).current_dir(self.folder.path());
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
@@ -33,13 +33,13 @@ impl Program {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Said {
-        Said::of(self.command(arguments).output().unwrap())
+    pub fn run_tare(&self, arguments: &[&str]) -> Said {
+        Said::from_output(self.tare_command(arguments).output().unwrap())
     }
 
     /// Lists the leftovers in the folder, apart from records, empty state folders and the note on started
     /// sessions.
-    pub fn remains(&self) -> Vec<PathBuf> {
+    pub fn list_remains(&self) -> Vec<PathBuf> {
         let files =
             |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().map(|e| e.unwrap().path());
         let kept = |path: &PathBuf| {
@@ -52,7 +52,7 @@ impl Program {
     }
 
     /// Lists the processes that run a copy of the program from this folder, or use the folder as their root.
-    pub fn processes(&self) -> Vec<String> {
+    pub fn list_processes(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();
         let entries = std::fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|e| e.path());
         entries
@@ -75,7 +75,7 @@ impl Program {
     }
 
     /// Mounts below this folder.
-    pub fn mounts(&self) -> Vec<String> {
+    pub fn list_mounts(&self) -> Vec<String> {
         let folder = self.folder.path().to_str().unwrap();
         let table = std::fs::read_to_string("/proc/self/mounts").unwrap();
         table.lines().filter(|line| line.contains(folder)).map(str::to_owned).collect()
@@ -91,12 +91,12 @@ pub struct Said {
 }
 
 impl Said {
-    pub fn of(output: Output) -> Said {
+    pub fn from_output(output: Output) -> Said {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub fn parse_json(&self) -> serde_json::Value {
         serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
     }
 }

@@ -11,7 +11,7 @@ use crate::program::{Program, Said};
 #[test]
 fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
     let program = Program::new();
-    let said = program.run(&[
+    let said = program.run_tare(&[
         "run",
         "--in",
         "native,container",
@@ -31,18 +31,18 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
     // Words are wrapped and never cut, and the checkout may be in a folder whose path is longer than a line.
     let short = said.out.replace(program.path("").to_str().unwrap().trim_end_matches('/'), ".");
     assert!(short.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
-    let again = program.run(&["report", "s.tare"]);
+    let again = program.run_tare(&["report", "s.tare"]);
     let rows = |text: &str| text.lines().skip(2).take(4).map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(rows(&said.out), rows(&again.out));
-    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
 fn json_is_one_document_with_estimates_intervals_and_facts() {
     let program = Program::new();
     let said =
-        program.run(&["run", "--json", "--rounds", "6", "--only", "sys.*", "--in", "native,container"]);
-    let document = said.json();
+        program.run_tare(&["run", "--json", "--rounds", "6", "--only", "sys.*", "--in", "native,container"]);
+    let document = said.parse_json();
     let cell = &document["rows"][0]["cells"][0]["comparison"];
     for key in ["slowdown", "low", "high", "p"] {
         assert!(cell[key].is_number(), "{key} in {cell}");
@@ -57,7 +57,7 @@ fn the_page_is_written_again_and_again_while_the_session_runs() {
     let page = program.path("p.html");
     let arguments = ["run", "--in", "native", "--only", "null", "--rounds", "100000", "--html", "p.html"];
     let mut session =
-        program.command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        program.tare_command(&arguments).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let mut next_page = |last: &str| loop {
         assert_eq!(session.try_wait().unwrap(), None, "the session ended before the next page");
         match std::fs::read_to_string(&page) {
@@ -75,14 +75,15 @@ fn the_page_is_written_again_and_again_while_the_session_runs() {
     assert_eq!(session.wait().unwrap().code(), Some(130));
     let last = std::fs::read_to_string(&page).unwrap();
     assert!(last.trim_end().ends_with("</html>") && !last.contains(reloads) && !last.contains(" elapsed, "));
-    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new());
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new());
 }
 
 #[test]
 fn the_tables_of_articles_are_filled_from_a_record() {
     let program = Program::new();
     let only = "ipc.pipe,cpu.primes,net.rr,file.seq*bs=4KiB*op=write*fdatasync*";
-    let said = program.run(&["run", "--in", "native", "--only", only, "--rounds", "2", "--record", "v.tare"]);
+    let said =
+        program.run_tare(&["run", "--in", "native", "--only", only, "--rounds", "2", "--record", "v.tare"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     for (article, words) in [
         ("tuni-wsl2-linux", "latency 95th percentile, ms"),
@@ -90,7 +91,7 @@ fn the_tables_of_articles_are_filled_from_a_record() {
         ("mynavi-wsl-filesystems", "As dd prints its rate"),
         ("ascii-wsl2-unixbench", "- native: the index needs all twelve scores (Index of the twelve scores)"),
     ] {
-        let said = program.run(&["report", "--published", article, "v.tare"]);
+        let said = program.run_tare(&["report", "--published", article, "v.tare"]);
         assert!(said.out.replace('\n', " ").contains(words), "{article}: {said:?}");
     }
 }
@@ -99,7 +100,7 @@ fn the_tables_of_articles_are_filled_from_a_record() {
 fn the_same_seed_gives_the_same_order() {
     let program = Program::new();
     let order = |record: &str| {
-        program.run(&[
+        program.run_tare(&[
             "run",
             "--in",
             "native,container",
@@ -112,7 +113,7 @@ fn the_same_seed_gives_the_same_order() {
             "--record",
             record,
         ]);
-        let trials = tare_record::read(&program.path(record)).unwrap().session.trials;
+        let trials = tare_record::read_session(&program.path(record)).unwrap().session.trials;
         trials.into_iter().map(|t| (t.round, t.target)).collect::<Vec<_>>()
     };
     assert_eq!(order("a.tare"), order("b.tare"));
@@ -122,12 +123,18 @@ fn the_same_seed_gives_the_same_order() {
 fn help_has_examples_and_lists_name_things() {
     let program = Program::new();
     for arguments in [&["--help"][..], &["run", "--help"], &["report", "--help"], &["show", "--help"]] {
-        assert!(program.run(arguments).out.contains("Examples:"), "{arguments:?}");
+        assert!(program.run_tare(arguments).out.contains("Examples:"), "{arguments:?}");
     }
-    assert!(program.run(&["list", "probes"]).out.contains("net.rr"));
-    assert!(program.run(&["list", "environments", "--json"]).json().as_array().is_some_and(|a| a.len() > 5));
-    assert!(program.run(&["show", "quick"]).out.contains("sys.getppid"));
-    assert!(program.run(&["check"]).out.contains("kernel.release"));
+    assert!(program.run_tare(&["list", "probes"]).out.contains("net.rr"));
+    assert!(
+        program
+            .run_tare(&["list", "environments", "--json"])
+            .parse_json()
+            .as_array()
+            .is_some_and(|a| a.len() > 5)
+    );
+    assert!(program.run_tare(&["show", "quick"]).out.contains("sys.getppid"));
+    assert!(program.run_tare(&["check"]).out.contains("kernel.release"));
 }
 
 #[test]
@@ -146,14 +153,14 @@ command = ["/bin/sh", "-c", "test ! -e /proc/self/fd/9"]
     shell.args(["-c", "exec 9<open.toml; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tare")]);
     shell.args(["run", "open.toml", "--in", "native", "--rounds", "1", "--record", "s.tare", "--scratch"]);
     shell.arg(program.path("")).current_dir(program.path("")).env("XDG_STATE_HOME", program.path("state"));
-    let said = Said::of(shell.output().unwrap());
+    let said = Said::from_output(shell.output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");
 }
 
 #[test]
 fn a_pinned_session_has_one_processor_everywhere_and_says_so() {
     let program = Program::new();
-    let said = program.run(&[
+    let said = program.run_tare(&[
         "run",
         "--pin",
         "--in",
@@ -166,7 +173,7 @@ fn a_pinned_session_has_one_processor_everywhere_and_says_so() {
         "p.tare",
     ]);
     assert!(said.out.lines().nth(1).is_some_and(|line| line.contains(", all on CPU ")), "{said:?}");
-    let document = program.run(&["report", "--json", "p.tare"]).json();
+    let document = program.run_tare(&["report", "--json", "p.tare"]).parse_json();
     let facts = &document["facts"];
     assert!(facts["host"]["session.pinned_to"].is_string(), "{facts}");
     for environment in facts["environments"].as_array().unwrap() {
@@ -176,7 +183,7 @@ fn a_pinned_session_has_one_processor_everywhere_and_says_so() {
         (&["run", "--pin=99999", "--in", "container"][..], "the processors are 0"),
         (&["run", "--pin=first", "--in", "container"], "a processor is a number"),
     ] {
-        let said = program.run(words);
+        let said = program.run_tare(words);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(says), "{said:?}");
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::imported::Imported;
 use tare_lab::host::programs::{self, Programs};
-use tare_record::importers::import;
+use tare_record::importers::import_file;
 
 /// A tool that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,13 +29,13 @@ fn tool(test: &str, name: &str) -> Option<PathBuf> {
 
 /// Runs a tool, and returns both of its outputs.
 fn said(command: &mut Command) -> String {
-    let ended = programs::run(command.env("LC_ALL", "C"), PATIENCE).unwrap();
+    let ended = programs::run_program(command.env("LC_ALL", "C"), PATIENCE).unwrap();
     assert!(ended.status.success(), "{command:?}: {ended:?}");
     ended.output + &ended.errors
 }
 
 fn imported(text: &str) -> Imported {
-    import(text.as_bytes(), "output", None).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
+    import_file(text.as_bytes(), "output", None).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
 }
 
 fn value(imported: &Imported, name: &str, statistic: &str) -> f64 {
@@ -215,7 +215,7 @@ fn dd() {
     let Some(dd) = tool("dd", "dd") else { return };
     let copy = ["if=/dev/zero", "of=/dev/null", "bs=1M", "count=64"];
     let copied = |command: &mut Command| {
-        let ended = programs::run(command.args(copy), PATIENCE).unwrap();
+        let ended = programs::run_program(command.args(copy), PATIENCE).unwrap();
         let dd = imported(&ended.errors);
         assert_eq!(value(&dd, "dd", "count"), 67_108_864.0, "{}", ended.errors);
         assert!(value(&dd, "dd", "throughput") > 0.0, "{}", ended.errors);
@@ -235,8 +235,11 @@ fn dd() {
     let folder = tempfile::tempdir().unwrap();
     for locale in ["de_DE", "fr_FR", "es_ES", "ja_JP"] {
         let made = folder.path().join(format!("{locale}.UTF-8"));
-        programs::run(Command::new(&localedef).args(["-i", locale, "-f", "UTF-8"]).arg(&made), PATIENCE)
-            .unwrap();
+        programs::run_program(
+            Command::new(&localedef).args(["-i", locale, "-f", "UTF-8"]).arg(&made),
+            PATIENCE,
+        )
+        .unwrap();
         let mut command = Command::new(&dd);
         let said = copied(command.env("LOCPATH", folder.path()).env("LC_ALL", format!("{locale}.UTF-8")));
         assert_eq!(

@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Folders that hold no documents of ours.
 const NOT_OURS: [&str; 3] = ["target", "node_modules", "fuzz"];
 
-pub fn root() -> PathBuf {
+pub fn repository_root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
 /// Lists all Markdown files of the repository.
-pub fn documents() -> Vec<PathBuf> {
-    let mut found = below(&root());
+pub fn list_documents() -> Vec<PathBuf> {
+    let mut found = below(&repository_root());
     found.sort();
     assert!(found.len() > 5, "the documents are not where they were: {found:?}");
     found
@@ -36,19 +36,19 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Tells whether to rewrite documents instead of comparing them.
-pub fn updating() -> bool {
+pub fn is_updating() -> bool {
     std::env::var_os("UPDATE_DOCS").is_some()
 }
 
 /// Locks the documents, because tests run in parallel.
-pub fn lock() -> MutexGuard<'static, ()> {
+pub fn lock_documents() -> MutexGuard<'static, ()> {
     static BOOK: Mutex<()> = Mutex::new(());
     BOOK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Compares a document with the expected text, or rewrites it.
-pub fn keep(path: &Path, expected: &str) {
-    if updating() {
+pub fn compare_or_rewrite(path: &Path, expected: &str) {
+    if is_updating() {
         fs::write(path, expected).unwrap();
         return;
     }
@@ -77,14 +77,14 @@ pub struct Fence {
 
 impl Fence {
     /// Splits the info string into the language and the name of the file that the block represents.
-    pub fn words(&self) -> (&str, Option<&str>) {
+    pub fn split_info(&self) -> (&str, Option<&str>) {
         let mut words = self.info.split_ascii_whitespace();
         (words.next().unwrap_or_default(), words.next())
     }
 }
 
 /// Finds the fenced blocks of a document, in order.
-pub fn fences(text: &str) -> Vec<Fence> {
+pub fn find_fences(text: &str) -> Vec<Fence> {
     let mut found = Vec::new();
     let mut open: Option<(String, usize)> = None;
     let mut at = 0;
@@ -104,7 +104,7 @@ pub fn fences(text: &str) -> Vec<Fence> {
 /// Removes the contents of all fences from a document.
 pub fn without_fences(text: &str) -> String {
     let mut left = text.to_owned();
-    for fence in fences(text).iter().rev() {
+    for fence in find_fences(text).iter().rev() {
         left.replace_range(fence.body.clone(), "");
     }
     left
@@ -114,7 +114,7 @@ pub fn without_fences(text: &str) -> String {
 pub fn keep_fences(path: &Path, mut body: impl FnMut(&Fence, &str) -> Option<String>) -> usize {
     let text = fs::read_to_string(path).unwrap();
     let (mut expected, mut laid) = (text.clone(), 0);
-    let bodies: Vec<(Fence, Option<String>)> = fences(&text)
+    let bodies: Vec<(Fence, Option<String>)> = find_fences(&text)
         .into_iter()
         .map(|fence| {
             let new = body(&fence, &text[fence.body.clone()]);
@@ -127,15 +127,15 @@ pub fn keep_fences(path: &Path, mut body: impl FnMut(&Fence, &str) -> Option<Str
             laid += 1;
         }
     }
-    keep(path, &expected);
+    compare_or_rewrite(path, &expected);
     laid
 }
 
 #[test]
 fn fences_are_found_and_taken_out() {
     let text = "a\n```toml x.toml\nb\nc\n```\nd\n```\n```\n";
-    let found = fences(text);
-    assert_eq!(found[0].words(), ("toml", Some("x.toml")));
+    let found = find_fences(text);
+    assert_eq!(found[0].split_info(), ("toml", Some("x.toml")));
     assert_eq!(&text[found[0].body.clone()], "b\nc\n");
     assert!(found[1].body.is_empty());
     assert_eq!(without_fences(text), "a\n```toml x.toml\n```\nd\n```\n```\n");

@@ -26,7 +26,7 @@ fn shown(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
 
 #[test]
 fn the_command_line_is_documented() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let mut page = String::from(
         "# The command line\n\
          Generated from `--help` of every command; a test compares it. What was requested goes to standard output,\n\
@@ -52,5 +52,5 @@ fn the_command_line_is_documented() {
                 .unwrap();
         }
     }
-    book::keep(&book::root().join("docs/reference/cli.md"), &page);
+    book::compare_or_rewrite(&book::repository_root().join("docs/reference/cli.md"), &page);
 }

@@ -14,7 +14,7 @@ use crate::{book, costs, examples};
 const PROMPT: &str = "$ ";
 
 /// Splits a line like a shell, as far as the examples need: at blanks outside single quotes.
-pub fn words(line: &str) -> Vec<String> {
+pub fn split_words(line: &str) -> Vec<String> {
     let quoted = line.split('\'').enumerate();
     quoted
         .flat_map(|(i, part)| match i % 2 {
@@ -26,7 +26,7 @@ pub fn words(line: &str) -> Vec<String> {
 
 /// Runs a command, and returns standard output followed by standard error.
 fn said(line: &str, folder: &Path) -> String {
-    let words = words(line);
+    let words = split_words(line);
     assert_eq!(words[0], "tare", "'{line}': only tare itself can be run in an example");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
     command.args(&words[1..]).current_dir(folder).env("NO_COLOR", "1").env("XDG_STATE_HOME", folder);
@@ -49,26 +49,26 @@ fn replayed(body: &str, folder: &Path) -> String {
 
 #[test]
 fn examples_say_what_the_program_says() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     // The record that an example reports on is itself generated.
     examples::keep_record();
-    let records = costs::records();
+    let records = costs::make_records();
     let mut run = 0;
-    for path in book::documents() {
+    for path in book::list_documents() {
         let text = fs::read_to_string(&path).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (name, lines) in &records {
             fs::write(folder.path().join(name), lines).unwrap();
         }
-        for fence in book::fences(&text) {
-            if let (_, Some(name)) = fence.words()
+        for fence in book::find_fences(&text) {
+            if let (_, Some(name)) = fence.split_info()
                 && name.contains('.')
             {
                 fs::write(folder.path().join(name), &text[fence.body.clone()]).unwrap();
             }
         }
         run += book::keep_fences(&path, |fence, body| {
-            (fence.words().0 == "console").then(|| replayed(body, folder.path()))
+            (fence.split_info().0 == "console").then(|| replayed(body, folder.path()))
         });
     }
     assert!(run > 0, "no document shows how the program is used");
@@ -76,5 +76,5 @@ fn examples_say_what_the_program_says() {
 
 #[test]
 fn words_are_split_as_a_shell_does() {
-    assert_eq!(words("tare run --only 'sys.*' x"), ["tare", "run", "--only", "sys.*", "x"]);
+    assert_eq!(split_words("tare run --only 'sys.*' x"), ["tare", "run", "--only", "sys.*", "x"]);
 }

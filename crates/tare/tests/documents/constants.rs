@@ -9,7 +9,7 @@ use crate::book;
 /// Collects the constants of all crates, each with its values as written. Some names occur in several files.
 fn constants() -> BTreeMap<String, Vec<String>> {
     let mut found = BTreeMap::new();
-    for folder in fs::read_dir(book::root().join("crates")).unwrap() {
+    for folder in fs::read_dir(book::repository_root().join("crates")).unwrap() {
         collect(&folder.unwrap().path().join("src"), &mut found);
     }
     found
@@ -44,7 +44,7 @@ fn quoted(line: &str) -> Option<(&str, &str)> {
 fn quoted_constants_have_their_values() {
     let constants = constants();
     let mut checked = 0;
-    for path in book::documents() {
+    for path in book::list_documents() {
         for (name, value) in fs::read_to_string(&path).unwrap().lines().filter_map(quoted) {
             let values = constants.get(name).unwrap_or_else(|| panic!("{path:?}: there is no {name}"));
             assert!(values.iter().any(|v| v == value), "{path:?}: {name} is {values:?}, not {value}");

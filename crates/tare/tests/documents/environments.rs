@@ -103,9 +103,9 @@ fn presets(page: &mut String) {
 
 #[test]
 fn every_environment_is_documented() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let mut page = OPENING.to_owned();
     PROVIDERS.iter().for_each(|provider| section(&mut page, provider));
     presets(&mut page);
-    book::keep(&book::root().join("docs/reference/environments.md"), &page);
+    book::compare_or_rewrite(&book::repository_root().join("docs/reference/environments.md"), &page);
 }

@@ -7,7 +7,7 @@ use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, encode};
+use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, encode_frame};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
@@ -16,7 +16,7 @@ use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
 use tare_record::entry::{Begin, End, SCHEMA, to_line};
-use tare_record::importers::import;
+use tare_record::importers::import_file;
 use tare_record::{Contents, Entry};
 
 use crate::book;
@@ -27,9 +27,9 @@ const BOOT: &str = "a1b2c3d4e5f60718293a4b5c6d7e8f90";
 
 /// Lays these lines into the fence of that name in a document; the document must have one.
 fn lay(document: &str, fence_name: &str, lines: &str) {
-    let path = book::root().join(document);
+    let path = book::repository_root().join(document);
     let laid = book::keep_fences(&path, |fence, _| {
-        (fence.words() == ("text", Some(fence_name))).then(|| lines.to_owned())
+        (fence.split_info() == ("text", Some(fence_name))).then(|| lines.to_owned())
     });
     assert_eq!(laid, 1, "{document} has no fence 'text {fence_name}', or several");
 }
@@ -51,13 +51,13 @@ fn interference() -> Interference {
 }
 
 /// Builds a batch of warm operations that were timed together.
-pub fn warm(operations: u64, elapsed_ns: u64) -> Batch {
+pub fn make_warm_batch(operations: u64, elapsed_ns: u64) -> Batch {
     let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
     Batch { series: "call".into(), phase: Phase::Warm, started_ns: 88_120_004_511, sample }
 }
 
 fn cold() -> Batch {
-    Batch { phase: Phase::Cold, started_ns: 88_120_001_377, ..warm(1, 1_240) }
+    Batch { phase: Phase::Cold, started_ns: 88_120_001_377, ..make_warm_batch(1, 1_240) }
 }
 
 fn case() -> Case {
@@ -65,7 +65,7 @@ fn case() -> Case {
 }
 
 fn plan() -> Plan {
-    let probe = tare_probes::find(CASE).unwrap();
+    let probe = tare_probes::find_probe(CASE).unwrap();
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let planned = PlannedCase {
         id: CASE.into(),
@@ -73,8 +73,8 @@ fn plan() -> Plan {
         label: (probe.label)(&Parameters::default()),
         metrics: probe.metrics(),
         decide: Vec::new(),
-        definition: probe.definition(&Parameters::default()),
-        declared: probe.declare(&Parameters::default()),
+        definition: probe.definition_hash(&Parameters::default()),
+        declared: probe.declare_case(&Parameters::default()),
         amount: Amount::Operations { batch: 23_000, batches: 1 },
         margin: 1.02f64.ln(),
         missing: BTreeMap::new(),
@@ -97,7 +97,7 @@ fn plan() -> Plan {
 }
 
 /// Builds the first entries of a record with two environments.
-pub fn opening() -> Vec<Entry> {
+pub fn make_opening_entries() -> Vec<Entry> {
     let header = Header {
         tare: VERSION.into(),
         binary: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08".into(),
@@ -124,7 +124,13 @@ pub fn opening() -> Vec<Entry> {
 }
 
 /// Builds the entries of one trial, including its beginning and end.
-pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec<Batch>) -> Vec<Entry> {
+pub fn make_trial_entries(
+    trial: u64,
+    target: &str,
+    attempt: u32,
+    steal_ns: u64,
+    batches: Vec<Batch>,
+) -> Vec<Entry> {
     let begin = Begin {
         trial,
         case: CASE.into(),
@@ -152,9 +158,15 @@ pub fn trial(trial: u64, target: &str, attempt: u32, steal_ns: u64, batches: Vec
 
 /// Builds a session of one round that is disturbed, stopped by its user, and resumed.
 fn record() -> Vec<Entry> {
-    let mut entries = opening();
-    entries.extend(trial(0, "container", 0, 0, vec![cold(), warm(23_000, 4_002_311)]));
-    entries.extend(trial(1, "native", 0, 30_000_000, vec![warm(23_000, 9_881_027)]));
+    let mut entries = make_opening_entries();
+    entries.extend(make_trial_entries(
+        0,
+        "container",
+        0,
+        0,
+        vec![cold(), make_warm_batch(23_000, 4_002_311)],
+    ));
+    entries.extend(make_trial_entries(1, "native", 0, 30_000_000, vec![make_warm_batch(23_000, 9_881_027)]));
     let reason = "the hypervisor took 30 ms of a trial".into();
     entries.push(Entry::Repeated(RepeatedRound { case: CASE.into(), round: 0, attempt: 0, reason }));
     entries.push(Entry::Ended {
@@ -164,8 +176,8 @@ fn record() -> Vec<Entry> {
     });
     let command = ["run", "--resume", "session.tare"].map(str::to_owned).into();
     entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: Some(BOOT.into()) });
-    entries.extend(trial(2, "native", 1, 0, vec![warm(23_000, 3_990_174)]));
-    entries.extend(trial(3, "container", 1, 0, vec![warm(23_000, 4_008_240)]));
+    entries.extend(make_trial_entries(2, "native", 1, 0, vec![make_warm_batch(23_000, 3_990_174)]));
+    entries.extend(make_trial_entries(3, "container", 1, 0, vec![make_warm_batch(23_000, 4_008_240)]));
     entries.push(Entry::Ended {
         ending: Ending::Complete,
         at: "2026-01-31T12:05:11+01:00".into(),
@@ -178,10 +190,12 @@ fn record() -> Vec<Entry> {
 fn imported_record() -> Vec<Entry> {
     let output = "1024+0 records in\n1024+0 records out\n\
                   1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.642771 s, 1.7 GB/s\n";
-    let imported = import(output.as_bytes(), "dd.txt", Some("gvisor")).unwrap();
+    let imported = import_file(output.as_bytes(), "dd.txt", Some("gvisor")).unwrap();
     let command =
         ["import", "dd.txt", "--environment", "gvisor", "--out", "imported.tare"].map(str::to_owned).into();
-    let Some(Entry::Record { schema, header }) = opening().into_iter().next() else { unreachable!() };
+    let Some(Entry::Record { schema, header }) = make_opening_entries().into_iter().next() else {
+        unreachable!()
+    };
     let header = Header { command, host: facts(&[]), identity: None, ..header };
     let at = "2026-01-31T12:00:00+01:00".into();
     vec![
@@ -218,9 +232,9 @@ pub fn keep_record() -> [String; 2] {
 
 #[test]
 fn the_record_in_the_document_is_one() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let [lines, imported] = keep_record();
-    let page = fs::read_to_string(book::root().join("docs/reference/record-format.md")).unwrap();
+    let page = fs::read_to_string(book::repository_root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
     assert_eq!(kinds.len(), 10, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
@@ -231,14 +245,14 @@ fn the_record_in_the_document_is_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("session.tare");
     fs::write(&path, &lines).unwrap();
-    let recording = tare_record::read(&path).unwrap();
+    let recording = tare_record::read_session(&path).unwrap();
     assert_eq!((recording.torn_line, recording.whole_bytes), (None, lines.len() as u64));
     let Session { trials, ending, plan, .. } = &recording.session;
     assert_eq!((trials.len(), *ending, plan.seed), (4, Ending::Complete, 0x7f3a_91c2));
-    let counted = trials.iter().filter(|trial| recording.session.counts(trial)).count();
+    let counted = trials.iter().filter(|trial| recording.session.is_counted(trial)).count();
     assert_eq!(counted, 2, "the disturbed attempt is kept, and does not count");
     fs::write(&path, &imported).unwrap();
-    let Ok(Contents::Imported(read)) = tare_record::open(&path) else {
+    let Ok(Contents::Imported(read)) = tare_record::read_record(&path) else {
         panic!("it holds no figures of other tools")
     };
     assert_eq!(read.imported.len(), 1);
@@ -314,10 +328,10 @@ fn frame_name(frame: &Frame) -> &'static str {
 
 #[test]
 fn the_frames_in_the_document_are_read_as_they_were_meant() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let document = "docs/internals/agent-protocol.md";
-    let asked: String = requests().iter().map(encode).collect();
-    let said: String = frames().iter().map(encode).collect();
+    let asked: String = requests().iter().map(encode_frame).collect();
+    let said: String = frames().iter().map(encode_frame).collect();
     assert!(asked.lines().all(|line| line.len() < LONGEST_REQUEST));
     lay(document, "requests", &asked);
     lay(document, "frames", &said);
@@ -325,7 +339,7 @@ fn the_frames_in_the_document_are_read_as_they_were_meant() {
     assert_eq!(read, frames().into_iter().map(Received::Frame).collect::<Vec<_>>());
     let read: Vec<Received<Request>> = Splitter::default().push(asked.as_bytes());
     assert_eq!(read, requests().into_iter().map(Received::Frame).collect::<Vec<_>>());
-    let page = fs::read_to_string(book::root().join(document)).unwrap();
+    let page = fs::read_to_string(book::repository_root().join(document)).unwrap();
     let names: BTreeSet<&str> =
         requests().iter().map(request_name).chain(frames().iter().map(frame_name)).collect();
     assert_eq!(names.len(), 12, "the examples show every request and frame");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 
 use crate::book;
 
@@ -17,7 +17,7 @@ const EXAMPLE: &str = "text example";
 /// Prints the report of the record, on a terminal of 80 columns without colours.
 fn report(options: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-    command.current_dir(book::root()).args(["report", RECORD]).args(options).env("NO_COLOR", "1");
+    command.current_dir(book::repository_root()).args(["report", RECORD]).args(options).env("NO_COLOR", "1");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -32,17 +32,17 @@ fn example() -> String {
 
 #[test]
 fn the_front_page_shows_a_real_session() {
-    let _lock = book::lock();
-    let readme = book::root().join("README.md");
+    let _lock = book::lock_documents();
+    let readme = book::repository_root().join("README.md");
     let laid = book::keep_fences(&readme, |fence, _| (fence.info == EXAMPLE).then(example));
     assert_eq!(laid, 1, "one example on the front page");
 }
 
 #[test]
 fn the_picture_is_of_the_session_in_the_table() {
-    let _lock = book::lock();
-    let picture = book::root().join("docs/images/report.png");
-    let digest = hex(&Sha256::digest(example().as_bytes()));
+    let _lock = book::lock_documents();
+    let picture = book::repository_root().join("docs/images/report.png");
+    let digest = encode_hex(&Sha256::digest(example().as_bytes()));
     if std::env::var_os("UPDATE_DOCS").is_some()
         && label(&fs::read(&picture).unwrap()) != Some(digest.clone())
     {

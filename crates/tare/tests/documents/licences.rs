@@ -13,7 +13,8 @@ use crate::book;
 const TARGETS: [&str; 2] = ["x86_64-unknown-linux-gnu", "x86_64-pc-windows-gnu"];
 
 fn cargo(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO")).current_dir(book::root()).args(arguments).output().unwrap();
+    let output =
+        Command::new(env!("CARGO")).current_dir(book::repository_root()).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -42,7 +43,7 @@ fn text(folder: &Path) -> PathBuf {
 
 #[test]
 fn the_licence_of_everything_that_is_linked_is_in_the_program() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     // What is built here does not need those of other systems.
     cargo(&["fetch", "--locked", "--quiet"]);
     let metadata: Value =
@@ -61,5 +62,5 @@ fn the_licence_of_everything_that_is_linked_is_in_the_program() {
         }
     }
     assert_eq!(found, linked);
-    book::keep(&book::root().join("crates/tare-report/src/licences.txt"), &all);
+    book::compare_or_rewrite(&book::repository_root().join("crates/tare-report/src/licences.txt"), &all);
 }

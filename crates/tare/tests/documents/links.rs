@@ -42,9 +42,9 @@ fn check(document: &Path, target: &str) {
 
 #[test]
 fn every_link_leads_somewhere() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let mut checked = 0;
-    for path in book::documents() {
+    for path in book::list_documents() {
         let text = book::without_fences(&fs::read_to_string(&path).unwrap());
         for target in targets(&text).filter(|target| !target.contains("://")) {
             check(&path, target);
@@ -59,14 +59,14 @@ const NAMED: [&str; 5] = ["crates/", "docs/", "studies/", "fixtures/", ".ci/"];
 
 #[test]
 fn every_file_that_is_named_is_there() {
-    let _lock = book::lock();
-    for path in book::documents() {
+    let _lock = book::lock_documents();
+    for path in book::list_documents() {
         let text = book::without_fences(&fs::read_to_string(&path).unwrap());
         for named in text.split('`').skip(1).step_by(2) {
             // Capital letters and stars stand for names to be chosen.
             let literal = !named.contains(|c: char| c.is_whitespace() || c.is_ascii_uppercase() || c == '*');
             if literal && NAMED.iter().any(|folder| named.starts_with(folder)) {
-                assert!(book::root().join(named).exists(), "{} names {named}", path.display());
+                assert!(book::repository_root().join(named).exists(), "{} names {named}", path.display());
             }
         }
     }
@@ -74,8 +74,8 @@ fn every_file_that_is_named_is_there() {
 
 #[test]
 fn every_document_is_reached_from_the_readme() {
-    let _lock = book::lock();
-    let root = book::root();
+    let _lock = book::lock_documents();
+    let root = book::repository_root();
     let mut reached = BTreeSet::new();
     let mut ahead = vec![root.join("README.md")];
     while let Some(path) = ahead.pop() {
@@ -87,17 +87,17 @@ fn every_document_is_reached_from_the_readme() {
         let files = files.map(|target| target.split('#').next().unwrap()).filter(|f| f.ends_with(".md"));
         ahead.extend(files.filter_map(|file| path.parent().unwrap().join(file).canonicalize().ok()));
     }
-    let docs = book::documents().into_iter().filter(|path| path.starts_with(root.join("docs")));
+    let docs = book::list_documents().into_iter().filter(|path| path.starts_with(root.join("docs")));
     let lost: Vec<PathBuf> = docs.filter(|path| !reached.contains(path)).collect();
     assert!(lost.is_empty(), "nothing leads from README.md to {lost:?}");
 }
 
 #[test]
 fn the_table_of_contents_lists_every_page() {
-    let docs = book::root().join("docs");
+    let docs = book::repository_root().join("docs");
     let contents = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
     let listed: BTreeSet<PathBuf> = targets(&contents).map(|target| docs.join(target)).collect();
-    for page in book::documents().into_iter().filter(|page| page.starts_with(&docs)) {
+    for page in book::list_documents().into_iter().filter(|page| page.starts_with(&docs)) {
         assert!(listed.contains(&page) || page.ends_with("SUMMARY.md"), "docs/SUMMARY.md lacks {page:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use tare_data::metric::Reading;
 use tare_data::session::declared::{Batching, Promise, Times};
 use tare_data::unit::{Direction, Unit};
-use tare_lab::study::probes;
+use tare_lab::study::list_probes;
 use tare_probes::Probe;
 use tare_probes::probe::{Family, MetricDescription, Size};
 
@@ -78,7 +78,8 @@ fn promise(promise: Promise) -> &'static str {
 
 /// Writes the declarations of a probe in both sizes, because a study may choose parameters that change them.
 fn declarations(page: &mut String, probe: &Probe) {
-    let [short, reference] = [Size::Short, Size::Reference].map(|size| probe.declare(&probe.defaults(size)));
+    let [short, reference] =
+        [Size::Short, Size::Reference].map(|size| probe.declare_case(&probe.default_parameters(size)));
     assert_eq!(short, reference, "{}: the sizes would need a line each", probe.name);
     if let Some(needs) = needs(probe) {
         writeln!(page, "- **Needs:** {needs}.").unwrap();
@@ -117,7 +118,7 @@ fn section(page: &mut String, probe: &Probe) {
     writeln!(page, "- **Not timed:** {}.", probe.not_timed).unwrap();
     writeln!(page, "- **Distorted by:** {}.", probe.distorted_by).unwrap();
     declarations(page, probe);
-    let label = (probe.label)(&probe.defaults(Size::Short));
+    let label = (probe.label)(&probe.default_parameters(Size::Short));
     writeln!(page, "- **Revision** {}; its row is headed \"{label}\".", probe.revision).unwrap();
     if !probe.parameters.is_empty() {
         page.push_str("\n| parameter | short | reference | |\n|---|---|---|---|\n");
@@ -131,16 +132,16 @@ fn section(page: &mut String, probe: &Probe) {
 
 #[test]
 fn every_probe_is_documented() {
-    let _lock = book::lock();
+    let _lock = book::lock_documents();
     let mut page = OPENING.to_owned();
     page.push_str("\n| probe | row | headline |\n|---|---|---|\n");
-    for probe in probes() {
+    for probe in list_probes() {
         let headline = &probe.metrics[0];
         // Headings lose their dots in anchors.
         let anchor = probe.name.replace('.', "");
         writeln!(page, "| [{}](#{anchor}) | {} | {} |", probe.name, probe.title, unit(headline.unit))
             .unwrap();
     }
-    probes().for_each(|probe| section(&mut page, probe));
-    book::keep(&book::root().join("docs/reference/probes.md"), &page);
+    list_probes().for_each(|probe| section(&mut page, probe));
+    book::compare_or_rewrite(&book::repository_root().join("docs/reference/probes.md"), &page);
 }

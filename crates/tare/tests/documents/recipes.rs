@@ -30,10 +30,11 @@ fn block<'a>(text: &'a str, beginning: &str) -> &'a str {
 
 #[test]
 fn the_recipe_for_an_environment_describes_a_whole_provider() {
-    let page = fs::read_to_string(book::root().join("CONTRIBUTING.md")).unwrap();
-    let fence = book::fences(&page).into_iter().find(|fence| fence.info == "rust").expect("a recipe in Rust");
+    let page = fs::read_to_string(book::repository_root().join("CONTRIBUTING.md")).unwrap();
+    let fence =
+        book::find_fences(&page).into_iter().find(|fence| fence.info == "rust").expect("a recipe in Rust");
     let recipe = &page[fence.body];
-    let lab = book::root().join("crates/tare-lab/src");
+    let lab = book::repository_root().join("crates/tare-lab/src");
     let interface = ["provider/mod.rs", "provider/entering.rs"];
     let interface = interface.map(|file| fs::read_to_string(lab.join(file)).unwrap()).concat();
     let described = fields(block(&interface, "pub struct Provider"));
@@ -60,12 +61,12 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
 /// static.
 #[test]
 fn the_program_is_installed_with_its_flags() {
-    let main = fs::read_to_string(book::root().join("crates/tare/src/main.rs")).unwrap();
+    let main = fs::read_to_string(book::repository_root().join("crates/tare/src/main.rs")).unwrap();
     let guard =
         block(&main, "#[cfg(all(target_os = \"linux\", not(target_feature = \"crt-static\"), not(doc)))]");
     assert!(guard.contains("compile_error!("), "{guard}");
     for page in ["README.md", "docs/guide/ci.md"] {
-        let text = fs::read_to_string(book::root().join(page)).unwrap();
+        let text = fs::read_to_string(book::repository_root().join(page)).unwrap();
         let installs: Vec<&str> =
             text.lines().filter(|line| line.contains("cargo install") && line.contains("tare")).collect();
         assert!(!installs.is_empty(), "{page}");

@@ -9,10 +9,10 @@ use crate::book;
 #[test]
 fn every_study_in_a_document_can_be_planned() {
     let mut planned = 0;
-    for path in book::documents() {
+    for path in book::list_documents() {
         let text = fs::read_to_string(&path).unwrap();
-        for fence in book::fences(&text) {
-            let ("toml", Some(name)) = fence.words() else { continue };
+        for fence in book::find_fences(&text) {
+            let ("toml", Some(name)) = fence.split_info() else { continue };
             let mut study =
                 Study::parse(&text[fence.body.clone()], name).unwrap_or_else(|e| panic!("{path:?}: {e}"));
             // As if the files that it carries along lay beside it.
@@ -21,7 +21,7 @@ fn every_study_in_a_document_can_be_planned() {
                 fs::write(folder.path().join(name), "carried").unwrap();
             }
             study.folder = folder.path().to_owned();
-            let selected = study.selected(None, None).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+            let selected = study.expand_cases(None, None).unwrap_or_else(|e| panic!("{path:?}: {e}"));
             assert!(!selected.is_empty(), "{path:?}: {name} asks for nothing");
             planned += 1;
         }
@@ -38,7 +38,7 @@ fn known_keys(text: &str) -> Vec<String> {
 
 #[test]
 fn every_key_of_a_study_is_explained() {
-    let page = fs::read_to_string(book::root().join("docs/reference/study-format.md")).unwrap();
+    let page = fs::read_to_string(book::repository_root().join("docs/reference/study-format.md")).unwrap();
     let case = "name = 'x'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[[case]]\nnonsense = 1\n";
     let command = "name = 'x'\ntitle = 'x'\nabout = ''\nbudget = '1m'\n[probe.x]\nnonsense = 1\n";
     let keys = [known_keys("nonsense = 1"), known_keys(case), known_keys(command)].concat();
@@ -61,16 +61,16 @@ fn as_json(text: &str) -> serde_json::Value {
 fn complaint(text: &str) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
-    compiler.add_resource("file:///study.schema.json", tare_lab::study::schema::schema()).unwrap();
+    compiler.add_resource("file:///study.schema.json", tare_lab::study::schema::make_study_schema()).unwrap();
     let index = compiler.compile("file:///study.schema.json", &mut schemas).unwrap();
     schemas.validate(&as_json(text), index).err().map(|e| e.to_string())
 }
 
 #[test]
 fn the_schema_for_editors_takes_every_shipped_study_and_refuses_slips() {
-    let _lock = book::lock();
-    let schema = format!("{:#}\n", tare_lab::study::schema::schema());
-    book::keep(&book::root().join("docs/reference/study.schema.json"), &schema);
+    let _lock = book::lock_documents();
+    let schema = format!("{:#}\n", tare_lab::study::schema::make_study_schema());
+    book::compare_or_rewrite(&book::repository_root().join("docs/reference/study.schema.json"), &schema);
     for (name, text) in tare_lab::study::SHIPPED {
         assert_eq!(complaint(text), None, "{name}");
     }

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use tare_lab::ownership::workspace::SessionWorkspace;
 
-use crate::bench::{Bench, Spoken, ready};
+use crate::bench::{Bench, Spoken, parse_if_ready};
 
 /// Environment variables that turn this program into an actor: the folder of its bench, and the environments
 /// to enter.
@@ -79,22 +79,22 @@ impl Actor {
 #[test]
 fn act() {
     let (Some(folder), Ok(enters)) = (std::env::var_os(FOLDER), std::env::var(ENTERS)) else { return };
-    let bench = Bench::at(PathBuf::from(folder));
-    let session = SessionWorkspace::make(&bench.setting()).unwrap();
+    let bench = Bench::from_folder(PathBuf::from(folder));
+    let session = SessionWorkspace::make_workspace(&bench.make_setting()).unwrap();
     let entered: Vec<Spoken> = enters
         .split_whitespace()
-        .filter_map(|text| ready("act", text))
-        .map(|specification| Spoken::enter(&session, &specification))
+        .filter_map(|text| parse_if_ready("act", text))
+        .map(|specification| Spoken::enter_environment(&session, &specification))
         .collect();
     println!("\n{READY}");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
     for mut spoken in entered {
-        spoken.trial(1, Some("own"));
-        spoken.trial(2, Some("share"));
+        spoken.run_null_trial(1, Some("own"));
+        spoken.run_null_trial(2, Some("share"));
         if spoken.entered.outside.get("root") == Some("host") {
-            assert_eq!(spoken.command(3, PROGRAMS, &bench.folder.path().join("share")), None);
+            assert_eq!(spoken.run_command(3, PROGRAMS, &bench.folder.path().join("share")), None);
         }
-        assert!(spoken.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        assert!(spoken.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
 }

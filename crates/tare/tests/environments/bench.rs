@@ -62,10 +62,10 @@ impl Folder {
 impl Bench {
     /// Creates a bench next to the program, because /tmp may be in memory.
     pub fn new() -> Bench {
-        Bench::below(Path::new(TARE).parent().unwrap())
+        Bench::new_in(Path::new(TARE).parent().unwrap())
     }
 
-    pub fn below(parent: &Path) -> Bench {
+    pub fn new_in(parent: &Path) -> Bench {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(parent).unwrap();
         for name in ["state", "scratch", "share"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -74,7 +74,7 @@ impl Bench {
     }
 
     /// Opens a bench that another process has set up.
-    pub fn at(folder: PathBuf) -> Bench {
+    pub fn from_folder(folder: PathBuf) -> Bench {
         Bench::on(Folder::Lent(folder))
     }
 
@@ -87,44 +87,48 @@ impl Bench {
         Bench { folder, shares, binary }
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub fn state_folder(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    pub fn scratch(&self) -> PathBuf {
+    pub fn scratch_folder(&self) -> PathBuf {
         self.folder.path().join("scratch")
     }
 
-    pub fn setting(&self) -> Setting {
+    pub fn make_setting(&self) -> Setting {
         Setting {
-            state: self.state(),
-            scratch: self.scratch(),
+            state: self.state_folder(),
+            scratch: self.scratch_folder(),
             binary: self.binary.clone(),
             wanted: Wanted { folders: self.shares.clone(), ..Default::default() },
-            programs: programs(),
+            programs: find_programs(),
         }
     }
 
-    pub fn session(&self) -> SessionWorkspace {
-        SessionWorkspace::make(&self.setting()).unwrap()
+    pub fn make_session(&self) -> SessionWorkspace {
+        SessionWorkspace::make_workspace(&self.make_setting()).unwrap()
     }
 
     /// Lists everything that is left of the sessions that worked here.
-    pub fn remains(&self) -> Vec<String> {
+    pub fn list_remains(&self) -> Vec<String> {
         let signs = Signs {
             mark: "no session".into(),
-            folder: self.scratch(),
+            folder: self.scratch_folder(),
             name: String::new(),
             roots: Vec::new(),
         };
-        let mut remains: Vec<String> = signs.find().keys().map(|pid| format!("process {pid}")).collect();
-        remains.extend(signs.mentions().iter().map(|process| format!("process {process}")));
+        let mut remains: Vec<String> =
+            signs.find_processes().keys().map(|pid| format!("process {pid}")).collect();
+        remains.extend(signs.find_mentions().iter().map(|process| format!("process {process}")));
         remains.extend(
-            mounts::below(self.folder.path()).unwrap().iter().map(|m| format!("mount {}", m.display())),
+            mounts::list_mounts_below(self.folder.path())
+                .unwrap()
+                .iter()
+                .map(|m| format!("mount {}", m.display())),
         );
         let groups: BTreeSet<PathBuf> = control_groups(made_by_nspawn).into_iter().collect();
         remains.extend(groups.difference(&EARLIER).map(|group| format!("control group {}", group.display())));
-        for folder in [self.state(), self.scratch()] {
+        for folder in [self.state_folder(), self.scratch_folder()] {
             let entries = std::fs::read_dir(folder).unwrap();
             remains.extend(entries.map(|entry| format!("file {}", entry.unwrap().path().display())));
         }
@@ -139,13 +143,14 @@ fn made_by_nspawn(name: &str) -> bool {
 
 /// Lists the control groups whose names fit, in all hierarchies.
 pub fn control_groups(fits: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let points = mounts::all().unwrap().into_iter().filter(|mount| mount.filesystem.starts_with("cgroup"));
+    let points =
+        mounts::list_mounts().unwrap().into_iter().filter(|mount| mount.filesystem.starts_with("cgroup"));
     let groups = points.flat_map(|mount| std::fs::read_dir(mount.point).into_iter().flatten().flatten());
     groups.filter(|entry| fits(&entry.file_name().to_string_lossy())).map(|entry| entry.path()).collect()
 }
 
 /// Locates programs in the same way as tare itself.
-pub fn programs() -> Programs {
+pub fn find_programs() -> Programs {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
@@ -155,21 +160,21 @@ pub fn programs() -> Programs {
 }
 
 /// Parses a specification if its environment is ready, and prints that the test is skipped if not.
-pub fn ready(test: &str, text: &str) -> Option<Specification> {
-    let named = environments::parse(text).unwrap();
+pub fn parse_if_ready(test: &str, text: &str) -> Option<Specification> {
+    let named = environments::parse_environment(text).unwrap();
     // One test downloads a kernel, and the others wait for it.
     let alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     let unprepared = named
-        .ready(&programs())
+        .check_ready(&find_programs())
         .is_err_and(|not| not.command.is_some_and(|command| command.starts_with("tare environment prepare")));
     if let (true, Some(preparation)) = (unprepared, &named.provider.preparation) {
         let mut begins = |step: &str| println!("{test}: {step}");
-        if let Err(e) = (preparation.prepare)(&named.specification, &programs(), &mut begins) {
+        if let Err(e) = (preparation.prepare)(&named.specification, &find_programs(), &mut begins) {
             println!("{test}: {e}");
         }
     }
     drop(alone);
-    match named.ready(&programs()) {
+    match named.check_ready(&find_programs()) {
         Ok(_) => Some(named.specification),
         Err(not) => {
             println!("SKIPPED {test}: {}", not.reason);
@@ -188,13 +193,13 @@ impl Spoken {
     /// Enters, and waits for the agent's first frame.
     ///
     /// One boot in hundreds of a kernel on an emulated processor hangs: such a guest gets a second one.
-    pub fn enter(session: &SessionWorkspace, specification: &Specification) -> Spoken {
+    pub fn enter_environment(session: &SessionWorkspace, specification: &Specification) -> Spoken {
         let mut spoken = Spoken::start(session, specification);
         let mut first = spoken.link.receive(Instant::now() + WAIT);
         if matches!(first, Err(LinkError::Deadline)) && specification.provider == "qemu" {
             println!("{specification} hangs and is booted once more: {:#?}", spoken.link.take_notes());
             drop(spoken.link);
-            for outcome in spoken.entered.leave(Duration::ZERO) {
+            for outcome in spoken.entered.leave_environment(Duration::ZERO) {
                 assert_eq!(outcome.left_because, None, "{}", outcome.what);
             }
             spoken = Spoken::start(session, specification);
@@ -207,9 +212,9 @@ impl Spoken {
     }
 
     fn start(session: &SessionWorkspace, specification: &Specification) -> Spoken {
-        let named = environments::find(specification.clone()).unwrap();
-        let ready = named.ready(session.programs()).unwrap();
-        let mut entered = entered::enter(specification, &ready, session).unwrap();
+        let named = environments::find_environment(specification.clone()).unwrap();
+        let ready = named.check_ready(session.programs()).unwrap();
+        let mut entered = entered::enter_environment(specification, &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
         let errors = OwnedFd::from(entered.child.stderr.take().unwrap());
@@ -217,7 +222,7 @@ impl Spoken {
         Spoken { entered, link }
     }
 
-    pub fn frame(&mut self) -> Frame {
+    pub fn receive_frame(&mut self) -> Frame {
         match self.link.receive(Instant::now() + WAIT) {
             Ok(arrived) => arrived.frame,
             Err(e) => panic!("{e:?}; notes: {:#?}", self.link.take_notes()),
@@ -229,23 +234,23 @@ impl Spoken {
     }
 
     /// Asks for a description; the agent must know every place.
-    pub fn describe(&mut self) {
+    pub fn request_description(&mut self) {
         let places = self.entered.places.clone();
         self.send(&Request::Describe { places: places.clone() });
-        match self.frame() {
+        match self.receive_frame() {
             Frame::Description { places: described, .. } => assert!(described.keys().eq(places.keys())),
             other => panic!("{other:?}"),
         }
     }
 
     /// Runs a trial of the probe `null` in a place.
-    pub fn trial(&mut self, number: u64, place: Option<&str>) {
-        self.run(number, "null", place, None);
+    pub fn run_null_trial(&mut self, number: u64, place: Option<&str>) {
+        self.run_trial(number, "null", place, None);
     }
 
     /// Runs a trial of a probe, which must succeed.
-    pub fn run(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
-        let parameters = tare_probes::find(probe).unwrap().defaults(Size::Short);
+    pub fn run_trial(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
+        let parameters = tare_probes::find_probe(probe).unwrap().default_parameters(Size::Short);
         let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
         self.send(&Request::Trial(TrialRequest {
             trial: number,
@@ -259,7 +264,7 @@ impl Spoken {
             nonce: 0,
         }));
         loop {
-            match self.frame() {
+            match self.receive_frame() {
                 Frame::Done { trial, .. } => return assert_eq!(trial, number),
                 Frame::Failed { failure, .. } => {
                     panic!("{probe}: {failure}; notes: {:#?}", self.link.take_notes())
@@ -270,10 +275,11 @@ impl Spoken {
     }
 
     /// Runs a command as a study's `[probe.NAME]` has it, with its files carried along from `folder`.
-    pub fn command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
+    pub fn run_command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
         let command: UserCommand = toml::from_str(text).unwrap();
-        let (parameters, files) = command.case("tried", folder).unwrap();
-        tare_lab::session::carrying::carry(&mut self.link, self.entered.places.get("own"), &files).unwrap();
+        let (parameters, files) = command.make_case("tried", folder).unwrap();
+        tare_lab::session::carrying::carry_files(&mut self.link, self.entered.places.get("own"), &files)
+            .unwrap();
         self.send(&Request::Trial(TrialRequest {
             trial: number,
             case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },
@@ -286,7 +292,7 @@ impl Spoken {
             nonce: 0,
         }));
         loop {
-            match self.frame() {
+            match self.receive_frame() {
                 Frame::Done { trial, .. } if trial == number => return None,
                 Frame::Failed { failure, .. } => return Some(failure),
                 _ => {}
@@ -295,10 +301,10 @@ impl Spoken {
     }
 
     /// Says goodbye and leaves; everything must be gone.
-    pub fn leave(mut self) -> Vec<Outcome> {
+    pub fn leave_environment(mut self) -> Vec<Outcome> {
         self.send(&Request::Leave);
-        assert_eq!(self.frame(), Frame::Bye);
+        assert_eq!(self.receive_frame(), Frame::Bye);
         drop(self.link);
-        self.entered.leave(WAIT)
+        self.entered.leave_environment(WAIT)
     }
 }

@@ -6,33 +6,33 @@ use std::time::Duration;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::actor::Actor;
-use crate::bench::{Bench, Spoken, ready};
-use crate::paths::namespaces;
+use crate::bench::{Bench, Spoken, parse_if_ready};
+use crate::paths::list_namespaces;
 
 /// Lists the ready environments of a default session, except full kernels, which have their own test.
 fn defaults(test: &str) -> Vec<&'static str> {
     let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default);
     let quick = all.copied().filter(|text| !["uml", "qemu"].contains(text));
-    quick.filter(|text| ready(test, text).is_some()).collect()
+    quick.filter(|text| parse_if_ready(test, text).is_some()).collect()
 }
 
 /// Cleans; everything must have gone, and a second time there is nothing to do.
 fn clean_all(bench: &Bench) {
-    let journals = std::fs::read_dir(bench.state()).unwrap().map(|entry| entry.unwrap().path());
+    let journals = std::fs::read_dir(bench.state_folder()).unwrap().map(|entry| entry.unwrap().path());
     let sessions: Vec<String> =
         journals.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
-    for outcome in clean(&bench.state(), &bench.setting().programs).unwrap() {
+    for outcome in remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap() {
         assert_eq!(outcome.left_because, None, "{}", outcome.what);
     }
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
     for session in sessions {
-        assert_eq!(namespaces(&session), [""; 0]);
+        assert_eq!(list_namespaces(&session), [""; 0]);
     }
-    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
+    assert_eq!(remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap(), []);
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn nothing_is_left_of_a_network_whenever_it_is_killed() {
     let test = "nothing_is_left_of_a_network_whenever_it_is_killed";
     let nets = ["container?net=veth", "container?net=bridge", "container?net=nat", "container?net=slirp"];
     let others = ["gvisor?net=sandbox", "uml?net=tap"];
-    let all = nets.into_iter().chain(others).filter(|text| ready(test, text).is_some());
+    let all = nets.into_iter().chain(others).filter(|text| parse_if_ready(test, text).is_some());
     let enters: Vec<&str> = all.collect();
     let bench = Bench::new();
     let mut actor = Actor::start(&bench, &enters);
@@ -89,7 +89,7 @@ fn nothing_is_left_of_a_slow_start_that_was_killed() {
 
 /// Kills sessions at several moments of their start.
 fn kill_in_start(test: &str, text: &str, waits_ms: &[u64]) {
-    if ready(test, text).is_none() {
+    if parse_if_ready(test, text).is_none() {
         return;
     }
     let bench = Bench::new();
@@ -111,28 +111,28 @@ const SLOW: [&str; 4] = ["nspawn", "podman", "uml", "qemu"];
 #[test]
 fn a_living_session_is_left_alone() {
     let bench = Bench::new();
-    let session = bench.session();
+    let session = bench.make_session();
     let native = "native".parse::<Specification>().unwrap();
-    let mut inside = Spoken::enter(&session, &native);
+    let mut inside = Spoken::enter_environment(&session, &native);
     let mut actor = Actor::start(&bench, &["native", "container"]);
     actor.wait_until_ready();
-    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
+    assert_eq!(remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap(), []);
     actor.kill();
-    let gone = clean(&bench.state(), &bench.setting().programs).unwrap();
+    let gone = remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap();
     assert!(gone.iter().all(|outcome| outcome.left_because.is_none()), "{gone:?}");
-    inside.trial(1, Some("own"));
-    inside.leave();
+    inside.run_null_trial(1, Some("own"));
+    inside.leave_environment();
     assert!(session.folder().exists());
     session.close();
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
 fn a_session_that_is_dropped_leaves_nothing() {
     let bench = Bench::new();
-    let session = bench.session();
-    let spoken =
-        ["native", "container"].map(|text| Spoken::enter(&session, &text.parse::<Specification>().unwrap()));
+    let session = bench.make_session();
+    let spoken = ["native", "container"]
+        .map(|text| Spoken::enter_environment(&session, &text.parse::<Specification>().unwrap()));
     drop(session);
     drop(spoken);
     clean_all(&bench);
@@ -141,10 +141,11 @@ fn a_session_that_is_dropped_leaves_nothing() {
 #[test]
 fn the_scratch_folder_must_be_on_a_disk() {
     let bench = Bench::new();
-    let setting = tare_lab::ownership::workspace::Setting { scratch: "/dev/shm".into(), ..bench.setting() };
-    let refused = SessionWorkspace::make(&setting).unwrap_err();
+    let setting =
+        tare_lab::ownership::workspace::Setting { scratch: "/dev/shm".into(), ..bench.make_setting() };
+    let refused = SessionWorkspace::make_workspace(&setting).unwrap_err();
     assert!(refused.what.contains("/dev/shm is not on a disk"), "{refused}");
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
@@ -155,7 +156,8 @@ fn a_runtime_that_is_missing_is_named_with_the_command_that_installs_it() {
         ("oci:crun", "apt-get install crun"),
         ("gvisor", "go install"),
     ] {
-        let not_ready = environments::parse(text).unwrap().ready(&Programs::default()).unwrap_err();
+        let not_ready =
+            environments::parse_environment(text).unwrap().check_ready(&Programs::default()).unwrap_err();
         assert!(not_ready.reason.contains("not installed"), "{not_ready:?}");
         assert!(not_ready.command.unwrap().contains(command));
     }
@@ -171,7 +173,7 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
         return println!("SKIPPED {test}: only root can become another user");
     }
     // Readable and writable by all, and on a disk.
-    let bench = Bench::below(Path::new("/var/tmp"));
+    let bench = Bench::new_in(Path::new("/var/tmp"));
     let program = bench.folder.path().join("actor");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     std::fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
@@ -182,15 +184,15 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
     let mut actor = Actor::start_as(NOBODY, &program, &bench, &enters);
     actor.wait_until_ready();
     actor.dismiss();
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
     let mut actor = Actor::start_as(NOBODY, &program, &bench, &enters);
     actor.wait_until_ready();
     actor.kill();
     // What another user wrote down is not believed, until root makes it its own.
-    let refused = clean(&bench.state(), &bench.setting().programs).unwrap_err();
+    let refused = remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap_err();
     assert!(refused.to_string().contains("belongs to another user"), "{refused}");
-    let journals = std::fs::read_dir(bench.state()).unwrap().map(|entry| entry.unwrap().path());
-    for path in journals.chain([bench.state()]) {
+    let journals = std::fs::read_dir(bench.state_folder()).unwrap().map(|entry| entry.unwrap().path());
+    for path in journals.chain([bench.state_folder()]) {
         std::os::unix::fs::chown(path, Some(0), Some(0)).unwrap();
     }
     clean_all(&bench);

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use tare_data::failure::FailureKind;
 
-use crate::bench::{Bench, Spoken, ready};
+use crate::bench::{Bench, Spoken, parse_if_ready};
 
 /// Tries all kinds of commands. `shell` tells whether the environment has a shell.
 pub fn try_all(inside: &mut Spoken, shell: bool) {
@@ -19,19 +19,19 @@ pub fn try_all(inside: &mut Spoken, shell: bool) {
 
     let itself =
         "prepare = ['@tare', 'agent-work', 'tree', '40']\ncommand = ['@tare', 'agent-work', 'build', '40']";
-    assert_eq!(inside.command(1, itself, folder.path()), None);
+    assert_eq!(inside.run_command(1, itself, folder.path()), None);
     let carried = "command = ['@tare', 'agent-applet', 'rm', 'data/text']\ncarry = ['data']";
-    assert_eq!(inside.command(2, carried, folder.path()), None);
+    assert_eq!(inside.run_command(2, carried, folder.path()), None);
     let without = "command = ['@tare', 'agent-applet', 'rm', 'data/text']";
-    let failure = inside.command(3, without, folder.path()).expect("nothing was carried for it");
+    let failure = inside.run_command(3, without, folder.path()).expect("nothing was carried for it");
     assert_eq!(failure.kind, FailureKind::WrongWork);
 
-    let missing = inside.command(4, "command = ['no-such-tool', '-j4']", folder.path()).unwrap();
+    let missing = inside.run_command(4, "command = ['no-such-tool', '-j4']", folder.path()).unwrap();
     assert_eq!(missing.kind, FailureKind::NotSupported);
     assert!(missing.reason.starts_with("ENOENT: no no-such-tool in "), "{missing}");
 
     let script = "command = ['./check.sh']\ncarry = ['check.sh', 'data']\nexpect_exit = 3";
-    match inside.command(5, script, folder.path()) {
+    match inside.run_command(5, script, folder.path()) {
         None => assert!(shell),
         Some(failure) => {
             assert!(!shell, "{failure}");
@@ -42,14 +42,14 @@ pub fn try_all(inside: &mut Spoken, shell: bool) {
 }
 
 fn visit(test: &str, text: &str, shell: bool) {
-    let Some(specification) = ready(test, text) else { return };
+    let Some(specification) = parse_if_ready(test, text) else { return };
     let bench = Bench::new();
-    let session = bench.session();
-    let mut inside = Spoken::enter(&session, &specification);
+    let session = bench.make_session();
+    let mut inside = Spoken::enter_environment(&session, &specification);
     try_all(&mut inside, shell);
-    assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]

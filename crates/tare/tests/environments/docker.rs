@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 
-use crate::bench::{Bench, Spoken, programs};
+use crate::bench::{Bench, Spoken, find_programs};
 
 /// A fake docker. Like the real one, it runs containers that are not its descendants and do not get its
 /// environment, `rm` and `rmi` fail if there is nothing to remove, and `run` exits with 125 if the image is
@@ -68,7 +68,7 @@ esac
 
 /// Sets up a bench where the fake comes first in the search path.
 fn with_fake(test: &str) -> Option<(Bench, Setting)> {
-    let permitted = rustix::process::geteuid().is_root() && programs().find("unshare").is_some();
+    let permitted = rustix::process::geteuid().is_root() && find_programs().find("unshare").is_some();
     if !permitted {
         println!("SKIPPED {test}: the fake daemon needs root and unshare");
         return None;
@@ -78,7 +78,7 @@ fn with_fake(test: &str) -> Option<(Bench, Setting)> {
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("docker"), FAKE).unwrap();
     fs::set_permissions(folder.join("docker"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut setting = bench.setting();
+    let mut setting = bench.make_setting();
     setting.programs.folders.insert(0, folder);
     Some((bench, setting))
 }
@@ -93,39 +93,42 @@ fn what_it_holds(bench: &Bench) -> Vec<String> {
 fn docker_is_entered_and_left() {
     let Some((bench, setting)) = with_fake("docker_is_entered_and_left") else { return };
     let specification = "docker?seccomp=unconfined".parse::<Specification>().unwrap();
-    let ready = environments::find(specification.clone()).unwrap().ready(&setting.programs).unwrap();
+    let ready = environments::find_environment(specification.clone())
+        .unwrap()
+        .check_ready(&setting.programs)
+        .unwrap();
     assert_eq!(ready.facts.get("runtime.version"), Some("24.0.7"));
-    let session = SessionWorkspace::make(&setting).unwrap();
+    let session = SessionWorkspace::make_workspace(&setting).unwrap();
     for _ in 0..2 {
-        let mut inside = Spoken::enter(&session, &specification);
-        inside.describe();
-        inside.trial(1, Some("own"));
-        inside.trial(2, Some("share"));
-        assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        inside.request_description();
+        inside.run_null_trial(1, Some("own"));
+        inside.run_null_trial(2, Some("share"));
+        assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
     assert_eq!(what_it_holds(&bench), [""; 0]);
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
 fn what_the_daemon_still_runs_is_taken_away() {
     let Some((bench, setting)) = with_fake("what_the_daemon_still_runs_is_taken_away") else { return };
-    let session = SessionWorkspace::make(&setting).unwrap();
-    let inside = Spoken::enter(&session, &"docker".parse::<Specification>().unwrap());
+    let session = SessionWorkspace::make_workspace(&setting).unwrap();
+    let inside = Spoken::enter_environment(&session, &"docker".parse::<Specification>().unwrap());
     assert_eq!(what_it_holds(&bench).len(), 2);
     drop(inside);
     drop(session);
     assert_eq!(what_it_holds(&bench), [""; 0]);
-    assert_eq!(clean(&bench.state(), &bench.setting().programs).unwrap(), []);
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap(), []);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
 fn an_engine_that_is_missing_or_does_not_answer_is_told() {
     for name in ["docker", "podman", "nerdctl"] {
-        let named = environments::parse(name).unwrap();
-        let not_ready = named.ready(&Programs::default()).unwrap_err();
+        let named = environments::parse_environment(name).unwrap();
+        let not_ready = named.check_ready(&Programs::default()).unwrap_err();
         assert_eq!(not_ready.reason, format!("{name} is not installed"));
         // A client whose daemon is away.
         let folder = tempfile::tempdir().unwrap();
@@ -133,7 +136,7 @@ fn an_engine_that_is_missing_or_does_not_answer_is_told() {
         fs::write(&client, "#!/bin/sh\necho 'Cannot connect to the daemon' >&2; exit 1\n").unwrap();
         fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
         let programs = Programs { folders: vec![folder.path().to_owned()], ..Programs::default() };
-        let not_ready = named.ready(&programs).unwrap_err();
+        let not_ready = named.check_ready(&programs).unwrap_err();
         assert_eq!(not_ready.reason, format!("{name}: Cannot connect to the daemon"));
     }
 }

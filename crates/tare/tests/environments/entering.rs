@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::bench::{Bench, Spoken, TARE, control_groups, programs, ready};
+use crate::bench::{Bench, Spoken, TARE, control_groups, find_programs, parse_if_ready};
 
 /// Probes that are run once, with place and peer.
 const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
@@ -16,27 +16,27 @@ const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
 /// Enters the environment and tries everything in it. The contents of a share must match the host's folder,
 /// before and after.
 fn visit(test: &str, text: &str) {
-    let Some(specification) = ready(test, text) else { return };
+    let Some(specification) = parse_if_ready(test, text) else { return };
     let bench = Bench::new();
     std::fs::write(bench.shares["share"].join("kept"), "the user's own").unwrap();
-    let session = bench.session();
+    let session = bench.make_session();
     // Twice: what the first start leaves behind would stand in the second's way.
     for _ in 0..2 {
-        let mut inside = Spoken::enter(&session, &specification);
-        inside.describe();
-        inside.trial(1, None);
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        inside.request_description();
+        inside.run_null_trial(1, None);
         let folder = bench.shares["share"].join(format!("tare-{}", session.id()));
         let changed = || std::fs::metadata(&folder).unwrap().modified().unwrap();
         for (place, is_seen) in [("own", false), ("share", true)] {
             let before = changed();
-            inside.trial(2, Some(place));
-            inside.run(3, "file.sync", Some(place), None);
+            inside.run_null_trial(2, Some(place));
+            inside.run_trial(3, "file.sync", Some(place), None);
             assert_eq!(changed() != before, is_seen, "files made in {place}, and seen in the host's folder");
         }
         for (number, (probe, place, peer)) in (4..).zip(ONCE) {
-            inside.run(number, probe, place, peer);
+            inside.run_trial(number, probe, place, peer);
         }
-        for outcome in inside.leave() {
+        for outcome in inside.leave_environment() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
         let below: Vec<_> =
@@ -47,7 +47,7 @@ fn visit(test: &str, text: &str) {
     }
     let id = session.id().to_owned();
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
     assert!(control_groups(|name| name.contains(&id)).is_empty());
     assert_eq!(std::fs::read_to_string(bench.shares["share"].join("kept")).unwrap(), "the user's own");
 }
@@ -163,7 +163,7 @@ fn qemu_shares() {
 fn a_pinned_session_stays_on_one_processor_in_every_engine() {
     let names = ["oci:crun", "oci:runc", "podman", "nspawn", "bwrap", "proot", "gvisor"];
     let environments: Vec<&str> =
-        names.into_iter().filter(|name| ready("a_pinned_session", name).is_some()).collect();
+        names.into_iter().filter(|name| parse_if_ready("a_pinned_session", name).is_some()).collect();
     if environments.is_empty() {
         return;
     }
@@ -196,7 +196,7 @@ fn a_pinned_session_stays_on_one_processor_in_every_engine() {
 #[test]
 fn kvm_is_proven_or_refused_in_time() {
     // Either is right, depending on the machine: what counts is an answer.
-    match tare_lab::guests::kvm::proven(&programs()) {
+    match tare_lab::guests::kvm::check_kvm(&find_programs()) {
         Ok(()) => println!("KVM runs real code here"),
         Err(not) => assert!(not.reason.starts_with("KVM: "), "{not:?}"),
     }

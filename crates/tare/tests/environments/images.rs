@@ -11,7 +11,7 @@ use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::storage::places::Wanted;
 
-use crate::bench::{Bench, Spoken, programs, ready};
+use crate::bench::{Bench, Spoken, find_programs, parse_if_ready};
 
 /// Image with a shell and a file that identifies it, removed with the test.
 struct Image {
@@ -60,7 +60,7 @@ const SCRIPT: &str = "test -e /tmp/ran || { read -r line </etc/image; test \"$li
 #[test]
 fn a_command_has_the_programs_of_the_image() {
     const TEST: &str = "a_command_has_the_programs_of_the_image";
-    if ready(TEST, "podman").is_none() {
+    if parse_if_ready(TEST, "podman").is_none() {
         return;
     }
     let bench = Bench::new();
@@ -72,19 +72,19 @@ fn a_command_has_the_programs_of_the_image() {
     for shared in [false, true] {
         let inside = Inside { root: RootFolder::Empty, work: Some(Work { folder: work.clone(), shared }) };
         let wanted = Wanted { inside, folders: bench.shares.clone(), ..Default::default() };
-        let session = SessionWorkspace::make(&Setting { wanted, ..bench.setting() }).unwrap();
+        let session = SessionWorkspace::make_workspace(&Setting { wanted, ..bench.make_setting() }).unwrap();
         // Twice: what the first start writes into the image is gone in the second.
         for _ in 0..2 {
-            let mut inside = Spoken::enter(&session, &specification);
-            inside.describe();
-            inside.trial(1, Some("own"));
+            let mut inside = Spoken::enter_environment(&session, &specification);
+            inside.request_description();
+            inside.run_null_trial(1, Some("own"));
             let command = format!("command = ['/bin/sh', '-ec', '''cd {}; {SCRIPT}''']", work.display());
-            assert_eq!(inside.command(2, &command, &work), None);
-            assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+            assert_eq!(inside.run_command(2, &command, &work), None);
+            assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
             assert_eq!(work.join("written").exists(), shared);
         }
         assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-        assert_eq!(bench.remains(), [""; 0]);
+        assert_eq!(bench.list_remains(), [""; 0]);
     }
     let kept = Command::new("podman").args(["image", "exists", &image.name]).status().unwrap();
     assert!(kept.success(), "somebody's image was removed");
@@ -93,11 +93,11 @@ fn a_command_has_the_programs_of_the_image() {
 #[test]
 fn an_image_that_is_not_there_is_not_fetched() {
     const TEST: &str = "an_image_that_is_not_there_is_not_fetched";
-    if ready(TEST, "podman").is_none() {
+    if parse_if_ready(TEST, "podman").is_none() {
         return;
     }
-    let named = environments::parse("podman:localhost/tare-has-none").unwrap();
-    let not_ready = named.ready(&programs()).unwrap_err();
+    let named = environments::parse_environment("podman:localhost/tare-has-none").unwrap();
+    let not_ready = named.check_ready(&find_programs()).unwrap_err();
     assert!(not_ready.reason.starts_with("image localhost/tare-has-none is not here: "), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("podman pull localhost/tare-has-none"));
 }
@@ -105,9 +105,9 @@ fn an_image_that_is_not_there_is_not_fetched() {
 #[test]
 fn an_image_takes_no_other_root() {
     for text in ["podman:debian?root=host", "docker:debian?root=empty", "nerdctl:-v"] {
-        assert!(environments::parse(text).is_err(), "{text}");
+        assert!(environments::parse_environment(text).is_err(), "{text}");
     }
-    let named = environments::parse("docker:debian").unwrap().with_root(&RootFolder::Host);
+    let named = environments::parse_environment("docker:debian").unwrap().with_root(&RootFolder::Host);
     // Not for the sake of its root.
-    assert_eq!(named.ready(&Programs::default()).unwrap_err().reason, "docker is not installed");
+    assert_eq!(named.check_ready(&Programs::default()).unwrap_err().reason, "docker is not installed");
 }

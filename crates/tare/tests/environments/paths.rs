@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tare_lab::host::network_namespace::{path, within};
+use tare_lab::host::network_namespace::{namespace_path, run_in_namespace};
 use tare_lab::ownership::workspace::SessionWorkspace;
 
-use crate::bench::{Bench, Spoken, ready};
+use crate::bench::{Bench, Spoken, parse_if_ready};
 
 /// Time limit for a connection: the first packet may have to wait for address resolution.
 const CONNECT_WAIT: Duration = Duration::from_secs(20);
@@ -26,30 +26,31 @@ enum Reach {
 
 /// Enters twice, and reaches the lab's network each time; leaves nothing.
 fn walk(test: &str, text: &str, reach: Reach) {
-    let Some(specification) = ready(test, text) else { return };
+    let Some(specification) = parse_if_ready(test, text) else { return };
     let bench = Bench::new();
-    let session = bench.session();
+    let session = bench.make_session();
     for start in 0..2 {
-        let mut inside = Spoken::enter(&session, &specification);
+        let mut inside = Spoken::enter_environment(&session, &specification);
         let host = inside.entered.host.expect("a network has a way to the host");
         let lab = session.namespace_of(host).expect("the way leads into the lab's network");
         assert_eq!(inside.entered.outside.get("path.host"), Some(host.to_string().as_str()));
         match reach {
             Reach::FromInside => {
-                let listener = within(&lab, || TcpListener::bind((host, 0))).unwrap();
-                let namespace = path(&format!("tare-{}-{start:05}", session.id()));
+                let listener = run_in_namespace(&lab, || TcpListener::bind((host, 0))).unwrap();
+                let namespace = namespace_path(&format!("tare-{}-{start:05}", session.id()));
                 talk(&listener, namespace);
             }
             Reach::ToInside => {
                 let address: IpAddr = inside.entered.outside.get("path.address").unwrap().parse().unwrap();
-                let refused =
-                    within(&lab, || TcpStream::connect_timeout(&SocketAddr::new(address, 9), CONNECT_WAIT));
+                let refused = run_in_namespace(&lab, || {
+                    TcpStream::connect_timeout(&SocketAddr::new(address, 9), CONNECT_WAIT)
+                });
                 assert_eq!(refused.unwrap_err().kind(), ErrorKind::ConnectionRefused, "{text}");
             }
         }
-        inside.describe();
-        inside.run(1, "net.rr", None, Some("loopback"));
-        for outcome in inside.leave() {
+        inside.request_description();
+        inside.run_trial(1, "net.rr", None, Some("loopback"));
+        for outcome in inside.leave_environment() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
     }
@@ -60,7 +61,7 @@ fn walk(test: &str, text: &str, reach: Reach) {
 fn talk(listener: &TcpListener, namespace: PathBuf) {
     let to = listener.local_addr().unwrap();
     let client = thread::spawn(move || {
-        within(&namespace, || {
+        run_in_namespace(&namespace, || {
             let mut stream = TcpStream::connect_timeout(&to, CONNECT_WAIT)?;
             stream.write_all(b"?")?;
             let mut answer = [0];
@@ -89,12 +90,12 @@ fn talk(listener: &TcpListener, namespace: PathBuf) {
 fn close(session: SessionWorkspace, bench: &Bench) {
     let id = session.id().to_owned();
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-    assert_eq!(bench.remains(), [""; 0]);
-    assert_eq!(namespaces(&id), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
+    assert_eq!(list_namespaces(&id), [""; 0]);
 }
 
 /// Lists the network namespaces of a session.
-pub fn namespaces(session: &str) -> Vec<String> {
+pub fn list_namespaces(session: &str) -> Vec<String> {
     let folder = std::fs::read_dir(tare_lab::host::network_namespace::FOLDER).into_iter().flatten().flatten();
     let names = folder.map(|entry| entry.file_name().to_string_lossy().into_owned());
     names.filter(|name| name.contains(session)).collect()
@@ -133,10 +134,10 @@ fn qemu_paths() {
 fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
     const TRIPS: usize = 20;
     const TRIP_WAIT: Duration = Duration::from_millis(500);
-    let specification = ready(test, text)?;
+    let specification = parse_if_ready(test, text)?;
     let bench = Bench::new();
-    let session = bench.session();
-    let inside = Spoken::enter(&session, &specification);
+    let session = bench.make_session();
+    let inside = Spoken::enter_environment(&session, &specification);
     let lab = session.namespace_of(inside.entered.host.unwrap()).unwrap();
     let address: IpAddr = inside.entered.outside.get("path.address").unwrap().parse().unwrap();
     let trip = || {
@@ -144,8 +145,9 @@ fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
         let answer = TcpStream::connect_timeout(&SocketAddr::new(address, 9), TRIP_WAIT);
         (answer.unwrap_err().kind(), began.elapsed())
     };
-    let trips: Vec<_> = within(&lab, || Ok((0..TRIPS).map(|_| trip()).collect::<Vec<_>>())).unwrap();
-    inside.leave();
+    let trips: Vec<_> =
+        run_in_namespace(&lab, || Ok((0..TRIPS).map(|_| trip()).collect::<Vec<_>>())).unwrap();
+    inside.leave_environment();
     close(session, &bench);
     let answered = trips.into_iter().filter(|(kind, _)| *kind == ErrorKind::ConnectionRefused);
     Some(answered.map(|(_, elapsed)| elapsed).min().unwrap_or(Duration::MAX))

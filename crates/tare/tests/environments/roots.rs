@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use tare_data::failure::FailureKind;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::storage::places::Wanted;
 
 use crate::actor::Actor;
-use crate::bench::{Bench, Spoken, ready};
+use crate::bench::{Bench, Spoken, parse_if_ready};
 
 /// Script that tries to change files in ways that would be visible on the host. `@` is the work folder. It
 /// runs twice.
@@ -62,7 +62,7 @@ fn work_folder(bench: &Bench) -> PathBuf {
 fn session(bench: &Bench, root: RootFolder, work: &Path, shared: bool) -> SessionWorkspace {
     let inside = Inside { root, work: Some(Work { folder: work.to_owned(), shared }) };
     let wanted = Wanted { inside, folders: bench.shares.clone(), ..Default::default() };
-    SessionWorkspace::make(&Setting { wanted, ..bench.setting() }).unwrap()
+    SessionWorkspace::make_workspace(&Setting { wanted, ..bench.make_setting() }).unwrap()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -76,33 +76,33 @@ fn names(folder: &Path) -> Vec<String> {
 /// Enters an environment with this machine's programs, once with its own work folder and once with the
 /// user's.
 fn visit(test: &str, text: &str) {
-    let Some(specification) = ready(test, text) else { return };
+    let Some(specification) = parse_if_ready(test, text) else { return };
     println!("{text}");
     let before = Host::look();
     for shared in [false, true] {
         let bench = Bench::new();
         let work = work_folder(&bench);
         let session = session(&bench, RootFolder::Empty, &work, shared);
-        let mut inside = Spoken::enter(&session, &specification);
-        inside.describe();
-        inside.trial(1, Some("own"));
-        inside.trial(2, Some("share"));
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        inside.request_description();
+        inside.run_null_trial(1, Some("own"));
+        inside.run_null_trial(2, Some("share"));
         let script = PAYLOAD.replace('@', work.to_str().unwrap());
         let command = format!("command = ['/bin/sh', '-c', '''{script}''']");
-        assert_eq!(inside.command(3, &command, &work), None, "{text}");
+        assert_eq!(inside.run_command(3, &command, &work), None, "{text}");
         if Path::new("/usr/bin/git").exists() {
             let command = "command = ['/usr/bin/git', '--version']";
-            assert_eq!(inside.command(4, command, &work), None, "{text}");
+            assert_eq!(inside.run_command(4, command, &work), None, "{text}");
         }
         let facts = inside.entered.outside.clone();
         assert_eq!(facts.get("root"), Some("host"));
         assert!(facts.get("root.upper").is_some_and(|upper| !upper.is_empty()));
-        assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
         let left = if shared { &["moved", "seen", "w"][..] } else { &["seen"] };
         assert_eq!(names(&work), left, "{text}");
         assert_eq!(Host::look(), before, "{text}");
         assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-        assert_eq!(bench.remains(), [""; 0]);
+        assert_eq!(bench.list_remains(), [""; 0]);
     }
 }
 
@@ -174,25 +174,26 @@ fn a_folder_is_a_root() {
         fs::create_dir_all(folder.join("bin")).unwrap();
         fs::copy(&bench.binary, folder.join("bin/tare")).unwrap();
         let work = work_folder(&bench);
-        let Some(specification) = ready(test, &format!("{provider}?root={}", folder.display())) else {
+        let Some(specification) = parse_if_ready(test, &format!("{provider}?root={}", folder.display()))
+        else {
             continue;
         };
         for shared in [false, true] {
             let session = session(&bench, RootFolder::Empty, &work, shared);
-            let mut inside = Spoken::enter(&session, &specification);
+            let mut inside = Spoken::enter_environment(&session, &specification);
             let removed = work.join("seen");
             let command = format!("command = ['/bin/tare', 'agent-applet', 'rm', '{}']", removed.display());
             // It runs twice, and the second time there is nothing left.
-            let failure = inside.command(1, &command, &work).expect("it was removed");
+            let failure = inside.run_command(1, &command, &work).expect("it was removed");
             assert_eq!(failure.kind, FailureKind::WrongWork, "{provider}: {failure}");
-            inside.leave();
+            inside.leave_environment();
             session.close();
             assert_eq!(removed.exists(), !shared, "{provider}");
         }
         assert_eq!(names(&folder), ["bin"], "{provider}");
         fs::remove_dir_all(&folder).unwrap();
         fs::remove_dir_all(&work).unwrap();
-        assert_eq!(bench.remains(), [""; 0]);
+        assert_eq!(bench.list_remains(), [""; 0]);
     }
 }
 
@@ -202,29 +203,29 @@ fn the_root_of_a_request_is_every_environment_s_unless_its_specification_names_a
     let work = work_folder(&bench);
     let session = session(&bench, RootFolder::Host, &work, false);
     for (text, root) in [("container", "empty"), ("container?root=host", "host")] {
-        let named = environments::parse(text).unwrap();
+        let named = environments::parse_environment(text).unwrap();
         let name = named.specification.clone();
-        let mut inside = Spoken::enter(&session, &name);
+        let mut inside = Spoken::enter_environment(&session, &name);
         assert_eq!(inside.entered.outside.get("root"), Some(root));
-        inside.trial(1, Some("own"));
-        inside.leave();
+        inside.run_null_trial(1, Some("own"));
+        inside.leave_environment();
     }
 }
 
 #[test]
 fn an_environment_with_programs_of_its_own_refuses_those_of_this_machine() {
     for text in ["ssh:host", "wsl", "docker", "nerdctl"] {
-        let named = environments::parse(&format!("{text}?root=host")).unwrap();
-        let not_ready = named.ready(&Programs::default()).unwrap_err();
+        let named = environments::parse_environment(&format!("{text}?root=host")).unwrap();
+        let not_ready = named.check_ready(&Programs::default()).unwrap_err();
         assert!(!not_ready.reason.contains("not installed"), "{text}: {not_ready:?}");
-        let named = environments::parse(text).unwrap().with_root(&RootFolder::Host);
-        assert_eq!(named.ready(&Programs::default()).unwrap_err(), not_ready);
+        let named = environments::parse_environment(text).unwrap().with_root(&RootFolder::Host);
+        assert_eq!(named.check_ready(&Programs::default()).unwrap_err(), not_ready);
     }
     for text in ["native?root=etc", "native?root="] {
-        assert!(environments::parse(text).is_err(), "{text}");
+        assert!(environments::parse_environment(text).is_err(), "{text}");
     }
-    let nowhere = environments::parse("native?root=/no/such/folder").unwrap();
-    let not_ready = nowhere.ready(&Programs::default()).unwrap_err();
+    let nowhere = environments::parse_environment("native?root=/no/such/folder").unwrap();
+    let not_ready = nowhere.check_ready(&Programs::default()).unwrap_err();
     assert_eq!(not_ready.reason, "the folder /no/such/folder does not exist");
 }
 
@@ -234,16 +235,16 @@ fn nothing_is_left_of_a_view_whenever_its_session_is_killed() {
     let all = ["native", "container", "bwrap", "proot", "oci:crun", "gvisor", "podman"];
     let all: Vec<String> = all.iter().map(|text| format!("{text}?root=host")).collect();
     let enters: Vec<&str> =
-        all.iter().map(String::as_str).filter(|text| ready(test, text).is_some()).collect();
+        all.iter().map(String::as_str).filter(|text| parse_if_ready(test, text).is_some()).collect();
     let (before, bench) = (Host::look(), Bench::new());
     let mut actor = Actor::start(&bench, &enters);
     actor.wait_until_ready();
     actor.kill();
     let clean_all = || {
-        for outcome in clean(&bench.state(), &bench.setting().programs).unwrap() {
+        for outcome in remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
-        assert_eq!(bench.remains(), [""; 0]);
+        assert_eq!(bench.list_remains(), [""; 0]);
     };
     clean_all();
     for wait_ms in [10, 40, 80, 150, 300] {
@@ -264,7 +265,7 @@ fn an_unprivileged_user_has_programs_inside_as_well() {
     if !rustix::process::geteuid().is_root() {
         return println!("SKIPPED {test}: only root can become another user");
     }
-    let (before, bench) = (Host::look(), Bench::below(Path::new("/var/tmp")));
+    let (before, bench) = (Host::look(), Bench::new_in(Path::new("/var/tmp")));
     let program = bench.folder.path().join("actor");
     fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
@@ -278,7 +279,7 @@ fn an_unprivileged_user_has_programs_inside_as_well() {
         let mut actor = Actor::start_as(NOBODY, &program, &bench, &[text]);
         actor.wait_until_ready();
         actor.dismiss();
-        assert_eq!(bench.remains(), [""; 0], "{text}");
+        assert_eq!(bench.list_remains(), [""; 0], "{text}");
     }
     assert_eq!(Host::look(), before);
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 
-use crate::bench::{Bench, Spoken, WAIT, programs};
+use crate::bench::{Bench, Spoken, WAIT, find_programs};
 
 /// An sshd that lives as long as this does.
 struct Server {
@@ -22,7 +22,8 @@ struct Server {
 impl Server {
     /// Starts an sshd, and prints that the test is skipped if there is none.
     fn start(test: &str, bench: &Bench) -> Option<Server> {
-        let (Some(sshd), Some(keygen)) = (programs().find("sshd"), programs().find("ssh-keygen")) else {
+        let (Some(sshd), Some(keygen)) = (find_programs().find("sshd"), find_programs().find("ssh-keygen"))
+        else {
             println!("SKIPPED {test}: openssh-server is not installed");
             return None;
         };
@@ -100,44 +101,44 @@ fn client_config(folder: &Path, port: u16) -> String {
 #[test]
 fn another_machine_is_entered_and_left() {
     // A control socket's path must be short.
-    let bench = Bench::below(Path::new("/var/tmp"));
+    let bench = Bench::new_in(Path::new("/var/tmp"));
     let Some(server) = Server::start("another_machine_is_entered_and_left", &bench) else { return };
     let specification = server.specification(&bench);
-    environments::find(specification.clone()).unwrap().ready(&programs()).unwrap();
-    let session = bench.session();
+    environments::find_environment(specification.clone()).unwrap().check_ready(&find_programs()).unwrap();
+    let session = bench.make_session();
     let far = bench.folder.path().join("far");
     for _ in 0..2 {
-        let mut inside = Spoken::enter(&session, &specification);
-        inside.describe();
-        inside.trial(1, Some("own"));
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        inside.request_description();
+        inside.run_null_trial(1, Some("own"));
         assert_eq!(fs::read_dir(&far).unwrap().count(), 1);
-        assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+        assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
         assert_eq!(fs::read_dir(&far).unwrap().count(), 0, "its folder stayed there");
         let kept: Vec<_> = fs::read_dir(server.cache.join("tare")).unwrap().collect();
         assert_eq!(kept[0].as_ref().unwrap().file_name(), session.agent_sha256());
         assert_eq!(kept.len(), 1);
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
 fn commands_of_a_users_run_on_another_machine() {
     // A control socket's path must be short.
-    let bench = Bench::below(Path::new("/var/tmp"));
+    let bench = Bench::new_in(Path::new("/var/tmp"));
     let Some(server) = Server::start("commands_of_a_users_run_on_another_machine", &bench) else { return };
-    let session = bench.session();
-    let mut inside = Spoken::enter(&session, &server.specification(&bench));
+    let session = bench.make_session();
+    let mut inside = Spoken::enter_environment(&session, &server.specification(&bench));
     crate::commands::try_all(&mut inside, true);
-    assert!(inside.leave().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
 }
 
 #[test]
 fn a_broken_line_leaves_nothing_there() {
-    let bench = Bench::below(Path::new("/var/tmp"));
+    let bench = Bench::new_in(Path::new("/var/tmp"));
     let Some(server) = Server::start("a_broken_line_leaves_nothing_there", &bench) else { return };
-    let session = bench.session();
-    let inside = Spoken::enter(&session, &server.specification(&bench));
+    let session = bench.make_session();
+    let inside = Spoken::enter_environment(&session, &server.specification(&bench));
     let far = bench.folder.path().join("far");
     assert_eq!(fs::read_dir(&far).unwrap().count(), 1);
     // Not a word of goodbye.
@@ -148,21 +149,22 @@ fn a_broken_line_leaves_nothing_there() {
         assert!(Instant::now() < end, "its folder stayed there");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(bench.remains(), [""; 0]);
+    assert_eq!(bench.list_remains(), [""; 0]);
 }
 
 #[test]
 fn a_machine_that_does_not_answer_is_told_with_the_command_to_try() {
-    let bench = Bench::below(Path::new("/var/tmp"));
+    let bench = Bench::new_in(Path::new("/var/tmp"));
     let Some(server) = Server::start("a_machine_that_does_not_answer", &bench) else { return };
     let specification = server.specification(&bench);
-    let named = environments::find(specification.clone()).unwrap();
-    let ready = named.ready(&programs()).unwrap();
+    let named = environments::find_environment(specification.clone()).unwrap();
+    let ready = named.check_ready(&find_programs()).unwrap();
     drop(server);
-    let not_ready = named.ready(&programs()).unwrap_err();
+    let not_ready = named.check_ready(&find_programs()).unwrap_err();
     assert!(not_ready.reason.contains("Connection refused"), "{not_ready:?}");
     assert_eq!(not_ready.command.as_deref(), Some("ssh far true"));
-    let session = bench.session();
-    let refused = tare_lab::session::entered::enter(&specification, &ready, &session).unwrap_err();
+    let session = bench.make_session();
+    let refused =
+        tare_lab::session::entered::enter_environment(&specification, &ready, &session).unwrap_err();
     assert!(refused.what.contains("cannot enter ssh:far"), "{refused}");
 }

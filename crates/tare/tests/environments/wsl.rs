@@ -14,12 +14,12 @@ use tare_lab::environments;
 use tare_lab::guests::extended_state;
 use tare_lab::host::processes::Signs;
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::clean::clean;
+use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::NotReady;
 
 use crate::actor::Actor;
-use crate::bench::{Bench, Spoken, TARE, programs};
+use crate::bench::{Bench, Spoken, TARE, find_programs};
 
 /// A fake wsl.exe. Like the real one, it prints its own messages in UTF-16LE unless WSL_UTF8=1, with Windows
 /// line endings, on standard output even when it fails, and passes streams and exit codes of programs
@@ -97,7 +97,7 @@ const JOB: &str = "TARE_TEST_JOB";
 fn boot() {
     let (Some(root), Ok(job)) = (std::env::var_os(BOOTS), std::env::var(JOB)) else { return };
     let root = root.to_str().unwrap();
-    let mut command = Command::new(programs().find("linux.uml").unwrap());
+    let mut command = Command::new(find_programs().find("linux.uml").unwrap());
     let init = Path::new(root).ancestors().find_map(|folder| {
         let init = folder.join("bin/init");
         init.exists().then_some(init)
@@ -107,7 +107,7 @@ fn boot() {
     command.arg(format!("uml_dir={root}/run/{job}")).arg(format!("init={}", init.unwrap().display()));
     command.arg(format!("FAKE_ROOT={root}")).arg(format!("FAKE_JOB={job}"));
     if extended_state::is_too_large() {
-        extended_state::hide(&mut command);
+        extended_state::hide_extended_state(&mut command);
         command.arg(format!("{}={}", extended_state::TUNABLES.0, extended_state::TUNABLES.1));
     }
     panic!("{}", command.exec());
@@ -123,7 +123,7 @@ impl Wsl {
     fn installed(test: &str) -> Option<Wsl> {
         let missing = ["unshare", "runsc", "linux.uml", "iconv"]
             .into_iter()
-            .find(|name| programs().find(name).is_none());
+            .find(|name| find_programs().find(name).is_none());
         if !rustix::process::geteuid().is_root() || missing.is_some() {
             println!("SKIPPED {test}: the fake wsl.exe needs root and {}", missing.unwrap_or("nothing else"));
             return None;
@@ -145,7 +145,7 @@ impl Wsl {
         for (name, text) in [("wsl.exe", FAKE), ("init", INIT)] {
             program(&bin, name, text);
         }
-        let mut setting = bench.setting();
+        let mut setting = bench.make_setting();
         setting.programs.folders.insert(0, bin);
         Some(Wsl { bench, setting })
     }
@@ -160,13 +160,15 @@ impl Wsl {
     }
 
     fn ready(&self, specification: &Specification) -> Result<tare_data::facts::Facts, NotReady> {
-        let ready = environments::find(specification.clone()).unwrap().ready(&self.setting.programs)?;
+        let ready = environments::find_environment(specification.clone())
+            .unwrap()
+            .check_ready(&self.setting.programs)?;
         Ok(ready.facts)
     }
 
     /// Lists the leftovers of sessions on the host and in the distributions.
     fn remains(&self) -> Vec<String> {
-        let mut remains = self.bench.remains();
+        let mut remains = self.bench.list_remains();
         let entries = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
         remains.extend(entries(self.path("store")).map(|path| path.display().to_string()));
         for name in ["One", "Two"] {
@@ -180,7 +182,7 @@ impl Wsl {
         remains.extend(others.map(|path| path.display().to_string()));
         let folder = self.bench.folder.path().to_owned();
         let signs = Signs { mark: "no session".into(), folder, name: String::new(), roots: Vec::new() };
-        remains.extend(signs.find().keys().map(|pid| format!("process {pid}")));
+        remains.extend(signs.find_processes().keys().map(|pid| format!("process {pid}")));
         remains
     }
 }
@@ -193,19 +195,19 @@ fn program(folder: &Path, name: &str, text: &str) {
 /// Asks for the kernel's release inside.
 fn kernel(inside: &mut Spoken) -> String {
     inside.send(&Request::Describe { places: Default::default() });
-    match inside.frame() {
+    match inside.receive_frame() {
         Frame::Description { facts, .. } => facts.get("kernel.release").unwrap().to_owned(),
         other => panic!("{other:?}"),
     }
 }
 
 fn visit(session: &SessionWorkspace, specification: &Specification) -> String {
-    let mut inside = Spoken::enter(session, specification);
-    inside.describe();
-    inside.trial(1, Some("own"));
-    inside.run(2, "proc.exec", None, None);
+    let mut inside = Spoken::enter_environment(session, specification);
+    inside.request_description();
+    inside.run_null_trial(1, Some("own"));
+    inside.run_trial(2, "proc.exec", None, None);
     let kernel = kernel(&mut inside);
-    for outcome in inside.leave() {
+    for outcome in inside.leave_environment() {
         assert_eq!(outcome.left_because, None, "{}", outcome.what);
     }
     kernel
@@ -214,7 +216,7 @@ fn visit(session: &SessionWorkspace, specification: &Specification) -> String {
 #[test]
 fn two_versions_are_entered_and_left() {
     let Some(wsl) = Wsl::installed("two_versions_are_entered_and_left") else { return };
-    let session = SessionWorkspace::make(&wsl.setting).unwrap();
+    let session = SessionWorkspace::make_workspace(&wsl.setting).unwrap();
     // Twice: what the first start leaves behind would stand in the second's way.
     for _ in 0..2 {
         let [one, two] =
@@ -228,7 +230,7 @@ fn two_versions_are_entered_and_left() {
 #[test]
 fn a_copy_of_the_other_version_is_measured_and_taken_away() {
     let Some(wsl) = Wsl::installed("a_copy_of_the_other_version_is_measured_and_taken_away") else { return };
-    let session = SessionWorkspace::make(&wsl.setting).unwrap();
+    let session = SessionWorkspace::make_workspace(&wsl.setting).unwrap();
     let copied = wsl.copied("wsl:One?version=2");
     assert_eq!(wsl.ready(&copied).unwrap().get("wsl.version"), Some("2"));
     for _ in 0..2 {
@@ -251,7 +253,7 @@ fn nothing_is_left_of_copies_when_a_session_is_killed() {
             Some(wait_ms) => std::thread::sleep(Duration::from_millis(wait_ms)),
         }
         actor.kill();
-        for outcome in clean(&wsl.bench.state(), &wsl.setting.programs).unwrap() {
+        for outcome in remove_leftovers(&wsl.bench.state_folder(), &wsl.setting.programs).unwrap() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
         // What wsl.exe was asked just before, such as its list, it answers to nobody and ends by itself.
@@ -278,13 +280,14 @@ fn what_wsl_says_becomes_facts_and_reasons() {
     let other = reason("wsl:One?version=2");
     assert_eq!(other.reason, "One is of version 1, and tare converts no distribution");
     assert_eq!(other.command.as_deref(), Some("tare run --in 'wsl:One?version=2&clone=yes'"));
-    let missing = environments::parse("wsl:One").unwrap().ready(&Programs::default()).unwrap_err();
+    let missing =
+        environments::parse_environment("wsl:One").unwrap().check_ready(&Programs::default()).unwrap_err();
     assert!(missing.reason.starts_with("wsl.exe was not found"), "{missing:?}");
 }
 
 #[test]
 fn a_hostile_wsl_is_refused_and_ends_nothing() {
-    let named = environments::parse("wsl:One").unwrap();
+    let named = environments::parse_environment("wsl:One").unwrap();
     for text in [
         // Cut within a character, endless names, lines without end, nothing, noise, failure without a word.
         "printf '\\377\\376*\\000 \\000O\\000n\\000e'",
@@ -298,7 +301,7 @@ fn a_hostile_wsl_is_refused_and_ends_nothing() {
         let folder = tempfile::tempdir().unwrap();
         program(folder.path(), "wsl.exe", &format!("#!/bin/sh\n{text}\n"));
         let programs = Programs { folders: vec![folder.path().to_owned()], ..Programs::default() };
-        let not_ready = named.ready(&programs).unwrap_err();
+        let not_ready = named.check_ready(&programs).unwrap_err();
         assert!(not_ready.reason.len() < 70_000, "{text}");
     }
 }
@@ -320,11 +323,11 @@ fn a_session_weighs_both_versions() {
             "--csv",
             "--scratch",
         ])
-        .arg(wsl.bench.scratch())
+        .arg(wsl.bench.scratch_folder())
         .arg("--record")
         .arg(&record)
         .env("PATH", path)
-        .env("XDG_STATE_HOME", wsl.bench.state())
+        .env("XDG_STATE_HOME", wsl.bench.state_folder())
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&ended.stdout);
@@ -336,7 +339,7 @@ fn a_session_weighs_both_versions() {
         assert!(cell.contains(",slower,"), "{cell}");
     }
     // The list of sessions that began here is kept; nothing else is.
-    fs::remove_file(wsl.bench.state().join("tare/begun")).unwrap();
-    fs::remove_dir(wsl.bench.state().join("tare")).unwrap();
+    fs::remove_file(wsl.bench.state_folder().join("tare/begun")).unwrap();
+    fs::remove_dir(wsl.bench.state_folder().join("tare")).unwrap();
     assert_eq!(wsl.remains(), [""; 0]);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::program::Program;
-use crate::reading::{reader, root, said};
+use crate::reading::{find_reader, repository_root, run_reader};
 
 /// Typed lines, each with the expected completion of its last word.
 const LINES: &[(&str, &str)] = &[
@@ -35,7 +35,7 @@ const LINES: &[(&str, &str)] = &[
 fn written(program: &Program, shell: &str, file: &str) -> PathBuf {
     fs::create_dir(program.path("completions")).unwrap();
     let path = program.path("completions").join(file);
-    fs::write(&path, program.run(&["self", "completions", shell]).out).unwrap();
+    fs::write(&path, program.run_tare(&["self", "completions", shell]).out).unwrap();
     path
 }
 
@@ -45,7 +45,7 @@ fn offered(text: &str, line: &str, wanted: &str) {
 
 #[test]
 fn bash_completes_every_name() {
-    let Some(bash) = reader("bash_completes_every_name", "bash") else { return };
+    let Some(bash) = find_reader("bash_completes_every_name", "bash") else { return };
     let program = Program::new();
     let script = written(&program, "bash", "tare.bash");
     for (line, wanted) in LINES {
@@ -57,13 +57,13 @@ fn bash_completes_every_name() {
         );
         let mut command = Command::new(&bash);
         command.arg("-c").arg(typed);
-        offered(&said(command), line, wanted);
+        offered(&run_reader(command), line, wanted);
     }
 }
 
 #[test]
 fn fish_completes_every_name() {
-    let Some(fish) = reader("fish_completes_every_name", "fish") else { return };
+    let Some(fish) = find_reader("fish_completes_every_name", "fish") else { return };
     let program = Program::new();
     let script = written(&program, "fish", "tare.fish");
     for (line, wanted) in LINES {
@@ -71,24 +71,26 @@ fn fish_completes_every_name() {
         command.env("HOME", program.path("."));
         command.arg("-c").arg(format!("source '{}'; complete -C '{line}'", script.display()));
         // A description stands behind each.
-        let text: String =
-            said(command).lines().map(|line| line.split('\t').next().unwrap().to_owned() + "\n").collect();
+        let text: String = run_reader(command)
+            .lines()
+            .map(|line| line.split('\t').next().unwrap().to_owned() + "\n")
+            .collect();
         offered(&text, line, wanted);
     }
 }
 
 #[test]
 fn zsh_completes_every_name() {
-    let Some(zsh) = reader("zsh_completes_every_name", "zsh") else { return };
+    let Some(zsh) = find_reader("zsh_completes_every_name", "zsh") else { return };
     let program = Program::new();
     let script = written(&program, "zsh", "_tare");
     for (at, (line, wanted)) in LINES.iter().enumerate() {
         let seen = program.path(&format!("seen-{at}"));
         let mut command = Command::new(&zsh);
         command.env("HOME", program.path(".")).env("TERM", "dumb").current_dir(program.path("."));
-        command.arg("-f").arg(root().join("crates/tare/tests/exports/readers/complete.zsh"));
+        command.arg("-f").arg(repository_root().join("crates/tare/tests/exports/readers/complete.zsh"));
         command.arg(script.parent().unwrap()).arg(line).arg(&seen);
-        said(command);
+        run_reader(command);
         offered(&last_words(&seen), line, wanted);
     }
 }

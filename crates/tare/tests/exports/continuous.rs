@@ -6,7 +6,7 @@ use std::process::Command;
 use clap::Parser;
 
 use crate::program::Program;
-use crate::reading::{reader, root, said};
+use crate::reading::{find_reader, repository_root, run_reader};
 
 #[path = "../../src/args.rs"]
 #[allow(dead_code)]
@@ -14,7 +14,7 @@ mod args;
 
 /// Extracts the examples of the document, each with its file name.
 fn examples() -> Vec<(String, String)> {
-    let page = fs::read_to_string(root().join("docs/guide/ci.md")).unwrap();
+    let page = fs::read_to_string(repository_root().join("docs/guide/ci.md")).unwrap();
     let fences = page.split("\n```yaml ").skip(1);
     let parts = fences.map(|fence| {
         let (name, rest) = fence.split_once('\n').unwrap();
@@ -59,7 +59,7 @@ fn expanded(word: &str, page: &str) -> String {
 fn tare_understands_its_commands_in_the_examples() {
     let examples = examples();
     assert_eq!(examples.len(), 2, "one for GitHub, one for GitLab");
-    let page = fs::read_to_string(root().join("docs/guide/ci.md")).unwrap();
+    let page = fs::read_to_string(repository_root().join("docs/guide/ci.md")).unwrap();
     for (name, text) in &examples {
         let commands = commands(text);
         assert!(commands.len() >= 2, "{name} runs tare: {commands:?}");
@@ -77,7 +77,7 @@ fn tare_understands_its_commands_in_the_examples() {
 #[test]
 fn the_services_accept_the_examples() {
     let test = "the_services_accept_the_examples";
-    let Some(checker) = reader(test, "check-jsonschema") else { return };
+    let Some(checker) = find_reader(test, "check-jsonschema") else { return };
     let program = Program::new();
     for (name, text) in examples() {
         let path = program.path(&name);
@@ -88,14 +88,14 @@ fn the_services_accept_the_examples() {
         if schema == "vendor.gitlab-ci" {
             command.args(["--data-transform", "gitlab-ci"]);
         }
-        said(command);
+        run_reader(command);
         if schema == "vendor.github-workflows"
-            && let Some(actionlint) = reader(test, "actionlint")
+            && let Some(actionlint) = find_reader(test, "actionlint")
         {
             let mut command = Command::new(actionlint);
             // Other linters that it would call are not ours to require.
             command.args(["-no-color", "-shellcheck=", "-pyflakes="]).arg(&path);
-            assert_eq!(said(command), "");
+            assert_eq!(run_reader(command), "");
         }
     }
 }

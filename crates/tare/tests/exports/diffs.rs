@@ -1,13 +1,13 @@
 //! Two records compared.
 
 use crate::program::{Program, Said};
-use crate::records::{Made, USUAL, make};
+use crate::records::{Made, USUAL, write_record};
 
 fn compare(old: Made, new: Made, arguments: &[&str]) -> Said {
     let program = Program::new();
-    make(&program.path("old.tare"), old);
-    make(&program.path("new.tare"), new);
-    program.run(&[&["compare"], arguments, &["old.tare", "--to", "new.tare"]].concat())
+    write_record(&program.path("old.tare"), old);
+    write_record(&program.path("new.tare"), new);
+    program.run_tare(&[&["compare"], arguments, &["old.tare", "--to", "new.tare"]].concat())
 }
 
 const DEARER: Made = Made { cost: 4.0, kernel: "6.2", ..USUAL };
@@ -27,7 +27,7 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let markdown = compare(USUAL, DEARER, &["--md"]).out;
     assert!(markdown.contains("**regressed 1.33x \\["), "{markdown}");
-    let json = compare(DEARER, USUAL, &["--json"]).json();
+    let json = compare(DEARER, USUAL, &["--json"]).parse_json();
     assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
     assert_eq!(json["facts"][0]["old"], "6.2");
 }
@@ -60,24 +60,25 @@ fn records_are_pooled_from_three_on_and_each_session_counts_once() {
         ("b.tare", 3.1, "2026-01-02T10:00:00Z"),
         ("c.tare", 3.2, "2026-01-03T10:00:00Z"),
     ] {
-        make(&program.path(file), Made { cost, started: Some(started), ..USUAL });
+        write_record(&program.path(file), Made { cost, started: Some(started), ..USUAL });
     }
-    let said = program.run(&["compare", "--together", "a.tare", "b.tare", "c.tare"]);
+    let said = program.run_tare(&["compare", "--together", "a.tare", "b.tare", "c.tare"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     assert!(said.out.contains("between sessions") && said.out.contains("3.10x"), "{}", said.out);
-    let json = program.run(&["compare", "--together", "--json", "a.tare", "b.tare", "c.tare"]).json();
+    let json =
+        program.run_tare(&["compare", "--together", "--json", "a.tare", "b.tare", "c.tare"]).parse_json();
     assert_eq!(json["rows"][0]["cells"][0]["joined"]["verdict"], "slower");
-    let said = program.run(&["compare", "--together", "a.tare", "b.tare"]);
+    let said = program.run_tare(&["compare", "--together", "a.tare", "b.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("tare compare OLD --to NEW"), "{said:?}");
-    let said = program.run(&["compare", "--together", "a.tare", "b.tare", "a.tare"]);
+    let said = program.run_tare(&["compare", "--together", "a.tare", "b.tare", "a.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("the same session"), "{said:?}");
     // The number of records never decides what is done with them.
     for records in [&["a.tare"][..], &["a.tare", "b.tare"], &["a.tare", "b.tare", "c.tare"]] {
-        let said = program.run(&[&["compare"], records].concat());
+        let said = program.run_tare(&[&["compare"], records].concat());
         assert!(said.code == Some(2) && said.err.contains("--to"), "{said:?}");
     }
-    let said = program.run(&["compare", "a.tare", "b.tare", "--to", "c.tare"]);
+    let said = program.run_tare(&["compare", "a.tare", "b.tare", "--to", "c.tare"]);
     assert!(said.code == Some(2) && said.err.contains("--together"), "{said:?}");
 }

@@ -3,14 +3,14 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::records::{Made, USUAL, make, with_record};
+use crate::records::{Made, USUAL, with_record, write_record};
 
 #[test]
 fn several_files_are_written_and_the_table_is_printed_still() {
     let program = with_record(USUAL);
     fs::write(program.path("a.csv"), "what was here before").unwrap();
     std::os::unix::fs::symlink("a.csv", program.path("link.csv")).unwrap();
-    let said = program.run(&["report", "--export", "csv=link.csv", "--export", "junit=b.xml", "s.tare"]);
+    let said = program.run_tare(&["report", "--export", "csv=link.csv", "--export", "junit=b.xml", "s.tare"]);
     assert!(
         said.out.contains("system call") && said.out.contains("control (native against native)"),
         "{said:?}"
@@ -21,21 +21,24 @@ fn several_files_are_written_and_the_table_is_printed_still() {
     assert!(fs::read_to_string(program.path("b.xml")).unwrap().ends_with("</testsuites>\n"));
     let mode = fs::metadata(program.path("b.xml")).unwrap().permissions().mode();
     assert_eq!(mode & 0o600, 0o600);
-    let left = program.remains().into_iter().filter(|path| path.to_str().unwrap().contains("/.tare-"));
+    let left = program.list_remains().into_iter().filter(|path| path.to_str().unwrap().contains("/.tare-"));
     assert_eq!(left.count(), 0, "nothing half-written is left");
 }
 
 #[test]
 fn without_a_file_an_export_is_all_that_is_printed() {
     let program = with_record(USUAL);
-    let said = program.run(&["report", "--export", "bencher", "s.tare"]);
-    assert_eq!(said.json()["native/sys.getppid"]["latency"]["value"].as_f64().map(f64::round), Some(1000.0));
+    let said = program.run_tare(&["report", "--export", "bencher", "s.tare"]);
+    assert_eq!(
+        said.parse_json()["native/sys.getppid"]["latency"]["value"].as_f64().map(f64::round),
+        Some(1000.0)
+    );
     for two in [&["--json", "--export", "csv"][..], &["--export", "csv", "--export", "junit"]] {
-        let said = program.run(&[&["report", "s.tare"], two].concat());
+        let said = program.run_tare(&[&["report", "s.tare"], two].concat());
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
         assert!(said.err.contains("only one document can go to standard output"), "{said:?}");
     }
-    let said = program.run(&["run", "--json", "--export", "csv", "--record", "new.tare"]);
+    let said = program.run_tare(&["run", "--json", "--export", "csv", "--record", "new.tare"]);
     assert_eq!(said.code, Some(2), "before anything is measured: {said:?}");
     assert!(!program.path("new.tare").exists());
 }
@@ -44,15 +47,15 @@ fn without_a_file_an_export_is_all_that_is_printed() {
 #[test]
 fn exports_hold_what_is_selected() {
     let program = with_record(USUAL);
-    let whole = program.run(&["report", "s.tare", "--json"]).json();
-    let one = program.run(&["report", "s.tare", "--only", "sys.getppid", "--json"]).json();
+    let whole = program.run_tare(&["report", "s.tare", "--json"]).parse_json();
+    let one = program.run_tare(&["report", "s.tare", "--only", "sys.getppid", "--json"]).parse_json();
     let rows = |document: &serde_json::Value| document["rows"].as_array().unwrap().clone();
     let own: Vec<_> = rows(&whole).into_iter().filter(|row| row["probe"] == "sys.getppid").collect();
     assert!(rows(&whole).len() > own.len());
     assert_eq!(rows(&one), own, "verdicts and intervals are those of the whole session");
     for export in tare_report::exports::EXPORTS {
         let wanted = format!("{}=out", export.name);
-        let said = program.run(&["report", "s.tare", "--only", "sys.getppid", "--export", &wanted]);
+        let said = program.run_tare(&["report", "s.tare", "--only", "sys.getppid", "--export", &wanted]);
         assert_eq!(said.code, Some(0), "{said:?}");
         let bytes = fs::read(program.path("out")).unwrap();
         let text = String::from_utf8_lossy(&bytes);
@@ -65,7 +68,7 @@ fn exports_hold_what_is_selected() {
         }
         fs::remove_file(program.path("out")).unwrap();
     }
-    let said = program.run(&["report", "s.tare", "--only", "sys.getpid"]);
+    let said = program.run_tare(&["report", "s.tare", "--only", "sys.getpid"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("'sys.getpid' names no probe of this session"), "{said:?}");
 }
@@ -73,13 +76,13 @@ fn exports_hold_what_is_selected() {
 #[test]
 fn what_cannot_be_written_leaves_what_was_there() {
     let program = with_record(USUAL);
-    let said = program.run(&["report", "--export", "csv=/proc/x.csv", "s.tare"]);
+    let said = program.run_tare(&["report", "--export", "csv=/proc/x.csv", "s.tare"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("cannot write /proc/x.csv") && said.err.contains("hint: "), "{said:?}");
-    let said = program.run(&["report", "--export", "excel=x", "s.tare"]);
+    let said = program.run_tare(&["report", "--export", "excel=x", "s.tare"]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("unknown format 'excel'") && said.err.contains("parquet"), "{said:?}");
-    let said = program.run(&["report", "--export", "csv=", "s.tare"]);
+    let said = program.run_tare(&["report", "--export", "csv=", "s.tare"]);
     assert!(said.err.contains("the name of a file must follow '='"), "{said:?}");
 }
 
@@ -89,7 +92,7 @@ fn a_job_s_summary_is_added_to() {
     let summary = program.path("summary.md");
     fs::write(&summary, "# Earlier\n").unwrap();
     let mut command =
-        program.command(&["report", "--export", "github-summary", "--fail-if", "slower", "s.tare"]);
+        program.tare_command(&["report", "--export", "github-summary", "--fail-if", "slower", "s.tare"]);
     let output = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
     assert_eq!(output.status.code(), Some(6));
     let table = String::from_utf8(output.stdout).unwrap();
@@ -97,7 +100,7 @@ fn a_job_s_summary_is_added_to() {
     let text = fs::read_to_string(&summary).unwrap();
     assert!(text.starts_with("# Earlier\n> [!CAUTION]\n> condition met: in 2 of 3 cells; "), "{text}");
     assert!(text.contains("| probe | native | container |"), "{text}");
-    let mut command = program.command(&["report", "--export", "github-summary", "s.tare"]);
+    let mut command = program.tare_command(&["report", "--export", "github-summary", "s.tare"]);
     let output = command.env_remove("GITHUB_STEP_SUMMARY").output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("| probe | native | container |"), "without a summary it is printed: {printed}");
@@ -106,7 +109,8 @@ fn a_job_s_summary_is_added_to() {
 #[test]
 fn annotations_are_one_command_a_line() {
     let program = with_record(Made { hostile: true, ..USUAL });
-    let said = program.run(&["report", "--export", "github-annotations", "--fail-if", "slower>2", "s.tare"]);
+    let said =
+        program.run_tare(&["report", "--export", "github-annotations", "--fail-if", "slower>2", "s.tare"]);
     let lines: Vec<&str> = said.out.lines().collect();
     assert!(lines.iter().all(|line| {
         ["::error title=", "::warning title=", "::notice title="].iter().any(|l| line.starts_with(l))
@@ -126,17 +130,17 @@ fn annotations_are_one_command_a_line() {
 #[test]
 fn several_records_go_into_files_of_their_names() {
     let program = with_record(USUAL);
-    make(&program.path("t.tare"), Made { native_ns: 2000.0, ..USUAL });
+    write_record(&program.path("t.tare"), Made { native_ns: 2000.0, ..USUAL });
     fs::create_dir(program.path("out")).unwrap();
     let words =
         ["report", "--export", "csv=out/%n.csv", "--export", "parquet=%n.parquet", "s.tare", "t.tare"];
-    let said = program.run(&words);
+    let said = program.run_tare(&words);
     assert_eq!((said.code, said.out.as_str()), (Some(0), ""), "{said:?}");
     assert_eq!(said.err.lines().count(), 4, "{said:?}");
     for (record, expected) in [("s", 1000.0), ("t", 2000.0)] {
         assert!(program.path(&format!("{record}.parquet")).exists());
         let text = fs::read_to_string(program.path(&format!("out/{record}.csv"))).unwrap();
-        let one = program.run(&["report", "--csv", &format!("{record}.tare")]).out;
+        let one = program.run_tare(&["report", "--csv", &format!("{record}.tare")]).out;
         assert_eq!(text, one);
         let row =
             text.lines().find(|line| line.contains("sys.getppid") && line.contains(",native,")).unwrap();
@@ -155,7 +159,7 @@ fn several_records_go_into_files_of_their_names() {
         (&["--export", "csv=twice-%n.csv", "s.tare", "other/s.tare"], "twice-s.csv would be written twice"),
         (&["--export", "csv=%n.tare", "s.tare", "t.tare"], "is a record, and would be replaced"),
     ] {
-        let said = program.run(&[&["report"], words].concat());
+        let said = program.run_tare(&[&["report"], words].concat());
         assert!(said.code == Some(2) && said.err.contains(error), "{words:?}: {said:?}");
     }
     assert!(!program.path("twice-s.csv").exists() && !program.path("all.csv").exists());

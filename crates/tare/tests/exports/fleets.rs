@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use crate::program::{Program, Said};
-use crate::reading::reader;
-use crate::records::{Made, USUAL, make};
+use crate::reading::find_reader;
+use crate::records::{Made, USUAL, write_record};
 
 /// Nodes of the fleet, of which the fourth is slower by 30 %.
 const NODES: usize = 10;
@@ -48,7 +48,7 @@ fn folder(program: &Program, name: &str, cost: f64) {
         fs::create_dir_all(&cells).unwrap();
         for session in 1..=2 {
             let slow = if at == SLOW { 1.3 } else { 1.0 };
-            make(&cells.join(format!("{session}.tare")), of_node(at, session, slow, cost));
+            write_record(&cells.join(format!("{session}.tare")), of_node(at, session, slow, cost));
         }
     }
     fs::remove_file(folder.join("cells/n09/2.tare")).unwrap();
@@ -59,7 +59,7 @@ fn folder(program: &Program, name: &str, cost: f64) {
     {
         let round = folder.join("pairs").join(round.to_string());
         fs::create_dir_all(&round).unwrap();
-        make(&round.join(format!("{a}--{b}.tare")), Made { native_ns: ns * 1000.0, ..USUAL });
+        write_record(&round.join(format!("{a}--{b}.tare")), Made { native_ns: ns * 1000.0, ..USUAL });
     }
 }
 
@@ -69,7 +69,7 @@ fn of_node(at: usize, session: u32, slow: f64, cost: f64) -> Made {
 }
 
 fn report(program: &Program, more: &[&str]) -> Said {
-    program.run(&[&["fleet", "report", "fleet"], more].concat())
+    program.run_tare(&[&["fleet", "report", "fleet"], more].concat())
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_fleet_meets_conditions_and_is_a_document() {
     }
     let said = report(&program, &["--json", "--before", "older", "--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
-    let document = said.json();
+    let document = said.parse_json();
     assert_eq!((&document["schema"], &document["nodes"]), (&"tare-fleet".into(), &10.into()));
     assert_eq!(document["ranking"]["nodes"][0]["node"], "n04");
     let layer =
@@ -168,7 +168,7 @@ fn kinds_of_nodes_are_the_plans_unless_a_report_names_others() {
     folder(&program, "fleet", 3.0);
     let kinds = |more: &[&str]| {
         let said = report(&program, &[&["--json"], more].concat());
-        said.json()["ranking"]["kinds"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+        said.parse_json()["ranking"]["kinds"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
     };
     let usual = kinds(&[]);
     let plan = program.path("fleet/plan.json");
@@ -176,7 +176,7 @@ fn kinds_of_nodes_are_the_plans_unless_a_report_names_others() {
     fs::write(&plan, text.replacen('{', r#"{"by":["rack"],"#, 1)).unwrap();
     assert_eq!(kinds(&[]), ["?"]);
     assert_eq!(kinds(&["--by", "cpu.model,cpu.count,memory.total_bytes,kernel.release"]), usual);
-    let said = program.run(&["fleet", "run", "fleet", "--by", "rack"]);
+    let said = program.run_tare(&["fleet", "run", "fleet", "--by", "rack"]);
     assert!(said.code == Some(2) && said.err.contains("--confirm"), "{said:?}");
 }
 
@@ -184,7 +184,7 @@ fn kinds_of_nodes_are_the_plans_unless_a_report_names_others() {
 fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
     let program = Program::new();
     folder(&program, "it's", 3.0);
-    let said = program.run(&["fleet", "query", "--print", "select 1 from Cells", "it's"]);
+    let said = program.run_tare(&["fleet", "query", "--print", "select 1 from Cells", "it's"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(
         said.out.starts_with("duckdb -c 'create view cells as ")
@@ -193,17 +193,18 @@ fn a_question_in_sql_is_answered_by_the_duckdb_that_is_there() {
         said.out
     );
     assert!(!said.out.contains("trials"), "nothing is opened that is not asked for: {}", said.out);
-    let mut without = program.command(&["fleet", "query", "select 1 from Cells", "it's"]);
-    let without = Said::of(without.env("PATH", program.path("")).output().unwrap());
+    let mut without = program.tare_command(&["fleet", "query", "select 1 from Cells", "it's"]);
+    let without = Said::from_output(without.env("PATH", program.path("")).output().unwrap());
     assert!(
         without.code == Some(3) && without.out == said.out && without.err.contains("duckdb is not installed")
     );
-    let Some(duckdb) = reader("a_question_in_sql_is_answered_by_the_duckdb_that_is_there", "duckdb") else {
+    let Some(duckdb) = find_reader("a_question_in_sql_is_answered_by_the_duckdb_that_is_there", "duckdb")
+    else {
         return;
     };
     let ask = |question: &str| {
-        let mut command = program.command(&["fleet", "query", question, "it's"]);
-        Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap())
+        let mut command = program.tare_command(&["fleet", "query", question, "it's"]);
+        Said::from_output(command.env("PATH", duckdb.parent().unwrap()).output().unwrap())
     };
     let slow = "with n as (select node, median(ln(median)) v from cells where role = 'baseline' and headline and probe = \
                 'sys.getppid' and peer_node is null group by node) select node, round(exp(v - (select median(v) from n)), 1) \
@@ -237,7 +238,7 @@ fn trials_are_merged_once_and_again_when_something_is_new() {
     assert_eq!(report(&program, &[]).code, Some(0));
     assert_eq!(merged(&program), first, "nothing is new");
     // A further session, other kinds, a file that is damaged, and all deleted.
-    make(&program.path("fleet/cells/n09/2.tare"), of_node(8, 2, 1.0, 3.0));
+    write_record(&program.path("fleet/cells/n09/2.tare"), of_node(8, 2, 1.0, 3.0));
     fs::remove_file(program.path("fleet/cells/n09/2.why")).unwrap();
     assert_eq!(report(&program, &[]).code, Some(0));
     let second = merged(&program);
@@ -258,7 +259,7 @@ fn trials_are_merged_once_and_again_when_something_is_new() {
     assert!(is_anew, "it was not made anew");
     fs::remove_dir_all(program.path("fleet/store/trials")).unwrap();
     assert_eq!(
-        program.run(&["fleet", "query", "--print", "select count(*) from trials", "fleet"]).code,
+        program.run_tare(&["fleet", "query", "--print", "select count(*) from trials", "fleet"]).code,
         Some(0)
     );
     assert_eq!(merged(&program)[0].0, second[0].0);
@@ -269,10 +270,10 @@ fn merged_trials_are_those_of_the_sessions() {
     let test = "merged_trials_are_those_of_the_sessions";
     let program = Program::new();
     folder(&program, "fleet", 3.0);
-    let Some(duckdb) = reader(test, "duckdb") else { return };
+    let Some(duckdb) = find_reader(test, "duckdb") else { return };
     let ask = |question: &str| {
-        let mut command = program.command(&["fleet", "query", question, "fleet"]);
-        let said = Said::of(command.env("PATH", duckdb.parent().unwrap()).output().unwrap());
+        let mut command = program.tare_command(&["fleet", "query", question, "fleet"]);
+        let said = Said::from_output(command.env("PATH", duckdb.parent().unwrap()).output().unwrap());
         assert_eq!(said.code, Some(0), "{said:?}");
         said.out
     };
@@ -310,7 +311,7 @@ fn a_folder_with_links_replaces_nothing_outside_it() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("the tables for SQL were not written: cannot write"), "{said:?}");
     assert_eq!([&columns, &stored].map(|file| fs::read_to_string(file).unwrap()), ["mine", "mine"]);
-    let said = program.run(&["fleet", "query", "--print", "select 1", "fleet"]);
+    let said = program.run_tare(&["fleet", "query", "--print", "select 1", "fleet"]);
     assert_eq!((said.code, said.err.contains("store/cells is a link")), (Some(4), true), "{said:?}");
 }
 
@@ -323,10 +324,10 @@ fn fresh_sessions_of_what_stands_out_decide() {
         for (at, session) in (0..NODES).flat_map(|at| (3..=6).map(move |session| (at, session))) {
             let name = format!("fleet-fresh/n{:02}-{session}.tare", at + 1);
             let slow = if at == SLOW { slow } else { 1.0 };
-            make(&program.path(&name), of_node(at, session, slow, 3.0));
+            write_record(&program.path(&name), of_node(at, session, slow, 3.0));
         }
         assert!(report(&program, &[]).out.contains("tare fleet run fleet --confirm"));
-        let said = program.run(&["fleet", "run", "fleet", "--confirm"]);
+        let said = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.out.starts_with("18 of 18 sessions on 3 nodes\n"), "{said:?}");
         assert_eq!(said.err.matches("submitted: ").count(), 12, "{said:?}");
@@ -334,7 +335,7 @@ fn fresh_sessions_of_what_stands_out_decide() {
         let said = report(&program, &[]);
         assert!(said.out.contains(&format!("\n  n04  {standing}  ")), "{said:?}");
         assert!(!said.out.contains("slow?  ") && !said.out.contains("--confirm"), "{said:?}");
-        let again = program.run(&["fleet", "run", "fleet", "--confirm"]);
+        let again = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
         assert_eq!((again.code, again.err.contains("submitted: ")), (Some(0), false), "{again:?}");
     }
     let program = Program::new();
@@ -342,11 +343,11 @@ fn fresh_sessions_of_what_stands_out_decide() {
     for session in 1..=2 {
         fs::remove_file(program.path(&format!("fleet/cells/n04/{session}.tare"))).unwrap();
     }
-    let said = program.run(&["fleet", "run", "fleet", "--confirm"]);
+    let said = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
     assert_eq!(
         (said.code, said.out.as_str()),
         (Some(0), "no node stands out: nothing to confirm\n"),
         "{said:?}"
     );
-    assert_eq!(program.run(&["fleet", "run", "quick", "--confirm", "--into", "x"]).code, Some(2));
+    assert_eq!(program.run_tare(&["fleet", "run", "quick", "--confirm", "--into", "x"]).code, Some(2));
 }

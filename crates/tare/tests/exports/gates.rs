@@ -6,7 +6,7 @@ fn gated(made: Made, conditions: &[&str]) -> (Option<i32>, String) {
     let program = with_record(made);
     let mut arguments = vec!["report", "s.tare"];
     conditions.iter().for_each(|condition| arguments.extend(["--fail-if", condition]));
-    let said = program.run(&arguments);
+    let said = program.run_tare(&arguments);
     assert!(said.out.contains("system call") || said.code == Some(2), "the table is shown: {said:?}");
     (said.code, said.err)
 }
@@ -40,15 +40,15 @@ fn what_is_beyond_the_baseline_may_be_within_the_ratio() {
 #[test]
 fn a_margin_to_look_at_is_in_the_head_and_meets_no_condition() {
     let program = with_record(Made { cost: 1.1, ..USUAL });
-    let said = program.run(&["report", "s.tare", "--margin", "20%", "--fail-if", "slower"]);
+    let said = program.run_tare(&["report", "s.tare", "--margin", "20%", "--fail-if", "slower"]);
     // Lines break where the machine's name lets them.
     let flat = said.out.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains("margin 20 %") && flat.contains("size unclear"), "{said:?}");
     assert_eq!(said.code, Some(6), "the record's margin holds: {said:?}");
-    assert!(!program.run(&["report", "s.tare"]).out.contains("margin"), "the usual one is not named");
-    let json = program.run(&["report", "s.tare", "--margin", "0.5%", "--json"]).json();
+    assert!(!program.run_tare(&["report", "s.tare"]).out.contains("margin"), "the usual one is not named");
+    let json = program.run_tare(&["report", "s.tare", "--margin", "0.5%", "--json"]).parse_json();
     assert!((json["rows"][0]["margin"].as_f64().unwrap() - 1.005).abs() < 1e-12);
-    assert_eq!(program.run(&["report", "s.tare", "--margin", "2"]).code, Some(2));
+    assert_eq!(program.run_tare(&["report", "s.tare", "--margin", "2"]).code, Some(2));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_condition_that_matches_nothing_is_a_mistake() {
 fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
     let program = crate::program::Program::new();
     let run = |condition: &str, record: &str| {
-        program.run(&[
+        program.run_tare(&[
             "run",
             "--in",
             "container",
@@ -90,7 +90,7 @@ fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
     let said = run("slower", "b.tare");
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.contains("condition not met in any of 1 cell; 1 could not be decided\n"), "{said:?}");
-    let said = program.run(&["report", "b.tare", "--fail-if", "slower", "--allow-undecided"]);
+    let said = program.run_tare(&["report", "b.tare", "--fail-if", "slower", "--allow-undecided"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.err.contains("and --allow-undecided lets that pass"), "{said:?}");
     let said = run("slower:gvisor", "c.tare");

@@ -12,11 +12,11 @@ const JAPANESE: &[(&str, &str)] = &[("LANG", "ja_JP.UTF-8")];
 const ENGLISH: &[(&str, &str)] = &[("LANG", "C")];
 
 fn run(program: &Program, arguments: &[&str], locale: &[(&str, &str)]) -> Said {
-    let mut command = program.command(arguments);
+    let mut command = program.tare_command(arguments);
     ["LC_ALL", "LC_MESSAGES", "LANG"].iter().for_each(|name| {
         command.env_remove(name);
     });
-    Said::of(command.envs(locale.iter().copied()).output().unwrap())
+    Said::from_output(command.envs(locale.iter().copied()).output().unwrap())
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_table_follows_the_locale_and_documents_do_not() {
     }
     // A word of the command that measures again, as the path of a place, is never broken.
     let fits = |line: &str| {
-        tare_report::text::columns(line) <= 80 || !line.trim().trim_end_matches(" \\").contains(' ')
+        tare_report::text::count_columns(line) <= 80 || !line.trim().trim_end_matches(" \\").contains(' ')
     };
     assert!(said.out.lines().all(fits), "{}", said.out);
     for form in
@@ -78,10 +78,10 @@ fn an_error_has_its_frame_its_cause_and_its_next_step_in_the_language() {
 
 #[test]
 fn every_row_of_the_quick_study_has_a_title() {
-    let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
+    let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
     for case in selected {
         let label = (case.probe.label)(&case.case.parameters);
-        let title = Language::Japanese.title(&label);
+        let title = Language::Japanese.translate_title(&label);
         // These two are the names of system calls.
         assert!(title != label || ["exec", "fork + wait"].contains(&label.as_str()), "{label}");
     }
@@ -91,6 +91,6 @@ fn every_row_of_the_quick_study_has_a_title() {
 fn every_environment_has_a_short_description() {
     let presets = PRESETS.iter().map(|preset| preset.short_description);
     for english in PROVIDERS.iter().map(|provider| provider.short_description).chain(presets) {
-        assert_ne!(Language::Japanese.text(english), english);
+        assert_ne!(Language::Japanese.translate_text(english), english);
     }
 }

@@ -4,41 +4,41 @@ use std::fs;
 use std::process::Command;
 
 use crate::program::Program;
-use crate::reading::{reader, said};
+use crate::reading::{find_reader, run_reader};
 
 #[test]
 fn completions_are_read_by_their_shells() {
     let program = Program::new();
     for (shell, arguments) in [("bash", &["-n"][..]), ("zsh", &["-n"]), ("fish", &["--no-execute"])] {
-        let script = program.run(&["self", "completions", shell]);
+        let script = program.run_tare(&["self", "completions", shell]);
         assert!(script.out.contains("report") && script.out.contains("export"), "{shell}: {script:?}");
         let path = program.path(&format!("tare.{shell}"));
         fs::write(&path, &script.out).unwrap();
-        let Some(shell) = reader("completions_are_read_by_their_shells", shell) else { continue };
+        let Some(shell) = find_reader("completions_are_read_by_their_shells", shell) else { continue };
         let mut command = Command::new(shell);
         command.args(arguments).arg(&path);
-        said(command);
+        run_reader(command);
     }
-    assert_eq!(program.run(&["self", "completions", "cmd"]).code, Some(2));
+    assert_eq!(program.run_tare(&["self", "completions", "cmd"]).code, Some(2));
 }
 
 #[test]
 fn the_manual_has_a_page_a_command_without_a_fault() {
     let program = Program::new();
     fs::create_dir(program.path("man")).unwrap();
-    let said_by_tare = program.run(&["self", "man", "man"]);
+    let said_by_tare = program.run_tare(&["self", "man", "man"]);
     assert_eq!(said_by_tare.code, Some(0), "{said_by_tare:?}");
     let pages: Vec<_> = fs::read_dir(program.path("man")).unwrap().map(|e| e.unwrap().path()).collect();
     for name in ["tare.1", "tare-run.1", "tare-report.1", "tare-compare.1", "tare-environment.1"] {
         assert!(pages.iter().any(|page| page.ends_with(name)), "no {name} in {pages:?}");
     }
     for page in &pages {
-        if let Some(mandoc) = reader("the_manual_has_a_page_a_command_without_a_fault", "mandoc") {
+        if let Some(mandoc) = find_reader("the_manual_has_a_page_a_command_without_a_fault", "mandoc") {
             let mut command = Command::new(mandoc);
             command.args(["-T", "lint", "-W", "error"]).arg(page);
-            assert_eq!(said(command), "", "{}", page.display());
+            assert_eq!(run_reader(command), "", "{}", page.display());
         }
-        if let Some(groff) = reader("the_manual_has_a_page_a_command_without_a_fault", "groff") {
+        if let Some(groff) = find_reader("the_manual_has_a_page_a_command_without_a_fault", "groff") {
             let mut command = Command::new(groff);
             command.args(["-man", "-Tutf8", "-ww"]).arg(page);
             let output = command.output().unwrap();
@@ -51,13 +51,13 @@ fn the_manual_has_a_page_a_command_without_a_fault() {
             assert!(output.stdout.len() > 500, "{}", page.display());
         }
     }
-    let said = program.run(&["self", "man", "nowhere"]);
+    let said = program.run_tare(&["self", "man", "nowhere"]);
     assert_eq!(said.code, Some(4), "{said:?}");
 }
 
 #[test]
 fn tare_alone_says_what_to_do_first() {
-    let said = Program::new().run(&[]);
+    let said = Program::new().run_tare(&[]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "nothing was asked for: {said:?}");
     assert!((8..=12).contains(&said.err.lines().count()), "{}", said.err);
     assert!(said.err.lines().all(|line| line.chars().count() <= 80), "{}", said.err);

@@ -9,7 +9,7 @@ use std::thread;
 use serde_json::Value;
 
 use crate::program::Program;
-use crate::reading::{reader, root, said};
+use crate::reading::{find_reader, repository_root, run_reader};
 
 /// Fixed date for reproducible packages, wherever the repository comes from.
 const DATE: &str = "1767225600";
@@ -17,7 +17,7 @@ const RECORD: &str = "fixtures/sessions/container-gvisor.tare";
 
 /// Builds every package format that is supported here, and prints that the test is skipped if none is.
 fn made(test: &str) -> Option<Program> {
-    let (strip, nfpm) = (reader(test, "strip")?, reader(test, "nfpm")?);
+    let (strip, nfpm) = (find_reader(test, "strip")?, find_reader(test, "nfpm")?);
     let mut python = Command::new("python3");
     let new_enough = python.args(["-c", "import tomllib"]).output().is_ok_and(|ended| ended.status.success());
     if !new_enough {
@@ -28,11 +28,11 @@ fn made(test: &str) -> Option<Program> {
     fs::create_dir(made.path("programs")).unwrap();
     let mut command = Command::new(strip);
     command.arg("-o").arg(made.path("programs/tare")).arg(env!("CARGO_BIN_EXE_tare"));
-    said(command);
-    let mut command = Command::new(root().join("dist"));
+    run_reader(command);
+    let mut command = Command::new(repository_root().join("dist"));
     command.arg("--programs").arg(made.path("programs")).arg("--out").arg(made.path("out"));
     command.args(["--forms", "tarball,deb,wheel,oci"]).env("NFPM", nfpm).env("SOURCE_DATE_EPOCH", DATE);
-    said(command);
+    run_reader(command);
     Some(made)
 }
 
@@ -70,11 +70,11 @@ fn runs(tare: impl Fn() -> Command, record: &Path) {
         command.args(arguments).env_remove("XDG_STATE_HOME");
         command
     };
-    assert_eq!(said(with(&["--version"])).trim(), concat!("tare ", env!("CARGO_PKG_VERSION")));
-    let report = said(with(&["report", record.to_str().unwrap()]));
+    assert_eq!(run_reader(with(&["--version"])).trim(), concat!("tare ", env!("CARGO_PKG_VERSION")));
+    let report = run_reader(with(&["report", record.to_str().unwrap()]));
     assert!(report.contains("sys.getppid"), "{report}");
     let status = with(&["report", "/no/such/record.tare"]).output().unwrap().status;
-    let expected = Program::new().run(&["report", "/no/such/record.tare"]).code;
+    let expected = Program::new().run_tare(&["report", "/no/such/record.tare"]).code;
     assert_eq!(status.code(), expected, "the exit code is passed on");
 }
 
@@ -86,7 +86,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 
 /// Installs the .deb with dpkg into an empty root, and runs it there.
 fn debian(test: &str, made: &Program) {
-    let Some(dpkg) = reader(test, "dpkg") else { return };
+    let Some(dpkg) = find_reader(test, "dpkg") else { return };
     if !rustix::process::getuid().is_root() {
         return println!("SKIPPED {test}: dpkg installs for root only");
     }
@@ -98,7 +98,7 @@ fn debian(test: &str, made: &Program) {
     let dpkg = |arguments: &[&str]| {
         let mut command = Command::new(&dpkg);
         command.arg("--root").arg(system.path("")).args(arguments);
-        said(command)
+        run_reader(command)
     };
     dpkg(&["--install", file(made, "tare_", ".deb").to_str().unwrap()]);
     assert_eq!(dpkg(&["--verify", "tare"]), "", "no file differs from what the package says");
@@ -114,7 +114,7 @@ fn debian(test: &str, made: &Program) {
     ] {
         assert!(system.path("usr/share").join(name).is_file(), "{name}");
     }
-    fs::copy(root().join(RECORD), system.path("record.tare")).unwrap();
+    fs::copy(repository_root().join(RECORD), system.path("record.tare")).unwrap();
     let inside = || {
         let mut command = Command::new("chroot");
         command.arg(system.path("")).arg("/usr/bin/tare");
@@ -127,20 +127,20 @@ fn debian(test: &str, made: &Program) {
 
 /// Installs the wheel with pip into an empty environment, without an index.
 fn wheel(test: &str, made: &Program) {
-    let Some(pip) = reader(test, "pip") else { return };
+    let Some(pip) = find_reader(test, "pip") else { return };
     let environment = Program::new();
     let mut command = Command::new("python3");
     command.args(["-m", "venv", "--without-pip"]).arg(environment.path("e"));
-    said(command);
+    run_reader(command);
     let before = below(&environment.path("e"));
     let pip = |arguments: &[&str]| {
         let mut command = Command::new(&pip);
         command.arg("--python").arg(environment.path("e/bin/python"));
         command.args(["--disable-pip-version-check"]).args(arguments);
-        said(command)
+        run_reader(command)
     };
     pip(&["install", "--no-index", file(made, "tare-", ".whl").to_str().unwrap()]);
-    runs(|| Command::new(environment.path("e/bin/tare")), &root().join(RECORD));
+    runs(|| Command::new(environment.path("e/bin/tare")), &repository_root().join(RECORD));
     assert!(environment.path("e/share/man/man1/tare-run.1").is_file());
     pip(&["uninstall", "--yes", "tare"]);
     assert_eq!(below(&environment.path("e")), before);
@@ -148,13 +148,13 @@ fn wheel(test: &str, made: &Program) {
 
 /// Runs the program from the unpacked archive.
 fn archive(test: &str, made: &Program) {
-    let Some(tar) = reader(test, "tar") else { return };
+    let Some(tar) = find_reader(test, "tar") else { return };
     let folder = Program::new();
     let mut command = Command::new(tar);
     command.args(["--extract", "--strip-components=1", "--directory"]).arg(folder.path("")).arg("--file");
     command.arg(file(made, "tare-", ".tar.gz"));
-    said(command);
-    runs(|| Command::new(folder.path("tare")), &root().join(RECORD));
+    run_reader(command);
+    runs(|| Command::new(folder.path("tare")), &repository_root().join(RECORD));
     let all =
         [("LICENSE", 1000), ("LICENCES.txt", 100_000), ("tare.cdx.json", 10_000), ("man/man1/tare.1", 1000)];
     for (name, least) in all {
@@ -165,12 +165,12 @@ fn archive(test: &str, made: &Program) {
 /// Asserts that the image has every folder that its program starts or writes in, because a read-only root
 /// cannot get them later.
 fn image(test: &str, made: &Program) {
-    let Some(tar) = reader(test, "tar") else { return };
+    let Some(tar) = find_reader(test, "tar") else { return };
     let folder = Program::new();
     let mut command = Command::new(&tar);
     command.arg("--extract").arg("--directory").arg(folder.path("")).arg("--file");
     command.arg(file(made, "tare-", "-oci.tar"));
-    said(command);
+    run_reader(command);
     let blob = |of: &Value| {
         folder.path("blobs").join(of["digest"].as_str().unwrap().replace(':', std::path::MAIN_SEPARATOR_STR))
     };
@@ -180,7 +180,7 @@ fn image(test: &str, made: &Program) {
     let config = &read(blob(&manifest["config"]))["config"];
     let mut command = Command::new(&tar);
     command.args(["--list", "--verbose", "--gzip", "--file"]).arg(blob(&manifest["layers"][0]));
-    let listed = said(command);
+    let listed = run_reader(command);
     let volumes = config["Volumes"].as_object().unwrap().keys().map(String::as_str);
     for place in volumes.chain([config["WorkingDir"].as_str().unwrap()]) {
         let end = format!(" {}/", &place[1..]);

@@ -7,15 +7,15 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::program::Program;
-use crate::reading::{keeps_to, reader, root, said, script};
+use crate::reading::{find_reader, keeps_to, repository_root, run_reader, run_script};
 use crate::records::{HOSTILE, Made, USUAL, with_record};
 
 /// Exports a record, and returns the file along with the JSON document of the same record.
 fn exported(made: Made, format: &str, file: &str) -> (Program, PathBuf, Value) {
     let program = with_record(made);
-    let said = program.run(&["report", "--json", "--export", &format!("{format}={file}"), "s.tare"]);
+    let said = program.run_tare(&["report", "--json", "--export", &format!("{format}={file}"), "s.tare"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let (path, document) = (program.path(file), said.json());
+    let (path, document) = (program.path(file), said.parse_json());
     (program, path, document)
 }
 
@@ -34,13 +34,15 @@ const HOSTILE_RECORD: Made = Made { hostile: true, ..USUAL };
 
 #[test]
 fn parquet_and_csv_are_read_by_duckdb_and_pyarrow() {
-    let Some(python) = reader("parquet_and_csv_are_read_by_duckdb_and_pyarrow", "python") else { return };
+    let Some(python) = find_reader("parquet_and_csv_are_read_by_duckdb_and_pyarrow", "python") else {
+        return;
+    };
     let (program, parquet, document) = exported(HOSTILE_RECORD, "parquet", "trials.parquet");
-    program.run(&["report", "--export", "csv=cells.csv", "s.tare"]);
+    program.run_tare(&["report", "--export", "csv=cells.csv", "s.tare"]);
     let csv = program.path("cells.csv");
     let read =
-        script(&python, "parquet.py", &[parquet.to_str().unwrap(), csv.to_str().unwrap(), "sys.getppid"]);
-    let session = tare_record::read(&program.path("s.tare")).unwrap().session;
+        run_script(&python, "parquet.py", &[parquet.to_str().unwrap(), csv.to_str().unwrap(), "sys.getppid"]);
+    let session = tare_record::read_session(&program.path("s.tare")).unwrap().session;
     let metrics = |case: &str| session.plan.cases.iter().find(|c| c.id == case).unwrap().metrics.len();
     let rows: usize = session.trials.iter().map(|trial| metrics(&trial.case)).sum();
     assert_eq!((&read["rows"], &read["duckdb_rows"]), (&rows.into(), &rows.into()));
@@ -64,15 +66,16 @@ fn parquet_and_csv_are_read_by_duckdb_and_pyarrow() {
 
 #[test]
 fn junit_is_read_by_junitparser() {
-    let Some(python) = reader("junit_is_read_by_junitparser", "python") else { return };
+    let Some(python) = find_reader("junit_is_read_by_junitparser", "python") else { return };
     for (made, label) in
         [(USUAL, "system call"), (HOSTILE_RECORD, "a \"b\" <c> & 50 %: d,e\\f\u{fffd}::error::g`|h ]]>")]
     {
         let program = with_record(made);
-        program.run(&["report", "--export", "junit=free.xml", "s.tare"]);
-        let said = program.run(&["report", "--export", "junit=gated.xml", "--fail-if", "slower>2", "s.tare"]);
+        program.run_tare(&["report", "--export", "junit=free.xml", "s.tare"]);
+        let said =
+            program.run_tare(&["report", "--export", "junit=gated.xml", "--fail-if", "slower>2", "s.tare"]);
         assert_eq!(said.code, Some(6), "{said:?}");
-        let read = |file: &str| script(&python, "junit.py", &[program.path(file).to_str().unwrap()]);
+        let read = |file: &str| run_script(&python, "junit.py", &[program.path(file).to_str().unwrap()]);
         let (free, gated) = (read("free.xml"), read("gated.xml"));
         let counts =
             |read: &Value| [&read["tests"], &read["failures"], &read["skipped"]].map(|n| n.as_u64().unwrap());
@@ -93,24 +96,26 @@ fn junit_is_read_by_junitparser() {
 
 #[test]
 fn junit_keeps_to_the_schema_of_jenkins() {
-    let Some(xmllint) = reader("junit_keeps_to_the_schema_of_jenkins", "xmllint") else { return };
+    let Some(xmllint) = find_reader("junit_keeps_to_the_schema_of_jenkins", "xmllint") else { return };
     for made in [USUAL, HOSTILE_RECORD] {
         let program = with_record(made);
         for conditions in [&[][..], &["--fail-if", "slower>2", "--fail-if", "missing"]] {
-            program.run(&[&["report", "--export", "junit=cells.xml"], conditions, &["s.tare"]].concat());
+            program.run_tare(&[&["report", "--export", "junit=cells.xml"], conditions, &["s.tare"]].concat());
             let mut command = Command::new(&xmllint);
-            command.args(["--noout", "--schema"]).arg(root().join("fixtures/formats/junit.xsd"));
+            command.args(["--noout", "--schema"]).arg(repository_root().join("fixtures/formats/junit.xsd"));
             command.arg(program.path("cells.xml"));
-            said(command);
+            run_reader(command);
         }
     }
 }
 
 #[test]
 fn openmetrics_is_read_by_the_parser_of_prometheus() {
-    let Some(python) = reader("openmetrics_is_read_by_the_parser_of_prometheus", "python") else { return };
+    let Some(python) = find_reader("openmetrics_is_read_by_the_parser_of_prometheus", "python") else {
+        return;
+    };
     let (_program, path, document) = exported(HOSTILE_RECORD, "openmetrics", "tare.prom");
-    let read = script(&python, "openmetrics.py", &[path.to_str().unwrap()]);
+    let read = run_script(&python, "openmetrics.py", &[path.to_str().unwrap()]);
     let sample = |family: &str, target: &str| {
         let samples = read[family]["samples"].as_array().unwrap();
         let wanted = |s: &&Value| {
@@ -140,13 +145,13 @@ fn openmetrics_is_read_by_the_parser_of_prometheus() {
 
 #[test]
 fn benchstat_makes_the_same_medians_of_the_trials() {
-    let Some(benchstat) = reader("benchstat_makes_the_same_medians_of_the_trials", "benchstat") else {
+    let Some(benchstat) = find_reader("benchstat_makes_the_same_medians_of_the_trials", "benchstat") else {
         return;
     };
     let (_program, path, document) = exported(HOSTILE_RECORD, "benchstat", "bench.txt");
     let mut command = Command::new(benchstat);
     command.args(["-format", "csv", "-col", "/environment", "-filter", "/metric:time"]).arg(&path);
-    let csv = said(command);
+    let csv = run_reader(command);
     let lines: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     let unit = lines
         .iter()
@@ -166,7 +171,7 @@ fn benchstat_makes_the_same_medians_of_the_trials() {
 
 #[test]
 fn what_hyperfine_s_readers_want_is_there() {
-    let Some(hyperfine) = reader("what_hyperfine_s_readers_want_is_there", "hyperfine") else { return };
+    let Some(hyperfine) = find_reader("what_hyperfine_s_readers_want_is_there", "hyperfine") else { return };
     let (program, path, document) = exported(HOSTILE_RECORD, "hyperfine", "ours.json");
     let theirs = program.path("theirs.json");
     let mut command = Command::new(hyperfine);
@@ -181,7 +186,7 @@ fn what_hyperfine_s_readers_want_is_there() {
         "{environment}",
         "--export-json",
     ]);
-    said({
+    run_reader({
         command.arg(&theirs);
         command
     });
@@ -206,7 +211,9 @@ fn what_hyperfine_s_readers_want_is_there() {
 
 #[test]
 fn json_documents_keep_to_their_schemas() {
-    let Some(checker) = reader("json_documents_keep_to_their_schemas", "check-jsonschema") else { return };
+    let Some(checker) = find_reader("json_documents_keep_to_their_schemas", "check-jsonschema") else {
+        return;
+    };
     for (format, schema) in [
         ("json", "docs/reference/report.schema.json"),
         ("bencher", "fixtures/formats/bmf.schema.json"),

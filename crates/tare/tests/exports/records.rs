@@ -22,7 +22,7 @@ fn real() -> &'static [Entry] {
     static REAL: OnceLock<Vec<Entry>> = OnceLock::new();
     REAL.get_or_init(|| {
         let program = Program::new();
-        let said = program.run(&[
+        let said = program.run_tare(&[
             "run",
             "--in",
             "container",
@@ -66,7 +66,7 @@ pub const USUAL: Made = Made {
 };
 
 /// Writes a record in which native takes a given time an operation, and primes cannot be found in the container.
-pub fn make(path: &Path, made: Made) {
+pub fn write_record(path: &Path, made: Made) {
     let mut target_of_trial = (String::new(), 0);
     let mut left_out = None;
     let mut text = String::new();
@@ -74,7 +74,7 @@ pub fn make(path: &Path, made: Made) {
         let mut entry = entry.clone();
         match &mut entry {
             Entry::Record { header, .. } => {
-                header.host.note("kernel.release", made.kernel);
+                header.host.add_fact("kernel.release", made.kernel);
                 if let Some(identity) = &mut header.identity {
                     identity.session = session_of(path);
                 }
@@ -141,6 +141,6 @@ fn session_of(path: &Path) -> String {
 /// Sets up a program whose folder contains such a record, `s.tare`.
 pub fn with_record(made: Made) -> Program {
     let program = Program::new();
-    make(&program.path("s.tare"), made);
+    write_record(&program.path("s.tare"), made);
     program
 }

@@ -65,7 +65,7 @@ impl ApiServer {
     }
 
     /// Lists the names of all objects of a kind.
-    pub fn names(&self, kind: &str) -> Vec<String> {
+    pub fn list_names(&self, kind: &str) -> Vec<String> {
         let cluster = self.cluster.lock().unwrap();
         cluster.objects.keys().filter(|(of, _)| of == kind).map(|(_, name)| name.clone()).collect()
     }

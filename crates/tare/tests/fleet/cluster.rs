@@ -60,7 +60,7 @@ impl Cluster {
     }
 
     /// Builds a command of the program under test, run by a user on the login node.
-    pub fn tare(&self, user: u32, arguments: &[&str]) -> Command {
+    pub fn tare_command(&self, user: u32, arguments: &[&str]) -> Command {
         let mut command = Command::new("nsenter");
         command.arg(format!("--net=/run/netns/{}", self.namespace("hub")));
         command.args([format!("--setuid={user}"), format!("--setgid={user}")]).arg("--");
@@ -75,8 +75,8 @@ impl Cluster {
         command
     }
 
-    pub fn run(&self, user: u32, arguments: &[&str]) -> Said {
-        Said::of(self.tare(user, arguments).output().unwrap())
+    pub fn run_tare(&self, user: u32, arguments: &[&str]) -> Said {
+        Said::from_output(self.tare_command(user, arguments).output().unwrap())
     }
 
     /// Creates a folder that belongs to a user.
@@ -291,7 +291,7 @@ pub struct Said {
 }
 
 impl Said {
-    pub fn of(output: Output) -> Said {
+    pub fn from_output(output: Output) -> Said {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Said { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
     }

@@ -26,16 +26,16 @@ impl Place {
         self.0.path().join(name)
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Said {
+    pub fn run_tare(&self, arguments: &[&str]) -> Said {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env("PATH", path);
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").env("LC_ALL", "C");
-        Said::of(command.output().unwrap())
+        Said::from_output(command.output().unwrap())
     }
 }
 
-pub fn names(folder: &Path) -> Vec<String> {
+pub fn list_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
     names.sort();
@@ -64,20 +64,20 @@ fn machines_behind_ssh_share_nothing_and_their_records_come_back() {
         "native",
     ];
     let said =
-        place.run(&[&words[..], &["--only", "sys.getppid", "--rounds", "4", "--at-once", "1"]].concat());
+        place.run_tare(&[&words[..], &["--only", "sys.getppid", "--rounds", "4", "--at-once", "1"]].concat());
     assert_eq!(said.code, Some(0), "{said:?} {:?}", fs::read_to_string(place.path("f/cells/a/1.log")));
     assert_eq!(said.out, "2 of 2 sessions on 2 nodes\n");
     for node in ["a", "b"] {
-        assert_eq!(names(&place.path(&format!("f/cells/{node}"))), ["1.log", "1.parquet", "1.tare"]);
+        assert_eq!(list_names(&place.path(&format!("f/cells/{node}"))), ["1.log", "1.parquet", "1.tare"]);
     }
-    assert_eq!(names(&scratch), [""; 0], "a folder stayed there");
-    assert_eq!(names(&place.path("f")), ["cells", "plan.json", "tare"]);
+    assert_eq!(list_names(&scratch), [""; 0], "a folder stayed there");
+    assert_eq!(list_names(&place.path("f")), ["cells", "plan.json", "tare"]);
     // Nothing is missing, and nothing is done again.
-    let said = place.run(&["fleet", "run", "f"]);
+    let said = place.run_tare(&["fleet", "run", "f"]);
     assert_eq!((said.code, said.err.contains("submitted: ")), (Some(0), false), "{said:?}");
     // A folder in which others may write runs nothing.
     fs::set_permissions(place.path("f"), fs::Permissions::from_mode(0o777)).unwrap();
-    let said = place.run(&["fleet", "run", "f"]);
+    let said = place.run_tare(&["fleet", "run", "f"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("others may write in it"), "{said:?}");
 }
@@ -90,17 +90,17 @@ fn an_engine_of_ones_own_is_four_templates() {
     fs::write(place.path("own.toml"), engine).unwrap();
     let words =
         ["fleet", "run", "quick", "--on", "own.toml", "--sessions", "1", "--into", "f", "--in", "native"];
-    let said = place.run(&[&words[..], &["--only", "null", "--rounds", "4"]].concat());
+    let said = place.run_tare(&[&words[..], &["--only", "null", "--rounds", "4"]].concat());
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.starts_with("1 of 2 sessions on 2 nodes\n"), "{said:?}");
     assert!(said.out.contains("x2 session 1  missing: its job ended and wrote nothing"), "{said:?}");
-    let status = place.run(&["fleet", "status", "--json", "f"]);
+    let status = place.run_tare(&["fleet", "status", "--json", "f"]);
     let document: serde_json::Value = serde_json::from_str(&status.out).unwrap();
     assert_eq!((&document["whole"], &document["of"]), (&1.into(), &2.into()));
     assert_eq!(document["missing"][0]["node"], "x2");
     // What the plan says holds, whatever happens to the file.
     fs::write(place.path("own.toml"), "").unwrap();
-    let said = place.run(&["fleet", "print", "f"]);
+    let said = place.run_tare(&["fleet", "print", "f"]);
     assert!(said.out.contains("--node x2 --session 1"), "{said:?}");
     assert!(!said.out.contains("--node x1"), "{said:?}");
 }
@@ -127,7 +127,7 @@ fn what_cannot_be_a_fleet_is_refused_with_the_next_step() {
         (&["run", "pairs.toml", "--on", "ssh", "--nodes", "a,b", "--into", "f"], "--on slurm"),
         (&["status", "nothing"], "plan.json"),
     ] {
-        let said = place.run(&[&["fleet"], words].concat());
+        let said = place.run_tare(&[&["fleet"], words].concat());
         assert!(matches!(said.code, Some(2 | 5)), "{words:?}: {said:?}");
         assert!(said.err.contains(error), "{words:?}: {said:?}");
     }

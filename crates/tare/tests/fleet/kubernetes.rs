@@ -17,7 +17,7 @@ use crate::api_server::ApiServer;
 use crate::cluster::Said;
 use crate::engines::Place;
 use crate::manifests::{PAIRS, kubectl_is_there};
-use crate::pods::give;
+use crate::pods::give_to_user;
 
 const WAIT: Duration = Duration::from_secs(60);
 /// Who measures where root may choose, as in the pods.
@@ -54,7 +54,7 @@ impl Site {
         fs::set_permissions(place.path("bin/kubectl"), Permissions::from_mode(0o755)).unwrap();
         fs::set_permissions(place.path(""), Permissions::from_mode(0o755)).unwrap();
         if geteuid().is_root() {
-            give(&place.path(""), USER);
+            give_to_user(&place.path(""), USER);
         }
         Some(Site { server, place })
     }
@@ -105,7 +105,7 @@ impl Site {
 
     /// Asserts that secrets were used, and that none is visible anywhere.
     fn nothing_shows_a_secret(&self, said: &Said) {
-        assert_eq!(self.server.names("secrets"), [""; 0], "{said:?}");
+        assert_eq!(self.server.list_names("secrets"), [""; 0], "{said:?}");
         let secrets = self.server.cluster.lock().unwrap().secrets.clone();
         assert!(secrets.iter().all(|secret| secret.len() == 64) && !secrets.is_empty());
         let called = fs::read_to_string(self.place.path("called")).unwrap();
@@ -132,7 +132,7 @@ fn in_no_file(folder: &Path, secret: &str) {
 }
 
 fn ended(child: Child) -> Said {
-    Said::of(child.wait_with_output().unwrap())
+    Said::from_output(child.wait_with_output().unwrap())
 }
 
 fn signal(child: &Child, signal: Signal) {
@@ -146,7 +146,7 @@ fn a_pair_of_pods_has_a_secret_that_goes_with_its_job() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(said.out, "1 of 1 pairs of 2 nodes\n");
     let changes = site.server.cluster.lock().unwrap().changes.clone();
-    let [job] = site.server.names("jobs").try_into().unwrap();
+    let [job] = site.server.list_names("jobs").try_into().unwrap();
     let of = |what: &str| format!("{what}/{job}");
     assert_eq!(changes, [of("POST secrets"), of("POST jobs"), of("PATCH secrets"), of("DELETE secrets")]);
     site.nothing_shows_a_secret(&said);
@@ -172,7 +172,7 @@ fn no_secret_stays_where_a_fleet_is_stopped_or_dies() {
     };
     let said = ended(site.start(&["fleet", "run", "f"]));
     assert_eq!((said.code, said.err.contains("submitted: ")), (Some(0), false), "{said:?}");
-    assert_eq!(site.server.names("jobs"), [owner.as_str().unwrap()]);
+    assert_eq!(site.server.list_names("jobs"), [owner.as_str().unwrap()]);
     site.nothing_shows_a_secret(&said);
 
     let site = Site::new("no_secret_stays_where_a_fleet_is_stopped_or_dies").unwrap();
@@ -181,7 +181,7 @@ fn no_secret_stays_where_a_fleet_is_stopped_or_dies() {
     signal(&driver, Signal::INT);
     let said = ended(driver);
     assert_eq!(said.code, Some(130), "{said:?}");
-    assert_eq!(site.server.names("jobs"), [""; 0]);
+    assert_eq!(site.server.list_names("jobs"), [""; 0]);
     site.nothing_shows_a_secret(&said);
 }
 
@@ -193,7 +193,7 @@ fn a_secret_whose_job_is_refused_does_not_stay() {
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("exceeded quota"), "{said:?}");
     let secrets = site.server.cluster.lock().unwrap().secrets.len();
-    assert_eq!((secrets, site.server.names("secrets").len()), (1, 0));
+    assert_eq!((secrets, site.server.list_names("secrets").len()), (1, 0));
 }
 
 /// Finds a free port below the ephemeral range, because the job listens on it only later.

@@ -26,7 +26,7 @@ pub fn kubectl_is_there(test: &str) -> bool {
 fn printed(on: &str, study: &str, nodes: &str) -> String {
     let place = Place::new();
     std::fs::write(place.path("pairs.toml"), PAIRS).unwrap();
-    let said = place.run(&["fleet", "print", study, "--on", on, "--nodes", nodes, "--seed", "1"]);
+    let said = place.run_tare(&["fleet", "print", study, "--on", on, "--nodes", nodes, "--seed", "1"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let at = said.out.find("tare-").expect(&said.out);
     let out = said.out.replace(&said.out[at..at + "tare-12345678".len()], "tare-01234567");

@@ -16,12 +16,12 @@ const STUDY: &str = "name='tiny'\ntitle='x'\nabout='x'\nbudget='5s'\n[[case]]\np
                      [[case]]\nprobe='net.rr'\npeers=['node']\n";
 
 fn session(record: &Path) -> Session {
-    tare_record::read(record).unwrap_or_else(|e| panic!("{}: {e}", record.display())).session
+    tare_record::read_session(record).unwrap_or_else(|e| panic!("{}: {e}", record.display())).session
 }
 
 /// Computes the median of a case's headline metric in the baseline.
 fn figure(record: &Path, probe: &str) -> f64 {
-    let findings = tare_analysis::findings(&session(record), &tare_analysis::Options::default());
+    let findings = tare_analysis::compute_findings(&session(record), &tare_analysis::Options::default());
     let row = findings.rows.iter().find(|row| row.headline && row.probe == probe).unwrap();
     row.baseline.as_ref().unwrap().median
 }
@@ -110,10 +110,10 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
         "--at-once",
         "2",
     ];
-    let mut run = cluster.tare(0, &words);
+    let mut run = cluster.tare_command(0, &words);
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     kill_session(&folder, "n1", 1);
-    let said = Said::of(run.wait_with_output().unwrap());
+    let said = Said::from_output(run.wait_with_output().unwrap());
     assert_eq!(said.code, Some(3), "{said:?}");
     let printed = logs(&folder);
     assert!(said.out.contains("5 of 6 sessions on 3 nodes, 3 of 3 pairs"), "{said:?} {printed}");
@@ -123,7 +123,7 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     assert_eq!(before["n1"], ["2.tare".to_owned()].into());
     // What it had measured is there.
     assert!(!session(&folder.join("cells/n1/1.part")).trials.is_empty());
-    let said = cluster.run(0, &["fleet", "run", "fleet"]);
+    let said = cluster.run_tare(0, &["fleet", "run", "fleet"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.starts_with("6 of 6 sessions on 3 nodes, 3 of 3 pairs\n"), "{said:?}");
     assert_eq!(said.err.matches("submitted: ").count(), 1, "only what was missing: {said:?}");
@@ -150,7 +150,7 @@ fn nodes_are_environments_of_one_session(cluster: &Cluster) {
         "6",
         "--json",
     ];
-    let said = cluster.run(0, &[&words[..], &["--scratch", scratch.to_str().unwrap()]].concat());
+    let said = cluster.run_tare(0, &[&words[..], &["--scratch", scratch.to_str().unwrap()]].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
     let document: serde_json::Value = serde_json::from_str(&said.out).unwrap();
     let row = &document["rows"][0];
@@ -214,7 +214,7 @@ fn another_plan_is_not_measured(cluster: &Cluster, folder: &Path) {
     let text = fs::read_to_string(&plan).unwrap();
     let hash = "0".repeat(64);
     let cell = ["fleet", "cell", "fleet", "--node", "n1", "--session", "9", "--plan", &hash];
-    let said = cluster.run(0, &cell);
+    let said = cluster.run_tare(0, &cell);
     assert_eq!(said.code, Some(5), "{said:?}");
     assert!(said.err.contains("is not the one that was submitted"), "{said:?}");
     assert!(fs::read_to_string(folder.join("cells/n1/9.why")).unwrap().contains("submitted"));
@@ -236,7 +236,7 @@ fn an_ordinary_user_without_a_home_measures_a_fleet_and_stops_it() {
     let words =
         ["fleet", "run", "quick", "--on", "slurm", "--into", &into, "--sessions", "1", "--in", "native"];
     let more = ["--only", "sys.getppid", "--scratch", &scratch];
-    let said = cluster.run(NOBODY, &[&words[..], &more[..], &["--rounds", "6"]].concat());
+    let said = cluster.run_tare(NOBODY, &[&words[..], &more[..], &["--rounds", "6"]].concat());
     assert_eq!(said.code, Some(0), "{said:?} {}", logs(Path::new(&into)));
     assert!(said.out.starts_with("3 of 3 sessions on 3 nodes\n"), "{said:?}");
     // Journals had a place, and it is empty again.
@@ -248,7 +248,7 @@ fn an_ordinary_user_without_a_home_measures_a_fleet_and_stops_it() {
     let into = format!("{mine}/stopped");
     let words =
         ["fleet", "run", "quick", "--on", "slurm", "--into", &into, "--sessions", "1", "--in", "native"];
-    let mut run = cluster.tare(NOBODY, &[&words[..], &more[..], &["--rounds", "100000"]].concat());
+    let mut run = cluster.tare_command(NOBODY, &[&words[..], &more[..], &["--rounds", "100000"]].concat());
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let end = Instant::now() + WAIT;
     while !Path::new(&format!("{into}/cells/n3/1.part")).exists() {
@@ -260,7 +260,7 @@ fn an_ordinary_user_without_a_home_measures_a_fleet_and_stops_it() {
         rustix::process::Signal::INT,
     )
     .unwrap();
-    let said = Said::of(run.wait_with_output().unwrap());
+    let said = Said::from_output(run.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.out.contains("0 of 3 sessions on 3 nodes"), "{said:?}");
     for node in NODES {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tare_analysis::findings::{Cell, Missing};
 
 use crate::cluster::Said;
-use crate::engines::{Place, names};
+use crate::engines::{Place, list_names};
 
 /// The filter of system calls that engines have by default.
 const PROFILE: &str = "/usr/share/containers/seccomp.json";
@@ -99,7 +99,7 @@ impl Pod {
         // As an emptyDir is.
         fs::set_permissions(place.path("scratch"), fs::Permissions::from_mode(0o777)).unwrap();
         fs::set_permissions(place.path(""), fs::Permissions::from_mode(0o755)).unwrap();
-        give(&place.path("f"), user);
+        give_to_user(&place.path("f"), user);
         let Some(seccomp) = seccomp() else {
             println!(
                 "SKIPPED {test}: {PROFILE} is not there (apt-get install golang-github-containers-common)"
@@ -155,7 +155,7 @@ impl Pod {
             .args(["--mount", "sh", "-c", run, "sh"])
             .arg(self.place.path("crun"))
             .arg(self.place.path("bundle"));
-        Said::of(command.arg(name).stdin(Stdio::null()).env("LC_ALL", "C").output().unwrap())
+        Said::from_output(command.arg(name).stdin(Stdio::null()).env("LC_ALL", "C").output().unwrap())
     }
 
     /// Runs `tare check` in the pod, and returns whether the container is ready, with the reason.
@@ -169,10 +169,10 @@ impl Pod {
 }
 
 /// Gives a folder with all that is in it to a user, as a volume is given to a pod's group.
-pub fn give(path: &Path, user: u32) {
+pub fn give_to_user(path: &Path, user: u32) {
     chown(path, Some(user), Some(user)).unwrap();
     if path.is_dir() {
-        fs::read_dir(path).unwrap().for_each(|entry| give(&entry.unwrap().path(), user));
+        fs::read_dir(path).unwrap().for_each(|entry| give_to_user(&entry.unwrap().path(), user));
     }
 }
 
@@ -203,18 +203,18 @@ fn a_node_is_measured_in_a_restricted_pod() {
         "--plan-only",
     ];
     let more = ["--in", "native,container", "--only", "sys.getppid", "--rounds", "6"];
-    let said = place.run(&[&words[..], &more].concat());
+    let said = place.run_tare(&[&words[..], &more].concat());
     assert_eq!(said.code, Some(0), "{said:?}");
-    let manifest = place.run(&["fleet", "print", "f"]).out;
+    let manifest = place.run_tare(&["fleet", "print", "f"]).out;
     let Some(pod) = Pod::of(test, place, &manifest) else { return };
     let words: Vec<String> = serde_json::from_str(value(&manifest, "command")).unwrap();
     let said = pod.run(&words, pod.user);
     let cells = pod.place.path("f/cells/n1");
     assert_eq!(said.code, Some(0), "{said:?} {:?}", fs::read_to_string(cells.join("1.why")));
-    assert_eq!(names(&cells), ["1.parquet", "1.tare"]);
-    assert_eq!(names(&pod.place.path("scratch")), [format!("tare-state-{}", pod.user)]);
-    let session = tare_record::read(&cells.join("1.tare")).unwrap().session;
-    let findings = tare_analysis::findings(&session, &tare_analysis::Options::default());
+    assert_eq!(list_names(&cells), ["1.parquet", "1.tare"]);
+    assert_eq!(list_names(&pod.place.path("scratch")), [format!("tare-state-{}", pod.user)]);
+    let session = tare_record::read_session(&cells.join("1.tare")).unwrap().session;
+    let findings = tare_analysis::compute_findings(&session, &tare_analysis::Options::default());
     let row = findings.rows.iter().find(|row| row.headline).unwrap();
     assert!(row.baseline.as_ref().is_some_and(|level| level.median > 0.0), "{row:?}");
     let fact = |key: &str| session.header.host.get(key);
@@ -222,7 +222,7 @@ fn a_node_is_measured_in_a_restricted_pod() {
     // What needs more than such a pod has is a gap with its reason, and costs the node nothing else.
     let Cell::Missing(Missing::Failed(failure)) = &row.cells[0] else { panic!("{row:?}") };
     assert!(failure.reason.contains("may not make namespaces"), "{failure:?}");
-    let status = pod.place.run(&["fleet", "status", "f"]);
+    let status = pod.place.run_tare(&["fleet", "status", "f"]);
     assert_eq!(status.out, "1 of 1 sessions on 1 nodes\n");
     for user in [pod.user, 0] {
         let (is_ready, row) = pod.container_is_ready(user);

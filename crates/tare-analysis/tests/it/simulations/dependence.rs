@@ -1,7 +1,7 @@
 //! Rounds that follow each other alike: an environment whose noise lasts from round to round must not promise more.
 
-use tare_analysis::statistics::signed_ranks::{Nulls, interval, sorted};
-use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::statistics::signed_ranks::{Nulls, compute_hodges_lehmann_interval, sort_values};
+use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::leaving::may_leave;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
@@ -9,7 +9,7 @@ use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 
 use crate::sessions::MARGIN;
-use crate::simulations::noise_models::normal;
+use crate::simulations::noise_models::draw_normal;
 use crate::simulations::promises::most_false;
 
 const ROUNDS: u32 = 90;
@@ -32,14 +32,14 @@ enum Lasting {
 /// Draws the differences of a session whose single trials vary by `trial`.
 fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64> {
     let mut generator = Generator::for_part(seed, "lasting");
-    let (mut value, mut is_other) = (normal(&mut generator), generator.below(2) == 0);
-    let began = generator.below(u64::from(rounds) * 2 / 3) as u32;
+    let (mut value, mut is_other) = (draw_normal(&mut generator), generator.draw_below(2) == 0);
+    let began = generator.draw_below(u64::from(rounds) * 2 / 3) as u32;
     let mut next = |round| {
-        let pair = normal(&mut generator) - normal(&mut generator);
+        let pair = draw_normal(&mut generator) - draw_normal(&mut generator);
         match lasting {
             Lasting::Nothing => trial * pair,
             Lasting::Bursts => {
-                is_other ^= generator.unit() < 0.2;
+                is_other ^= generator.draw_unit() < 0.2;
                 trial * pair * if is_other { 4.0 } else { 1.0 }
             }
             Lasting::Burst => {
@@ -47,11 +47,11 @@ fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64>
                 trial * pair * if is_loud { 10.0 } else { 1.0 }
             }
             Lasting::Remembers(phi) => {
-                value = phi * value + (1.0 - phi * phi).sqrt() * normal(&mut generator);
-                trial * (value - normal(&mut generator))
+                value = phi * value + (1.0 - phi * phi).sqrt() * draw_normal(&mut generator);
+                trial * (value - draw_normal(&mut generator))
             }
             Lasting::Sticky(stay) => {
-                is_other ^= generator.unit() > stay;
+                is_other ^= generator.draw_unit() > stay;
                 trial * pair + if is_other { 0.05 } else { -0.05 }
             }
         }
@@ -68,8 +68,9 @@ fn pairs(d: &[f64]) -> Pairs {
 /// Judges a session that its environment leaves at the first look that lets it.
 fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
-    let mut at =
-        |look: u32| judge(&pairs(&d[..look as usize]), &schedule, Margin::plain(MARGIN), nulls).unwrap();
+    let mut at = |look: u32| {
+        judge_pairs(&pairs(&d[..look as usize]), &schedule, Margin::from_planned(MARGIN), nulls).unwrap()
+    };
     let looks = planned_looks(ROUNDS);
     let left = looks.iter().map(|look| at(*look)).find(|judged| may_leave(judged, None));
     left.unwrap_or_else(|| at(ROUNDS))
@@ -77,7 +78,7 @@ fn raced(d: &[f64], nulls: &mut Nulls) -> Judgement {
 
 /// Judges as if rounds were independent: one look that spends all.
 fn as_if_independent(d: &[f64], nulls: &mut Nulls) -> bool {
-    interval(&sorted(d), nulls.of(d.len()), 0.05).holds(0.0)
+    compute_hodges_lehmann_interval(&sort_values(d), nulls.get_null(d.len()), 0.05).contains(0.0)
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +97,7 @@ fn count(lasting: Lasting, trial: f64) -> Counts {
     for seed in 0..SESSIONS {
         let d = differences(lasting, trial, ROUNDS, seed);
         let judged = raced(&d, &mut nulls);
-        counts.held += share(judged.interval.holds(0.0));
+        counts.held += share(judged.interval.contains(0.0));
         counts.directions += share(judged.verdict.side().is_some());
         counts.decided += share(judged.verdict.is_settled());
         counts.in_blocks += share(judged.block > 1);

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::fleet::cost::costs;
-use tare_analysis::fleet::pairs::pairs;
-use tare_analysis::fleet::slow::{Ranking, Standing, rank};
+use tare_analysis::fleet::cost::compute_layer_costs;
+use tare_analysis::fleet::pairs::decompose_pairs;
+use tare_analysis::fleet::slow::{Ranking, Standing, rank_nodes};
 use tare_analysis::fleet::{NodeFigure, NodeRatio, PairFigure};
 use tare_data::generator::Generator;
 
-use super::noise_models::normal;
+use super::noise_models::draw_normal;
 
 /// The spread of a fleet's figures: standard deviations of ln.
 #[derive(Clone, Copy)]
@@ -49,10 +49,10 @@ const SHAPE: Shape = Shape {
 
 fn noise(generator: &mut Generator, heavy: bool) -> f64 {
     if !heavy {
-        return normal(generator);
+        return draw_normal(generator);
     }
-    let squares: f64 = (0..3).map(|_| normal(generator).powi(2)).sum();
-    normal(generator) / (squares / 3.0).sqrt() / 3.0f64.sqrt()
+    let squares: f64 = (0..3).map(|_| draw_normal(generator).powi(2)).sum();
+    draw_normal(generator) / (squares / 3.0).sqrt() / 3.0f64.sqrt()
 }
 
 fn name(node: usize) -> String {
@@ -66,13 +66,13 @@ fn figures(shape: Shape, seed: u64, fresh: Option<&BTreeSet<String>>) -> Vec<Nod
     let mut of_sessions = Generator::for_part(seed, if fresh.is_some() { "fresh" } else { "sessions" });
     let mut rows = Vec::new();
     for node in 0..shape.nodes {
-        let kind = of_nodes.below(shape.kinds);
-        let of_node = shape.of_node * normal(&mut of_nodes);
+        let kind = of_nodes.draw_below(shape.kinds);
+        let of_node = shape.of_node * draw_normal(&mut of_nodes);
         for case in 0..shape.cases {
             let is_slow = node < shape.slow && case % shape.one_of == 0;
             let slow = if is_slow { libm::log1p(shape.by) } else { 0.0 };
-            let centre = of_node + shape.of_case * normal(&mut of_nodes) + slow + 0.34 * kind as f64;
-            let is_gap = of_nodes.unit() < shape.gaps;
+            let centre = of_node + shape.of_case * draw_normal(&mut of_nodes) + slow + 0.34 * kind as f64;
+            let is_gap = of_nodes.draw_unit() < shape.gaps;
             for session in 0..shape.sessions {
                 let ln_figure = centre + shape.of_session * noise(&mut of_sessions, shape.heavy);
                 if !is_gap && fresh.is_none_or(|nodes| nodes.contains(&name(node))) {
@@ -157,7 +157,7 @@ fn few_of_the_nodes_that_are_called_slow_are_not() {
         let (mut ours, mut theirs, mut found) = (FalseShare::default(), FalseShare::default(), 0);
         for seed in 0..fleets {
             let rows = figures(shape, seed, None);
-            let chosen = flagged(&rank(&rows, &[]));
+            let chosen = flagged(&rank_nodes(&rows, &[]));
             found += chosen.iter().filter(|node| **node < shape.slow).count();
             ours.count(&chosen, shape.slow);
             theirs.count(&usual(&rows), shape.slow);
@@ -175,7 +175,7 @@ fn few_of_the_nodes_that_are_called_slow_are_not() {
 fn a_node_5_percent_off_is_found_in_nine_of_ten_fleets() {
     for (one_of, least) in [(1, 180), (2, 150)] {
         let shape = Shape { slow: 1, by: 0.05, one_of, ..SHAPE };
-        let is_found = |seed: &u64| flagged(&rank(&figures(shape, *seed, None), &[])).contains(&0);
+        let is_found = |seed: &u64| flagged(&rank_nodes(&figures(shape, *seed, None), &[])).contains(&0);
         let found = (0..200).filter(is_found).count();
         println!("slow in one case of {one_of}: found in {found} of 200");
         assert!(found >= least, "slow in one case of {one_of}: found in {found} of 200 fleets");
@@ -184,7 +184,7 @@ fn a_node_5_percent_off_is_found_in_nine_of_ten_fleets() {
 
 #[test]
 fn fewer_than_eight_nodes_of_a_kind_are_ranked_and_not_judged() {
-    let ranking = rank(&figures(Shape { nodes: 7, slow: 1, by: 0.3, ..SHAPE }, 1, None), &[]);
+    let ranking = rank_nodes(&figures(Shape { nodes: 7, slow: 1, by: 0.3, ..SHAPE }, 1, None), &[]);
     assert!(ranking.nodes.iter().all(|node| node.standing == Standing::NotJudged && node.p.is_none()));
     assert_eq!((ranking.nodes[0].node.as_str(), ranking.kinds["0"]), ("n0000", 7));
     assert!((ranking.nodes[0].cases[0].slower - 1.3).abs() < 0.05, "{:?}", ranking.nodes[0]);
@@ -197,14 +197,14 @@ fn slow_is_said_on_fresh_sessions_alone() {
     for seed in 0..fleets {
         let shape = Shape { of_session: 0.015, slow: 2, by: 0.1, ..SHAPE };
         let rows = figures(shape, seed, None);
-        let first = flagged(&rank(&rows, &[]));
+        let first = flagged(&rank_nodes(&rows, &[]));
         let good = (0..shape.nodes).filter(|node| !first.contains(node)).take(2);
         let again: BTreeSet<String> = first.iter().copied().chain(good).map(name).collect();
         let fresh = figures(Shape { sessions: 4, ..shape }, seed, Some(&again));
         // A day later everything is slower, and nodes have no part in it.
         let fresh: Vec<NodeFigure> =
             fresh.into_iter().map(|row| NodeFigure { ln_figure: row.ln_figure + 0.05, ..row }).collect();
-        let ranking = rank(&rows, &fresh);
+        let ranking = rank_nodes(&rows, &fresh);
         let slow: Vec<&str> = ranking
             .nodes
             .iter()
@@ -231,14 +231,15 @@ fn the_cost_of_a_layer_is_held_over_nodes_and_not_over_rounds() {
         for seed in 0..fleets {
             let mut generator = Generator::for_part(seed, "ratios");
             let (sd_nodes, sd_session, truth) = (0.015, 0.006, 0.2);
-            let of_nodes: Vec<f64> = (0..=nodes).map(|_| truth + sd_nodes * normal(&mut generator)).collect();
+            let of_nodes: Vec<f64> =
+                (0..=nodes).map(|_| truth + sd_nodes * draw_normal(&mut generator)).collect();
             let mut ratio = |node: usize, session: u32| NodeRatio {
                 node: name(node),
                 session,
                 case: "c".into(),
                 metric: "time".into(),
                 target: "gvisor".into(),
-                ln_ratio: of_nodes[node] + sd_session * normal(&mut generator),
+                ln_ratio: of_nodes[node] + sd_session * draw_normal(&mut generator),
                 low: 0.0,
                 high: 1.0,
                 margin: libm::log(1.02),
@@ -250,7 +251,7 @@ fn the_cost_of_a_layer_is_held_over_nodes_and_not_over_rounds() {
                 .map(|(n, s)| ratio(n, s))
                 .collect();
             let a_next = ratio(nodes, 1).ln_ratio;
-            let of = costs(&rows).remove(0).fleet.unwrap();
+            let of = compute_layer_costs(&rows).remove(0).fleet.unwrap();
             let is_in = |low: f64, high: f64, ln: f64| (libm::log(low)..=libm::log(high)).contains(&ln);
             held += u32::from(is_in(of.low, of.high, truth));
             next += u32::from(is_in(of.next_low, of.next_high, a_next));
@@ -292,7 +293,7 @@ fn a_slow_node_and_a_slow_link_are_found_and_named_apart() {
         for seed in 0..fleets {
             let mut generator = Generator::for_part(seed, "pairs");
             let effects: Vec<f64> = (0..nodes)
-                .map(|node| 0.02 * normal(&mut generator) + if node == 0 { libm::log(1.3) } else { 0.0 })
+                .map(|node| 0.02 * draw_normal(&mut generator) + if node == 0 { libm::log(1.3) } else { 0.0 })
                 .collect();
             let all = met(nodes, rounds);
             let link = all.iter().position(|(a, b)| *a != 0 && *b != 0).unwrap();
@@ -307,12 +308,12 @@ fn a_slow_node_and_a_slow_link_are_found_and_named_apart() {
                     ln_figure: 3.0
                         + effects[*a]
                         + effects[*b]
-                        + 0.03 * normal(&mut generator)
+                        + 0.03 * draw_normal(&mut generator)
                         + if at == link { libm::log(1.6) } else { 0.0 },
                     margin: libm::log(1.05),
                 })
                 .collect();
-            let of = pairs(&rows).remove(0);
+            let of = decompose_pairs(&rows).remove(0);
             let slow: BTreeSet<usize> = of
                 .nodes
                 .iter()

@@ -1,17 +1,17 @@
 //! A plan may state more rounds than there is time for: that costs little, and adds no false findings.
 
 use tare_analysis::statistics::signed_ranks::Nulls;
-use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::leaving::is_beyond_reach;
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::{Margin, smallest_effect};
-use tare_analysis::{Options, Progress, beyond_reach, findings};
+use tare_analysis::{Options, Progress, beyond_reach, compute_findings};
 use tare_data::session::Ending;
 
 use crate::sessions::MARGIN;
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate};
-use crate::simulations::promises::{Side, most_false, plain, raced_for, steady};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate_pairs};
+use crate::simulations::promises::{Side, make_plain_session, make_steady_side, most_false, raced_for};
 
 /// Rounds for which there is time.
 const TIME: u32 = 60;
@@ -22,13 +22,14 @@ fn run(all: &Pairs, most: u32, is_known: bool, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(most), most);
     for look in planned_looks(most).into_iter().filter(|look| *look < TIME) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-        let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
+        let judgement =
+            judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         if judgement.verdict.is_settled() {
             return judgement;
         }
     }
-    let schedule = if is_known { schedule.over() } else { schedule };
-    judge(all, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")
+    let schedule = if is_known { schedule.with_time_over() } else { schedule };
+    judge_pairs(all, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn a_horizon_that_is_not_reached_finds_nothing_that_is_not_there() {
     for times in [1, 4, 16] {
         for model in SYMMETRIC {
             let found = |seed: &u64| {
-                run(&simulate(model, TIME, 0.0, *seed), TIME * times, true, &mut nulls).p <= 0.05
+                run(&simulate_pairs(model, TIME, 0.0, *seed), TIME * times, true, &mut nulls).p <= 0.05
             };
             let found = (0..SESSIONS).filter(found).count() as f64 / SESSIONS as f64;
             println!("{model:?}, {times}x the horizon: {:.1} % false", 100.0 * found);
@@ -55,7 +56,7 @@ fn a_horizon_that_is_not_reached_costs_little_power() {
     let effect = smallest_effect(TIME as usize, 0.02 * 2f64.sqrt());
     let mut found = |times: u32, is_known: bool| {
         let is_found = |seed: &u64| {
-            let pairs = simulate(NoiseModel::Gaussian, TIME, effect, *seed);
+            let pairs = simulate_pairs(NoiseModel::Gaussian, TIME, effect, *seed);
             run(&pairs, TIME * times, is_known, &mut nulls).p <= 0.05
         };
         (0..SESSIONS).filter(is_found).count() as f64 / SESSIONS as f64
@@ -71,18 +72,18 @@ fn a_horizon_that_is_not_reached_costs_little_power() {
 
 #[test]
 fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
-    let noisy = |cost: f64| Side { within: 0.03, ..steady(cost) };
+    let noisy = |cost: f64| Side { within: 0.03, ..make_steady_side(cost) };
     let costs = [1.0, 1.01, 1.03, 1.1, 2.0, 1.02];
     let (mut left, mut stayed) = (0, 0);
     for seed in 0..20 {
         let side = |name: &str, case: usize| noisy(if name == "vm" { costs[case] } else { 1.0 });
-        let session = raced_for(TIME, plain(costs.len(), 16 * TIME), seed, side);
+        let session = raced_for(TIME, make_plain_session(costs.len(), 16 * TIME), seed, side);
         for case in session.plan.cases.clone() {
             let reached = session.trials.iter().filter(|trial| trial.case == case.id).count() as u32 / 2;
             let cell = |session: &_| {
-                let found = findings(session, &Options::default());
+                let found = compute_findings(session, &Options::default());
                 let row = found.rows.iter().find(|row| row.case == case.id).unwrap();
-                row.cells[0].compared().unwrap().clone()
+                row.cells[0].comparison().unwrap().clone()
             };
             let mut running = session.clone();
             running.ending = Ending::BrokenOff;
@@ -107,13 +108,18 @@ fn run_until_hopeless(all: &Pairs, time: u32, nulls: &mut Nulls) -> (Judgement, 
     let schedule = Schedule::new(&planned_looks(4 * time), 4 * time);
     for look in planned_looks(4 * time).into_iter().filter(|look| *look < time) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-        let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
+        let judgement =
+            judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         let is_lost = is_beyond_reach(&judgement, time);
         if judgement.verdict.is_settled() || is_lost {
             return (judgement, is_lost);
         }
     }
-    (judge(all, &schedule.over(), Margin::plain(MARGIN), nulls).expect("there are rounds"), false)
+    (
+        judge_pairs(all, &schedule.with_time_over(), Margin::from_planned(MARGIN), nulls)
+            .expect("there are rounds"),
+        false,
+    )
 }
 
 #[test]
@@ -127,13 +133,18 @@ fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
         let truth = libm::log(cost);
         let (mut given_up, mut missed, mut rounds, mut wrong) = (0, 0, 0.0, 0);
         for seed in 0..SESSIONS {
-            let pairs = simulate(NoiseModel::Gaussian, LONG, truth, seed);
+            let pairs = simulate_pairs(NoiseModel::Gaussian, LONG, truth, seed);
             let (judgement, is_lost) = run_until_hopeless(&pairs, LONG, &mut nulls);
             given_up += u64::from(is_lost);
             rounds += f64::from(judgement.reached) / SESSIONS as f64;
-            wrong += u64::from(!judgement.interval.holds(truth));
+            wrong += u64::from(!judgement.interval.contains(truth));
             if is_lost {
-                let whole = judge(&pairs, &Schedule::new(&[LONG], LONG), Margin::plain(MARGIN), &mut nulls);
+                let whole = judge_pairs(
+                    &pairs,
+                    &Schedule::new(&[LONG], LONG),
+                    Margin::from_planned(MARGIN),
+                    &mut nulls,
+                );
                 missed += u64::from(whole.unwrap().verdict.is_settled());
             }
         }
@@ -150,12 +161,12 @@ fn cells_that_time_cannot_decide_are_given_up_and_few_others() {
 #[test]
 fn the_running_session_is_told_at_looks_which_cells_to_give_up() {
     let costs = [1.0, 1.02, 2.0];
-    let noisy = |cost: f64| Side { within: 0.03, ..steady(cost) };
+    let noisy = |cost: f64| Side { within: 0.03, ..make_steady_side(cost) };
     let side = |name: &str, case: usize| noisy(if name == "vm" { costs[case] } else { 1.0 });
-    let session = raced_for(27, plain(costs.len(), 16 * TIME), 3, side);
+    let session = raced_for(27, make_plain_session(costs.len(), 16 * TIME), 3, side);
     let lost = |case: usize, rounds, reachable| {
         let id = &session.plan.cases[case].id;
-        beyond_reach(Progress::of(&session), id, rounds, &Options::default(), |_| Some(reachable))
+        beyond_reach(Progress::from_session(&session), id, rounds, &Options::default(), |_| Some(reachable))
     };
     assert_eq!(lost(1, 27, TIME), [false, true]);
     assert_eq!(lost(1, 27, 100 * TIME), [false, false], "there is time for it");

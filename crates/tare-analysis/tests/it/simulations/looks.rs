@@ -1,15 +1,17 @@
 //! The promises, kept under noise: how often a difference is found where there is none, how often the interval holds
 //! the truth, how often a difference that is there is found. Seeds are fixed, so that the counts are facts.
 
-use tare_analysis::statistics::signed_ranks::{Nulls, interval, median, sorted};
-use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::statistics::signed_ranks::{
+    Nulls, compute_hodges_lehmann_interval, compute_median, sort_values,
+};
+use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 use tare_analysis::verdicts::verdict::smallest_effect;
 
 use crate::sessions::MARGIN;
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, fixed_order, simulate_pairs};
 
 const ROUNDS: u32 = 60;
 const SESSIONS: u64 = 1_500;
@@ -23,7 +25,7 @@ fn most_false() -> usize {
 /// Judges a session in which the environment stays to the end, whatever is decided.
 fn run_whole(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
-    judge(all, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")
+    judge_pairs(all, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
 }
 
 /// Runs a session as it is run: at each planned look, the environment leaves if the verdict is decided.
@@ -32,7 +34,8 @@ fn run(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let mut last = None;
     for look in planned_looks(ROUNDS) {
         let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-        let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds");
+        let judgement =
+            judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         let is_decided = judgement.verdict.is_settled();
         last = Some(judgement);
         if is_decided {
@@ -44,7 +47,9 @@ fn run(all: &Pairs, nulls: &mut Nulls) -> Judgement {
 
 fn count(model: NoiseModel, effect: f64, mut matches: impl FnMut(&Judgement) -> bool) -> usize {
     let mut nulls = Nulls::default();
-    (0..SESSIONS).filter(|seed| matches(&run(&simulate(model, ROUNDS, effect, *seed), &mut nulls))).count()
+    (0..SESSIONS)
+        .filter(|seed| matches(&run(&simulate_pairs(model, ROUNDS, effect, *seed), &mut nulls)))
+        .count()
 }
 
 #[test]
@@ -53,11 +58,11 @@ fn sessions_rarely_find_what_is_not_there() {
     for model in SYMMETRIC {
         let (mut raced, mut whole) = (0, 0);
         for seed in 0..SESSIONS {
-            let pairs = simulate(model, ROUNDS, 0.0, seed);
+            let pairs = simulate_pairs(model, ROUNDS, 0.0, seed);
             for (found, judgement) in
                 [(&mut raced, run(&pairs, &mut nulls)), (&mut whole, run_whole(&pairs, &mut nulls))]
             {
-                assert_eq!(judgement.p <= 0.05, !judgement.interval.holds(0.0), "{judgement:?}");
+                assert_eq!(judgement.p <= 0.05, !judgement.interval.contains(0.0), "{judgement:?}");
                 *found += usize::from(judgement.p <= 0.05);
             }
         }
@@ -71,7 +76,7 @@ fn sessions_rarely_find_what_is_not_there() {
 fn intervals_hold_the_truth() {
     let truth = libm::log(1.03);
     for model in SYMMETRIC {
-        let held = count(model, truth, |judgement| judgement.interval.holds(truth));
+        let held = count(model, truth, |judgement| judgement.interval.contains(truth));
         println!("{model:?}: {:.2} % held", 100.0 * held as f64 / SESSIONS as f64);
         assert!(held as f64 >= 0.935 * SESSIONS as f64, "{model:?}: {held} of {SESSIONS}");
     }
@@ -80,9 +85,9 @@ fn intervals_hold_the_truth() {
 #[test]
 fn the_median_of_a_skewed_target_is_held_by_its_signs() {
     // The median of the environment's difference, from 20,000 rounds of it.
-    let long = simulate(NoiseModel::SkewedTarget, 20_000, 0.0, u64::MAX);
-    let truth = median(&sorted(&long.pairs.iter().map(|pair| pair.d).collect::<Vec<_>>()));
-    let held = count(NoiseModel::SkewedTarget, 0.0, |j| j.signs.holds(truth));
+    let long = simulate_pairs(NoiseModel::SkewedTarget, 20_000, 0.0, u64::MAX);
+    let truth = compute_median(&sort_values(&long.pairs.iter().map(|pair| pair.d).collect::<Vec<_>>()));
+    let held = count(NoiseModel::SkewedTarget, 0.0, |j| j.signs.contains(truth));
     println!("SkewedTarget: {:.2} % held by signs", 100.0 * held as f64 / SESSIONS as f64);
     assert!(held as f64 >= 0.935 * SESSIONS as f64, "{held} of {SESSIONS}");
 }
@@ -94,10 +99,10 @@ fn differences_that_are_there_are_found() {
     let mut found = |effect: f64| {
         let (mut found, mut rounds) = (0, 0);
         for seed in 0..SESSIONS {
-            let pairs = simulate(NoiseModel::Gaussian, ROUNDS, effect, seed);
+            let pairs = simulate_pairs(NoiseModel::Gaussian, ROUNDS, effect, seed);
             let first = planned_looks(ROUNDS).into_iter().find(|look| {
                 let so_far = Pairs { pairs: pairs.pairs[..*look as usize].to_vec(), reached: *look };
-                let judgement = judge(&so_far, &schedule, Margin::plain(MARGIN), &mut nulls);
+                let judgement = judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.p <= 0.05)
             });
             found += usize::from(first.is_some());
@@ -132,13 +137,14 @@ fn rounds_of_one_start_taken_as_separate_would_promise_too_much() {
     let mut held = |as_rounds: bool| {
         (0..SESSIONS)
             .filter(|seed| {
-                let pairs = simulate(NoiseModel::Instance, ROUNDS, truth, *seed);
+                let pairs = simulate_pairs(NoiseModel::Instance, ROUNDS, truth, *seed);
                 if as_rounds {
-                    let d = sorted(&pairs.pairs.iter().map(|pair| pair.d).collect::<Vec<_>>());
-                    return interval(&d, nulls.of(d.len()), 0.05).holds(truth);
+                    let d = sort_values(&pairs.pairs.iter().map(|pair| pair.d).collect::<Vec<_>>());
+                    return compute_hodges_lehmann_interval(&d, nulls.get_null(d.len()), 0.05)
+                        .contains(truth);
                 }
-                let judgement = judge(&pairs, &schedule, Margin::plain(MARGIN), &mut nulls);
-                judgement.is_some_and(|judgement| judgement.interval.holds(truth))
+                let judgement = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut nulls);
+                judgement.is_some_and(|judgement| judgement.interval.contains(truth))
             })
             .count() as f64
             / SESSIONS as f64

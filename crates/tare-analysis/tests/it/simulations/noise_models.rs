@@ -39,48 +39,53 @@ pub const SYMMETRIC: [NoiseModel; 7] = [
 const ROUNDS_A_START: u32 = 5;
 
 /// Draws a standard normal number (Box and Muller).
-pub fn normal(generator: &mut Generator) -> f64 {
-    let radius = (-2.0 * libm::log(1.0 - generator.unit())).sqrt();
-    radius * libm::cos(2.0 * std::f64::consts::PI * generator.unit())
+pub fn draw_normal(generator: &mut Generator) -> f64 {
+    let radius = (-2.0 * libm::log(1.0 - generator.draw_unit())).sqrt();
+    radius * libm::cos(2.0 * std::f64::consts::PI * generator.draw_unit())
 }
 
 /// Simulates the paired rounds of a session in which the environment's time is exp(effect) times the
 /// baseline's.
-pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs {
+pub fn simulate_pairs(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let mut orders = Orders::new(seed, "simulated");
-    let (mut drift, mut of_start) = (0.03 * normal(&mut generator), 0.0);
+    let (mut drift, mut of_start) = (0.03 * draw_normal(&mut generator), 0.0);
     let mut pairs = Vec::new();
     for round in 0..rounds {
         if round % ROUNDS_A_START == 0 {
-            of_start = 0.015 * normal(&mut generator);
+            of_start = 0.015 * draw_normal(&mut generator);
         }
         let mut times = [0.0, effect];
-        for (position, target) in orders.next(&[0, 1]).into_iter().enumerate() {
+        for (position, target) in orders.draw_next(&[0, 1]).into_iter().enumerate() {
             times[target] += match model {
-                NoiseModel::Gaussian => 0.02 * normal(&mut generator),
+                NoiseModel::Gaussian => 0.02 * draw_normal(&mut generator),
                 NoiseModel::HeavyTails => {
-                    let squares: f64 = (0..3).map(|_| normal(&mut generator).powi(2)).sum();
-                    0.012 * normal(&mut generator) / (squares / 3.0).sqrt()
+                    let squares: f64 = (0..3).map(|_| draw_normal(&mut generator).powi(2)).sum();
+                    0.012 * draw_normal(&mut generator) / (squares / 3.0).sqrt()
                 }
                 NoiseModel::Spikes => {
-                    let stall =
-                        if generator.below(20) == 0 { -0.2 * libm::log(1.0 - generator.unit()) } else { 0.0 };
-                    0.01 * normal(&mut generator) + stall
+                    let stall = if generator.draw_below(20) == 0 {
+                        -0.2 * libm::log(1.0 - generator.draw_unit())
+                    } else {
+                        0.0
+                    };
+                    0.01 * draw_normal(&mut generator) + stall
                 }
-                NoiseModel::Bimodal => 0.005 * normal(&mut generator) + 0.1 * generator.below(2) as f64,
+                NoiseModel::Bimodal => {
+                    0.005 * draw_normal(&mut generator) + 0.1 * generator.draw_below(2) as f64
+                }
                 NoiseModel::Drift => {
-                    drift = 0.9 * drift + 0.03 * (1.0f64 - 0.81).sqrt() * normal(&mut generator);
+                    drift = 0.9 * drift + 0.03 * (1.0f64 - 0.81).sqrt() * draw_normal(&mut generator);
                     drift
                 }
-                NoiseModel::Position => 0.01 * normal(&mut generator) + 0.02 * position as f64,
+                NoiseModel::Position => 0.01 * draw_normal(&mut generator) + 0.02 * position as f64,
                 NoiseModel::Instance => {
-                    0.01 * normal(&mut generator) + if target == 1 { of_start } else { 0.0 }
+                    0.01 * draw_normal(&mut generator) + if target == 1 { of_start } else { 0.0 }
                 }
                 NoiseModel::SkewedTarget => {
-                    let stall = target == 1 && generator.below(3) == 0;
-                    let depth = -0.3 * libm::log(1.0 - generator.unit());
-                    0.01 * normal(&mut generator) + if stall { depth } else { 0.0 }
+                    let stall = target == 1 && generator.draw_below(3) == 0;
+                    let depth = -0.3 * libm::log(1.0 - generator.draw_unit());
+                    0.01 * draw_normal(&mut generator) + if stall { depth } else { 0.0 }
                 }
             };
         }
@@ -95,7 +100,7 @@ pub fn simulate(model: NoiseModel, rounds: u32, effect: f64, seed: u64) -> Pairs
 pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
-        let noise = 0.01 * (normal(&mut generator) - normal(&mut generator));
+        let noise = 0.01 * (draw_normal(&mut generator) - draw_normal(&mut generator));
         Pair { round, baseline_start: round, start: round, d: noise + 0.02, costs: None }
     };
     Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds }

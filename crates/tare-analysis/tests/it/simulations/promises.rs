@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 
 use tare_analysis::findings::{Comparison, Findings, Level, Needed, Row, Verdict};
-use tare_analysis::gate::{Condition, Ruling, TargetNames, judge, ratios};
-use tare_analysis::statistics::signed_ranks::{Interval, Null, interval, sorted};
+use tare_analysis::gate::{Condition, Ruling, TargetNames, collect_ratios, judge_findings};
+use tare_analysis::statistics::signed_ranks::{Interval, Null, compute_hodges_lehmann_interval, sort_values};
 use tare_analysis::verdicts::stopping::planned_looks;
-use tare_analysis::{Options, Progress, decide, findings};
+use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
 use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
 
-use crate::findings::comparison;
-use crate::sessions::{Outcome, session, timed, trial};
-use crate::simulations::noise_models::normal;
+use crate::findings::expect_comparison;
+use crate::sessions::{Outcome, make_session, make_timed_case, make_trial};
+use crate::simulations::noise_models::draw_normal;
 
 /// Sessions of each kind.
 const SESSIONS: u64 = 300;
@@ -33,19 +33,19 @@ pub struct Side {
 }
 
 /// Builds a side that is the same in every start, with 1 % between rounds.
-pub fn steady(cost: f64) -> Side {
+pub fn make_steady_side(cost: f64) -> Side {
     Side { cost: libm::log(cost), a_start: 1, between: 0.0, within: 0.01 }
 }
 
 /// Builds a side whose starts differ by so much.
 fn started(cost: f64, a_start: u32, between: f64) -> Side {
-    Side { a_start, between, ..steady(cost) }
+    Side { a_start, between, ..make_steady_side(cost) }
 }
 
 impl Side {
     fn time(&self, seed: u64, target: &str, case: &str, round: u32) -> f64 {
         let of = |what: &str, number: u32| {
-            normal(&mut Generator::for_part(seed, &format!("{what} {number} {target} {case}")))
+            draw_normal(&mut Generator::for_part(seed, &format!("{what} {number} {target} {case}")))
         };
         let start = self.between * of("start", round / self.a_start);
         1e4 * libm::exp(self.cost + start + self.within * of("round", round))
@@ -54,7 +54,7 @@ impl Side {
 
 /// Runs a session look by look: at each planned one, environments leave where they may. `side` models an
 /// environment's time of a case.
-pub fn raced(session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) -> Session {
+pub fn race_session(session: Session, seed: u64, side: impl Fn(&str, usize) -> Side) -> Session {
     let rounds = session.plan.rounds;
     raced_for(rounds, session, seed, side)
 }
@@ -71,7 +71,12 @@ pub fn raced_for(
     for round in 0..rounds {
         if plan.looks.contains(&round) {
             for (at, case) in plan.cases.iter().enumerate() {
-                let done = decide(Progress::of(&session), &case.id, round, &Options::default());
+                let done = find_finished_targets(
+                    Progress::from_session(&session),
+                    &case.id,
+                    round,
+                    &Options::default(),
+                );
                 let done = plan.targets.iter().zip(done).filter(|(_, done)| *done);
                 left.extend(done.map(|(target, _)| (at, target.name.clone())));
             }
@@ -86,7 +91,7 @@ pub fn raced_for(
             for target in plan.targets.iter().filter(|t| t.role != Role::Subject || !gone(&t.name)) {
                 let side = side(&target.name, at);
                 let time = side.time(seed, &target.name, &case.id, round);
-                let mut trial = trial(&case.id, &target.name, round, Outcome::Time(time));
+                let mut trial = make_trial(&case.id, &target.name, round, Outcome::Time(time));
                 trial.start = round / side.a_start;
                 session.trials.push(trial);
             }
@@ -96,15 +101,15 @@ pub fn raced_for(
 }
 
 /// Builds a session of one subject over that number of cases, without a control.
-pub fn plain(cases: usize, rounds: u32) -> Session {
+pub fn make_plain_session(cases: usize, rounds: u32) -> Session {
     let names: Vec<String> = (0..cases).map(|at| format!("case.{at}")).collect();
-    let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), rounds);
+    let mut session = make_session(&["vm"], names.iter().map(|name| make_timed_case(name)).collect(), rounds);
     session.plan.targets.retain(|target| target.role != Role::Control);
     session
 }
 
 fn first(findings: &Findings) -> &Comparison {
-    comparison(&findings.rows[0].cells[0])
+    expect_comparison(&findings.rows[0].cells[0])
 }
 
 /// Computes the interval of the first cell as if each round had a start for itself.
@@ -112,7 +117,7 @@ fn as_if_independent(found: &Findings) -> Interval {
     let values = |level: &Level| level.values.iter().map(|value| libm::log(*value)).collect::<Vec<f64>>();
     let baseline = values(found.rows[0].baseline.as_ref().unwrap());
     let d: Vec<f64> = values(&first(found).level).iter().zip(baseline).map(|(a, b)| a - b).collect();
-    interval(&sorted(&d), &Null::new(d.len()), 0.05)
+    compute_hodges_lehmann_interval(&sort_values(&d), &Null::new(d.len()), 0.05)
 }
 
 /// Counts over many sessions of one cell.
@@ -133,15 +138,15 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
     let share = |is: bool| f64::from(u8::from(is)) / SESSIONS as f64;
     for seed in 0..SESSIONS {
         let side = |name: &str, _| if name == "vm" { target } else { baseline };
-        let session = raced(plain(1, rounds), seed, side);
-        let found = findings(&session, &Options::default());
+        let session = race_session(make_plain_session(1, rounds), seed, side);
+        let found = compute_findings(&session, &Options::default());
         let cell = first(&found);
         let holds = |cell: &Comparison| (cell.low..=cell.high).contains(&truth);
         counts.directions += share(cell.verdict.side().is_some());
         counts.held += share(holds(cell));
         counts.decided += share(cell.verdict.is_settled());
         counts.rounds += f64::from(cell.rounds) / SESSIONS as f64;
-        counts.held_by_round += share(as_if_independent(&found).holds(libm::log(truth)));
+        counts.held_by_round += share(as_if_independent(&found).contains(libm::log(truth)));
     }
     counts
 }
@@ -149,13 +154,13 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
 #[test]
 fn starts_of_either_side_are_the_unit() {
     for (what, baseline, target) in [
-        ("baseline, 5 starts", started(1.0, 18, 0.1), steady(1.0)),
-        ("baseline, 9 starts", started(1.0, 10, 0.1), steady(1.0)),
-        ("baseline, 18 starts", started(1.0, 5, 0.02), steady(1.0)),
-        ("target, 1 start", steady(1.0), started(1.0, 90, 0.1)),
-        ("target, 5 starts", steady(1.0), started(1.0, 18, 0.1)),
-        ("target, 8 starts", steady(1.0), started(1.0, 12, 0.3)),
-        ("target, 18 starts", steady(1.0), started(1.0, 5, 0.1)),
+        ("baseline, 5 starts", started(1.0, 18, 0.1), make_steady_side(1.0)),
+        ("baseline, 9 starts", started(1.0, 10, 0.1), make_steady_side(1.0)),
+        ("baseline, 18 starts", started(1.0, 5, 0.02), make_steady_side(1.0)),
+        ("target, 1 start", make_steady_side(1.0), started(1.0, 90, 0.1)),
+        ("target, 5 starts", make_steady_side(1.0), started(1.0, 18, 0.1)),
+        ("target, 8 starts", make_steady_side(1.0), started(1.0, 12, 0.3)),
+        ("target, 18 starts", make_steady_side(1.0), started(1.0, 5, 0.1)),
         ("both, 15 and 23 starts", started(1.0, 6, 0.05), started(1.0, 4, 0.05)),
     ] {
         let counts = count(90, baseline, target);
@@ -170,27 +175,27 @@ fn starts_of_either_side_are_the_unit() {
 #[test]
 fn below_eight_starts_nothing_is_decided() {
     for (baseline, target) in [
-        (steady(1.0), started(10.0, 90, 0.1)),
-        (steady(1.0), started(10.0, 13, 0.1)),
-        (started(1.0, 13, 0.1), steady(10.0)),
+        (make_steady_side(1.0), started(10.0, 90, 0.1)),
+        (make_steady_side(1.0), started(10.0, 13, 0.1)),
+        (started(1.0, 13, 0.1), make_steady_side(10.0)),
     ] {
         let side = |name: &str, _| if name == "vm" { target } else { baseline };
-        let found = findings(&raced(plain(1, 90), 1, side), &Options::default());
+        let found = compute_findings(&race_session(make_plain_session(1, 90), 1, side), &Options::default());
         let cell = first(&found);
         assert_eq!((cell.verdict, cell.rounds), (Verdict::SlowerInFewStarts, 90), "{cell:?}");
         assert_eq!(cell.needed, Some(Needed::Starts(8)));
         let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
         let names = [TargetNames { name: "vm", specification: None }];
-        assert_eq!(judge(&found, &names, &conditions).count(Ruling::Trips), 0);
+        assert_eq!(judge_findings(&found, &names, &conditions).count_cells(Ruling::Trips), 0);
     }
-    let few = count(90, steady(1.0), started(1.0, 13, 0.1));
+    let few = count(90, make_steady_side(1.0), started(1.0, 13, 0.1));
     assert_eq!((few.directions, few.decided), (0.0, 0.0));
 }
 
 #[test]
 fn a_far_environment_is_judged_on_its_starts() {
     for between in [0.1, 0.6] {
-        let counts = count(450, steady(1.0), started(10.0, 5, between));
+        let counts = count(450, make_steady_side(1.0), started(10.0, 5, between));
         println!("10x, starts {between} apart: {counts:.3?}");
         assert!(counts.held >= 0.935 && counts.decided >= 0.99, "{counts:?}");
         assert!(counts.held_by_round < 0.85, "{counts:?}");
@@ -206,10 +211,13 @@ fn an_environment_that_rests_keeps_its_promises() {
     for every in [2, 3, 8] {
         let (mut directions, mut held, mut decided) = (0.0, 0.0, 0.0);
         for seed in 0..SESSIONS {
-            let mut session = session(&["quick", "vm"], vec![timed("case.0")], 200);
+            let mut session = make_session(&["quick", "vm"], vec![make_timed_case("case.0")], 200);
             session.plan.every = [("vm".to_owned(), every)].into();
-            let found = findings(&raced(session, seed, |_, _| steady(1.0)), &Options::default());
-            let cell = comparison(&found.rows[0].cells[1]);
+            let found = compute_findings(
+                &race_session(session, seed, |_, _| make_steady_side(1.0)),
+                &Options::default(),
+            );
+            let cell = expect_comparison(&found.rows[0].cells[1]);
             directions += f64::from(u8::from(cell.verdict.side().is_some())) / SESSIONS as f64;
             held += f64::from(u8::from(cell.low <= 1.0 && 1.0 <= cell.high)) / SESSIONS as f64;
             decided += f64::from(u8::from(cell.verdict.is_settled())) / SESSIONS as f64;
@@ -224,11 +232,11 @@ fn an_environment_that_rests_keeps_its_promises() {
 #[test]
 fn a_plain_cost_of_an_environment_that_rests_is_never_hidden() {
     let names: Vec<String> = (0..45).map(|at| format!("case.{at}")).collect();
-    let mut session = session(&["vm"], names.iter().map(|name| timed(name)).collect(), 1000);
+    let mut session = make_session(&["vm"], names.iter().map(|name| make_timed_case(name)).collect(), 1000);
     session.plan.every = [("vm".to_owned(), 2)].into();
-    let side = |name: &str, case| steady(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
-    let found = findings(&raced_for(60, session, 3, side), &Options::default());
-    let cell = comparison(&found.rows[7].cells[0]);
+    let side = |name: &str, case| make_steady_side(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
+    let found = compute_findings(&raced_for(60, session, 3, side), &Options::default());
+    let cell = expect_comparison(&found.rows[7].cells[0]);
     assert_eq!((cell.verdict, cell.decided_at, cell.rounds), (Verdict::Slower, Some(27), 14), "{cell:?}");
 }
 
@@ -236,22 +244,23 @@ fn a_plain_cost_of_an_environment_that_rests_is_never_hidden() {
 fn a_plain_cost_is_never_hidden_among_many_cells() {
     for (cells, rounds) in [(16, 60), (16, 1000), (60, 450), (180, 90), (180, 1000)] {
         let side = |name: &str, case| match (name, case) {
-            ("vm", 7) => steady(10.0),
-            _ => steady(1.0),
+            ("vm", 7) => make_steady_side(10.0),
+            _ => make_steady_side(1.0),
         };
-        let session = raced(plain(cells, rounds), 3, side);
+        let session = race_session(make_plain_session(cells, rounds), 3, side);
         let options = Options { ratios: vec![2.0], ..Options::default() };
         for options in [options.clone(), Options { strict: true, ..options }] {
-            let found = findings(&session, &options);
-            let cell = comparison(&found.rows[7].cells[0]);
+            let found = compute_findings(&session, &options);
+            let cell = expect_comparison(&found.rows[7].cells[0]);
             assert_eq!(cell.verdict, Verdict::Slower, "{cells} cells, {rounds} rounds: {cell:?}");
             assert!(cell.rounds <= 27, "it leaves early all the same: {}", cell.rounds);
-            let slower = found.rows.iter().filter(|row| comparison(&row.cells[0]).verdict == Verdict::Slower);
+            let slower =
+                found.rows.iter().filter(|row| expect_comparison(&row.cells[0]).verdict == Verdict::Slower);
             assert_eq!(slower.count(), 1);
             let conditions: Vec<Condition> = ["slower", "slower>2"].map(|text| text.parse().unwrap()).into();
             let names = [TargetNames { name: "vm", specification: None }];
-            let outcome = judge(&found, &names, &conditions);
-            assert_eq!(outcome.of(7, 0).map(|judged| judged.answer), Some(Ruling::Trips));
+            let outcome = judge_findings(&found, &names, &conditions);
+            assert_eq!(outcome.find_answer(7, 0).map(|judged| judged.answer), Some(Ruling::Trips));
         }
     }
 }
@@ -260,15 +269,15 @@ fn a_plain_cost_is_never_hidden_among_many_cells() {
 #[test]
 fn leaving_at_the_first_interval_would_hide_it() {
     for (cells, rounds) in [(16, 3000), (60, 450), (180, 90), (180, 1000)] {
-        let side = |name: &str, case| steady(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
-        let mut session = raced(plain(cells, rounds), 3, side);
+        let side = |name: &str, case| make_steady_side(if name == "vm" && case == 7 { 10.0 } else { 1.0 });
+        let mut session = race_session(make_plain_session(cells, rounds), 3, side);
         session.trials.retain(|trial| !(trial.case == "case.7" && trial.target == "vm" && trial.round >= 12));
-        let found = findings(&session, &Options::default());
-        let cell = comparison(&found.rows[7].cells[0]);
+        let found = compute_findings(&session, &Options::default());
+        let cell = expect_comparison(&found.rows[7].cells[0]);
         assert_eq!(cell.verdict, Verdict::SlowerUnconfirmed, "{cells} cells, {rounds} rounds: {cell:?}");
         let Some(Needed::Rounds(needed)) = cell.needed else { panic!("{cell:?}") };
         assert!((13..=20).contains(&needed), "a few rounds more, and not a doubt: {needed}");
-        let is = |row: &&Row| comparison(&row.cells[0]).verdict == Verdict::SlowerUnconfirmed;
+        let is = |row: &&Row| expect_comparison(&row.cells[0]).verdict == Verdict::SlowerUnconfirmed;
         assert_eq!(found.rows.iter().filter(is).count(), 1, "and no other is");
     }
 }
@@ -277,22 +286,23 @@ fn leaving_at_the_first_interval_would_hide_it() {
 fn a_gate_at_a_ratio_keeps_its_level_over_all_its_cells() {
     const GATES: u64 = 60;
     let conditions: Vec<Condition> = vec!["slower>1.5".parse().unwrap()];
-    let options = Options { ratios: ratios(&conditions), ..Options::default() };
+    let options = Options { ratios: collect_ratios(&conditions), ..Options::default() };
     let names = [TargetNames { name: "vm", specification: None }];
     let (mut trips, mut by_interval, mut found_far) = (0, 0, 0);
     for seed in 0..GATES {
         // Thirty-nine cells exactly at the ratio, and one beyond it.
         let side = |name: &str, case| match (name, case) {
-            ("vm", 0) => steady(1.6),
-            ("vm", _) => steady(1.5),
-            _ => steady(1.0),
+            ("vm", 0) => make_steady_side(1.6),
+            ("vm", _) => make_steady_side(1.5),
+            _ => make_steady_side(1.0),
         };
-        let found = findings(&raced(plain(40, 60), seed, side), &options);
-        let outcome = judge(&found, &names, &conditions);
-        let tripped = |row: usize| outcome.of(row, 0).is_some_and(|judged| judged.answer == Ruling::Trips);
+        let found = compute_findings(&race_session(make_plain_session(40, 60), seed, side), &options);
+        let outcome = judge_findings(&found, &names, &conditions);
+        let tripped =
+            |row: usize| outcome.find_answer(row, 0).is_some_and(|judged| judged.answer == Ruling::Trips);
         trips += u32::from((1..40).any(tripped));
         found_far += u32::from(tripped(0));
-        let beyond = |row: usize| comparison(&found.rows[row].cells[0]).low > 1.5;
+        let beyond = |row: usize| expect_comparison(&found.rows[row].cells[0]).low > 1.5;
         by_interval += u32::from((1..40).any(beyond));
     }
     println!("gate at 1.5: {trips} false, {by_interval} by intervals alone, {found_far} found of {GATES}");
@@ -306,9 +316,10 @@ fn nothing_is_the_same_beside_a_control_that_is_as_far_off() {
     let (mut same, mut narrow) = (0, 0);
     for seed in 0..100 {
         for (off, count) in [(1.04, &mut same), (1.01, &mut narrow)] {
-            let side = |name: &str, _| steady(if name == "again" { off } else { 1.0 });
-            let session = raced(session(&["vm"], vec![timed("case")], 90), seed, side);
-            *count += u32::from(first(&findings(&session, &Options::default())).verdict == Verdict::Same);
+            let side = |name: &str, _| make_steady_side(if name == "again" { off } else { 1.0 });
+            let session = race_session(make_session(&["vm"], vec![make_timed_case("case")], 90), seed, side);
+            *count +=
+                u32::from(first(&compute_findings(&session, &Options::default())).verdict == Verdict::Same);
         }
     }
     println!("control off by 4 %: {same} the same, by 1 %: {narrow}");
@@ -318,20 +329,20 @@ fn nothing_is_the_same_beside_a_control_that_is_as_far_off() {
 
 #[test]
 fn as_many_rounds_as_are_said_to_be_needed_decide() {
-    let noisy = |cost: f64| Side { within: 0.05, ..steady(cost) };
+    let noisy = |cost: f64| Side { within: 0.05, ..make_steady_side(cost) };
     let of = |cost: f64, session: Session, seed| {
         let side = |name: &str, _| noisy(if name == "vm" { cost } else { 1.0 });
-        first(&findings(&raced(session, seed, side), &Options::default())).clone()
+        first(&compute_findings(&race_session(session, seed, side), &Options::default())).clone()
     };
     let (mut said, mut decided, mut short) = (0.0, 0.0, 0.0);
     for (cost, seed) in
         [1.0, 1.005, 1.01, 1.03, 1.035].iter().flat_map(|cost| (0..40).map(move |seed| (*cost, seed)))
     {
-        let cell = of(cost, plain(1, 90), seed);
+        let cell = of(cost, make_plain_session(1, 90), seed);
         let Some(Needed::Rounds(rounds)) = cell.needed else { continue };
         assert!(rounds > 90 && rounds <= 900, "{rounds}");
         let one_look = |rounds: u32| {
-            let mut session = plain(1, rounds);
+            let mut session = make_plain_session(1, rounds);
             session.plan.looks = vec![rounds];
             of(cost, session, seed + 1_000).verdict.is_settled()
         };
@@ -349,12 +360,12 @@ fn as_many_rounds_as_are_said_to_be_needed_decide() {
 
 #[test]
 fn the_smallest_effect_of_a_cell_is_found_four_times_in_five() {
-    let noisy = |cost: f64| Side { within: 0.03, ..steady(cost) };
+    let noisy = |cost: f64| Side { within: 0.03, ..make_steady_side(cost) };
     let run = |cost: f64, seed| {
-        let mut session = plain(1, 60);
+        let mut session = make_plain_session(1, 60);
         session.plan.looks = vec![60];
         let side = |name: &str, _| noisy(if name == "vm" { cost } else { 1.0 });
-        first(&findings(&raced(session, seed, side), &Options::default())).clone()
+        first(&compute_findings(&race_session(session, seed, side), &Options::default())).clone()
     };
     let (mut all, mut differs, mut slower) = (0.0, 0.0, 0.0);
     for seed in 0..SESSIONS {
@@ -375,15 +386,15 @@ fn two_kinds_of_start_hide_no_cost() {
     for seed in 0..100 {
         for cost in [1.2, 1.0] {
             let mut kinds = Generator::for_part(seed, "kind of start");
-            let kinds: Vec<f64> = (0..90).map(|_| 0.3 * (2.0 * kinds.below(2) as f64 - 1.0)).collect();
-            let mut session = plain(1, 90);
+            let kinds: Vec<f64> = (0..90).map(|_| 0.3 * (2.0 * kinds.draw_below(2) as f64 - 1.0)).collect();
+            let mut session = make_plain_session(1, 90);
             for (round, kind) in (0..90).zip(kinds) {
                 for (target, ln) in [("native", 0.0), ("vm", kind + libm::log(cost))] {
-                    let time = Side { cost: ln, ..steady(1.0) }.time(seed, target, "case.0", round);
-                    session.trials.push(trial("case.0", target, round, Outcome::Time(time)));
+                    let time = Side { cost: ln, ..make_steady_side(1.0) }.time(seed, target, "case.0", round);
+                    session.trials.push(make_trial("case.0", target, round, Outcome::Time(time)));
                 }
             }
-            let cell = first(&findings(&session, &Options::default())).clone();
+            let cell = first(&compute_findings(&session, &Options::default())).clone();
             if cost > 1.0 {
                 found += u32::from(cell.verdict.side().is_some());
                 by_signs += u32::from(cell.sign_low > 1.0);
@@ -398,5 +409,5 @@ fn two_kinds_of_start_hide_no_cost() {
 
 #[test]
 fn looks_of_the_plans_here_are_those_of_sessions() {
-    assert_eq!(plain(1, 450).plan.looks, planned_looks(450));
+    assert_eq!(make_plain_session(1, 450).plan.looks, planned_looks(450));
 }

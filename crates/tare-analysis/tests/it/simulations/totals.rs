@@ -2,8 +2,8 @@
 //! what it decides.
 
 use tare_analysis::statistics::ratio_of_means::ratio_of_means;
-use tare_analysis::statistics::signed_ranks::{Nulls, hodges_lehmann, sorted};
-use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::statistics::signed_ranks::{Nulls, hodges_lehmann, sort_values};
+use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::leaving::may_leave;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
@@ -11,19 +11,19 @@ use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 
 use crate::sessions::MARGIN;
-use crate::simulations::noise_models::normal;
+use crate::simulations::noise_models::draw_normal;
 use crate::simulations::promises::most_false;
 
 /// A model of the cost of a trial; `is_target` is the environment's.
 type Noise = fn(&mut Generator, bool) -> f64;
 
 fn plain(generator: &mut Generator, _: bool) -> f64 {
-    libm::exp(0.02 * normal(generator))
+    libm::exp(0.02 * draw_normal(generator))
 }
 
 /// Makes one trial of the environment in ten take four times as long.
 fn stalls(generator: &mut Generator, is_target: bool) -> f64 {
-    let stall = if is_target && generator.below(10) == 0 { 4.0 } else { 1.0 };
+    let stall = if is_target && generator.draw_below(10) == 0 { 4.0 } else { 1.0 };
     stall * plain(generator, is_target)
 }
 
@@ -34,13 +34,13 @@ fn both_stall(generator: &mut Generator, _: bool) -> f64 {
 
 /// Draws log-normal costs, spread 60 %.
 fn skewed(generator: &mut Generator, _: bool) -> f64 {
-    libm::exp(0.6 * normal(generator))
+    libm::exp(0.6 * draw_normal(generator))
 }
 
 /// Draws from Student's t with 3 degrees of freedom, 5 % wide.
 fn heavy(generator: &mut Generator, _: bool) -> f64 {
-    let squares: f64 = (0..3).map(|_| normal(generator).powi(2)).sum();
-    (1.0 + 0.05 * normal(generator) / (squares / 3.0).sqrt()).max(0.01)
+    let squares: f64 = (0..3).map(|_| draw_normal(generator).powi(2)).sum();
+    (1.0 + 0.05 * draw_normal(generator) / (squares / 3.0).sqrt()).max(0.01)
 }
 
 fn costs(noise: Noise, rounds: u32, seed: u64) -> Vec<[f64; 2]> {
@@ -64,7 +64,7 @@ fn the_interval_of_the_total_holds_the_truth() {
             let (mut held, mut by_normal) = (0.0, 0.0);
             for seed in 0..SESSIONS {
                 let ratio = ratio_of_means(&costs(noise, rounds, seed)).unwrap();
-                held += f64::from(u8::from(ratio.interval.holds(truth)));
+                held += f64::from(u8::from(ratio.interval.contains(truth)));
                 by_normal += f64::from(u8::from((ratio.estimate - truth).abs() <= 1.96 * ratio.error));
             }
             let (held, by_normal) = (held / SESSIONS as f64, by_normal / SESSIONS as f64);
@@ -87,7 +87,7 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(most), most);
     let mut at = |look: u32| {
         let so_far = Pairs { pairs: all[..look as usize].to_vec(), reached: look };
-        judge(&so_far, &schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")
+        judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
     };
     let left = planned_looks(most).into_iter().map(&mut at).find(|judged| may_leave(judged, None));
     left.unwrap_or_else(|| at(most))
@@ -95,7 +95,7 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
 
 /// Estimates the centre of a noise's differences from many rounds.
 fn centre_of(noise: Noise) -> f64 {
-    hodges_lehmann(&sorted(
+    hodges_lehmann(&sort_values(
         &costs(noise, 20_000, u64::MAX).iter().map(|[a, b]| libm::log(b / a)).collect::<Vec<_>>(),
     ))
 }
@@ -104,7 +104,7 @@ fn centre_of(noise: Noise) -> f64 {
 fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
     const SESSIONS: u64 = 300;
     let mut nulls = Nulls::default();
-    let quiet: Noise = |generator, _| libm::exp(0.01 * normal(generator));
+    let quiet: Noise = |generator, _| libm::exp(0.01 * draw_normal(generator));
     for (name, noise, stalls) in
         [("stalls", stalls as Noise, true), ("plain", plain, false), ("quiet", quiet, false)]
     {
@@ -118,7 +118,7 @@ fn what_stalls_is_never_the_same_and_what_does_not_still_is() {
             typically += share(judged.typical.is_settled());
             let is_faster = judged.interval.high < 0.0;
             directions += share(judged.verdict.side().is_some() && (!stalls || is_faster));
-            held += share(judged.interval.holds(centre));
+            held += share(judged.interval.contains(centre));
         }
         println!(
             "{name}: same {same:.3}, typically {typically:.3}, directions {directions:.3}, held {held:.3}"

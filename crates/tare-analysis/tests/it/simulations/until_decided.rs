@@ -1,21 +1,21 @@
 //! Sessions without a horizon: stopping them at any moment adds no false findings.
 
 use tare_analysis::statistics::signed_ranks::Nulls;
-use tare_analysis::verdicts::judge::{Judgement, judge};
+use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
 
-use crate::sessions::{MARGIN, session, timed};
-use crate::simulations::noise_models::{NoiseModel, simulate};
+use crate::sessions::{MARGIN, make_session, make_timed_case};
+use crate::simulations::noise_models::{NoiseModel, simulate_pairs};
 use crate::simulations::promises::most_false;
 
 const ROUNDS: u32 = 300;
 
 fn endless() -> Schedule {
-    let mut session = session(&["vm"], vec![timed("sys.getppid")], 1_000_000);
+    let mut session = make_session(&["vm"], vec![make_timed_case("sys.getppid")], 1_000_000);
     session.plan.until_decided = true;
-    Schedule::of(&session.plan)
+    Schedule::from_plan(&session.plan)
 }
 
 /// Judges at each look, up to the last one that these rounds reach.
@@ -24,7 +24,7 @@ fn at_looks(all: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> Vec<Judgemen
     looks
         .map(|look| {
             let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look };
-            judge(&so_far, schedule, Margin::plain(MARGIN), nulls).expect("there are rounds")
+            judge_pairs(&so_far, schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
         })
         .collect()
 }
@@ -35,7 +35,7 @@ fn a_person_who_stops_at_any_look_finds_no_more_that_is_not_there() {
     let (schedule, mut nulls) = (endless(), Nulls::default());
     for model in [NoiseModel::Gaussian, NoiseModel::HeavyTails, NoiseModel::Drift] {
         let found = |seed: &u64| {
-            let looks = at_looks(&simulate(model, ROUNDS, 0.0, *seed), &schedule, &mut nulls);
+            let looks = at_looks(&simulate_pairs(model, ROUNDS, 0.0, *seed), &schedule, &mut nulls);
             looks.iter().any(|judged| judged.p <= 0.05)
         };
         let found = (0..SESSIONS).filter(found).count() as f64 / SESSIONS as f64;
@@ -47,10 +47,10 @@ fn a_person_who_stops_at_any_look_finds_no_more_that_is_not_there() {
 #[test]
 fn between_looks_nothing_changes() {
     let (schedule, mut nulls) = (endless(), Nulls::default());
-    let all = simulate(NoiseModel::Gaussian, 60, 0.01, 1);
+    let all = simulate_pairs(NoiseModel::Gaussian, 60, 0.01, 1);
     let mut at = |rounds: u32| {
         let so_far = Pairs { pairs: all.pairs[..rounds as usize].to_vec(), reached: rounds };
-        judge(&so_far, &schedule, Margin::plain(MARGIN), &mut nulls).unwrap()
+        judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), &mut nulls).unwrap()
     };
     let (at_look, later) = (at(40), at(59));
     assert_eq!((at_look.interval, at_look.p), (later.interval, later.p));
@@ -64,7 +64,8 @@ fn what_is_there_is_found_in_not_many_more_rounds() {
     let fixed = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     let mut median = |schedule: &Schedule, effect: f64| {
         let rounds = |seed: u64| {
-            let looks = at_looks(&simulate(NoiseModel::Gaussian, ROUNDS, effect, seed), schedule, &mut nulls);
+            let looks =
+                at_looks(&simulate_pairs(NoiseModel::Gaussian, ROUNDS, effect, seed), schedule, &mut nulls);
             looks.iter().find(|judged| judged.verdict.is_settled()).map_or(ROUNDS, |judged| judged.reached)
         };
         let mut rounds: Vec<u32> = (0..SESSIONS).map(rounds).collect();

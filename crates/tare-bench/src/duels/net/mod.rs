@@ -7,9 +7,9 @@ mod server;
 mod sockperf;
 mod stream;
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
-    let mut all = netperf::duels();
-    all.extend(sockperf::duels());
-    all.extend(stream::duels());
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
+    let mut all = netperf::list_duels();
+    all.extend(sockperf::list_duels());
+    all.extend(stream::list_duels());
     all
 }

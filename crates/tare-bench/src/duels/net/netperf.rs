@@ -6,7 +6,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 
 use super::server::{Position, Server};
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Placement, Site, Way};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -55,7 +55,7 @@ static TCP_STREAM: Test = Test {
     kind: Kind::Stream,
 };
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     use Placement::{Apart, Free, Pinned};
     let rows = [
         (&TCP_RR, Way::Loopback, Pinned),
@@ -91,12 +91,12 @@ struct Ready {
 
 impl Duel for Netperf {
     fn name(&self) -> String {
-        format!("{}, {}", self.test.name, self.position.text())
+        format!("{}, {}", self.test.name, self.position.to_text())
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         let arguments = self.test.arguments.iter().map(|argument| format!(" {argument}")).collect::<String>();
-        format!("netperf -t {}{arguments} over {}", self.test.netperf, self.position.way.text())
+        format!("netperf -t {}{arguments} over {}", self.test.netperf, self.position.way.to_text())
     }
 
     fn placement(&self) -> Placement {
@@ -129,38 +129,40 @@ impl Duel for Netperf {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        tool::find("netperf")?;
+        tool::find_program("netperf")?;
         let mut parameters = self.test.parameters.to_vec();
-        parameters.push(("pin", self.position.pin()));
-        let mut case = case(self.test.probe, &parameters)?;
+        parameters.push(("pin", self.position.pin_value()));
+        let mut case = make_case(self.test.probe, &parameters)?;
         let tare = Server::far_end(site, self.position, &mut case)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
-        let server = Server::netserver(self.position)?;
+        let server = Server::start_netserver(self.position)?;
         self.ready = Some(Ready { case, amount, server, _tare: tare });
         Ok(())
     }
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
-        let ran = site.agent.trial(&ready.case, ready.amount)?;
+        let ran = site.agent.run_trial(&ready.case, ready.amount)?;
         match self.test.kind {
-            Kind::Stream => Ok(vec![ran.value("rate")? / 1e6]),
-            Kind::Rounds | Kind::Connections => Ok(vec![ran.value("rate")?, ran.value("mean")? / 1e3]),
+            Kind::Stream => Ok(vec![ran.metric_value("rate")? / 1e6]),
+            Kind::Rounds | Kind::Connections => {
+                Ok(vec![ran.metric_value("rate")?, ran.metric_value("mean")? / 1e3])
+            }
         }
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let Ready { server, .. } = self.ready.as_ref().ok_or("not prepared")?;
-        let mut command = Command::new(tool::find("netperf")?);
+        let mut command = Command::new(tool::find_program("netperf")?);
         command.arg("-H").arg(server.address.ip().to_string());
         command.arg("-p").arg(server.address.port().to_string());
         command.args(["-t", self.test.netperf, "-l"]).arg(site.setting.seconds().to_string());
-        if let Some(processors) = self.position.processors() {
+        if let Some(processors) = self.position.tool_processors() {
             command.args(["-T", &processors]);
         }
         command.arg("--").args(self.test.arguments);
         command.args(["-k", "THROUGHPUT,TRANSACTION_RATE,MEAN_LATENCY"]);
-        let ended = tool::run(&mut command, site.setting.patience())?;
+        let ended = tool::run_program(&mut command, site.setting.patience())?;
         let number = |label| tool::number_after(&ended.output, label);
         match self.test.kind {
             // In 10^6 bits a second.
@@ -171,7 +173,7 @@ impl Duel for Netperf {
         }
     }
 
-    fn finish(&mut self) {
+    fn stop_programs(&mut self) {
         self.ready = None;
     }
 }

@@ -28,7 +28,7 @@ pub struct Position {
 
 impl Position {
     /// Formats the position for the name of a row.
-    pub fn text(self) -> String {
+    pub fn to_text(self) -> String {
         let way = if self.way == Way::Veth { "veth, " } else { "" };
         let placement = match self.placement {
             Placement::Free => "unpinned",
@@ -39,14 +39,14 @@ impl Position {
     }
 
     /// Chooses the value of a probe's `pin`: over loopback a probe itself places its far end.
-    pub fn pin(self) -> &'static str {
+    pub fn pin_value(self) -> &'static str {
         if self.is_for_tools() { "cross" } else { "none" }
     }
 
     /// Formats `0,1`, where a tool puts both ends on different processors. Over a pair of cards the ends are
     /// started there.
-    pub fn processors(self) -> Option<String> {
-        let allowed = machine::allowed();
+    pub fn tool_processors(self) -> Option<String> {
+        let allowed = machine::list_allowed_processors();
         match (self.is_for_tools(), &allowed[..]) {
             (true, [first, second, ..]) => Some(format!("{first},{second}")),
             _ => None,
@@ -96,7 +96,7 @@ impl Server {
         let mut command = match position.way {
             Way::Loopback => Command::new(program),
             Way::Veth => {
-                let mut command = Command::new(tool::find("ip")?);
+                let mut command = Command::new(tool::find_program("ip")?);
                 command.args(["netns", "exec", FAR]).arg(program);
                 command
             }
@@ -125,8 +125,8 @@ impl Server {
     }
 
     /// Starts a stock netserver.
-    pub fn netserver(position: Position) -> Result<Server, String> {
-        Server::start(&tool::find("netserver")?, position, Known::ByConnecting, |address| {
+    pub fn start_netserver(position: Position) -> Result<Server, String> {
+        Server::start(&tool::find_program("netserver")?, position, Known::ByConnecting, |address| {
             let (ip, port) = (address.ip().to_string(), address.port().to_string());
             ["-D", "-L", &ip, "-p", &port].map(str::to_owned).into()
         })
@@ -142,8 +142,8 @@ impl Server {
         if position.way == Way::Loopback {
             return Ok(None);
         }
-        let server = Server::netserver(position)?;
-        case.peer = Some(site.agent.reach(server.address));
+        let server = Server::start_netserver(position)?;
+        case.peer = Some(site.agent.add_netserver_peer(server.address));
         Ok(Some(server))
     }
 

@@ -6,7 +6,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 
 use super::server::{Known, Position, Server};
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Placement, Site, Way};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -15,7 +15,7 @@ use crate::tool;
 const BYTES: &str = "14";
 const POSITION: Position = Position { way: Way::Loopback, placement: Placement::Pinned };
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     let duel = |protocol| Box::new(PingPong { protocol, ready: None }) as Box<dyn Duel>;
     vec![duel("tcp"), duel("udp")]
 }
@@ -40,10 +40,10 @@ impl PingPong {
 
 impl Duel for PingPong {
     fn name(&self) -> String {
-        format!("net.rr {} {BYTES} B, {}", self.protocol.to_uppercase(), POSITION.text())
+        format!("net.rr {} {BYTES} B, {}", self.protocol.to_uppercase(), POSITION.to_text())
     }
 
-    fn tool(&self) -> String {
+    fn describe_tool(&self) -> String {
         let tcp = if self.protocol == "tcp" { " --tcp --tcp-avoid-nodelay" } else { "" };
         format!("sockperf ping-pong -m {BYTES} --full-rtt{tcp} over loopback")
     }
@@ -58,8 +58,9 @@ impl Duel for PingPong {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        let program = tool::find("sockperf")?;
-        let case = case("net.rr", &[("protocol", self.protocol), ("request", BYTES), ("response", BYTES)])?;
+        let program = tool::find_program("sockperf")?;
+        let case =
+            make_case("net.rr", &[("protocol", self.protocol), ("request", BYTES), ("response", BYTES)])?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
         let server = Server::start(&program, POSITION, Known::ByWaiting, |address| {
             let mut arguments = vec!["server".to_owned()];
@@ -72,21 +73,21 @@ impl Duel for PingPong {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (case, amount, _) = self.ready.as_ref().ok_or("not prepared")?;
-        let ran = site.agent.trial(case, *amount)?;
-        Ok(vec![ran.value("p50")? / 1e3, ran.value("p99")? / 1e3])
+        let ran = site.agent.run_trial(case, *amount)?;
+        Ok(vec![ran.metric_value("p50")? / 1e3, ran.metric_value("p99")? / 1e3])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let (_, _, server) = self.ready.as_ref().ok_or("not prepared")?;
-        let mut command = Command::new(tool::find("sockperf")?);
+        let mut command = Command::new(tool::find_program("sockperf")?);
         command.arg("ping-pong").args(self.arguments(server.address));
         command.args(["-m", BYTES, "--full-rtt", "-t"]).arg(site.setting.seconds().to_string());
-        let output = tool::run(&mut command, site.setting.patience())?.output;
+        let output = tool::run_program(&mut command, site.setting.patience())?.output;
         let percentile = |name: &str| tool::number_after(&output, &format!("percentile {name} ="));
         Ok(vec![percentile("50.000")?, percentile("99.000")?])
     }
 
-    fn finish(&mut self) {
+    fn stop_programs(&mut self) {
         self.ready = None;
     }
 }

@@ -7,7 +7,7 @@ use tare_data::names::Case;
 use tare_data::request::Amount;
 
 use super::server::{Known, Position, Server};
-use crate::agent::case;
+use crate::agent::make_case;
 use crate::duel::{Duel, Figure, Placement, Site, Way};
 use crate::ratio::Requirement;
 use crate::tool;
@@ -16,7 +16,7 @@ use crate::tool;
 const SIZE: &str = "128KiB";
 const SIZE_OF_IPERF: &str = "128K";
 
-pub fn duels() -> Vec<Box<dyn Duel>> {
+pub fn list_duels() -> Vec<Box<dyn Duel>> {
     let duel = |way| {
         let position = Position { way, placement: Placement::Apart };
         Box::new(Stream { position, ready: None }) as Box<dyn Duel>
@@ -40,11 +40,11 @@ struct Ready {
 
 impl Duel for Stream {
     fn name(&self) -> String {
-        format!("net.stream {SIZE}, {}", self.position.text())
+        format!("net.stream {SIZE}, {}", self.position.to_text())
     }
 
-    fn tool(&self) -> String {
-        format!("iperf3 -l {SIZE_OF_IPERF} over {}, the same congestion control", self.position.way.text())
+    fn describe_tool(&self) -> String {
+        format!("iperf3 -l {SIZE_OF_IPERF} over {}, the same congestion control", self.position.way.to_text())
     }
 
     fn placement(&self) -> Placement {
@@ -60,7 +60,7 @@ impl Duel for Stream {
     }
 
     fn prepare(&mut self, site: &mut Site<'_>) -> Result<(), String> {
-        let program = tool::find("iperf3")?;
+        let program = tool::find_program("iperf3")?;
         let congestion = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
         let congestion = congestion.map_err(|e| format!("this system's congestion control: {e}"))?;
         let congestion = congestion.trim().to_owned();
@@ -68,9 +68,9 @@ impl Duel for Stream {
             ("direction", "send"),
             ("size", SIZE),
             ("congestion", &*congestion),
-            ("pin", self.position.pin()),
+            ("pin", self.position.pin_value()),
         ];
-        let mut case = case("net.stream", &parameters)?;
+        let mut case = make_case("net.stream", &parameters)?;
         let tare = Server::far_end(site, self.position, &mut case)?;
         let amount = site.agent.for_seconds(&case, site.setting.seconds().into())?;
         let server = Server::start(&program, self.position, Known::ByWaiting, |address| {
@@ -83,31 +83,31 @@ impl Duel for Stream {
 
     fn run_tare(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
-        Ok(vec![site.agent.trial(&ready.case, ready.amount)?.value("rate")? / 1e6])
+        Ok(vec![site.agent.run_trial(&ready.case, ready.amount)?.metric_value("rate")? / 1e6])
     }
 
     fn run_tool(&mut self, site: &mut Site<'_>) -> Result<Vec<f64>, String> {
         let ready = self.ready.as_ref().ok_or("not prepared")?;
-        let mut command = Command::new(tool::find("iperf3")?);
+        let mut command = Command::new(tool::find_program("iperf3")?);
         command.arg("-c").arg(ready.server.address.ip().to_string());
         command.arg("-p").arg(ready.server.address.port().to_string());
         command.args(["-J", "-l", SIZE_OF_IPERF, "-C", &ready.congestion, "-t"]);
         command.arg(site.setting.seconds().to_string());
-        if let Some(processors) = self.position.processors() {
+        if let Some(processors) = self.position.tool_processors() {
             command.args(["-A", &processors]);
         }
-        let output = tool::run(&mut command, site.setting.patience())?.output;
+        let output = tool::run_program(&mut command, site.setting.patience())?.output;
         Ok(vec![received(&output)? / 1e6])
     }
 
-    fn finish(&mut self) {
+    fn stop_programs(&mut self) {
         self.ready = None;
     }
 }
 
 /// Reads the bits a second that arrived from iperf3's JSON.
 fn received(output: &str) -> Result<f64, String> {
-    let document = tool::json("iperf3", output)?;
+    let document = tool::parse_json("iperf3", output)?;
     let rate = document["end"]["sum_received"]["bits_per_second"].as_f64();
     rate.ok_or_else(|| format!("iperf3 gave no rate: {}", document["error"].as_str().unwrap_or("no reason")))
 }

@@ -10,7 +10,7 @@ use tare_data::batch::{Batch, CALIBRATION, EncodedHistogram, HELD, OUTSIDE, Phas
 use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_FRAME, PROTOCOL, decode, encode};
+use tare_data::frame::{Frame, LONGEST_FRAME, PROTOCOL, decode_frame, encode_frame};
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 
@@ -38,7 +38,7 @@ fn identity() -> io::Result<Build> {
 }
 
 /// Acts as an agent with this lie, and ends the process.
-pub fn act(lie: &str) -> ! {
+pub fn run_liar(lie: &str) -> ! {
     let liar = Liar { lie, began: Instant::now() };
     // A reader that is gone ends it all.
     let _ = liar.converse();
@@ -52,7 +52,7 @@ fn raw(bytes: &[u8]) -> io::Result<()> {
 }
 
 fn send(frame: &Frame) -> io::Result<()> {
-    raw(encode(frame).as_bytes())
+    raw(encode_frame(frame).as_bytes())
 }
 
 fn hang() -> ! {
@@ -70,7 +70,7 @@ impl Liar<'_> {
         self.before_hello()?;
         self.hello()?;
         for line in io::stdin().lock().lines() {
-            match decode::<Request>(line?.as_bytes()) {
+            match decode_frame::<Request>(line?.as_bytes()) {
                 Some(Request::Describe { places }) => self.describe(places.into_keys())?,
                 Some(Request::Trial(request)) => self.trial(&request)?,
                 Some(Request::Leave) => break,
@@ -103,7 +103,7 @@ impl Liar<'_> {
             "a description before its first frame" => self.describe(std::iter::empty()),
             "a batch before its first frame" => self.batches(1, &self.honest(Phase::Warm, 1)),
             "bye first" => send(&Frame::Bye),
-            "half a frame first" => raw(&encode(&Frame::Bye).as_bytes()[..10]),
+            "half a frame first" => raw(&encode_frame(&Frame::Bye).as_bytes()[..10]),
             "ten thousand notes" => (0..10_000).try_for_each(|n| raw(format!("note {n}\n").as_bytes())),
             _ => Ok(()),
         }
@@ -132,11 +132,11 @@ impl Liar<'_> {
         match self.lie {
             "hangs when it is to describe" => hang(),
             "dies when it is to describe" => process::exit(1),
-            "facts with escapes" => facts.note("kernel.release", format!("6{ESCAPES}")),
-            "a fact of 900 kB" => facts.note("kernel.release", "6".repeat(900 << 10)),
-            "a fact of control characters" => facts.note("kernel.release", "\u{1}".repeat(100 << 10)),
+            "facts with escapes" => facts.add_fact("kernel.release", format!("6{ESCAPES}")),
+            "a fact of 900 kB" => facts.add_fact("kernel.release", "6".repeat(900 << 10)),
+            "a fact of control characters" => facts.add_fact("kernel.release", "\u{1}".repeat(100 << 10)),
             "ten thousand facts" => {
-                (0..10_000).for_each(|n| facts.note(format!("kernel.n{n}"), "x"));
+                (0..10_000).for_each(|n| facts.add_fact(format!("kernel.n{n}"), "x"));
             }
             "places that nobody named" => {
                 places.insert("/etc/shadow".into(), Facts::default());
@@ -276,7 +276,7 @@ impl Liar<'_> {
     }
 
     fn batches(&self, trial: u64, batch: &Batch) -> io::Result<()> {
-        let line = encode(&Frame::Batch { trial, batch: batch.clone() });
+        let line = encode_frame(&Frame::Batch { trial, batch: batch.clone() });
         match self.lie {
             "a wrong checksum" => raw(line.replacen("{", "{ ", 1).as_bytes()),
             "a frame that is torn" => raw([&line.as_bytes()[..line.len() / 2], b"\n"].concat().as_slice()),

@@ -10,10 +10,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use tare_analysis::findings::{Cell, Verdict};
-use tare_record::read;
+use tare_record::read_session;
 
 use self::act::AGENT;
-pub use self::act::{ESCAPES, act};
+pub use self::act::{ESCAPES, run_liar};
 use crate::kills::count::Count;
 use crate::kills::site::Site;
 
@@ -123,7 +123,7 @@ pub const SLOW: [&str; 5] = [
 ];
 
 /// Has a session meet each of these lies; `actor` is a command for `sh` that acts.
-pub fn meet(
+pub fn run_lies(
     site: &Site<'_>,
     lies: &[&str],
     actor: &str,
@@ -152,14 +152,14 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
     let said = site.folder.join("said");
     let out = fs::File::create(&said)?;
     let mut command =
-        site.tare(&["run", "--only", "sys.getppid", "--rounds", "12", "--html", "page.html", "--in"]);
+        site.tare_command(&["run", "--only", "sys.getppid", "--rounds", "12", "--html", "page.html", "--in"]);
     command.arg(format!("native,oci:{}", runtime.display())).arg("--record").arg(&record);
     command.arg("--scratch").arg(site.folder.join("scratch")).env(LIE, lie).env(AGENT, site.tare);
     command.stdout(Stdio::from(out.try_clone()?)).stderr(Stdio::from(out));
-    site.limit(&mut command, rustix::process::Resource::As, MOST_MEMORY);
+    site.limit_resource(&mut command, rustix::process::Resource::As, MOST_MEMORY);
     let mut session = command.spawn()?;
-    site.settle(&mut session, None, ENDS, count)?;
-    site.readable(&record, count);
+    site.finish_session(&mut session, None, ENDS, count)?;
+    site.check_record(&record, count);
     let text = fs::read(&said)?;
     let is_raw = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
     if String::from_utf8_lossy(&text).chars().any(is_raw) {
@@ -168,9 +168,9 @@ fn one(site: &Site<'_>, runtime: &Path, lie: &str, count: &mut Count) -> io::Res
     if fs::metadata(&record).map_or(0, |about| about.len()) > LONGEST_RECORD {
         count.wrong.push(format!("{lie}: the record is as long as the liar wanted"));
     }
-    let Ok(recording) = read(&record) else { return Ok(()) };
+    let Ok(recording) = read_session(&record) else { return Ok(()) };
     // A liar takes many times as long as the host, so that nothing else can be true.
-    let findings = tare_analysis::findings(&recording.session, &tare_analysis::Options::default());
+    let findings = tare_analysis::compute_findings(&recording.session, &tare_analysis::Options::default());
     for cell in findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells) {
         if let Cell::Compared(comparison) = cell
             && says_no_slower(comparison.verdict)

@@ -21,11 +21,11 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     roots: Roots::Any,
     by_default: &[],
-    parse: |specification| Ok(Box::new(Chroot { user: User::of(specification)? })),
+    parse: |specification| Ok(Box::new(Chroot { user: User::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {
         programs: &["chroot"],
-        ..Footprint::starting("the agent, by chroot, which is asked for its version before")
+        ..Footprint::from_starts("the agent, by chroot, which is asked for its version before")
     },
 };
 
@@ -34,12 +34,12 @@ struct Chroot {
 }
 
 impl Environment for Chroot {
-    fn ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
-        let (program, mut facts) = runtime(programs, "chroot", "apt-get install coreutils")?;
-        if !private_mounts::permitted() {
-            return Err(NotReady::because("only root may change the root folder"));
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let (program, mut facts) = require_runtime(programs, "chroot", "apt-get install coreutils")?;
+        if !private_mounts::can_make_mount_namespace() {
+            return Err(NotReady::from_reason("only root may change the root folder"));
         }
-        self.user.note(&mut facts);
+        self.user.note_choice(&mut facts);
         let user = self.user;
         Ok(Ready::new(facts, move |workspace| enter(&program, user, workspace)))
     }

@@ -17,7 +17,7 @@ mod chroot;
 const EXAMPLE: Known = Known { providers: &[&chroot::PROVIDER], presets: Vec::new, root_ready: |_| Ok(()) };
 
 fn find_example(specification: Specification) -> Result<Named, LabError> {
-    naming::find(specification, &EXAMPLE)
+    naming::find_environment(specification, &EXAMPLE)
 }
 
 /// Fails where something is missing of all that others read of a provider.
@@ -44,7 +44,7 @@ fn check(provider: &Provider, find: fn(Specification) -> Result<Named, LabError>
 
 #[test]
 fn every_provider_says_all_that_is_read_of_it() {
-    PROVIDERS.iter().for_each(|provider| check(provider, environments::find));
+    PROVIDERS.iter().for_each(|provider| check(provider, environments::find_environment));
 }
 
 #[test]
@@ -69,6 +69,6 @@ fn the_example_of_an_environment_is_a_provider() {
     check(&chroot::PROVIDER, find_example);
     let named = find_example("chroot?user=nobody".parse().unwrap()).unwrap();
     // Nothing can be found without programs to search.
-    let not_ready = named.ready(&Programs::default()).unwrap_err();
+    let not_ready = named.check_ready(&Programs::default()).unwrap_err();
     assert_eq!(not_ready.command.as_deref(), Some("apt-get install coreutils"));
 }

@@ -24,12 +24,12 @@ pub(crate) struct Gathered {
 }
 
 /// Has a program lead a group of processes, in which it is found with all that it starts.
-pub(crate) fn apart(command: &mut Command) {
+pub(crate) fn set_process_group(command: &mut Command) {
     command.process_group(0);
 }
 
 /// Reads until it ends, and of either stream at most this; what is more is dropped.
-pub(crate) fn gather(child: &mut Child, end: Instant, most: usize) -> io::Result<Gathered> {
+pub(crate) fn gather_output(child: &mut Child, end: Instant, most: usize) -> io::Result<Gathered> {
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     let mut gathered = Gathered::default();
     loop {

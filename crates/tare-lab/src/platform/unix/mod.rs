@@ -14,8 +14,8 @@ mod state_files;
 mod streams;
 pub(crate) mod taken;
 
-pub(crate) use self::gathering::{Gathered, apart, gather};
-pub(crate) use self::state_files::{StateFiles, doubt};
+pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
+pub(crate) use self::state_files::{StateFiles, explain_distrust};
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;
@@ -41,12 +41,12 @@ pub(crate) fn is_program(about: &Metadata) -> bool {
 }
 
 /// Has folders be their owner's alone, whatever the umask.
-pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder.mode(0o700)
 }
 
 /// Has a new file be a program that all may read and run.
-pub(crate) fn runnable(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o755)
 }
 
@@ -56,7 +56,7 @@ pub(crate) fn open_to_owner(folder: &Path) {
 }
 
 /// Resolves the whole path of an existing file, without links.
-pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_path(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn is_removed(file: &File, _: &Path) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() == 0)
 }
 
-pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+pub(crate) fn randomise_bytes(bytes: &mut [u8]) -> io::Result<()> {
     Ok(getrandom(bytes, GetRandomFlags::empty()).map(drop)?)
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn boot_id() -> String {
 }
 
 /// Identifies the namespace in which numbers of processes are given.
-pub(crate) fn numbering() -> PathBuf {
+pub(crate) fn identify_pid_namespace() -> PathBuf {
     fs::read_link("/proc/self/ns/pid").unwrap_or_default()
 }
 

@@ -7,19 +7,22 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use tare_data::facts::Facts;
-pub use tare_probes::facts::mounts::{Mount, all};
+pub use tare_probes::facts::mounts::{Mount, list_mounts};
 
 /// Lists mount points at or below a folder, the innermost first.
-pub fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut points: Vec<PathBuf> =
-        all()?.into_iter().map(|mount| mount.point).filter(|point| point.starts_with(folder)).collect();
+pub fn list_mounts_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut points: Vec<PathBuf> = list_mounts()?
+        .into_iter()
+        .map(|mount| mount.point)
+        .filter(|point| point.starts_with(folder))
+        .collect();
     points.sort_by_key(|point| std::cmp::Reverse(point.components().count()));
     Ok(points)
 }
 
 /// Finds the mount that a path is on; the path must be absolute and without symbolic links.
-pub fn holding(path: &Path) -> Option<Mount> {
-    let mut mounts = all().ok()?;
+pub fn find_mount(path: &Path) -> Option<Mount> {
+    let mut mounts = list_mounts().ok()?;
     mounts.retain(|mount| path.starts_with(&mount.point));
     // `max_by_key` gives the last of equals, which is the mount on top.
     mounts.into_iter().max_by_key(|mount| mount.point.components().count())
@@ -29,13 +32,13 @@ pub fn holding(path: &Path) -> Option<Mount> {
 pub(crate) const PLACE: &str = "place.";
 
 /// Records facts of the file system under a place, as the host sees it.
-pub fn note(facts: &mut Facts, place: &str, path: &Path) {
+pub fn note_file_system(facts: &mut Facts, place: &str, path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let Some(mount) = holding(&path) else { return };
-    let mut note = |fact: &str, value: String| facts.note(format!("{PLACE}{place}.{fact}"), value);
+    let Some(mount) = find_mount(&path) else { return };
+    let mut note = |fact: &str, value: String| facts.add_fact(format!("{PLACE}{place}.{fact}"), value);
     if let Some((image, direct)) = image(&mount.source) {
         note("image_direct", if direct { "yes" } else { "no" }.to_owned());
-        note("image_filesystem", holding(&image).map(|mount| mount.filesystem).unwrap_or_default());
+        note("image_filesystem", find_mount(&image).map(|mount| mount.filesystem).unwrap_or_default());
     }
     note("filesystem", mount.filesystem);
     note("device", mount.source);
@@ -51,7 +54,7 @@ fn image(device: &str) -> Option<(PathBuf, bool)> {
 }
 
 /// Checks by its words alone that a path stays below a folder: no `..`.
-pub fn inside(path: &Path, folder: &Path) -> bool {
+pub fn is_inside(path: &Path, folder: &Path) -> bool {
     path.starts_with(folder) && !path.as_os_str().as_bytes().split(|&b| b == b'/').any(|part| part == b"..")
 }
 
@@ -61,14 +64,14 @@ mod tests {
 
     #[test]
     fn the_mount_on_top_holds_a_path() {
-        assert_eq!(holding(Path::new("/proc/self")).unwrap().filesystem, "proc");
-        assert!(below(Path::new("/proc")).unwrap().contains(&PathBuf::from("/proc")));
+        assert_eq!(find_mount(Path::new("/proc/self")).unwrap().filesystem, "proc");
+        assert!(list_mounts_below(Path::new("/proc")).unwrap().contains(&PathBuf::from("/proc")));
     }
 
     #[test]
     fn a_way_out_is_not_inside() {
-        assert!(inside(Path::new("/a/b"), Path::new("/a")));
-        assert!(!inside(Path::new("/a/../b"), Path::new("/a")));
-        assert!(!inside(Path::new("/ab"), Path::new("/a")));
+        assert!(is_inside(Path::new("/a/b"), Path::new("/a")));
+        assert!(!is_inside(Path::new("/a/../b"), Path::new("/a")));
+        assert!(!is_inside(Path::new("/ab"), Path::new("/a")));
     }
 }

@@ -55,7 +55,7 @@ pub struct Mention {
 }
 
 impl Mention {
-    pub fn lives(&self) -> bool {
+    pub fn is_alive(&self) -> bool {
         let stat = Stat::of(self.pid);
         stat.is_some_and(|stat| !stat.dead && stat.started_ticks == self.started_ticks)
     }
@@ -118,7 +118,7 @@ pub struct Signs {
 
 impl Signs {
     /// Finds living processes that carry a sign, and their descendants; never this one nor its ancestors.
-    pub fn find(&self) -> BTreeMap<u32, u64> {
+    pub fn find_processes(&self) -> BTreeMap<u32, u64> {
         let mut all = all();
         // Taken out before descendants are looked for: the other children of this process are not meant.
         lineage(&all).iter().for_each(|pid| {
@@ -164,8 +164,8 @@ impl Signs {
     }
 
     /// Finds living processes that mention the session and carry no sign of it.
-    pub fn mentions(&self) -> Vec<Mention> {
-        let (mut all, found) = (all(), self.find());
+    pub fn find_mentions(&self) -> Vec<Mention> {
+        let (mut all, found) = (all(), self.find_processes());
         lineage(&all).iter().for_each(|pid| {
             all.remove(pid);
         });
@@ -196,11 +196,11 @@ impl Signs {
     }
 
     /// Kills what carries a sign until nothing does. Returns the numbers of those killed, and of those left.
-    pub fn kill(&self) -> (Vec<u32>, Vec<u32>) {
+    pub fn kill_processes(&self) -> (Vec<u32>, Vec<u32>) {
         let began = Instant::now();
         let mut killed = BTreeSet::new();
         loop {
-            let found = self.find();
+            let found = self.find_processes();
             if found.is_empty() {
                 return (killed.into_iter().collect(), Vec::new());
             }
@@ -209,7 +209,7 @@ impl Signs {
                 found.iter().partition(|(pid, _)| waits && finishes(**pid));
             for (&pid, &started_ticks) in doomed {
                 // What is gone by now, or not ours to kill, shows in the next look.
-                if kill(pid, started_ticks).is_ok() {
+                if kill_same_process(pid, started_ticks).is_ok() {
                     killed.insert(pid);
                 }
             }
@@ -223,7 +223,7 @@ impl Signs {
 }
 
 /// Kills a process if it is still the one that was started then.
-pub fn kill(pid: u32, started: u64) -> io::Result<()> {
+pub fn kill_same_process(pid: u32, started: u64) -> io::Result<()> {
     let number = Pid::from_raw(pid as i32).ok_or(io::ErrorKind::InvalidInput)?;
     let same = || started_ticks(pid) == Some(started);
     match pidfd_open(number, PidfdFlags::empty()) {
@@ -255,11 +255,11 @@ pub(crate) struct Kept;
 
 impl Kept {
     /// Does nothing: remaining processes are found by their signs.
-    pub(crate) fn end(&self) {}
+    pub(crate) fn end_remaining(&self) {}
 }
 
 /// Starts a command that ends with this process.
-pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Kept)> {
+pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
     Ok((command.spawn()?, Kept))
 }
 
@@ -367,7 +367,7 @@ mod tests {
         let own = std::process::id();
         let parent = Stat::of(own).unwrap().parent;
         let roots = vec![(own, started_ticks(own).unwrap()), (parent, started_ticks(parent).unwrap())];
-        let found = Signs { roots, ..signs("no such session") }.find();
+        let found = Signs { roots, ..signs("no such session") }.find_processes();
         assert!(!found.contains_key(&own) && !found.contains_key(&parent));
     }
 }

@@ -16,12 +16,12 @@ const OTHERS_WRITE: u32 = 0o022;
 pub(crate) struct StateFiles(File);
 
 impl StateFiles {
-    pub(crate) fn of(folder: &Path) -> io::Result<StateFiles> {
+    pub(crate) fn open_folder(folder: &Path) -> io::Result<StateFiles> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(StateFiles(open(folder, flags, Mode::empty())?.into()))
     }
 
-    pub(crate) fn about(&self) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         self.0.metadata()
     }
 
@@ -52,7 +52,7 @@ impl StateFiles {
 }
 
 /// Explains why a file or folder is not trusted; None where only its owner, this user, can have written it.
-pub(crate) fn doubt(about: &Metadata) -> Option<&'static str> {
+pub(crate) fn explain_distrust(about: &Metadata) -> Option<&'static str> {
     if about.uid() != rustix::process::geteuid().as_raw() {
         return Some("it belongs to another user");
     }

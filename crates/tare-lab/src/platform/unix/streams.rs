@@ -32,7 +32,7 @@ impl Streams {
 
     /// Waits until something can be read, or written where that is asked for; none where nothing could in this time, or a
     /// signal came.
-    pub(crate) fn wait(&mut self, to_write: bool, wait: Duration) -> io::Result<Option<Ready>> {
+    pub(crate) fn wait_until_ready(&mut self, to_write: bool, wait: Duration) -> io::Result<Option<Ready>> {
         let mut fds = vec![PollFd::new(&self.output, PollFlags::IN)];
         if to_write {
             fds.push(PollFd::new(&self.input, PollFlags::OUT));

@@ -19,11 +19,11 @@ pub(crate) struct Gathered {
 }
 
 /// Does nothing: a program gets its job when it runs, in [`gather`].
-pub(crate) fn apart(_: &mut Command) {}
+pub(crate) fn set_process_group(_: &mut Command) {}
 
 /// Reads until it ends, and of either stream at most this; what is more is dropped.
-pub(crate) fn gather(child: &mut Child, end: Instant, most: usize) -> io::Result<Gathered> {
-    let job = Job::of(child).inspect_err(|_| drop(child.kill()))?;
+pub(crate) fn gather_output(child: &mut Child, end: Instant, most: usize) -> io::Result<Gathered> {
+    let job = Job::for_child(child).inspect_err(|_| drop(child.kill()))?;
     let (out, err) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
         let output = scope.spawn(move || whole(out, most));
@@ -37,7 +37,7 @@ pub(crate) fn gather(child: &mut Child, end: Instant, most: usize) -> io::Result
             }
         };
         // What still holds the streams ends with it.
-        job.end();
+        job.end_processes();
         child.wait()?;
         let [output, errors] = [output, errors].map(|thread| thread.join().unwrap_or_default());
         Ok(Gathered { status, output, errors })

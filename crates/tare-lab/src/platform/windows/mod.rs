@@ -13,9 +13,9 @@ mod state_files;
 mod streams;
 pub(crate) mod taken;
 
-pub(crate) use self::gathering::{Gathered, apart, gather};
+pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::machine::{available_bytes, boot_id, machine_id, node_name};
-pub(crate) use self::state_files::{StateFiles, doubt};
+pub(crate) use self::state_files::{StateFiles, explain_distrust};
 pub use self::streams::Stream;
 pub(crate) use self::streams::Streams;
 
@@ -44,12 +44,12 @@ pub(crate) fn is_program(about: &Metadata) -> bool {
 }
 
 /// Does nothing: folders inherit their rights.
-pub(crate) fn private(builder: &mut DirBuilder) -> &mut DirBuilder {
+pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder
 }
 
 /// Does nothing: files inherit their rights.
-pub(crate) fn runnable(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn open_to_owner(_: &Path) {}
 
 /// Resolves the whole path of an existing file. Not in the system's own form (`\\?\C:\`), in which not every
 /// program can work.
-pub(crate) fn whole(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_path(path: &Path) -> io::Result<PathBuf> {
     fs::metadata(path).and_then(|_| absolute(path))
 }
 
@@ -66,11 +66,11 @@ pub(crate) fn is_removed(_: &File, path: &Path) -> io::Result<bool> {
     Ok(!path.try_exists()?)
 }
 
-pub(crate) fn randomise(bytes: &mut [u8]) -> io::Result<()> {
+pub(crate) fn randomise_bytes(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::other)
 }
 
 /// Returns nothing: numbers of processes mean the same everywhere on a machine.
-pub(crate) fn numbering() -> PathBuf {
+pub(crate) fn identify_pid_namespace() -> PathBuf {
     PathBuf::new()
 }

@@ -22,15 +22,15 @@ pub struct Mount {
     pub options: String,
 }
 
-pub(crate) fn all() -> io::Result<Vec<Mount>> {
+pub(crate) fn list_mounts() -> io::Result<Vec<Mount>> {
     Ok(Vec::new())
 }
 
-pub(crate) fn below(_: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn list_mounts_below(_: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(Vec::new())
 }
 
-pub(crate) fn holding(_: &Path) -> Option<Mount> {
+pub(crate) fn find_mount(_: &Path) -> Option<Mount> {
     None
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn holding(_: &Path) -> Option<Mount> {
 pub(crate) const PLACE: &str = "place.";
 
 /// Records facts of the file system under a place.
-pub(crate) fn note(facts: &mut Facts, place: &str, path: &Path) {
+pub(crate) fn note_file_system(facts: &mut Facts, place: &str, path: &Path) {
     // `C:\`, or the share of another machine.
     let Some(root) = path.ancestors().last() else { return };
     let root: Vec<u16> = root.as_os_str().encode_wide().chain([0]).collect();
@@ -60,12 +60,12 @@ pub(crate) fn note(facts: &mut Facts, place: &str, path: &Path) {
     };
     let end = name.iter().position(|&unit| unit == 0).unwrap_or(0);
     if known != 0 {
-        facts.note(format!("{PLACE}{place}.filesystem"), String::from_utf16_lossy(&name[..end]));
+        facts.add_fact(format!("{PLACE}{place}.filesystem"), String::from_utf16_lossy(&name[..end]));
     }
 }
 
 /// Checks by its words alone that a path stays below a folder: no `..`.
-pub(crate) fn inside(path: &Path, folder: &Path) -> bool {
+pub(crate) fn is_inside(path: &Path, folder: &Path) -> bool {
     let folder_is_root = folder == Path::new("/");
     let is_below = if folder_is_root { path.is_absolute() } else { path.starts_with(folder) };
     is_below && !path.components().any(|part| part == Component::ParentDir)

@@ -27,16 +27,16 @@ pub struct Signs {
 
 impl Signs {
     /// Finds none but the processes whose job lives, which is known without searching.
-    pub(crate) fn find(&self) -> BTreeMap<u32, u64> {
+    pub(crate) fn find_processes(&self) -> BTreeMap<u32, u64> {
         BTreeMap::new()
     }
 
-    pub(crate) fn mentions(&self) -> Vec<Mention> {
+    pub(crate) fn find_mentions(&self) -> Vec<Mention> {
         Vec::new()
     }
 
     /// Does nothing, since nothing is left: returns numbers of those killed, and of those left.
-    pub(crate) fn kill(&self) -> (Vec<u32>, Vec<u32>) {
+    pub(crate) fn kill_processes(&self) -> (Vec<u32>, Vec<u32>) {
         (Vec::new(), Vec::new())
     }
 }
@@ -46,7 +46,7 @@ impl Signs {
 pub enum Mention {}
 
 impl Mention {
-    pub(crate) fn lives(&self) -> bool {
+    pub(crate) fn is_alive(&self) -> bool {
         match *self {}
     }
 }
@@ -68,16 +68,16 @@ pub(crate) struct Kept(Job);
 
 impl Kept {
     /// Ends whatever is left in it.
-    pub(crate) fn end(&self) {
-        self.0.end();
+    pub(crate) fn end_remaining(&self) {
+        self.0.end_processes();
     }
 }
 
 /// Starts a command that ends with this process. Until it is in its job, it only waits for streams, which end
 /// then too.
-pub(crate) fn start(command: &mut Command) -> io::Result<(Child, Kept)> {
+pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
     let mut child = command.spawn()?;
-    match Job::of(&child) {
+    match Job::for_child(&child) {
         Ok(job) => Ok((child, Kept(job))),
         Err(error) => {
             child.kill()?;

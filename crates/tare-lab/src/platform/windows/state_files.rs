@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 pub(crate) struct StateFiles(PathBuf);
 
 impl StateFiles {
-    pub(crate) fn of(folder: &Path) -> io::Result<StateFiles> {
+    pub(crate) fn open_folder(folder: &Path) -> io::Result<StateFiles> {
         fs::metadata(folder)?;
         Ok(StateFiles(folder.to_owned()))
     }
 
-    pub(crate) fn about(&self) -> io::Result<Metadata> {
+    pub(crate) fn metadata(&self) -> io::Result<Metadata> {
         fs::metadata(&self.0)
     }
 
@@ -41,6 +41,6 @@ impl StateFiles {
 }
 
 /// Explains why a file or folder is not trusted. Its owner shows in its folder, which is the user's.
-pub(crate) fn doubt(about: &Metadata) -> Option<&'static str> {
+pub(crate) fn explain_distrust(about: &Metadata) -> Option<&'static str> {
     (!about.is_file() && !about.is_dir()).then_some("it is not a file")
 }

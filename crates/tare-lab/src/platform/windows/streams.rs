@@ -61,7 +61,7 @@ impl Streams {
     }
 
     /// Waits until something can be read, or written where that is asked for; none where nothing could in this time.
-    pub(crate) fn wait(&mut self, to_write: bool, wait: Duration) -> io::Result<Option<Ready>> {
+    pub(crate) fn wait_until_ready(&mut self, to_write: bool, wait: Duration) -> io::Result<Option<Ready>> {
         if let Some(ready) = self.ready(to_write) {
             return Ok(Some(ready));
         }

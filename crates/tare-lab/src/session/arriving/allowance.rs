@@ -30,17 +30,17 @@ pub struct Left {
 }
 
 impl Left {
-    pub fn all() -> Left {
+    pub fn new() -> Left {
         Left { bytes: MOST_TARGET_BYTES, note_bytes: MOST_NOTE_BYTES }
     }
 
     /// Takes the bytes of a trial's batches off it.
-    pub fn sent(&mut self, bytes: u64) {
+    pub fn take_bytes(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
     /// Keeps those notes of a trial for which there is room.
-    pub fn kept(&mut self, mut notes: Vec<String>) -> Vec<String> {
+    pub fn keep_notes(&mut self, mut notes: Vec<String>) -> Vec<String> {
         notes.retain(|note| {
             let rest = self.note_bytes.checked_sub(note.len() + NOTE);
             self.note_bytes = rest.unwrap_or(self.note_bytes);
@@ -62,8 +62,8 @@ pub struct Allowance {
 impl Allowance {
     /// Computes the allowance from the amount and the probe of a request, and from what the environment has
     /// left.
-    pub fn of(request: &TrialRequest, left: &Left) -> Self {
-        let probe = tare_probes::find(&request.case.probe);
+    pub fn from_request(request: &TrialRequest, left: &Left) -> Self {
+        let probe = tare_probes::find_probe(&request.case.probe);
         let series = probe.map(|probe| {
             let metrics = probe.metrics.iter().map(|metric| metric.series);
             metrics.chain([CALIBRATION, HELD]).collect::<Vec<_>>()
@@ -83,12 +83,12 @@ impl Allowance {
     }
 
     /// Takes a batch off it, and returns its bytes; an error names what the plan does not let come.
-    pub fn take(&mut self, batch: &Batch) -> Result<u64, String> {
+    pub fn take_batch(&mut self, batch: &Batch) -> Result<u64, String> {
         if self.series.as_ref().is_some_and(|known| !known.contains(&batch.series.as_str())) {
             return Err("it sent a series that its probe does not have".into());
         }
         let bytes = batch.held_bytes();
-        let batches = batch.sample.timed().count().max(1);
+        let batches = batch.sample.iter_timed().count().max(1);
         self.batches = self.batches.checked_sub(batches).ok_or("it sent more batches than its plan has")?;
         self.bytes = self.bytes.checked_sub(bytes).ok_or("it sent more bytes than its plan has room for")?;
         Ok(bytes as u64)
@@ -117,21 +117,21 @@ mod tests {
 
     /// Counts how many such batches are taken, and explains why no more.
     fn taken(allowance: &mut Allowance, batch: &Batch) -> (usize, String) {
-        (0..1_000_000).find_map(|n| Some((n, allowance.take(batch).err()?))).unwrap()
+        (0..1_000_000).find_map(|n| Some((n, allowance.take_batch(batch).err()?))).unwrap()
     }
 
     #[test]
     fn notes_of_a_session_are_bounded() {
-        let (notes, mut left) = (vec!["x".repeat(1000); 64], Left { note_bytes: 3000, ..Left::all() });
-        assert_eq!(left.kept(notes.clone()).len(), 2);
-        assert_eq!(left.kept(vec!["short".into()]).len(), 1);
-        assert!(left.kept(notes).is_empty());
+        let (notes, mut left) = (vec!["x".repeat(1000); 64], Left { note_bytes: 3000, ..Left::new() });
+        assert_eq!(left.keep_notes(notes.clone()).len(), 2);
+        assert_eq!(left.keep_notes(vec!["short".into()]).len(), 1);
+        assert!(left.keep_notes(notes).is_empty());
     }
 
     #[test]
     fn stretches_are_as_many_batches() {
         let five = request(Amount::Operations { batch: 1, batches: 5 });
-        let own = tare_probes::find("null").unwrap().metrics[0].series;
+        let own = tare_probes::find_probe("null").unwrap().metrics[0].series;
         let of = |stretches| {
             let sample = Sample::Stretches {
                 operations: 1,
@@ -141,29 +141,31 @@ mod tests {
             };
             Batch { sample, ..batch(own, 0) }
         };
-        assert!(Allowance::of(&five, &Left::all()).take(&of(6)).is_ok());
-        assert!(Allowance::of(&five, &Left::all()).take(&of(1_000)).is_err());
+        assert!(Allowance::from_request(&five, &Left::new()).take_batch(&of(6)).is_ok());
+        assert!(Allowance::from_request(&five, &Left::new()).take_batch(&of(1_000)).is_err());
     }
 
     #[test]
     fn only_what_the_plan_lets_come_is_taken() {
-        let own = tare_probes::find("null").unwrap().metrics[0].series;
+        let own = tare_probes::find_probe("null").unwrap().metrics[0].series;
         let five = request(Amount::Operations { batch: 1, batches: 5 });
-        let (batches, why) = taken(&mut Allowance::of(&five, &Left::all()), &batch(own, 1_000));
+        let (batches, why) = taken(&mut Allowance::from_request(&five, &Left::new()), &batch(own, 1_000));
         assert!((12..=200).contains(&batches), "{batches}");
         assert_eq!(why, "it sent more batches than its plan has");
-        let (batches, why) = taken(&mut Allowance::of(&five, &Left::all()), &batch(own, 1 << 20));
+        let (batches, why) = taken(&mut Allowance::from_request(&five, &Left::new()), &batch(own, 1 << 20));
         assert!(batches < 5, "{batches}");
         assert_eq!(why, "it sent more bytes than its plan has room for");
         let timed = request(Amount::Duration { batch: 1, seconds: 60.0 });
-        let (batches, _) = taken(&mut Allowance::of(&timed, &Left::all()), &batch(own, 1 << 20));
+        let (batches, _) = taken(&mut Allowance::from_request(&timed, &Left::new()), &batch(own, 1 << 20));
         assert_eq!(batches, 15, "16 MiB in all");
-        let (batches, _) =
-            taken(&mut Allowance::of(&timed, &Left { bytes: 3 << 20, ..Left::all() }), &batch(own, 1 << 20));
+        let (batches, _) = taken(
+            &mut Allowance::from_request(&timed, &Left { bytes: 3 << 20, ..Left::new() }),
+            &batch(own, 1 << 20),
+        );
         assert_eq!(batches, 2, "the rest of the environment's allowance");
-        assert!(Allowance::of(&five, &Left::all()).take(&batch("other", 1)).is_err());
+        assert!(Allowance::from_request(&five, &Left::new()).take_batch(&batch("other", 1)).is_err());
         for series in [CALIBRATION, HELD] {
-            assert!(Allowance::of(&five, &Left::all()).take(&batch(series, 1)).is_ok());
+            assert!(Allowance::from_request(&five, &Left::new()).take_batch(&batch(series, 1)).is_ok());
         }
     }
 }

@@ -28,15 +28,15 @@ impl<'t> Claims<'t> {
     }
 
     /// Fails where a batch that arrived then counts other work than was demanded, or more time than has passed.
-    pub(crate) fn check(&mut self, batch: &Batch, at: Instant) -> Result<(), Failure> {
+    pub(crate) fn check_batch(&mut self, batch: &Batch, at: Instant) -> Result<(), Failure> {
         let wrong = |reason: String| Err(Failure::new(FailureKind::WrongWork, reason));
         let demanded = self.demanded(batch.phase);
-        let count =
-            demanded.map(|demanded| (Count::of(&self.request.case, &batch.series, demanded), demanded));
+        let count = demanded
+            .map(|demanded| (Count::from_case(&self.request.case, &batch.series, demanded), demanded));
         let claimed_ns = self.claimed_ns.entry(batch.series.clone()).or_default();
-        for Timed { operations, elapsed_ns, .. } in batch.sample.timed() {
+        for Timed { operations, elapsed_ns, .. } in batch.sample.iter_timed() {
             if let Some((count, demanded)) = &count
-                && !count.holds(operations)
+                && !count.matches_operations(operations)
             {
                 return wrong(format!("{operations} operations in a batch of {demanded}"));
             }
@@ -94,7 +94,7 @@ mod tests {
         let request = request("sys.getppid", Amount::Operations { batch: 1000, batches: 5 });
         let sent = Instant::now();
         let check = |phase, operations| {
-            Claims::new(&request, sent).check(&batch(phase, operations, 5), sent).map_err(|f| f.kind)
+            Claims::new(&request, sent).check_batch(&batch(phase, operations, 5), sent).map_err(|f| f.kind)
         };
         assert_eq!(check(Phase::Warm, 1000), Ok(()));
         assert_eq!(check(Phase::Cold, 1), Ok(()));
@@ -109,11 +109,11 @@ mod tests {
         let (sent, second) = (Instant::now(), 1_000_000_000);
         let mut claims = Claims::new(&request, sent);
         let at = |seconds| sent + Duration::from_secs(seconds);
-        assert!(claims.check(&batch(Phase::Warm, 7, second), at(1)).is_ok());
-        assert!(claims.check(&batch(Phase::Warm, 7, second), at(2)).is_ok());
-        let failure = claims.check(&batch(Phase::Warm, 7, second), at(2)).unwrap_err();
+        assert!(claims.check_batch(&batch(Phase::Warm, 7, second), at(1)).is_ok());
+        assert!(claims.check_batch(&batch(Phase::Warm, 7, second), at(2)).is_ok());
+        let failure = claims.check_batch(&batch(Phase::Warm, 7, second), at(2)).unwrap_err();
         assert_eq!(failure.kind, FailureKind::WrongWork);
         let ages = batch(Phase::Warm, 7, u64::MAX);
-        assert!(Claims::new(&request, sent).check(&ages, at(1)).is_err());
+        assert!(Claims::new(&request, sent).check_batch(&ages, at(1)).is_err());
     }
 }

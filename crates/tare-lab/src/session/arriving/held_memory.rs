@@ -13,7 +13,7 @@ impl HeldMemory {
     /// Looks when a trial reports how many it holds; gives the bytes for each once they are all there.
     ///
     /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
-    pub fn look(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
+    pub fn observe_batch(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {
         let Sample::Gauge { value: held } = batch.sample else { return None };
         if batch.series != HELD {
             return None;
@@ -43,15 +43,15 @@ mod tests {
             sample: Sample::Gauge { value: held },
         };
         let mut memory = HeldMemory::default();
-        assert_eq!(memory.look(&held(100.0), || Some(1)), None, "nothing is known of before");
-        assert_eq!(memory.look(&held(0.0), || Some(9_000_000)), None);
+        assert_eq!(memory.observe_batch(&held(100.0), || Some(1)), None, "nothing is known of before");
+        assert_eq!(memory.observe_batch(&held(0.0), || Some(9_000_000)), None);
         let other = Batch { series: "process".into(), ..held(100.0) };
-        assert_eq!(memory.look(&other, || Some(1)), None);
-        let taken = memory.look(&held(100.0), || Some(1_000_000)).unwrap();
+        assert_eq!(memory.observe_batch(&other, || Some(1)), None);
+        let taken = memory.observe_batch(&held(100.0), || Some(1_000_000)).unwrap();
         assert_eq!((taken.series.as_str(), taken.sample), (OUTSIDE, Sample::Gauge { value: 80_000.0 }));
-        memory.look(&held(0.0), || Some(5));
-        assert_eq!(memory.look(&held(100.0), || Some(6)), None, "memory that shrank is not a value");
-        memory.look(&held(0.0), || Some(5));
-        assert_eq!(memory.look(&held(f64::NAN), || Some(1)), None);
+        memory.observe_batch(&held(0.0), || Some(5));
+        assert_eq!(memory.observe_batch(&held(100.0), || Some(6)), None, "memory that shrank is not a value");
+        memory.observe_batch(&held(0.0), || Some(5));
+        assert_eq!(memory.observe_batch(&held(f64::NAN), || Some(1)), None);
     }
 }

@@ -8,7 +8,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::request::{Request, TrialRequest};
 
-use crate::platform::{available_bytes, randomise};
+use crate::platform::{available_bytes, randomise_bytes};
 use crate::session::arena::Outcome;
 use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::claims::Claims;
@@ -19,8 +19,12 @@ use crate::session::link::{Arrived, Link, LinkError};
 const NEWS_GRACE: Duration = Duration::from_secs(3);
 
 /// Waits for the agent's first frame, and checks that it is the one that was brought.
-pub(crate) fn greet(link: &mut Link<'_>, brought: &Build, deadline: Instant) -> Result<Instant, Failure> {
-    let arrived = link.receive(deadline).map_err(|e| e.failure("first frame"))?;
+pub(crate) fn await_first_frame(
+    link: &mut Link<'_>,
+    brought: &Build,
+    deadline: Instant,
+) -> Result<Instant, Failure> {
+    let arrived = link.receive(deadline).map_err(|e| e.to_failure("first frame"))?;
     match arrived.frame {
         Frame::Hello { protocol, version, agent, .. } => {
             let ours = env!("CARGO_PKG_VERSION");
@@ -40,7 +44,7 @@ pub(crate) fn greet(link: &mut Link<'_>, brought: &Build, deadline: Instant) -> 
 /// Draws a number that nobody can have answered yet.
 pub(crate) fn fresh_nonce() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    match randomise(&mut bytes) {
+    match randomise_bytes(&mut bytes) {
         Ok(_) => Ok(u64::from_le_bytes(bytes)),
         Err(e) => Err(Failure::new(FailureKind::Broken, format!("the host has no random bytes: {e}"))),
     }
@@ -62,7 +66,7 @@ pub(crate) struct Listening<'t> {
 }
 
 impl<'t> Listening<'t> {
-    pub fn to(request: &'t TrialRequest, allowance: Allowance, sink: &'t mut dyn FnMut(&Batch)) -> Self {
+    pub fn new(request: &'t TrialRequest, allowance: Allowance, sink: &'t mut dyn FnMut(&Batch)) -> Self {
         Listening {
             request,
             claims: Claims::new(request, Instant::now()),
@@ -76,7 +80,7 @@ impl<'t> Listening<'t> {
     }
 
     /// Sends the request and takes frames until the last one of this trial.
-    pub fn listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
+    pub fn send_and_listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
         let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
         link.send(&Request::Trial(self.request.clone()), deadline)?;
         loop {
@@ -90,7 +94,7 @@ impl<'t> Listening<'t> {
                     if batch.series == OUTSIDE {
                         return Err(LinkError::Unruly("a value that only the host measures".into()));
                     }
-                    match self.allowance.take(&batch) {
+                    match self.allowance.take_batch(&batch) {
                         Ok(bytes) => self.bytes += bytes,
                         Err(why) => {
                             // What still comes is not listened to: the environment is entered afresh.
@@ -99,10 +103,10 @@ impl<'t> Listening<'t> {
                         }
                     }
                     (self.sink)(&batch);
-                    if let Err(failure) = self.claims.check(&batch, at) {
+                    if let Err(failure) = self.claims.check_batch(&batch, at) {
                         self.outcome.failure.get_or_insert(failure);
                     }
-                    if let Some(taken) = self.memory.look(&batch, available_bytes) {
+                    if let Some(taken) = self.memory.observe_batch(&batch, available_bytes) {
                         (self.sink)(&taken);
                     }
                 }

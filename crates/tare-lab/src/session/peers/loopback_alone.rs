@@ -9,7 +9,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
 
-use crate::asked::secrets::redacted;
+use crate::asked::secrets::redact_secret;
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::workspace::SessionWorkspace;
 use crate::study::SelectedCase;
@@ -26,15 +26,15 @@ pub struct Peers {
 
 impl Peers {
     /// Reads what was typed.
-    pub fn read(texts: &[String]) -> Result<Peers, LabError> {
+    pub fn from_texts(texts: &[String]) -> Result<Peers, LabError> {
         match texts.iter().find(|text| *text != LOOPBACK) {
             None => Ok(Peers::default()),
-            Some(other) => Err(refused(&format!("cannot reach the peer '{}'", redacted(other)))),
+            Some(other) => Err(refused(&format!("cannot reach the peer '{}'", redact_secret(other)))),
         }
     }
 
     /// Keeps the cases as they are: each that has a peer has this one.
-    pub(crate) fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
+    pub(crate) fn replace_peers(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
         selected
     }
 
@@ -59,7 +59,7 @@ pub(crate) fn with_hops(_: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabEr
 }
 
 /// Tries a peer from this machine; gives who answers.
-pub fn answering(_: &Peer) -> Result<String, Failure> {
+pub fn reach_peer(_: &Peer) -> Result<String, Failure> {
     Err(Failure::new(FailureKind::NotSupported, CAUSE))
 }
 
@@ -72,9 +72,9 @@ impl<'a> HostPeers<'a> {
     }
 }
 
-pub(crate) fn leave(_: &Peers) {}
+pub(crate) fn release_peers(_: &Peers) {}
 
-pub(crate) fn ways(
+pub(crate) fn find_peer_ways(
     named: &Peers,
     _: &mut HostPeers<'_>,
     _: Option<IpAddr>,
@@ -84,5 +84,5 @@ pub(crate) fn ways(
 }
 
 fn refused(what: &str) -> LabError {
-    LabError::new(ErrorKind::Usage, what).because(CAUSE).hint(HINT)
+    LabError::new(ErrorKind::Usage, what).with_cause(CAUSE).with_hint(HINT)
 }

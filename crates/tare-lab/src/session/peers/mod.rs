@@ -14,14 +14,14 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::peer::{HOST, LOOPBACK, Peer};
-use tare_data::shell::quoted;
+use tare_data::shell::quote_word;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
 use tare_probes::probe::Size;
 
-use crate::asked::secrets::{TARE, redacted};
+use crate::asked::secrets::{TARE, redact_secret};
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
 use crate::network::lab;
@@ -59,7 +59,7 @@ pub struct Peers {
 
 impl Peers {
     /// Reads what was typed. Names in a record hold no secret.
-    pub fn read(texts: &[String]) -> Result<Peers, LabError> {
+    pub fn from_texts(texts: &[String]) -> Result<Peers, LabError> {
         let mut peers = Peers::default();
         for text in texts {
             let (name, way) = read(text)?;
@@ -72,7 +72,7 @@ impl Peers {
     }
 
     /// Replaces the peer of each case that has one by these; cases stay as they are where no peer was named.
-    pub fn instead(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
+    pub fn replace_peers(&self, selected: Vec<SelectedCase>) -> Vec<SelectedCase> {
         if self.names.is_empty() {
             return selected;
         }
@@ -101,8 +101,8 @@ impl Peers {
                     ErrorKind::Usage,
                     format!("the peer '{name}' cannot be reached by its name alone"),
                 )
-                .because("studies and records contain no secrets, and tare does not contact a peer just because a record names it")
-                .hint(format!("name it again: --peer {}", named_again(name))));
+                .with_cause("studies and records contain no secrets, and tare does not contact a peer just because a record names it")
+                .with_hint(format!("name it again: --peer {}", named_again(name))));
             }
         }
         Ok(self)
@@ -120,13 +120,13 @@ impl Peers {
 }
 
 /// Reaches a peer and proves the secret; gives who answers.
-pub fn answering(way: &Peer) -> Result<String, Failure> {
+pub fn reach_peer(way: &Peer) -> Result<String, Failure> {
     match way {
         Peer::Loopback => Ok("in each environment".into()),
         Peer::Tare { address, secret } => {
             let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
             let secret = Secret::parse(secret).ok_or_else(wrong)?;
-            let (version, sessions) = PeerSession::open(address, &secret)?.who()?;
+            let (version, sessions) = PeerSession::open(address, &secret)?.query_peer()?;
             Ok(format!("tare {version}, {sessions} sessions wait or are served"))
         }
         Peer::Netperf { address } => {
@@ -138,7 +138,7 @@ pub fn answering(way: &Peer) -> Result<String, Failure> {
 
 /// Formats a peer's name as it is typed again.
 fn named_again(name: &str) -> String {
-    quoted(&match name {
+    quote_word(&match name {
         name if name.starts_with(TARE) => format!("{name}/#SECRET"),
         role if is_role(role) => format!("{role}=tare://HOST:PORT/#SECRET"),
         name => name.to_owned(),
@@ -150,7 +150,7 @@ pub(crate) fn with_hops(mut selected: Vec<SelectedCase>) -> Result<Vec<SelectedC
     let probe = probe_named("net.hops")?;
     for at in 0..selected.len() {
         let SelectedCase { case: Case { peer, .. }, margin, .. } = selected[at].clone();
-        let parameters = probe.defaults(Size::Short);
+        let parameters = probe.default_parameters(Size::Short);
         let case = Case { probe: probe.name.into(), parameters, place: None, peer };
         if case.peer.is_some() && selected.iter().all(|other| other.case != case) {
             selected.push(SelectedCase {
@@ -174,7 +174,7 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
     };
     match read_address(address)? {
         (_, Some(way)) => Ok((role.to_owned(), Some(way))),
-        (name, None) => Err(LabError::usage(format!("'{name}' cannot have a role")).hint(HINT)),
+        (name, None) => Err(LabError::usage_error(format!("'{name}' cannot have a role")).with_hint(HINT)),
     }
 }
 
@@ -187,8 +187,8 @@ fn is_role(text: &str) -> bool {
 /// Reads the name of a peer, and its address where that is the same from everywhere.
 fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
     let wrong = |why: &str| {
-        let what = format!("'{}' is not a peer", redacted(text));
-        LabError::new(ErrorKind::Usage, what).because(why).hint(HINT)
+        let what = format!("'{}' is not a peer", redact_secret(text));
+        LabError::new(ErrorKind::Usage, what).with_cause(why).with_hint(HINT)
     };
     if [LOOPBACK, HOST].contains(&text) {
         return Ok((text.to_owned(), None));
@@ -204,7 +204,7 @@ fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
             return Err(wrong("its port is missing"));
         }
         let secret = Secret::parse(&secret).ok_or_else(|| wrong("its secret is not 64 hex digits"))?;
-        let (address, secret) = (address.to_owned(), secret.hex());
+        let (address, secret) = (address.to_owned(), secret.to_hex());
         return Ok((format!("{TARE}{address}"), Some(Peer::Tare { address, secret })));
     }
     if let Some(address) = text.strip_prefix(NETPERF) {
@@ -233,19 +233,19 @@ fn has_port(address: &str) -> bool {
 /// root's that this process's group can read too, as a pod is given it.
 pub fn secret_in(path: &Path) -> Result<String, LabError> {
     let cannot = || LabError::new(ErrorKind::Storage, format!("cannot use the secret in {}", path.display()));
-    let file = tare_record::input::open(path).map_err(|e| cannot().because(e))?;
-    let about = file.metadata().map_err(|e| cannot().because(e))?;
+    let file = tare_record::input::open_regular_file(path).map_err(|e| cannot().with_cause(e))?;
+    let about = file.metadata().map_err(|e| cannot().with_cause(e))?;
     let is_own = about.uid() == rustix::process::geteuid().as_raw();
     let is_given = about.uid() == 0 && about.gid() == rustix::process::getegid().as_raw();
     if !is_own && !is_given {
-        return Err(cannot().because("another user owns it"));
+        return Err(cannot().with_cause("another user owns it"));
     }
     if about.mode() & (if is_own { OF_OTHERS } else { BUT_READING }) != 0 {
-        let hint = format!("chmod 600 {}", quoted(&path.display().to_string()));
-        return Err(cannot().because("others may read it or write in it").hint(hint));
+        let hint = format!("chmod 600 {}", quote_word(&path.display().to_string()));
+        return Err(cannot().with_cause("others may read it or write in it").with_hint(hint));
     }
     let mut text = String::new();
-    file.take(LONGEST_SECRET_FILE).read_to_string(&mut text).map_err(|e| cannot().because(e))?;
+    file.take(LONGEST_SECRET_FILE).read_to_string(&mut text).map_err(|e| cannot().with_cause(e))?;
     Ok(text.trim().to_owned())
 }
 
@@ -254,7 +254,7 @@ impl SessionWorkspace {
     /// the lab's, which exists from the first start that needs it. None: the host's own.
     pub fn namespace_of(&self, address: IpAddr) -> Option<PathBuf> {
         let of_lab = address == IpAddr::from(lab::ADDRESS);
-        of_lab.then(|| network_namespace::path(&lab::name(self.id())))
+        of_lab.then(|| network_namespace::namespace_path(&lab::lab_namespace_name(self.id())))
     }
 }
 
@@ -286,7 +286,7 @@ impl<'a> HostPeers<'a> {
     /// first call.
     ///
     /// An address that is none of this machine's (the inside of a user-mode network) leads to its loopback.
-    pub fn way(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {
+    pub fn ensure_peer(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {
         let loopback = match reached_at {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -300,7 +300,7 @@ impl<'a> HostPeers<'a> {
             None => start(self.workspace, listen)?,
         };
         let address = SocketAddr::new(reached_at, running.port).to_string();
-        let secret = running.secret.hex();
+        let secret = running.secret.to_hex();
         self.running.insert(listen, running);
         Ok(Peer::Tare { address, secret })
     }
@@ -309,7 +309,7 @@ impl<'a> HostPeers<'a> {
 /// Starts a peer for this session. It carries the session's mark, by which cleaning recognises it.
 fn start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, LabError> {
     try_start(workspace, listen).map_err(|cause| {
-        LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).because(cause)
+        LabError::new(ErrorKind::Environment, format!("cannot run a peer on {listen}")).with_cause(cause)
     })
 }
 
@@ -330,17 +330,17 @@ enum PeerError {
 }
 
 fn try_start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, PeerError> {
-    let secret = Secret::fresh().map_err(PeerError::Refused)?;
+    let secret = Secret::new_random().map_err(PeerError::Refused)?;
     let mut command = Command::new(workspace.agent());
     command.arg(PEER).env_clear().env(MARK, workspace.id()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     if let Some(namespace) = workspace.namespace_of(listen) {
-        network_namespace::inherit(&mut command, &namespace)?;
+        network_namespace::inherit_namespace(&mut command, &namespace)?;
     }
     let mut peer = HostPeer { child: command.spawn()?, port: 0, secret };
     let request = PeerRequest {
         listen: SocketAddr::new(listen, 0),
-        secret: peer.secret.hex(),
+        secret: peer.secret.to_hex(),
         expires_s: SESSION_MOST_S,
     };
     let line = serde_json::to_string(&request).expect("tare's own types always serialise");
@@ -366,18 +366,18 @@ fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
 }
 
 /// Lets peers go that serve a number of sessions: this one has ended. Others take no notice.
-pub(crate) fn leave(peers: &Peers) {
+pub(crate) fn release_peers(peers: &Peers) {
     for way in peers.ways.values() {
         let Peer::Tare { address, secret } = way else { continue };
         // Whoever is not reached from here ends by its time.
         if let Some(secret) = Secret::parse(secret) {
-            let _ = PeerSession::open(address, &secret).and_then(PeerSession::leave);
+            let _ = PeerSession::open(address, &secret).and_then(PeerSession::end_session);
         }
     }
 }
 
 /// Finds routes to the peers that an environment can reach; the address of this machine is a fact.
-pub(crate) fn ways(
+pub(crate) fn find_peer_ways(
     named: &Peers,
     host_peers: &mut HostPeers<'_>,
     reached_at: Option<IpAddr>,
@@ -385,15 +385,15 @@ pub(crate) fn ways(
 ) -> BTreeMap<String, Peer> {
     let mut ways = named.ways().clone();
     for (role, way) in ways.iter().filter(|(name, _)| is_role(name)) {
-        outside.note(format!("peer.{role}"), format!("{way:?}"));
+        outside.add_fact(format!("peer.{role}"), format!("{way:?}"));
     }
     let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
-    match host_peers.way(reached_at) {
+    match host_peers.ensure_peer(reached_at) {
         Ok(way) => {
-            outside.note("peer.host", format!("{way:?}"));
+            outside.add_fact("peer.host", format!("{way:?}"));
             ways.insert(HOST.to_owned(), way);
         }
-        Err(error) => outside.note("peer.host", error.to_string()),
+        Err(error) => outside.add_fact("peer.host", error.to_string()),
     }
     ways
 }
@@ -410,7 +410,8 @@ mod tests {
     #[test]
     fn peers_are_named_without_their_secrets() {
         let text = format!("{TARE}example.org:7/#{}", secret());
-        let peers = Peers::read(&[text, "host".into(), "netperf://[::1]:9".into(), "netperf://h".into()]);
+        let peers =
+            Peers::from_texts(&[text, "host".into(), "netperf://[::1]:9".into(), "netperf://h".into()]);
         let peers = peers.unwrap();
         assert_eq!(peers.names, ["tare://example.org:7", "host", "netperf://[::1]:9", "netperf://h:12865"]);
         assert!(peers.ways.contains_key("tare://example.org:7") && !peers.ways.contains_key("host"));
@@ -421,7 +422,7 @@ mod tests {
     fn what_is_no_peer_is_refused_and_its_secret_not_repeated() {
         let short = format!("tare://h:7/#{}", &secret()[1..]);
         for wrong in ["there", "tare://h:7", "tare://h/#00", "tare://::1:7/#00", "netperf://", &short] {
-            let error = Peers::read(&[wrong.to_owned()]).unwrap_err();
+            let error = Peers::from_texts(&[wrong.to_owned()]).unwrap_err();
             assert_eq!(error.kind, ErrorKind::Usage, "{wrong}");
             assert!(!format!("{error:?}").contains(&secret()[1..]), "{wrong}");
         }
@@ -429,13 +430,14 @@ mod tests {
 
     #[test]
     fn a_role_is_one_case_whatever_the_address() {
-        let read = |address: &str| Peers::read(&[format!("node={TARE}{address}/#{}", secret())]).unwrap();
+        let read =
+            |address: &str| Peers::from_texts(&[format!("node={TARE}{address}/#{}", secret())]).unwrap();
         let (one, other) = (read("n1:7"), read("n2:7"));
         assert_eq!(one.names, ["node"]);
         assert_eq!(one.names, other.names);
         assert_ne!(one.ways, other.ways);
         for wrong in ["node=host", "node=loopback", "host=tare://h:7/#00", "No de=tare://h:7/#00"] {
-            assert_eq!(Peers::read(&[wrong.to_owned()]).unwrap_err().kind, ErrorKind::Usage, "{wrong}");
+            assert_eq!(Peers::from_texts(&[wrong.to_owned()]).unwrap_err().kind, ErrorKind::Usage, "{wrong}");
         }
         assert_eq!(named_again("node"), "'node=tare://HOST:PORT/#SECRET'");
     }
@@ -444,7 +446,7 @@ mod tests {
     fn hops_are_added_to_each_peer_once() {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='null'\n\
                     [[case]]\nprobe='net.rr'\npeers=['loopback','host']\nparameters={burst=[1,2]}";
-        let selected = with_hops(Study::parse(text, "x").unwrap().selected(None, None).unwrap()).unwrap();
+        let selected = with_hops(Study::parse(text, "x").unwrap().expand_cases(None, None).unwrap()).unwrap();
         let hops = selected.iter().filter(|selected| selected.probe.name == "net.hops");
         let peers: Vec<_> = hops.map(|selected| selected.case.peer.as_deref().unwrap()).collect();
         assert_eq!(peers, ["loopback", "host"]);
@@ -455,15 +457,15 @@ mod tests {
     fn named_peers_replace_those_of_cases_that_have_one() {
         let text = "name='x'\ntitle='x'\nabout=''\nbudget='1m'\n[[case]]\nprobe='net.rr'\n\
                     peers=['loopback','host']\n[[case]]\nprobe='null'";
-        let selected = || Study::parse(text, "x").unwrap().selected(None, None).unwrap();
+        let selected = || Study::parse(text, "x").unwrap().expand_cases(None, None).unwrap();
         let names = |peers: &Peers| -> Vec<Option<String>> {
-            peers.instead(selected()).into_iter().map(|selected| selected.case.peer).collect()
+            peers.replace_peers(selected()).into_iter().map(|selected| selected.case.peer).collect()
         };
         let some = |name: &str| Some(name.to_owned());
         assert_eq!(names(&Peers::default()), [some("loopback"), some("host"), None]);
-        let peers = Peers::read(&["host".into(), "netperf://h".into()]).unwrap();
+        let peers = Peers::from_texts(&["host".into(), "netperf://h".into()]).unwrap();
         assert_eq!(names(&peers), [some("host"), some("netperf://h:12865"), None]);
-        let named = Peers::read(&["netperf://h".into()]).unwrap().instead(selected());
+        let named = Peers::from_texts(&["netperf://h".into()]).unwrap().replace_peers(selected());
         let cases = || named.iter().map(|selected| &selected.case);
         assert!(!peers.clone().for_cases(cases()).unwrap().wants_host());
         assert!(Peers::default().for_cases(cases()).is_err());

@@ -52,10 +52,10 @@ pub struct Pace {
 /// A calibration doubles its operations and reports after each batch how long that took: the last two are the longest,
 /// and the quicker of them counts, which a hiccup of the machine has not met. A probe that does a fixed amount
 /// reports no such batches.
-pub fn pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
+pub fn compute_pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let timed = |batch: &Batch| -> Vec<(f64, f64)> {
         let of = |timed: Timed| (timed.operations as f64, timed.elapsed_ns as f64);
-        batch.sample.timed().map(of).collect()
+        batch.sample.iter_timed().map(of).collect()
     };
     let calibrations: Vec<(f64, f64)> =
         batches.iter().filter(|b| b.series == CALIBRATION).flat_map(timed).collect();
@@ -83,7 +83,7 @@ pub struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// Computes the amount for a case, from the baseline's pace and every environment's.
-    pub fn amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
+    pub fn compute_amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
         let (operation_ns, slowest_ns) = paces(baseline, targets);
         if self.batching == Batching::Runs {
             let runs = (COMMANDS_NS / operation_ns).min(SLOWEST_COMMANDS_NS / slowest_ns) * self.scale;
@@ -192,16 +192,16 @@ mod tests {
             batch("call", 20, 700),
             batch(CALIBRATION, 4, 800),
         ];
-        let pace = pace(&batches, 5_000).unwrap();
+        let pace = compute_pace(&batches, 5_000).unwrap();
         assert_eq!(pace, Pace { operation_ns: 200.0, overhead_ns: 2_900.0, fixed_ns: None });
         let hiccup = [batch(CALIBRATION, 2, 400), batch(CALIBRATION, 4, 80_000)];
-        assert_eq!(super::pace(&hiccup, 100_000).unwrap().operation_ns, 200.0);
-        assert_eq!(super::pace(&[], 5_000), None);
+        assert_eq!(super::compute_pace(&hiccup, 100_000).unwrap().operation_ns, 200.0);
+        assert_eq!(super::compute_pace(&[], 5_000), None);
     }
 
     fn amount(batching: Batching, baseline: Pace, targets: &[Pace]) -> (u64, u32) {
         let wanted = Wanted { batching, metrics: &[], scale: 1.0 };
-        match wanted.amount(baseline, targets) {
+        match wanted.compute_amount(baseline, targets) {
             Amount::Operations { batch, batches } => (batch, batches),
             other => panic!("{other:?}"),
         }
@@ -247,7 +247,7 @@ mod tests {
     fn a_shorter_trial_has_fewer_batches() {
         let at = |scale| {
             let wanted = Wanted { batching: Batching::Short, metrics: &[], scale };
-            match wanted.amount(target(200.0), &[target(200.0)]) {
+            match wanted.compute_amount(target(200.0), &[target(200.0)]) {
                 Amount::Operations { batch, batches } => (batch, batches),
                 other => panic!("{other:?}"),
             }
@@ -259,7 +259,7 @@ mod tests {
     fn a_trial_is_not_made_so_short_that_its_process_takes_all_the_time() {
         let slow = Pace { overhead_ns: 40e6, ..target(40_000.0) };
         let wanted = Wanted { batching: Batching::Short, metrics: &[], scale: 0.1 };
-        let amount = wanted.amount(target(200.0), &[target(200.0), slow]);
+        let amount = wanted.compute_amount(target(200.0), &[target(200.0), slow]);
         // Two milliseconds a batch there, and forty for the process.
         assert_eq!(amount, Amount::Operations { batch: 50, batches: 6 });
     }
@@ -280,10 +280,10 @@ mod tests {
 
     #[test]
     fn quantiles_have_the_operations_that_they_need_without_the_batch_that_warms_up() {
-        let metrics = tare_probes::find("net.rr").unwrap().metrics();
+        let metrics = tare_probes::find_probe("net.rr").unwrap().metrics();
         let of = |batching, operation_ns| {
             let wanted = Wanted { batching, metrics: &metrics, scale: 1.0 };
-            match wanted.amount(target(operation_ns), &[target(operation_ns)]) {
+            match wanted.compute_amount(target(operation_ns), &[target(operation_ns)]) {
                 Amount::Operations { batch, batches } => batch * u64::from(batches - 1),
                 other => panic!("{other:?}"),
             }
@@ -298,8 +298,8 @@ mod tests {
 
     #[test]
     fn a_fixed_probe_costs_what_it_cost() {
-        let pace =
-            pace(&[batch("write", 4096, 29_000_000), batch("sync", 1, 1_000_000)], 32_000_000).unwrap();
+        let pace = compute_pace(&[batch("write", 4096, 29_000_000), batch("sync", 1, 1_000_000)], 32_000_000)
+            .unwrap();
         assert_eq!(cost_ns(pace, Amount::Operations { batch: 9, batches: 5 }), 32e6);
     }
 }

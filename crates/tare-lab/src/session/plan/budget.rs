@@ -1,6 +1,6 @@
 //! Room in a budget: how long trials are, and how many rounds there may be at most.
 
-use tare_analysis::verdicts::stopping::look;
+use tare_analysis::verdicts::stopping::rounds_before_look;
 
 use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
 
@@ -25,10 +25,10 @@ pub struct RoundTime {
 /// rounds. `round` estimates a round at a scale.
 pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, u32) {
     let table = |scale: &f64| rounds_with_starts(starts, round(*scale).all_s, left_s);
-    let has_room = |scale: &f64| table(scale) >= f64::from(look(0));
+    let has_room = |scale: &f64| table(scale) >= f64::from(rounds_before_look(0));
     let scale = SHORTER.into_iter().find(has_room).unwrap_or(SHORTER[SHORTER.len() - 1]);
     let rounds = left_s * SPARE / round(scale).quickest_s.max(SHORTEST_ROUND_S);
-    (scale, (rounds as u32).max(look(0)))
+    (scale, (rounds as u32).max(rounds_before_look(0)))
 }
 
 #[cfg(test)]

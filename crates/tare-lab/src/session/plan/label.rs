@@ -11,7 +11,7 @@ use crate::storage::places::OWN;
 /// Builds the heading of the row: the probe's label, and the place or peer where it is not the usual one.
 ///
 /// `brief` has a short name for every place.
-pub fn label(probe: &Probe, case: &Case, brief: &BTreeMap<String, String>) -> String {
+pub fn make_row_label(probe: &Probe, case: &Case, brief: &BTreeMap<String, String>) -> String {
     let mut label = (probe.label)(&case.parameters);
     if let Some(place) = case.place.as_ref().filter(|place| *place != OWN) {
         label.push_str(&format!(" @{}", brief.get(place).unwrap_or(place)));
@@ -31,16 +31,16 @@ mod tests {
     #[test]
     fn rows_of_shipped_studies_are_told_apart_by_their_labels() {
         let places = ["own", "share", "ext4", "/mnt/data", "/srv/data"].map(str::to_owned);
-        let brief = places::brief(places.iter().map(String::as_str));
+        let brief = places::shorten_names(places.iter().map(String::as_str));
         for (name, _) in SHIPPED {
             // As if these folders were there.
-            let selected = Study::named(name).unwrap().selected(None, None).unwrap();
+            let selected = Study::from_name(name).unwrap().expand_cases(None, None).unwrap();
             let mut labels = BTreeMap::new();
             for SelectedCase { probe, case, .. } in &selected {
                 for place in &places {
                     let somewhere = case.place.is_some().then(|| place.clone());
                     let case = Case { place: somewhere, ..case.clone() };
-                    let other = labels.insert(label(probe, &case, &brief), case.to_string());
+                    let other = labels.insert(make_row_label(probe, &case, &brief), case.to_string());
                     assert!(other.is_none_or(|other| other == case.to_string()), "{name}: {case}");
                 }
             }

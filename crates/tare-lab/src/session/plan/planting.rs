@@ -3,7 +3,7 @@
 //! The session reports whether it found that cost, as it would report one of the same size elsewhere. It costs a few
 //! percent of the time, or there is none.
 
-use tare_analysis::verdicts::stopping::look;
+use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::generator::Generator;
 
 /// By how much the copy works longer.
@@ -16,9 +16,9 @@ const MOST_TIME: f64 = 0.05;
 /// all, it would say little of the others.
 const CHEAP: f64 = 1.5;
 /// Fewest rounds that are worth it: those of the second look.
-const FEWEST: u32 = look(1);
+const FEWEST: u32 = rounds_before_look(1);
 /// Limit on the rounds where nothing limits the session's time.
-const MOST: u32 = look(8);
+const MOST: u32 = rounds_before_look(8);
 
 /// Room of a session for it.
 pub struct Room {
@@ -36,12 +36,12 @@ pub struct Room {
 
 impl Room {
     /// Chooses the case and the number of rounds; None where there is no room.
-    pub fn place(&self, seed: u64) -> Option<(usize, u32)> {
+    pub fn choose_planting(&self, seed: u64) -> Option<(usize, u32)> {
         let known: Vec<(usize, f64)> =
             self.trials_s.iter().enumerate().filter_map(|(case, s)| Some((case, (*s)?))).collect();
         let cheapest = known.iter().map(|(_, s)| *s).reduce(f64::min)?;
         let cheap: Vec<(usize, f64)> = known.into_iter().filter(|(_, s)| *s <= CHEAP * cheapest).collect();
-        let drawn = Generator::for_part(seed, "planted").below(cheap.len() as u64);
+        let drawn = Generator::for_part(seed, "planted").draw_below(cheap.len() as u64);
         let (case, trial_s) = *cheap.get(drawn as usize)?;
         let rounds = match (self.rounds, self.left_s) {
             (Some(rounds), _) => {
@@ -73,7 +73,7 @@ mod tests {
     fn a_cheap_case_is_drawn_by_the_seed() {
         let mut drawn = [0; 5];
         for seed in 0..300 {
-            drawn[room(None, Some(60.0)).place(seed).unwrap().0] += 1;
+            drawn[room(None, Some(60.0)).choose_planting(seed).unwrap().0] += 1;
         }
         assert_eq!((drawn[0], drawn[2]), (0, 0));
         assert!([1, 3, 4].iter().all(|case| (70..130).contains(&drawn[*case])), "{drawn:?}");
@@ -81,19 +81,19 @@ mod tests {
 
     #[test]
     fn it_takes_a_twentieth_of_the_time_or_there_is_none() {
-        let (case, rounds) = room(None, Some(60.0)).place(1).unwrap();
+        let (case, rounds) = room(None, Some(60.0)).choose_planting(1).unwrap();
         let trial_s = room(None, None).trials_s[case].unwrap();
         assert_eq!(rounds, (3.0 / (2.0 * (trial_s + 0.005))) as u32);
-        assert_eq!(room(None, Some(10.0)).place(1), None);
-        assert_eq!(Room { start_s: 3.0, ..room(None, Some(180.0)) }.place(1), None, "a slow start");
-        assert_eq!(Room { trials_s: vec![None], ..room(None, Some(600.0)) }.place(1), None);
-        assert_eq!(room(Some(40), None).place(1).unwrap().1, 40);
+        assert_eq!(room(None, Some(10.0)).choose_planting(1), None);
+        assert_eq!(Room { start_s: 3.0, ..room(None, Some(180.0)) }.choose_planting(1), None, "a slow start");
+        assert_eq!(Room { trials_s: vec![None], ..room(None, Some(600.0)) }.choose_planting(1), None);
+        assert_eq!(room(Some(40), None).choose_planting(1).unwrap().1, 40);
         assert_eq!(
-            Room { round_s: 0.1, ..room(Some(40), None) }.place(1),
+            Room { round_s: 0.1, ..room(Some(40), None) }.choose_planting(1),
             None,
             "it would be a third of the work"
         );
-        assert_eq!(room(Some(12), None).place(1), None);
-        assert_eq!(room(None, None).place(1).unwrap().1, 300);
+        assert_eq!(room(Some(12), None).choose_planting(1), None);
+        assert_eq!(room(None, None).choose_planting(1).unwrap().1, 300);
     }
 }

@@ -1,6 +1,6 @@
 //! Spacing: in one of how many rounds an environment takes part whose rounds take long.
 
-use tare_analysis::verdicts::stopping::look;
+use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::session::MOST_REST;
 
 use crate::session::plan::starts::SHORTEST_ROUND_S;
@@ -20,13 +20,13 @@ impl RoundTimes<'_> {
     /// Environments share the time by the roots of their rounds' times, by which the sum of their variances
     /// is least: where every round waited for the slowest, all others would have as few rounds as it. None
     /// has fewer than the first look needs, where there is time for these.
-    pub fn spacing(&self) -> Vec<u32> {
+    pub fn compute_spacing(&self) -> Vec<u32> {
         let quickest_s = self.subjects_s.iter().copied().fold(f64::INFINITY, f64::min);
         let quickest_s = (self.baseline_s + quickest_s).max(SHORTEST_ROUND_S);
         let root = |round_s: &f64| (round_s / quickest_s).sqrt().clamp(1.0, f64::from(MOST_REST)) as u32;
         let mut spacing: Vec<u32> = self.subjects_s.iter().map(root).collect();
         loop {
-            let widest = (self.rounds(&spacing) / f64::from(look(0))).max(1.0) as u32;
+            let widest = (self.rounds(&spacing) / f64::from(rounds_before_look(0))).max(1.0) as u32;
             let Some(every) = spacing.iter_mut().max().filter(|every| **every > widest) else {
                 return spacing;
             };
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     fn spacing(left_s: f64, subjects_s: &[f64]) -> Vec<u32> {
-        RoundTimes { baseline_s: 0.25, subjects_s, left_s }.spacing()
+        RoundTimes { baseline_s: 0.25, subjects_s, left_s }.compute_spacing()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Starts: when an environment is entered afresh, and how many rounds share a start where that is slow.
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::{look, units_to_leave};
+use tare_analysis::verdicts::stopping::{rounds_before_look, units_to_leave};
 
 /// The starts that a verdict needs come first where those of all environments take at most this share of the time.
 const FIRST_STARTS_SHARE: f64 = 0.5;
@@ -57,7 +57,7 @@ pub fn rounds_a_start(starts: &[Start], round_s: f64, left_s: Option<f64>, cells
 /// quickest ones, as far as that takes half of the time.
 fn come_first(starts: &[Start], left_s: f64, cells: usize) -> Vec<bool> {
     let mut come_first = vec![false; starts.len()];
-    for wanted in [FEWEST_STARTS as u32, look(0), units_to_leave(cells)] {
+    for wanted in [FEWEST_STARTS as u32, rounds_before_look(0), units_to_leave(cells)] {
         let mut by_need: Vec<usize> = (0..starts.len()).collect();
         by_need.sort_by(|a, b| starts[*a].missing_s(wanted).total_cmp(&starts[*b].missing_s(wanted)));
         let mut spent_s = 0.0;

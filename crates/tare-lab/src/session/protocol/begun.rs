@@ -6,14 +6,14 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::names::Case;
 use tare_data::session::{Header, Plan, Session};
-use tare_data::shell::{line, quoted};
+use tare_data::shell::{join_words, quote_word};
 use tare_probes::descriptions::USER;
 
 use crate::error::{ErrorKind, LabError};
-use crate::ownership::state::{StateFolder, doubt};
+use crate::ownership::state::{StateFolder, explain_distrust};
 
 /// File in the state folder: a line for each session that began here, with the hash of its plan.
 const BEGUN: &str = "begun";
@@ -23,13 +23,15 @@ const LONGEST: u64 = 16 << 20;
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
 /// Writes down that a session with this plan began on this machine.
-pub(super) fn note(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
+pub(super) fn write_begun_session(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
     let path = state.join(BEGUN);
     let line = format!("{}\n", hash(header, plan));
-    StateFolder::make(state)?
+    StateFolder::open_or_make(state)?
         .open_or_create_file(&path)
         .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|e| LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).because(e))
+        .map_err(|e| {
+            LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).with_cause(e)
+        })
 }
 
 /// Refuses a session that did not begin here, with everything that it would run.
@@ -40,8 +42,8 @@ pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Resul
     let what = format!("{} is not of a session that began here", record.display());
     let would: String = would_run(&session.plan).iter().map(|line| format!("\n{line}")).collect();
     Err(LabError::new(ErrorKind::Usage, what)
-        .because(format!("continuing it would run its plan:{would}"))
-        .hint("if you trust all of that, add --trust"))
+        .with_cause(format!("continuing it would run its plan:{would}"))
+        .with_hint("if you trust all of that, add --trust"))
 }
 
 fn knows(state: &Path, hash: &str) -> Result<bool, LabError> {
@@ -49,45 +51,45 @@ fn knows(state: &Path, hash: &str) -> Result<bool, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(false) };
     let Ok(file) = folder.open_file(&path) else { return Ok(false) };
     let mut text = String::new();
-    let read = file.metadata().and_then(|about| match doubt(&about) {
+    let read = file.metadata().and_then(|about| match explain_distrust(&about) {
         None => file.take(LONGEST).read_to_string(&mut text).map(drop),
         Some(because) => Err(std::io::Error::other(because)),
     });
     read.map_err(|e| {
-        LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).because(e)
+        LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).with_cause(e)
     })?;
     Ok(text.lines().any(|line| line == hash))
 }
 
 fn hash(header: &Header, plan: &Plan) -> String {
     let json = serde_json::to_string(&(&header.binary, &header.started, plan));
-    hex(&Sha256::digest(json.expect("tare's own types always serialise")))
+    encode_hex(&Sha256::digest(json.expect("tare's own types always serialise")))
 }
 
 /// Lists the commands, environments and folders of a plan, each once, quoted for a shell.
 fn would_run(plan: &Plan) -> Vec<String> {
     let environments =
-        plan.targets.iter().map(|target| format!("enter {}", quoted(&target.specification.to_string())));
-    let commands = plan.cases.iter().flat_map(|planned| commands(&planned.case));
+        plan.targets.iter().map(|target| format!("enter {}", quote_word(&target.specification.to_string())));
+    let commands = plan.cases.iter().flat_map(|planned| list_commands(&planned.case));
     let places = plan.cases.iter().filter_map(|planned| planned.case.place.as_deref());
     let folders =
-        places.filter(|place| place.contains('/')).map(|place| format!("write in {}", quoted(place)));
+        places.filter(|place| place.contains('/')).map(|place| format!("write in {}", quote_word(place)));
     let work = plan.inside.work.iter().filter(|work| work.shared);
-    let work = work.map(|work| format!("write in {}", quoted(&work.folder.display().to_string())));
+    let work = work.map(|work| format!("write in {}", quote_word(&work.folder.display().to_string())));
     let mut seen = BTreeSet::new();
     environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
 }
 
 /// Lists the commands that a user's case would run.
-pub(super) fn commands(case: &Case) -> Vec<String> {
+pub(super) fn list_commands(case: &Case) -> Vec<String> {
     if !case.probe.starts_with(USER) {
         return Vec::new();
     }
-    let words = WORDS.iter().filter_map(|key| case.parameters.text(key).ok());
+    let words = WORDS.iter().filter_map(|key| case.parameters.get_text(key).ok());
     let lines = words.map(|json| match serde_json::from_str::<Vec<String>>(json) {
-        Ok(words) => line(words),
+        Ok(words) => join_words(words),
         // It cannot be run either.
-        Err(_) => quoted(json),
+        Err(_) => quote_word(json),
     });
     lines.filter(|line| !line.is_empty()).map(|line| format!("run {line}")).collect()
 }

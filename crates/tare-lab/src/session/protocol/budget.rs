@@ -18,7 +18,7 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Starts a budget for the whole session, of which a part is kept for its end.
-    pub(crate) fn start(whole: Duration, began: Instant) -> Budget {
+    pub(crate) fn for_session(whole: Duration, began: Instant) -> Budget {
         Budget::from_length(whole.saturating_sub(RESERVE).max(SHORTEST), began)
     }
 
@@ -50,11 +50,11 @@ mod tests {
     #[test]
     fn a_budget_is_a_deadline_with_a_reserve() {
         let began = Instant::now();
-        let minute = Budget::start(Duration::from_secs(60), began);
+        let minute = Budget::for_session(Duration::from_secs(60), began);
         assert_eq!((minute.seconds(), minute.until_ns()), (56.0, 56_000_000_000));
         assert_eq!(minute.until, began + Duration::from_secs(56));
-        assert_eq!(Budget::start(Duration::from_secs(2), began).seconds(), 1.0);
-        assert_eq!(Budget::start(Duration::MAX, began).until, began + LONGEST);
+        assert_eq!(Budget::for_session(Duration::from_secs(2), began).seconds(), 1.0);
+        assert_eq!(Budget::for_session(Duration::MAX, began).until, began + LONGEST);
         assert_eq!(Budget::of_plan(Some(56.0), began), Some(minute));
         assert_eq!(Budget::of_plan(Some(-1.0), began), None);
         assert_eq!(Budget::of_plan(None, began), None);

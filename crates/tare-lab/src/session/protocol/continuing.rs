@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tare_data::session::{PlannedCase, Session};
-use tare_data::shell::line;
+use tare_data::shell::join_words;
 use tare_probes::descriptions::USER;
 
 use crate::error::{ErrorKind, LabError};
@@ -23,7 +23,7 @@ pub(super) fn same_machine(
     boot: &str,
 ) -> Result<bool, LabError> {
     match &session.header.identity {
-        Some(identity) if identity.machine != machine => Err(cannot_resume(record, session).because(
+        Some(identity) if identity.machine != machine => Err(cannot_resume(record, session).with_cause(
             "it began on another machine, and values of two machines are never mixed in one session",
         )),
         identity => Ok(identity.as_ref().is_some_and(|identity| identity.boot != boot)),
@@ -39,26 +39,26 @@ pub(super) fn same_build(
     match workspace.agent_sha256() == session.header.binary {
         true => Ok(()),
         false => Err(cannot_resume(record, session)
-            .because("another build of tare began it, and values of two builds are never mixed")),
+            .with_cause("another build of tare began it, and values of two builds are never mixed")),
     }
 }
 
 /// Rejects a session whose commands carry files along, because a record does not contain them.
 pub(super) fn carries_nothing(session: &Session, record: &Path) -> Result<(), LabError> {
     let carries = |case: &&PlannedCase| {
-        let carry = case.case.parameters.text("carry").ok();
+        let carry = case.case.parameters.get_text("carry").ok();
         case.case.probe.starts_with(USER) && carry.is_some_and(|carry| !carry.starts_with("0:"))
     };
     match session.plan.cases.iter().find(carries) {
         None => Ok(()),
         Some(case) => Err(cannot_resume(record, session)
-            .because(format!("{} carries files, which a record does not hold", case.case.probe))),
+            .with_cause(format!("{} carries files, which a record does not hold", case.case.probe))),
     }
 }
 
 fn cannot_resume(record: &Path, session: &Session) -> LabError {
     LabError::new(ErrorKind::Usage, format!("cannot resume {}", record.display()))
-        .hint(format!("begin a new session: tare {}", line(&session.header.command)))
+        .with_hint(format!("begin a new session: tare {}", join_words(&session.header.command)))
 }
 
 #[cfg(test)]

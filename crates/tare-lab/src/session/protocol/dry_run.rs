@@ -6,8 +6,8 @@ use std::path::Path;
 use tare_data::names::Case;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Target};
-use tare_data::shell::quoted;
-use tare_record::read;
+use tare_data::shell::quote_word;
+use tare_record::read_session;
 
 use crate::asked::{Overrides, Request};
 use crate::environments;
@@ -19,7 +19,7 @@ use crate::ownership::workspace::Setting;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
 use crate::session::peers::Peers;
-use crate::session::protocol::begun::commands;
+use crate::session::protocol::begun::list_commands;
 use crate::session::targets::{default_subjects, name_targets};
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
@@ -41,12 +41,12 @@ pub struct DryRun {
 
 /// Lists the actions of a new session.
 pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError> {
-    let selection = request.select()?;
+    let selection = request.make_selection()?;
     let is_default = request.environments.is_empty();
     let subjects = if is_default { &default_subjects() } else { &request.environments };
     let targets = name_targets(&request.baseline, subjects)?;
     for control in &request.controls {
-        environments::parse(control)?;
+        environments::parse_environment(control)?;
     }
     let mut dry = DryRun::default();
     let peers = dry.session(&targets, is_default, &selection.cases(), selection.peers.clone(), setting)?;
@@ -62,10 +62,10 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
 
 /// Lists the actions of a continued session.
 pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Result<DryRun, LabError> {
-    let plan = read(record)?.session.plan;
+    let plan = read_session(record)?.session.plan;
     let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
     let mut dry = DryRun::default();
-    let peers = dry.session(&plan.targets, false, &cases, Peers::read(&overrides.peers)?, setting)?;
+    let peers = dry.session(&plan.targets, false, &cases, Peers::from_texts(&overrides.peers)?, setting)?;
     dry.root(&plan.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
@@ -88,11 +88,11 @@ impl DryRun {
             self.environment(target, condition, &setting.programs)?;
         }
         self.start.push("in each of them: a fresh process for each trial".into());
-        let mut commands: Vec<String> = cases.iter().flat_map(|case| commands(case)).collect();
+        let mut commands: Vec<String> = cases.iter().flat_map(|case| list_commands(case)).collect();
         commands.sort();
         commands.dedup();
         self.start.extend(commands.iter().map(|command| format!("in each of them: {command}")));
-        let wanted = Wanted::by(cases.iter().copied());
+        let wanted = Wanted::from_cases(cases.iter().copied());
         let scratch = absolute(&setting.scratch);
         for file_system in &wanted.file_systems {
             self.file_system(file_system, &scratch);
@@ -129,8 +129,8 @@ impl DryRun {
 
     fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
         let specification = &target.specification;
-        let footprint = &environments::find(specification.clone())?.provider.footprint;
-        let name = quoted(&specification.to_string());
+        let footprint = &environments::find_environment(specification.clone())?.provider.footprint;
+        let name = quote_word(&specification.to_string());
         let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
         let found = found(footprint, specification, programs);
         self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
@@ -139,7 +139,7 @@ impl DryRun {
         self.send.extend(footprint.sends.map(|sends| format!("{name}: {sends}")));
         let net = specification.options.get("net").filter(|net| !PLAIN_NETWORKS.contains(&net.as_str()));
         if let Some(net) = net {
-            let lab = namespace_names::path(&namespace_names::lab("*"));
+            let lab = namespace_names::namespace_path(&namespace_names::lab_namespace_name("*"));
             self.mount.push(format!("{name}: {}: a network namespace of the session", lab.display()));
             let with = ATTACHING.iter().find(|(option, _)| net.starts_with(option));
             self.start.extend(with.map(|(_, program)| format!("{name}: {program}, for net={net}")));
@@ -151,7 +151,9 @@ impl DryRun {
         let point = format!("{scratch}/{PREFIX}*/places/{}", file_system.name);
         self.mount.push(format!("{point}: {}", file_system.name));
         self.start.extend(
-            file_system.starts().map(|program| format!("{program}, for the place {}", file_system.name)),
+            file_system
+                .started_program()
+                .map(|program| format!("{program}, for the place {}", file_system.name)),
         );
     }
 
@@ -182,11 +184,11 @@ fn found(footprint: &Footprint, specification: &Specification, programs: &Progra
         (name, _) => name.to_owned(),
     });
     let lines: Vec<String> =
-        named.filter_map(|name| Some(quoted(&programs.find(&name)?.display().to_string()))).collect();
+        named.filter_map(|name| Some(quote_word(&programs.find(&name)?.display().to_string()))).collect();
     if lines.is_empty() { String::new() } else { format!(" ({})", lines.join(", ")) }
 }
 
 fn absolute(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    quoted(&path.display().to_string())
+    quote_word(&path.display().to_string())
 }

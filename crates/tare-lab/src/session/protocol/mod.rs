@@ -33,10 +33,10 @@ use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp};
 use crate::session::live::LiveArena;
 use crate::session::peers::{self, Peers};
-use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare};
+use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
-    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, name_targets, resolve,
+    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, name_targets, resolve_targets,
 };
 use crate::storage::places::Wanted;
 use crate::study::published;
@@ -58,16 +58,16 @@ pub struct Caller<'a> {
 }
 
 /// Plans a new session and measures.
-pub fn begin(
+pub fn begin_session(
     request: Request,
     setting: &Setting,
     caller: &Caller<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Recorded, LabError> {
     clean_up(setting, observer)?;
-    let selection = request.select()?;
+    let selection = request.make_selection()?;
     let study = &selection.study;
-    study.published.iter().try_for_each(|name| published::named(name).map(drop))?;
+    study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
     let root = &request.inside.root;
     let mut resolved = resolved(&request, setting)?;
     add_controls(&mut resolved, &request.controls)?;
@@ -76,11 +76,11 @@ pub fn begin(
     }
     let peers = selection.peers.clone();
     let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
-    checked.carried = study.carried()?;
+    checked.carried = study.collect_carried_files()?;
     checked.wanted.inside = request.inside.clone();
     let (rounds, budget) = match selection.until {
         Until::Rounds(rounds) => (Some(rounds), None),
-        Until::Budget(whole) => (None, Some(Budget::start(whole, caller.began))),
+        Until::Budget(whole) => (None, Some(Budget::for_session(whole, caller.began))),
         Until::Decided => (None, None),
     };
     checked.budget = budget;
@@ -101,13 +101,13 @@ pub fn begin(
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let mut header = header(workspace, caller, request.fleet, request.host)?;
         if request.pin.is_some() {
-            pinning::note(&mut header.host);
+            pinning::note_pin(&mut header.host);
         }
         let (mut writer, Prepared { plan, pilot }) =
-            record::create(&request.record, header.clone(), |writer| {
-                prepare(plan_request, arena, writer, observer)
+            record::create_record(&request.record, header.clone(), |writer| {
+                prepare_session(plan_request, arena, writer, observer)
             })?;
-        begun::note(&setting.state, &header, &plan)?;
+        begun::write_begun_session(&setting.state, &header, &plan)?;
         let session = Session {
             header,
             plan,
@@ -118,13 +118,13 @@ pub fn begin(
             warnings: Vec::new(),
         };
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
-        rounds.run(&|ending| ended(workspace, caller, ending))
+        rounds.run_rounds(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: request.record, ending, published: study.published.clone() })
 }
 
 /// Continues a session where its record ends.
-pub fn resume(
+pub fn resume_session(
     record: &Path,
     overrides: Overrides,
     setting: &Setting,
@@ -134,9 +134,10 @@ pub fn resume(
     clean_up(setting, observer)?;
     let (mut writer, Recording { session, .. }) = Writer::resume(record)?;
     continuing::carries_nothing(&session, record)?;
-    let restarted = continuing::same_machine(&session, record, &running::machine(), &running::boot())?;
+    let restarted =
+        continuing::same_machine(&session, record, &running::identify_machine(), &running::identify_boot())?;
     if restarted {
-        observer.event(Event::Note(continuing::RESTARTED.into()));
+        observer.observe_event(Event::Note(continuing::RESTARTED.into()));
     }
     // Before anything that it names is looked for: its version is asked by running it.
     if !overrides.trust {
@@ -144,22 +145,22 @@ pub fn resume(
     }
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
     let (targets, root) = (session.plan.targets.clone(), &session.plan.inside.root);
-    let resolved = resolve(targets, WhenNotReady::Refuse, root, &setting.programs)?;
-    let peers = Peers::read(&overrides.peers)?;
+    let resolved = resolve_targets(targets, WhenNotReady::Refuse, root, &setting.programs)?;
+    let peers = Peers::from_texts(&overrides.peers)?;
     let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
-    checked.pin = pinning::recorded(&session);
-    let given = overrides.budget.map(|whole| Budget::start(whole, caller.began));
+    checked.pin = pinning::find_recorded_pin(&session);
+    let given = overrides.budget.map(|whole| Budget::for_session(whole, caller.began));
     let budget = given.or_else(|| Budget::of_plan(session.plan.budget_s, caller.began));
     checked.budget = budget;
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         continuing::same_build(workspace, &session, record)?;
         let (at, command) = ((caller.now)(), caller.command.clone());
-        writer.append(&Entry::Resumed { at, command, boot: Some(running::boot()) })?;
+        writer.append(&Entry::Resumed { at, command, boot: Some(running::identify_boot()) })?;
         let started = enter_all(&session.plan.targets, arena, &mut writer, observer)?;
-        let pilot = Pilot::resumed(&session, started);
+        let pilot = Pilot::from_session(&session, started);
         let rounds = Rounds::new(arena, &mut writer, observer, session, pilot, budget.map(Budget::until_ns));
-        rounds.run(&|ending| ended(workspace, caller, ending))
+        rounds.run_rounds(&|ending| ended(workspace, caller, ending))
     })?;
     Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
 }
@@ -177,13 +178,13 @@ pub fn time_starts(
         None => (name_targets("native", &default_subjects())?, WhenNotReady::LeaveOut),
         Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
-    let mut resolved = resolve(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
+    let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
     resolved.retain(|resolved| resolved.target.role != Role::Control);
     let targets = targets(&resolved);
     let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
     in_arena(checked, setting, caller, observer, |_, arena, observer| {
         Ok(bring_up::bring_up(&targets, times, arena, &mut |name, time| {
-            observer.event(Event::Entering { target: &format!("{name}, {time} of {times}") });
+            observer.observe_event(Event::Entering { target: &format!("{name}, {time} of {times}") });
             !caller.interrupted.load(Ordering::Relaxed)
         }))
     })
@@ -206,8 +207,8 @@ impl Checked {
         peers: Peers,
         conditions: &[Condition],
     ) -> Result<Checked, LabError> {
-        conditions::check(conditions, &targets(&resolved), cases)?;
-        let wanted = Wanted::by(cases.iter().copied());
+        conditions::check_conditions(conditions, &targets(&resolved), cases)?;
+        let wanted = Wanted::from_cases(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
         Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget: None, pin: None })
     }
@@ -221,7 +222,7 @@ fn resolved(request: &Request, setting: &Setting) -> Result<Vec<Resolved>, LabEr
         (named, Some(_)) => (named, WhenNotReady::Gap),
     };
     let targets = name_targets(&request.baseline, subjects)?;
-    resolve(targets, when_not_ready, &request.inside.root, &setting.programs)
+    resolve_targets(targets, when_not_ready, &request.inside.root, &setting.programs)
 }
 
 fn targets(resolved: &[Resolved]) -> Vec<Target> {
@@ -238,21 +239,21 @@ fn in_arena<T>(
 ) -> Result<T, LabError> {
     let Checked { resolved, wanted, peers, carried, budget, pin } = checked;
     if caller.interrupted.load(Ordering::Relaxed) {
-        return Err(LabError::interrupted());
+        return Err(LabError::interruption_error());
     }
-    pin.map(|pin| pinning::stay(pin, &targets(&resolved))).transpose()?;
-    let workspace = SessionWorkspace::make(&Setting { wanted, ..setting.clone() })?;
-    if workspace.others() > 0 {
+    pin.map(|pin| pinning::pin_program(pin, &targets(&resolved))).transpose()?;
+    let workspace = SessionWorkspace::make_workspace(&Setting { wanted, ..setting.clone() })?;
+    if workspace.count_other_sessions() > 0 {
         let running = "another session of tare is running on this machine: each disturbs the other";
-        observer.event(Event::Note(running.into()));
+        observer.observe_event(Event::Note(running.into()));
     }
     let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
-    let mut arena = arena.reaching(peers.clone()).until(budget.map(|budget| budget.until));
-    arena.carry(carried);
+    let mut arena = arena.with_peers(peers.clone()).with_deadline(budget.map(|budget| budget.until));
+    arena.set_carried_files(carried);
     let done = work(&workspace, &mut arena, observer);
     let done = arena.host_failure().map_or(done, Err);
     note_left(arena.leave_all(), observer);
-    peers::leave(&peers);
+    peers::release_peers(&peers);
     drop(arena);
     note_left(workspace.close(), observer);
     done
@@ -260,9 +261,9 @@ fn in_arena<T>(
 
 /// Removes what killed sessions left.
 fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabError> {
-    for Outcome { what, left_because } in clean::clean(&setting.state, &setting.programs)? {
+    for Outcome { what, left_because } in clean::remove_leftovers(&setting.state, &setting.programs)? {
         let done = left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));
-        observer.event(Event::Note(format!("a session that was killed left {what} ({done})")));
+        observer.observe_event(Event::Note(format!("a session that was killed left {what} ({done})")));
     }
     Ok(())
 }
@@ -270,14 +271,14 @@ fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabErr
 fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
     for Outcome { what, left_because } in outcomes {
         if let Some(reason) = left_because {
-            observer.event(Event::Note(format!("{what} is left: {reason}; tare clean tries again")));
+            observer.observe_event(Event::Note(format!("{what} is left: {reason}; tare clean tries again")));
         }
     }
 }
 
 /// Builds the last entry of a session.
 fn ended(workspace: &SessionWorkspace, caller: &Caller<'_>, ending: Ending) -> Entry {
-    Entry::Ended { ending, at: (caller.now)(), others: workspace.others() }
+    Entry::Ended { ending, at: (caller.now)(), others: workspace.count_other_sessions() }
 }
 
 fn header(
@@ -286,16 +287,16 @@ fn header(
     fleet: Option<FleetCell>,
     more: Facts,
 ) -> Result<Header, LabError> {
-    let identity = running::identity()
-        .map_err(|e| LabError::new(ErrorKind::Host, "cannot name the session").because(e))?;
-    let mut host = tare_probes::facts::environment();
+    let identity = running::make_session_identity()
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot name the session").with_cause(e))?;
+    let mut host = tare_probes::facts::collect_environment_facts();
     host.0.extend(more.0);
     if fleet.is_some() {
         // Only here: a record of a single machine can be published without its name.
-        host.note("host.name", platform::node_name());
+        host.add_fact("host.name", platform::node_name());
     }
-    if workspace.others() > 0 {
-        host.note(OTHER_SESSIONS, workspace.others().to_string());
+    if workspace.count_other_sessions() > 0 {
+        host.add_fact(OTHER_SESSIONS, workspace.count_other_sessions().to_string());
     }
     Ok(Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
@@ -311,8 +312,10 @@ fn header(
 /// Draws a seed of 32 bits, short enough to be typed.
 fn fresh_seed() -> Result<u64, LabError> {
     let mut bytes = [0; 4];
-    platform::randomise(&mut bytes).map_err(|e| {
-        LabError::new(ErrorKind::Environment, "cannot draw a seed").because(e).hint("give one with --seed")
+    platform::randomise_bytes(&mut bytes).map_err(|e| {
+        LabError::new(ErrorKind::Environment, "cannot draw a seed")
+            .with_cause(e)
+            .with_hint("give one with --seed")
     })?;
     Ok(u32::from_le_bytes(bytes).into())
 }

@@ -9,41 +9,41 @@ use crate::environments;
 use crate::error::{ErrorKind, LabError};
 
 /// Keeps this program, and so whatever it starts, on one processor.
-pub(super) fn stay(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
+pub(super) fn pin_program(pin: Pin, targets: &[Target]) -> Result<(), LabError> {
     for target in targets {
-        let provider = environments::find(target.specification.clone())?.provider;
+        let provider = environments::find_environment(target.specification.clone())?.provider;
         if !provider.descends {
             let what =
                 format!("--pin does not reach {}: this program does not start its processes", target.name);
             return Err(LabError::new(ErrorKind::Usage, what)
-                .hint(format!("leave out --pin, or {} from --in", target.specification)));
+                .with_hint(format!("leave out --pin, or {} from --in", target.specification)));
         }
     }
-    let allowed = affinity::allowed();
+    let allowed = affinity::list_allowed_processors();
     let processor = match pin {
         Pin::Last => allowed.last().copied().unwrap_or_default(),
         Pin::Processor(processor) if allowed.contains(&processor) => processor,
         Pin::Processor(processor) => {
             let all: Vec<String> = allowed.iter().map(usize::to_string).collect();
-            return Err(LabError::usage(format!(
+            return Err(LabError::usage_error(format!(
                 "--pin={processor}: there is no such processor, or it may not be used"
             ))
-            .hint(format!("the processors are {}", all.join(", "))));
+            .with_hint(format!("the processors are {}", all.join(", "))));
         }
     };
-    affinity::pin(processor)
-        .map_err(|failure| LabError::usage(format!("--pin={processor}: {}", failure.reason)))
+    affinity::pin_to_processor(processor)
+        .map_err(|failure| LabError::usage_error(format!("--pin={processor}: {}", failure.reason)))
 }
 
 /// Adds the processor that this program stays on to the host's facts.
-pub(super) fn note(host: &mut Facts) {
-    if let [processor] = affinity::allowed()[..] {
-        host.note(PINNED, processor.to_string());
+pub(super) fn note_pin(host: &mut Facts) {
+    if let [processor] = affinity::list_allowed_processors()[..] {
+        host.add_fact(PINNED, processor.to_string());
     }
 }
 
 /// Finds the processor that a recorded session was pinned to.
-pub(super) fn recorded(session: &Session) -> Option<Pin> {
+pub(super) fn find_recorded_pin(session: &Session) -> Option<Pin> {
     session.header.host.get(PINNED)?.parse().ok().map(Pin::Processor)
 }
 
@@ -60,7 +60,7 @@ mod tests {
         {
             let target = Target::new(specification, specification.parse().unwrap(), Role::Subject);
             // A processor that no machine has, so that nothing is pinned here.
-            let refused = stay(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
+            let refused = pin_program(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
             assert_eq!(refused.contains("--pin does not reach"), is_refused, "{specification}: {refused}");
         }
     }

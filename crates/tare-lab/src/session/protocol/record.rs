@@ -10,7 +10,7 @@ use crate::error::LabError;
 
 /// Creates a record with its header, and has `plan` write the plan. Where that fails, the record is removed: without
 /// a plan nothing can be read from it.
-pub(crate) fn create<T>(
+pub(crate) fn create_record<T>(
     path: &Path,
     header: Header,
     plan: impl FnOnce(&mut Writer) -> Result<T, LabError>,
@@ -45,13 +45,13 @@ mod tests {
                 identity: None,
                 fleet: None,
             };
-            super::create(&path, header, plan)
+            super::create_record(&path, header, plan)
         };
-        create(|_| Err(LabError::interrupted())).unwrap_err();
+        create(|_| Err(LabError::interruption_error())).unwrap_err();
         assert!(!path.exists());
         create(|_| Ok(())).unwrap();
         let before = std::fs::read(&path).unwrap();
-        create(|_| Err(LabError::interrupted())).unwrap_err();
+        create(|_| Err(LabError::interruption_error())).unwrap_err();
         assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 }

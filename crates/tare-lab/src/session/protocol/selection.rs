@@ -10,7 +10,7 @@ use crate::asked::{Measured, Request, Until};
 use crate::error::LabError;
 use crate::session::peers::{Peers, with_hops};
 use crate::study::startup;
-use crate::study::{SelectedCase, Study, select};
+use crate::study::{SelectedCase, Study, select_cases};
 
 /// Longest session in the short size, unless a budget is given: five minutes.
 const SHORT: Duration = Duration::from_secs(300);
@@ -27,15 +27,15 @@ pub(crate) struct Selection {
 }
 
 impl Request {
-    pub(crate) fn select(&self) -> Result<Selection, LabError> {
+    pub(crate) fn make_selection(&self) -> Result<Selection, LabError> {
         let study = match &self.measured {
-            Measured::Named(name) => Study::named(name)?,
+            Measured::Named(name) => Study::from_name(name)?,
             Measured::Read(study) | Measured::Commands(study) => study.clone(),
         };
         let places = (!self.places.is_empty()).then_some(self.places.as_slice());
-        let selected = select(study.selected(places, self.size)?, &self.only)?;
-        let peers = Peers::read(&self.peers)?;
-        let selected = peers.instead(selected);
+        let selected = select_cases(study.expand_cases(places, self.size)?, &self.only)?;
+        let peers = Peers::from_texts(&self.peers)?;
+        let selected = peers.replace_peers(selected);
         let selected = if self.hops { with_hops(selected)? } else { selected };
         let selected = with_counts(selected, &self.at_once)?;
         let mut selected = with_neighbours(selected, &self.neighbours)?;
@@ -71,11 +71,11 @@ fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<Select
         return Ok(selected);
     }
     if !selected.iter().any(|selected| key(selected).is_some()) {
-        return Err(LabError::usage(format!(
+        return Err(LabError::usage_error(format!(
             "--at-once is about starts and commands, and there is no {} here",
             startup::PROBE.name
         ))
-        .hint("tare run startup --at-once 1,10,50"));
+        .with_hint("tare run startup --at-once 1,10,50"));
     }
     Ok(each(selected, key, counts))
 }
@@ -87,8 +87,8 @@ fn with_neighbours(
 ) -> Result<Vec<SelectedCase>, LabError> {
     let key = |selected: &SelectedCase| (selected.probe.name == USER_COMMAND).then_some(NEIGHBOUR);
     if !neighbours.is_empty() && !selected.iter().any(|selected| key(selected).is_some()) {
-        return Err(LabError::usage("--neighbour is about commands, and there is none here")
-            .hint("tare run --neighbour none,burn -- COMMAND"));
+        return Err(LabError::usage_error("--neighbour is about commands, and there is none here")
+            .with_hint("tare run --neighbour none,burn -- COMMAND"));
     }
     Ok(each(selected, key, neighbours))
 }

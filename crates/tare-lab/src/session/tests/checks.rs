@@ -14,7 +14,7 @@ use crate::asked::progress::Unobserved;
 use crate::asked::{Measured, Overrides, Recorded, Request, Until};
 use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
-use crate::session::{Caller, Setting, begin, resume};
+use crate::session::{Caller, Setting, begin_session, resume_session};
 use crate::storage::places::Wanted;
 
 /// Measures where nothing can be entered: whatever is refused is refused before that.
@@ -44,7 +44,7 @@ fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
         conditions: vec![Condition::of_one(condition).unwrap()],
         ..Request::new(full, "native", folder.join("new.tare"))
     };
-    let error = attempt(folder, |setting, caller| begin(request, setting, caller, &mut Unobserved));
+    let error = attempt(folder, |setting, caller| begin_session(request, setting, caller, &mut Unobserved));
     assert!(!folder.join("new.tare").exists());
     error
 }
@@ -52,7 +52,7 @@ fn begun(folder: &Path, subject: &str, condition: &str) -> LabError {
 /// Resumes a session that broke off before its first round.
 fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
     let (measured, _) = super::session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder, Some(6), None);
-    let Session { header, mut plan, .. } = tare_record::read(&measured).unwrap().session;
+    let Session { header, mut plan, .. } = tare_record::read_session(&measured).unwrap().session;
     for (target, specification) in plan.targets.iter_mut().zip(["native", "native", subject]) {
         target.specification = specification.parse().unwrap();
     }
@@ -64,8 +64,9 @@ fn resumed(folder: &Path, subject: &str, condition: &str) -> LabError {
     let before = std::fs::read(&record).unwrap();
     let conditions = vec![Condition::of_one(condition).unwrap()];
     let overrides = Overrides { conditions, trust: true, ..Default::default() };
-    let error =
-        attempt(folder, |setting, caller| resume(&record, overrides, setting, caller, &mut Unobserved));
+    let error = attempt(folder, |setting, caller| {
+        resume_session(&record, overrides, setting, caller, &mut Unobserved)
+    });
     assert_eq!(std::fs::read(&record).unwrap(), before, "nothing was measured, so nothing is recorded");
     error
 }
@@ -85,7 +86,7 @@ fn a_margin_that_was_chosen_holds_for_every_case() {
     let margins = |margin| {
         let developer = Measured::Named("developer".into());
         let request = Request { margin, ..Request::new(developer, "native", "x.tare".into()) };
-        let selected = request.select().unwrap().selected;
+        let selected = request.make_selection().unwrap().selected;
         selected.iter().map(|case| case.margin).collect::<Vec<_>>()
     };
     assert!(margins(None).iter().all(|margin| (margin - libm::log(1.05)).abs() < 1e-12));

@@ -58,7 +58,7 @@ impl FakeArena {
     }
 
     fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
-        let sum: f64 = (0..3).map(|_| self.generator.unit()).sum();
+        let sum: f64 = (0..3).map(|_| self.generator.draw_unit()).sum();
         let noise = libm::exp(self.noise[target] / 100.0 * (sum - 1.5));
         let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
         self.now_ns += elapsed_ns;
@@ -72,11 +72,11 @@ impl Arena for FakeArena {
         self.now_ns
     }
 
-    fn interrupted(&self) -> bool {
+    fn is_interrupted(&self) -> bool {
         self.interrupted
     }
 
-    fn start(&mut self, target: usize) -> Result<Started, Failure> {
+    fn enter_environment(&mut self, target: usize) -> Result<Started, Failure> {
         self.now_ns += self.start_ns[target];
         if self.refuse_starts == Some(target) && self.starts[target] > 0 {
             return Err(Failure::new(FailureKind::Died, "does not start any more"));
@@ -89,7 +89,7 @@ impl Arena for FakeArena {
         Ok(Started { elapsed_ns: self.start_ns[target], ..Default::default() })
     }
 
-    fn trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
+    fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
         self.now_ns += self.overhead_ns;
         let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
         match request.amount {
@@ -116,5 +116,5 @@ impl Arena for FakeArena {
         outcome
     }
 
-    fn leave(&mut self, _: usize) {}
+    fn leave_environment(&mut self, _: usize) {}
 }

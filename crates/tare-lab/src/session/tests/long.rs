@@ -1,7 +1,7 @@
 //! A session of two days of the simulated clock, with faults all along.
 
 use tare_data::session::Ending;
-use tare_record::read;
+use tare_record::read_session;
 
 use super::fake_arena::{FakeArena, Fault};
 use super::{ON_THE_EDGE, findings, session, verdicts};
@@ -25,7 +25,7 @@ fn two_days_with_faults_end_in_time_and_with_the_right_verdicts() {
     assert_eq!(ending, Ending::Complete);
     let used = arena.now_ns as f64 / 1e9 / TWO_DAYS_S;
     assert!((0.95..1.05).contains(&used), "{used} of two days");
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let failed = session.trials.iter().filter(|trial| trial.failure.is_some()).count();
     assert!(session.trials.len() > 5_000, "{} trials", session.trials.len());
     assert!(failed > session.trials.len() / 200, "{failed} of {} failed", session.trials.len());

@@ -16,13 +16,13 @@ use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Role, Session, Target, Trial};
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
-use tare_record::{Entry, Writer, read};
+use tare_record::{Entry, Writer, read_session};
 
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::Unobserved;
-use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare};
+use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::Rounds;
-use crate::study::{Study, select};
+use crate::study::{Study, select_cases};
 
 /// A ratio at the edge of the margin, which no number of rounds decides.
 const ON_THE_EDGE: f64 = 1.02;
@@ -60,10 +60,10 @@ fn session(
 
 /// Plans what all these sessions measure, without an end.
 fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
-    let selected = Study::named("quick").unwrap().selected(None, None).unwrap();
+    let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
     PlanRequest {
         study: "test",
-        selected: select(selected, &["null".into()]).unwrap(),
+        selected: select_cases(selected, &["null".into()]).unwrap(),
         targets,
         seed: 7,
         rounds: None,
@@ -81,7 +81,8 @@ fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) 
     let mut writer = Writer::create(&record).unwrap();
     writer.append(&Entry::Record { schema: SCHEMA, header: header() }).unwrap();
     let budget_s = plan_request.budget_s;
-    let Prepared { plan, pilot } = prepare(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
+    let Prepared { plan, pilot } =
+        prepare_session(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
     let session = Session {
         header: header(),
         plan,
@@ -92,8 +93,9 @@ fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) 
         warnings: Vec::new(),
     };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
-    let ending =
-        Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns).run(&ended).unwrap();
+    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns)
+        .run_rounds(&ended)
+        .unwrap();
     (record, ending)
 }
 
@@ -106,12 +108,17 @@ fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
     writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
-    let pilot = Pilot::resumed(&recording.session, started);
-    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None).run(&ended).unwrap()
+    let pilot = Pilot::from_session(&recording.session, started);
+    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
+        .run_rounds(&ended)
+        .unwrap()
 }
 
 fn findings(record: &Path) -> Findings {
-    tare_analysis::findings(&read(record).unwrap().session, &tare_analysis::Options::default())
+    tare_analysis::compute_findings(
+        &read_session(record).unwrap().session,
+        &tare_analysis::Options::default(),
+    )
 }
 
 fn verdicts(findings: &Findings) -> Vec<Verdict> {
@@ -147,7 +154,7 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
             PlanRequest { budget_s, least_rounds: least, until_decided, ..plan_request(targets(1)) };
         let (record, ending) = planned(&mut arena, folder.path(), request);
         assert_eq!(ending, Ending::Complete);
-        let session = read(&record).unwrap().session;
+        let session = read_session(&record).unwrap().session;
         assert_eq!(session.plan.looks[0], least, "{:?}", session.plan.looks);
         let of_subject = |trial: &&Trial| trial.target == "layer0";
         assert_eq!(session.trials.iter().filter(of_subject).count(), least as usize);
@@ -156,7 +163,7 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(600.0), least_rounds: 1_000_000, ..plan_request(targets(1)) };
     let (record, _) = planned(&mut FakeArena::new(&[1.0, 1.0, 2.0]), folder.path(), request);
-    let plan = read(&record).unwrap().session.plan;
+    let plan = read_session(&record).unwrap().session.plan;
     assert_eq!(plan.looks, [plan.rounds]);
 }
 
@@ -167,7 +174,7 @@ fn a_decided_metric_leaves_later_rounds() {
         let folder = tempfile::tempdir().unwrap();
         let mut arena = FakeArena::new(&[1.0, 1.0, ratio]);
         let (record, _) = session(&mut arena, folder.path(), None, Some(600.0));
-        let session = read(&record).unwrap().session;
+        let session = read_session(&record).unwrap().session;
         assert!(session.plan.rounds > 10_000, "{}", session.plan.rounds);
         assert_eq!(rounds_of(&session, "layer0"), rounds, "{ratio}");
     }
@@ -179,12 +186,12 @@ fn a_target_that_is_far_leaves_its_time_to_the_others() {
     let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 100.0]);
     arena.start_ns = vec![1_000_000; 4];
     let (record, _) = session(&mut arena, folder.path(), None, Some(12.0));
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     // Its trials take long, so that it rests in between.
     let every_other: Vec<u32> = (0..27).step_by(2).collect();
     assert_eq!(rounds_with(&session, "layer1"), every_other);
     let found = findings(&record);
-    let slower = found.rows[0].cells[1].compared().unwrap();
+    let slower = found.rows[0].cells[1].comparison().unwrap();
     assert_eq!((slower.verdict, slower.decided_at, slower.rounds), (Verdict::Slower, Some(27), 14));
     // Were it to stay, the budget would have room for some hundred rounds of such trials.
     assert!(rounds_of(&session, "layer0") > 400, "{}", rounds_of(&session, "layer0"));
@@ -201,7 +208,7 @@ fn a_budget_is_used_until_every_cell_is_decided_or_the_time_is_up() {
         assert_eq!(ending, Ending::Complete);
         let used = arena.now_ns as f64 / 1e9 / budget_s;
         assert!((0.95..1.05).contains(&used), "{start_ms} ms a start: {used} of {budget_s} s");
-        let session = read(&record).unwrap().session;
+        let session = read_session(&record).unwrap().session;
         assert!(rounds_of(&session, "layer0") < session.plan.rounds, "the horizon is later");
     }
     let folder = tempfile::tempdir().unwrap();
@@ -216,7 +223,7 @@ fn slow_starts_get_the_eight_that_a_verdict_needs_first() {
     let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE]);
     arena.start_ns[2] = 2_000_000_000;
     let (record, _) = session(&mut arena, folder.path(), None, Some(60.0));
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let of_layer = || session.trials.iter().filter(|trial| trial.target == "layer0");
     assert!(of_layer().take(8).all(|trial| trial.start == trial.round));
     let starts = of_layer().map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
@@ -230,7 +237,7 @@ fn rounds_that_become_shorter_bring_further_starts() {
     let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 30.0]);
     arena.start_ns = vec![10_000_000, 10_000_000, 300_000_000, 10_000_000];
     let (record, _) = session(&mut arena, folder.path(), None, Some(60.0));
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let of_layer = session.trials.iter().filter(|trial| trial.target == "layer0");
     let starts = of_layer.map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
     let half = 30.0 / 0.3;
@@ -250,7 +257,7 @@ fn a_budget_is_kept() {
     let (record, ending) = session(&mut arena, folder.path(), None, Some(2.0));
     assert_eq!(ending, Ending::Complete);
     assert!(arena.now_ns < 2_100_000_000, "{}", arena.now_ns);
-    assert!(read(&record).unwrap().session.trials.len() > 30);
+    assert!(read_session(&record).unwrap().session.trials.len() > 30);
 }
 
 #[test]
@@ -258,7 +265,7 @@ fn the_same_seed_gives_the_same_order_and_every_target_every_position() {
     let order = || {
         let folder = tempfile::tempdir().unwrap();
         let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(12), None);
-        let trials = read(&record).unwrap().session.trials;
+        let trials = read_session(&record).unwrap().session.trials;
         trials.into_iter().map(|t| (t.round, t.position, t.target)).collect::<Vec<_>>()
     };
     let first = order();
@@ -273,7 +280,7 @@ fn each_round_of_a_cheap_target_has_its_own_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
-    for trial in read(&record).unwrap().session.trials {
+    for trial in read_session(&record).unwrap().session.trials {
         assert_eq!(trial.start, trial.round);
     }
 }
@@ -284,12 +291,12 @@ fn a_disturbed_round_is_run_again_whole() {
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
     arena.fault = Box::new(|_, trial| if trial == 4 { Fault::Steal } else { Fault::None });
     let (record, _) = session(&mut arena, folder.path(), Some(6), None);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     assert_eq!(session.repeated.len(), 1);
     let round = session.repeated[0].round;
     let again: Vec<u32> = session.trials.iter().filter(|t| t.round == round).map(|t| t.attempt).collect();
     assert_eq!(again, [0, 0, 0, 1, 1, 1]);
-    let counted = session.trials.iter().filter(|t| session.counts(t)).count();
+    let counted = session.trials.iter().filter(|t| session.is_counted(t)).count();
     assert_eq!(counted, 18);
 }
 
@@ -300,7 +307,7 @@ fn a_baseline_that_fails_again_and_again_ends_the_session() {
     arena.fault = Box::new(|target, trial| if target == 0 && trial > 5 { Fault::Lost } else { Fault::None });
     let (record, ending) = session(&mut arena, folder.path(), Some(60), None);
     assert_eq!(ending, Ending::BaselineFailed);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     assert_eq!(
         session.trials.iter().map(|trial| trial.round).max(),
         Some(11),
@@ -320,7 +327,7 @@ fn a_target_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
     arena.fault = Box::new(|target, trial| if target == 2 && trial < 6 { Fault::Lost } else { Fault::None });
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let failed: Vec<u32> = session.trials.iter().filter(|t| t.failure.is_some()).map(|t| t.round).collect();
     assert_eq!(failed, [0, 1]);
     assert_eq!(verdicts(&findings(&record)), [Verdict::Slower]);
@@ -333,7 +340,7 @@ fn a_target_that_does_not_start_any_more_is_given_up_and_the_others_go_on() {
     arena.refuse_starts = Some(2);
     let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
     assert_eq!(ending, Ending::Complete);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let good =
         |target: &str| session.trials.iter().filter(|t| t.target == target && t.failure.is_none()).count();
     assert_eq!((good("layer0"), good("layer1")), (1, 12));
@@ -346,7 +353,7 @@ fn an_interruption_while_an_environment_starts_is_not_its_death() {
     arena.interrupt_start = Some(2);
     let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
     assert_eq!(ending, Ending::Interrupted);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     assert!(session.trials.iter().all(|trial| trial.failure.is_none()));
 }
 
@@ -357,7 +364,7 @@ fn an_interrupted_session_keeps_what_it_has_and_goes_on() {
     arena.fault = Box::new(|_, trial| if trial == 10 { Fault::Interrupt } else { Fault::None });
     let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
     assert_eq!(ending, Ending::Interrupted);
-    assert_eq!(read(&record).unwrap().session.ending, Ending::Interrupted);
+    assert_eq!(read_session(&record).unwrap().session.ending, Ending::Interrupted);
     assert_eq!(resume(&mut FakeArena::new(&[1.0, 1.0, 1.3]), &record), Ending::Complete);
     whole(&record);
 }
@@ -380,9 +387,9 @@ fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
 /// Asserts that every environment has every round exactly once among the trials that count, and that numbers
 /// are unique.
 fn whole(record: &Path) {
-    let session = read(record).unwrap().session;
+    let session = read_session(record).unwrap().session;
     let counted: Vec<_> =
-        session.trials.iter().filter(|t| session.counts(t) && t.failure.is_none()).collect();
+        session.trials.iter().filter(|t| session.is_counted(t) && t.failure.is_none()).collect();
     let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.target.as_str())).collect();
     let expected = session.plan.rounds as usize * session.plan.targets.len();
     assert_eq!((counted.len(), unique.len()), (expected, expected));
@@ -399,7 +406,7 @@ fn rounds_with(session: &Session, target: &str) -> Vec<u32> {
 fn the_control_runs_in_the_rounds_before_the_first_look_and_then_every_third() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(20), None);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let rounds: Vec<u32> = (0..12).chain([12, 15, 18]).collect();
     assert_eq!(rounds_with(&session, "native again"), rounds);
     assert_eq!(rounds_with(&session, "layer0").len(), 20);
@@ -409,7 +416,7 @@ fn the_control_runs_in_the_rounds_before_the_first_look_and_then_every_third() {
 fn orders_are_balanced_with_and_without_the_control() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(84), None);
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     for without in [true, false] {
         let of = |round: u32| (round < 12 || round.is_multiple_of(3)) != without;
         let first = session.trials.iter().filter(|trial| trial.position == 0 && of(trial.round));
@@ -423,7 +430,7 @@ fn orders_are_balanced_with_and_without_the_control() {
 fn a_control_that_differs_stays_in_every_round() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.1, 1.02]), folder.path(), None, Some(20.0));
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     let rounds = rounds_with(&session, "native again").len() as u32;
     assert!(
         rounds_of(&session, "layer0").abs_diff(rounds) < 10,
@@ -441,7 +448,7 @@ fn what_is_hopeless_has_the_time_that_others_leave() {
         arena.start_ns = vec![1_000_000; 4];
         let (record, _) = session(&mut arena, folder.path(), None, Some(10.0));
         // By chance, noise may even decide it.
-        let is_undecided = findings(&record).rows[0].cells[0].compared().unwrap().needed.is_some();
+        let is_undecided = findings(&record).rows[0].cells[0].comparison().unwrap().needed.is_some();
         assert!(!is_undecided || arena.now_ns > 9_500_000_000, "{noise}: {}", arena.now_ns);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tare_analysis::Options;
 use tare_data::session::{Role, Session, Target};
-use tare_record::read;
+use tare_record::read_session;
 
 use super::fake_arena::FakeArena;
 use super::{ON_THE_EDGE, plan_request, planned, rounds_of, rounds_with, targets};
@@ -25,12 +25,15 @@ fn measured(subjects: &[f64], planted_cost: f64, noise: f64, budget_s: f64) -> (
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(budget_s), ..plan_request(targets) };
     let (record, _) = planned(&mut arena, folder.path(), request);
-    (read(&record).unwrap().session, arena.now_ns as f64 / 1e9)
+    (read_session(&record).unwrap().session, arena.now_ns as f64 / 1e9)
 }
 
 /// Tells whether the session reports that it found the cost; None where it reports nothing.
 fn found(session: &Session) -> Option<bool> {
-    tare_analysis::findings(session, &Options::default()).certificate.planted.map(|planted| planted.found)
+    tare_analysis::compute_findings(session, &Options::default())
+        .certificate
+        .planted
+        .map(|planted| planted.found)
 }
 
 #[test]
@@ -39,7 +42,7 @@ fn a_planted_cost_is_found_and_leaves_while_others_go_on() {
     assert_eq!(found(&session), Some(true));
     assert!(rounds_of(&session, PLANTED) <= 90, "{}", rounds_of(&session, PLANTED));
     assert!(rounds_of(&session, "layer0") > 500);
-    let findings = tare_analysis::findings(&session, &Options::default());
+    let findings = tare_analysis::compute_findings(&session, &Options::default());
     assert_eq!(findings.subjects, ["layer0", "layer1"]);
     assert_eq!((findings.rows[0].cells.len(), findings.certificate.compared), (2, 2), "it is in no table");
 }

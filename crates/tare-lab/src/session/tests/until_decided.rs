@@ -2,7 +2,7 @@
 
 use tare_analysis::findings::Verdict;
 use tare_data::session::Ending;
-use tare_record::read;
+use tare_record::read_session;
 
 use super::fake_arena::{FakeArena, Fault};
 use super::{ON_THE_EDGE, findings, plan_request, planned, rounds_of, targets, verdicts};
@@ -26,7 +26,7 @@ fn it_ends_when_all_is_decided() {
     assert_eq!(ending, Ending::Complete);
     let [slower, same, close] = verdicts(&findings(&record))[..] else { panic!() };
     assert_eq!((slower, same, close), (Verdict::Slower, Verdict::Same, Verdict::Slower));
-    let session = read(&record).unwrap().session;
+    let session = read_session(&record).unwrap().session;
     assert!(session.plan.until_decided && session.plan.budget_s.is_none());
     assert_eq!(rounds_of(&session, "layer0"), 12);
 }
@@ -38,7 +38,7 @@ fn what_cannot_be_decided_does_not_keep_it_for_ever() {
     arena.noise = vec![10.0; 3];
     let (record, ending) = planned(&mut arena, folder.path(), until_decided(1));
     assert_eq!(ending, Ending::Complete);
-    let rounds = rounds_of(&read(&record).unwrap().session, "layer0");
+    let rounds = rounds_of(&read_session(&record).unwrap().session, "layer0");
     assert!((300..50_000).contains(&rounds), "{rounds} rounds");
 }
 
@@ -51,12 +51,12 @@ fn an_interrupt_leaves_the_verdicts_of_the_looks_taken() {
     assert_eq!(ending, Ending::Interrupted);
     let findings = findings(&record);
     assert_eq!(verdicts(&findings)[0], Verdict::Slower);
-    let edge = findings.rows[0].cells[1].compared().unwrap();
+    let edge = findings.rows[0].cells[1].comparison().unwrap();
     // Its rounds lie between two looks: the interval is that of the one before.
     assert!(edge.rounds > 18 && edge.rounds < 27, "{edge:?}");
-    let mut at_look = read(&record).unwrap().session;
+    let mut at_look = read_session(&record).unwrap().session;
     at_look.trials.retain(|trial| trial.round < 18);
-    let then = tare_analysis::findings(&at_look, &tare_analysis::Options::default());
-    let then = then.rows[0].cells[1].compared().unwrap().clone();
+    let then = tare_analysis::compute_findings(&at_look, &tare_analysis::Options::default());
+    let then = then.rows[0].cells[1].comparison().unwrap().clone();
     assert_eq!((edge.low, edge.high), (then.low, then.high));
 }

@@ -51,12 +51,12 @@ pub(super) struct Assembler {
 }
 
 impl Assembler {
-    pub(super) fn label(&mut self) -> Label {
+    pub(super) fn new_label(&mut self) -> Label {
         self.labels.push(None);
         Label(self.labels.len() - 1)
     }
 
-    pub(super) fn here(&mut self, label: Label) {
+    pub(super) fn place_label(&mut self, label: Label) {
         self.labels[label.0] = Some(self.code.len());
     }
 
@@ -110,7 +110,7 @@ impl Assembler {
     }
 
     /// Loads a map's descriptor, which the kernel replaces by its address.
-    pub(super) fn map(&mut self, to: Register, map: RawFd) {
+    pub(super) fn load_map(&mut self, to: Register, map: RawFd) {
         self.push(0x18, to, Register::First, 0, map);
         self.code.push(0);
     }
@@ -125,7 +125,7 @@ impl Assembler {
     }
 
     /// Ends the program with exit code 0 and returns its instructions.
-    pub(super) fn end(mut self) -> Vec<u64> {
+    pub(super) fn finish_program(mut self) -> Vec<u64> {
         self.set(Register::Answer, 0);
         self.push(0x95, Register::Answer, Register::Answer, 0, 0);
         for (at, label) in std::mem::take(&mut self.jumps) {
@@ -145,11 +145,11 @@ mod tests {
     #[test]
     fn a_jump_reaches_its_label() {
         let mut program = Assembler::default();
-        let out = program.label();
+        let out = program.new_label();
         program.jump_if(Register::Value, If::Differs, 7, out);
         program.set(Register::First, 1);
-        program.here(out);
-        let code = program.end();
+        program.place_label(out);
+        let code = program.finish_program();
         // jne r7, 7, +1; mov r1, 1; mov r0, 0; exit
         assert_eq!(code, [0x0000_0007_0001_0755, 0x0000_0001_0000_01b7, 0xb7, 0x95]);
     }

@@ -48,17 +48,17 @@ fn owned(number: i32) -> OwnedFd {
 }
 
 /// Creates a map from keys of four bytes to values of eight.
-pub(super) fn map(kind: Kind, most: u32) -> io::Result<OwnedFd> {
+pub(super) fn make_map(kind: Kind, most: u32) -> io::Result<OwnedFd> {
     let (key, value) = (4, 8);
     bpf(Command::MakeMap, &mut request([kind as u64 | key << 32, value | u64::from(most) << 32])).map(owned)
 }
 
-pub(super) fn put(map: &OwnedFd, key: u32, value: u64) -> io::Result<()> {
+pub(super) fn write_map_value(map: &OwnedFd, key: u32, value: u64) -> io::Result<()> {
     let addresses = [&raw const key as u64, &raw const value as u64];
     bpf(Command::Update, &mut request([map.as_raw_fd() as u64, addresses[0], addresses[1]])).map(drop)
 }
 
-pub(super) fn get(map: &OwnedFd, key: u32) -> io::Result<u64> {
+pub(super) fn read_map_value(map: &OwnedFd, key: u32) -> io::Result<u64> {
     let mut value = 0_u64;
     let addresses = [&raw const key as u64, &raw mut value as u64];
     bpf(Command::Lookup, &mut request([map.as_raw_fd() as u64, addresses[0], addresses[1]]))?;

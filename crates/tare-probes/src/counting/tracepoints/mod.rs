@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use self::assembler::{Assembler, Helper, If, Register};
 use self::kernel::Kind;
 use super::pauses::{LONG_PAUSE_NS, PAUSE_NS, SHORT_PAUSE_NS};
-use super::starting::{NOT_TRACED, Started, started};
+use super::starting::{NOT_TRACED, Started, start_held_program};
 use crate::harness::stopwatch::Stopwatch;
 
 /// Tasks that are counted at a time.
@@ -62,14 +62,14 @@ pub struct Seen {
 
 /// Runs a program to its end, watching its calls; with its exit code, as shells give it. Where nothing can be watched, the
 /// program does not run.
-pub fn run(program: &Path, words: &[OsString]) -> io::Result<(Watched, i32)> {
+pub fn count_with_tracepoints(program: &Path, words: &[OsString]) -> io::Result<(Watched, i32)> {
     let watch = match Watch::new() {
         Ok(watch) => watch,
         Err(e) => return Ok((Watched::Unavailable(e.to_string()), NOT_TRACED)),
     };
-    let Started { pid, go } = started(program, words)?;
-    kernel::put(&watch.tasks, pid.as_raw_nonzero().get() as u32, NOT_STARTED)?;
-    let mut stopwatch = Stopwatch::started();
+    let Started { pid, go } = start_held_program(program, words)?;
+    kernel::write_map_value(&watch.tasks, pid.as_raw_nonzero().get() as u32, NOT_STARTED)?;
+    let mut stopwatch = Stopwatch::start_new();
     drop(go);
     let ended = retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
     let code = ended.map(|(_, status)| {
@@ -93,7 +93,8 @@ impl Watch {
             return Err(io::Error::other("tasks have numbers of another namespace here"));
         }
         let number_at = btf::offset_of_task_number()?;
-        let (tasks, counts) = (kernel::map(Kind::Hash, MOST_TASKS)?, kernel::map(Kind::Array, COUNTS)?);
+        let (tasks, counts) =
+            (kernel::make_map(Kind::Hash, MOST_TASKS)?, kernel::make_map(Kind::Array, COUNTS)?);
         let maps = (tasks.as_raw_fd(), counts.as_raw_fd());
         let tracepoints = [
             kernel::run_at(c"sys_enter", &before_call(maps))?,
@@ -105,7 +106,7 @@ impl Watch {
     }
 
     fn seen(&self, elapsed_ns: u64) -> io::Result<Watched> {
-        let count = |at: i32| kernel::get(&self.counts, at as u32);
+        let count = |at: i32| kernel::read_map_value(&self.counts, at as u32);
         match count(MISSED)? {
             0 => {}
             missed => return Ok(Watched::Unavailable(format!("{missed} tasks were too many to watch"))),
@@ -131,7 +132,7 @@ fn find_task(program: &mut Assembler, tasks: RawFd, out: assembler::Label) {
 
 /// Looks up the address of the value of [`KEY`]; jumps to `out` where there is none.
 fn look_up(program: &mut Assembler, map: RawFd, out: assembler::Label) {
-    program.map(Register::First, map);
+    program.load_map(Register::First, map);
     program.copy(Register::Second, Register::Frame);
     program.add(Register::Second, i32::from(KEY));
     program.call(Helper::Lookup);
@@ -150,7 +151,7 @@ fn count(program: &mut Assembler, counts: RawFd, place: Register, out: assembler
 /// computed before it.
 fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     let mut program = Assembler::default();
-    let [out, started, counted] = [(); 3].map(|()| program.label());
+    let [out, started, counted] = [(); 3].map(|()| program.new_label());
     program.copy(Register::Context, Register::First);
     find_task(&mut program, tasks, out);
     program.load(Register::Number, Register::Context, 8);
@@ -159,43 +160,43 @@ fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     // What comes before the program is this one's own.
     program.jump_if(Register::Number, If::Differs, libc::SYS_execve as i32, out);
     program.store_number(Register::Value, 0, NO_CALL_YET as i32);
-    program.here(started);
+    program.place_label(started);
     program.jump_if(Register::Then, If::Below, NO_CALL_YET as i32 + 1, counted);
     program.call(Helper::Now);
     program.subtract(Register::Answer, Register::Then);
     program.jump_if(Register::Answer, If::Below, SHORT_PAUSE_NS as i32, counted);
-    let paused = program.label();
+    let paused = program.new_label();
     program.set(Register::Then, SHORT_PAUSES);
     program.jump_if(Register::Answer, If::Below, PAUSE_NS as i32, paused);
     program.set(Register::Then, PAUSES);
     program.jump_if(Register::Answer, If::Below, LONG_PAUSE_NS as i32, paused);
     program.set(Register::Then, LONG_PAUSES);
-    program.here(paused);
+    program.place_label(paused);
     count(&mut program, counts, Register::Then, out);
-    program.here(counted);
+    program.place_label(counted);
     program.jump_if(Register::Number, If::AtLeast, NUMBERS, out);
     count(&mut program, counts, Register::Number, out);
-    program.here(out);
-    program.end()
+    program.place_label(out);
+    program.finish_program()
 }
 
 /// Builds the program that runs after a call: it notes the time.
 fn after_call(tasks: RawFd) -> Vec<u64> {
     let mut program = Assembler::default();
-    let out = program.label();
+    let out = program.new_label();
     find_task(&mut program, tasks, out);
     program.load(Register::Then, Register::Value, 0);
     program.jump_if(Register::Then, If::Equal, NOT_STARTED as i32, out);
     program.call(Helper::Now);
     program.store(Register::Value, 0, Register::Answer);
-    program.here(out);
-    program.end()
+    program.place_label(out);
+    program.finish_program()
 }
 
 /// Builds the program that runs when a watched task makes another: that one is watched too, before it runs.
 fn new_task((tasks, counts): (RawFd, RawFd), number_at: i32) -> Vec<u64> {
     let mut program = Assembler::default();
-    let out = program.label();
+    let out = program.new_label();
     program.copy(Register::Context, Register::First);
     find_task(&mut program, tasks, out);
     program.load(Register::Third, Register::Context, 8);
@@ -205,7 +206,7 @@ fn new_task((tasks, counts): (RawFd, RawFd), number_at: i32) -> Vec<u64> {
     program.set(Register::Second, 4);
     program.call(Helper::ReadKernel);
     program.store_number(Register::Frame, OTHER, NO_CALL_YET as i32);
-    program.map(Register::First, tasks);
+    program.load_map(Register::First, tasks);
     program.copy(Register::Second, Register::Frame);
     program.add(Register::Second, i32::from(KEY));
     program.copy(Register::Third, Register::Frame);
@@ -215,8 +216,8 @@ fn new_task((tasks, counts): (RawFd, RawFd), number_at: i32) -> Vec<u64> {
     program.jump_if(Register::Answer, If::Equal, 0, out);
     program.set(Register::Then, MISSED);
     count(&mut program, counts, Register::Then, out);
-    program.here(out);
-    program.end()
+    program.place_label(out);
+    program.finish_program()
 }
 
 /// Builds the program that runs when a task has ended: its number may become another's.
@@ -224,9 +225,9 @@ fn ended_task(tasks: RawFd) -> Vec<u64> {
     let mut program = Assembler::default();
     program.call(Helper::Task);
     program.store_half(Register::Frame, KEY, Register::Answer);
-    program.map(Register::First, tasks);
+    program.load_map(Register::First, tasks);
     program.copy(Register::Second, Register::Frame);
     program.add(Register::Second, i32::from(KEY));
     program.call(Helper::Delete);
-    program.end()
+    program.finish_program()
 }

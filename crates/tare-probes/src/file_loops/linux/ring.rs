@@ -11,7 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 
 use crate::harness::buffer::Buffer;
 use crate::harness::stopwatch::{Laps, now_ns};
-use crate::harness::trial::broken;
+use crate::harness::trial::broken_failure;
 
 /// Times, and the bytes that were moved.
 pub(crate) type Answered = Result<(Laps, u64), Failure>;
@@ -35,7 +35,7 @@ impl Ring {
         Ok(Ring { ring: Box::new(ring), buffers: Vec::new() })
     }
 
-    pub(crate) fn with(self, buffers: Vec<Buffer>) -> Ring {
+    pub(crate) fn with_buffers(self, buffers: Vec<Buffer>) -> Ring {
         Ring { buffers, ..self }
     }
 
@@ -63,12 +63,12 @@ impl Ring {
                 started_ns[slot] = now_ns();
                 // SAFETY: the buffer lives until its answer is there, and is used by no other request till then.
                 if let Err(e) = unsafe { ring.submission().push(&entry.user_data(slot as u64)) } {
-                    return Err(leak(buffers, broken("a full ring", e)));
+                    return Err(leak(buffers, broken_failure("a full ring", e)));
                 }
                 // One by one, as fio and DiskSpd do: of several at once the device sees none before the last is prepared.
                 match ring.submit() {
                     Err(e) if e.kind() != io::ErrorKind::Interrupted => {
-                        return Err(leak(buffers, broken("io_uring", e)));
+                        return Err(leak(buffers, broken_failure("io_uring", e)));
                     }
                     _ => asked += 1,
                 }
@@ -77,7 +77,7 @@ impl Ring {
             match ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => return Err(leak(buffers, broken("io_uring", e))),
+                Err(e) => return Err(leak(buffers, broken_failure("io_uring", e))),
             }
             let now = now_ns();
             for answer in ring.completion() {
@@ -87,7 +87,7 @@ impl Ring {
                 answered += 1;
                 match answer.result() {
                     moved if moved >= 0 => bytes += moved as u64,
-                    error => failed = Some(refused(Errno::from_raw_os_error(-error), block)),
+                    error => failed = Some(explain_refusal(Errno::from_raw_os_error(-error), block)),
                 }
             }
         }
@@ -113,9 +113,9 @@ fn leak(buffers: &mut Vec<Buffer>, failure: Failure) -> Failure {
 }
 
 /// Explains a refusal past the cache: the file system does not take blocks of that size.
-pub(crate) fn refused(e: Errno, block: usize) -> Failure {
+pub(crate) fn explain_refusal(e: Errno, block: usize) -> Failure {
     if e == Errno::INVAL {
         return Failure::new(FailureKind::NotSupported, format!("O_DIRECT in blocks of {block} B"));
     }
-    broken("a request", e)
+    broken_failure("a request", e)
 }

@@ -27,7 +27,7 @@ impl Root {
         rustix::fs::openat(CWD, folder, flags, Mode::empty()).map(Root)
     }
 
-    pub(crate) fn name(&self, text: &str) -> Name {
+    pub(crate) fn make_name(&self, text: &str) -> Name {
         CString::new(text).expect("digits and letters hold no zero byte")
     }
 
@@ -41,9 +41,9 @@ impl Root {
 }
 
 crate::timed! {
-    pub(crate) fn create(root: &Root, names: &[Name], content: &[u8]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn create_files(root: &Root, names: &[Name], content: &[u8]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
-        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             let file = syscall::openat(at, name, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY, 0o600)?;
             // SAFETY: the number was just given to us, and is closed once, below.
@@ -56,11 +56,11 @@ crate::timed! {
         Ok((stopwatch, bytes))
     }
 
-    pub(crate) fn stat(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn stat_files(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
         // SAFETY: an all-zero stat is valid.
         let mut about: libc::stat = unsafe { std::mem::zeroed() };
-        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             syscall::fstatat(at, name, &mut about)?;
             bytes += about.st_size as u64;
@@ -69,9 +69,9 @@ crate::timed! {
         Ok((stopwatch, bytes))
     }
 
-    pub(crate) fn open(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn open_files(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
-        let (mut opened, mut stopwatch) = (0, Stopwatch::started());
+        let (mut opened, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             // SAFETY: nobody else knows the number that openat gave.
             unsafe { syscall::close(syscall::openat(at, name, libc::O_RDONLY, 0)?) }?;
@@ -81,9 +81,9 @@ crate::timed! {
         Ok((stopwatch, opened))
     }
 
-    pub(crate) fn rename(root: &Root, from: &[Name], to: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn rename_files(root: &Root, from: &[Name], to: &[Name]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
-        let (mut renamed, mut stopwatch) = (0, Stopwatch::started());
+        let (mut renamed, mut stopwatch) = (0, Stopwatch::start_new());
         for (from, to) in from.iter().zip(to) {
             syscall::renameat(at, from, to)?;
             renamed += 1;
@@ -93,9 +93,9 @@ crate::timed! {
     }
 
     /// Counts the files of all folders.
-    pub(crate) fn list(root: &Root, folders: &[Name], listing: &mut [u8]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn list_folders(root: &Root, folders: &[Name], listing: &mut [u8]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
-        let (mut found, mut stopwatch) = (0, Stopwatch::started());
+        let (mut found, mut stopwatch) = (0, Stopwatch::start_new());
         for name in folders {
             let folder = syscall::openat(at, name, libc::O_RDONLY | libc::O_DIRECTORY, 0)?;
             loop {
@@ -127,9 +127,9 @@ fn renamed_files(listing: &[u8]) -> u64 {
 }
 
 crate::timed! {
-    pub(crate) fn unlink(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn unlink_files(root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
         let at = root.0.as_fd();
-        let (mut removed, mut stopwatch) = (0, Stopwatch::started());
+        let (mut removed, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             syscall::unlinkat(at, name)?;
             removed += 1;

@@ -20,8 +20,8 @@ use windows_sys::Win32::System::Threading::INFINITE;
 
 use crate::harness::buffer::Buffer;
 use crate::harness::stopwatch::{Laps, now_ns};
-use crate::harness::syscall::place;
-use crate::harness::trial::broken;
+use crate::harness::syscall::make_overlapped;
+use crate::harness::trial::broken_failure;
 use crate::platform::{BorrowedFd, Errno};
 
 /// Times, and the bytes that were moved.
@@ -41,19 +41,19 @@ impl Ring {
     pub(crate) fn new(_depth: u32) -> Result<Ring, Failure> {
         // SAFETY: a port without a file yet.
         let port = unsafe { CreateIoCompletionPort(INVALID_HANDLE_VALUE, ptr::null_mut(), 0, 1) };
-        let port = owned(port).map_err(|e| broken("a completion port", e))?;
+        let port = owned(port).map_err(|e| broken_failure("a completion port", e))?;
         Ok(Ring { port, file: None, buffers: Vec::new(), requests: Box::default() })
     }
 
-    pub(crate) fn with(self, buffers: Vec<Buffer>) -> Ring {
-        let requests = buffers.iter().map(|_| place(0)).collect();
+    pub(crate) fn with_buffers(self, buffers: Vec<Buffer>) -> Ring {
+        let requests = buffers.iter().map(|_| make_overlapped(0)).collect();
         Ring { buffers, requests, ..self }
     }
 
     /// Keeps the queue full until every place is requested, and all answers are there.
     pub(crate) fn answer_all(&mut self, writes: bool, file: BorrowedFd<'_>, places: &[u64]) -> Answered {
         let block = self.buffers.first().map_or(0, |buffer| buffer.len());
-        let own = self.opened(file).map_err(|e| broken("opening the file once more", e))?;
+        let own = self.opened(file).map_err(|e| broken_failure("opening the file once more", e))?;
         let mut laps = Laps::new();
         let mut started_ns = vec![0u64; self.buffers.len()];
         let mut free: Vec<usize> = (0..self.buffers.len()).collect();
@@ -70,7 +70,7 @@ impl Ring {
                     Err(e) => {
                         // It was not taken: no answer comes for it.
                         free.push(slot);
-                        failed = Some(refused(e, block));
+                        failed = Some(explain_refusal(e, block));
                     }
                 }
             }
@@ -79,14 +79,14 @@ impl Ring {
             }
             let (slot, moved) = match self.next_answer() {
                 Ok(answer) => answer,
-                Err(e) => return Err(self.leak(broken("a completion port", e))),
+                Err(e) => return Err(self.leak(broken_failure("a completion port", e))),
             };
             laps.add(started_ns[slot], now_ns());
             free.push(slot);
             answered += 1;
             match moved {
                 Ok(moved) => bytes += moved,
-                Err(e) => failed = Some(refused(e, block)),
+                Err(e) => failed = Some(explain_refusal(e, block)),
             }
         }
         failed.map_or(Ok((laps, bytes)), Err)
@@ -113,7 +113,7 @@ impl Ring {
 
     /// Hands one request over; whether it is answered at once or later, its answer comes on the port.
     fn ask(&mut self, file: HANDLE, writes: bool, slot: usize, at: u64) -> Result<(), Errno> {
-        self.requests[slot] = place(at);
+        self.requests[slot] = make_overlapped(at);
         let (buffer, about) = (&mut self.buffers[slot], &raw mut self.requests[slot]);
         let (start, length) = (buffer.as_mut_ptr(), buffer.len() as u32);
         // SAFETY: the buffer and what the system keeps of the request stay where they are, and are used by nothing else until
@@ -124,7 +124,7 @@ impl Ring {
                 false => ReadFile(file, start, length, ptr::null_mut(), about),
             }
         };
-        match Errno::last() {
+        match Errno::last_os_error() {
             e if done == 0 && e != Errno(ERROR_IO_PENDING) => Err(e),
             _ => Ok(()),
         }
@@ -136,7 +136,7 @@ impl Ring {
         let port = self.port.as_raw_handle();
         // SAFETY: all three live through the call.
         let done = unsafe { GetQueuedCompletionStatus(port, &mut bytes, &mut key, &mut about, INFINITE) };
-        let failed = Errno::last();
+        let failed = Errno::last_os_error();
         let slot = self.requests.iter().position(|request| ptr::eq(request, about)).ok_or(failed)?;
         Ok((slot, if done == 0 { Err(failed) } else { Ok(u64::from(bytes)) }))
     }
@@ -157,10 +157,10 @@ fn owned(handle: HANDLE) -> io::Result<OwnedHandle> {
 }
 
 /// Explains a refusal past the cache: the file system does not take blocks of that size.
-pub(crate) fn refused(e: Errno, block: usize) -> Failure {
+pub(crate) fn explain_refusal(e: Errno, block: usize) -> Failure {
     if e == Errno::INVAL {
         let reason = format!("FILE_FLAG_NO_BUFFERING in blocks of {block} B");
         return Failure::new(FailureKind::NotSupported, reason);
     }
-    broken("a request", e)
+    broken_failure("a request", e)
 }

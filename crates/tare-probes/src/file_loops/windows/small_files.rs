@@ -37,7 +37,7 @@ impl Root {
         Ok(Root(folder.to_owned()))
     }
 
-    pub(crate) fn name(&self, text: &str) -> Name {
+    pub(crate) fn make_name(&self, text: &str) -> Name {
         let wide = |path: &Path| path.as_os_str().encode_wide().chain([0]).collect();
         let path = self.0.join(text.replace('/', "\\"));
         Name { path: wide(&path), entries: wide(&path.join("*")) }
@@ -56,7 +56,7 @@ impl Root {
 
 #[inline(always)]
 fn done(done: i32) -> Result<(), Errno> {
-    if done == 0 { Err(Errno::last()) } else { Ok(()) }
+    if done == 0 { Err(Errno::last_os_error()) } else { Ok(()) }
 }
 
 /// Calls CreateFile. The caller has to close the handle.
@@ -74,12 +74,12 @@ fn create_file(name: &Name, access: u32, disposition: u32) -> Result<HANDLE, Err
             ptr::null_mut(),
         )
     };
-    if file == INVALID_HANDLE_VALUE { Err(Errno::last()) } else { Ok(file) }
+    if file == INVALID_HANDLE_VALUE { Err(Errno::last_os_error()) } else { Ok(file) }
 }
 
 crate::timed! {
-    pub(crate) fn create(_root: &Root, names: &[Name], content: &[u8]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
+    pub(crate) fn create_files(_root: &Root, names: &[Name], content: &[u8]) -> Result<(Stopwatch, u64), Errno> {
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             let file = create_file(name, GENERIC_WRITE, CREATE_NEW)?;
             let mut count = 0;
@@ -96,10 +96,10 @@ crate::timed! {
         Ok((stopwatch, bytes))
     }
 
-    pub(crate) fn stat(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn stat_files(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
         // SAFETY: an all-zero struct is valid.
         let mut about: WIN32_FILE_ATTRIBUTE_DATA = unsafe { mem::zeroed() };
-        let (mut bytes, mut stopwatch) = (0, Stopwatch::started());
+        let (mut bytes, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             // SAFETY: the path ends with a zero, and the struct is of that class.
             done(unsafe {
@@ -111,8 +111,8 @@ crate::timed! {
         Ok((stopwatch, bytes))
     }
 
-    pub(crate) fn open(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut opened, mut stopwatch) = (0, Stopwatch::started());
+    pub(crate) fn open_files(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+        let (mut opened, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             let file = create_file(name, GENERIC_READ, OPEN_EXISTING)?;
             // SAFETY: the handle was just given to us, and is closed once.
@@ -123,8 +123,8 @@ crate::timed! {
         Ok((stopwatch, opened))
     }
 
-    pub(crate) fn rename(_root: &Root, from: &[Name], to: &[Name]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut renamed, mut stopwatch) = (0, Stopwatch::started());
+    pub(crate) fn rename_files(_root: &Root, from: &[Name], to: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+        let (mut renamed, mut stopwatch) = (0, Stopwatch::start_new());
         for (from, to) in from.iter().zip(to) {
             // SAFETY: both paths end with zeros.
             done(unsafe { MoveFileExW(from.path.as_ptr(), to.path.as_ptr(), 0) })?;
@@ -135,15 +135,15 @@ crate::timed! {
     }
 
     /// Counts the files of all folders.
-    pub(crate) fn list(_root: &Root, folders: &[Name], _listing: &mut [u8]) -> Result<(Stopwatch, u64), Errno> {
+    pub(crate) fn list_folders(_root: &Root, folders: &[Name], _listing: &mut [u8]) -> Result<(Stopwatch, u64), Errno> {
         // SAFETY: an all-zero struct is valid.
         let mut entry: WIN32_FIND_DATAW = unsafe { mem::zeroed() };
-        let (mut found, mut stopwatch) = (0, Stopwatch::started());
+        let (mut found, mut stopwatch) = (0, Stopwatch::start_new());
         for name in folders {
             // SAFETY: the pattern ends with a zero, and the struct lives through the call.
             let search = unsafe { FindFirstFileW(name.entries.as_ptr(), &mut entry) };
             if search == INVALID_HANDLE_VALUE {
-                return Err(Errno::last());
+                return Err(Errno::last_os_error());
             }
             let ended = loop {
                 found += u64::from(entry.cFileName[0] == u16::from(b'r'));
@@ -163,8 +163,8 @@ crate::timed! {
         Ok((stopwatch, found))
     }
 
-    pub(crate) fn unlink(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
-        let (mut removed, mut stopwatch) = (0, Stopwatch::started());
+    pub(crate) fn unlink_files(_root: &Root, names: &[Name]) -> Result<(Stopwatch, u64), Errno> {
+        let (mut removed, mut stopwatch) = (0, Stopwatch::start_new());
         for name in names {
             // SAFETY: the path ends with a zero.
             done(unsafe { DeleteFileW(name.path.as_ptr()) })?;

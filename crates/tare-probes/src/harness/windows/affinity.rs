@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Threading::{
 };
 
 /// Lists the processors that this process may run on, in ascending order.
-pub fn allowed() -> Vec<usize> {
+pub fn list_allowed_processors() -> Vec<usize> {
     let (mut own, mut all) = (0, 0);
     // SAFETY: both numbers live through the call.
     let known = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut own, &mut all) } != 0;
@@ -18,7 +18,7 @@ pub fn allowed() -> Vec<usize> {
 }
 
 /// Keeps this process on one processor.
-pub fn pin(cpu: usize) -> Result<(), Failure> {
+pub fn pin_to_processor(cpu: usize) -> Result<(), Failure> {
     // SAFETY: touches no memory.
     match unsafe { SetProcessAffinityMask(GetCurrentProcess(), 1 << cpu) } {
         0 => {

@@ -26,7 +26,7 @@ const TIMER_UNIT_NS: u64 = 100;
 
 #[inline(always)]
 fn counted(done: i32, count: u32) -> Result<usize, Errno> {
-    if done == 0 { Err(Errno::last()) } else { Ok(count as usize) }
+    if done == 0 { Err(Errno::last_os_error()) } else { Ok(count as usize) }
 }
 
 /// Calls ReadFile; 0 at the end of a file, and of a pipe that the other end has closed.
@@ -56,7 +56,7 @@ pub(crate) fn write(file: BorrowedFd<'_>, from: &[u8]) -> Result<usize, Errno> {
 
 /// Sets the offset of a read or write. Where the handle is not overlapped, the call waits.
 #[inline(always)]
-pub(crate) fn place(at: u64) -> OVERLAPPED {
+pub(crate) fn make_overlapped(at: u64) -> OVERLAPPED {
     let place = OVERLAPPED_0_0 { Offset: at as u32, OffsetHigh: (at >> 32) as u32 };
     OVERLAPPED {
         Internal: 0,
@@ -70,7 +70,7 @@ pub(crate) fn place(at: u64) -> OVERLAPPED {
 /// position, which Linux does not.
 #[inline(always)]
 pub(crate) fn pread(file: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<usize, Errno> {
-    let (mut count, mut place) = (0, place(at));
+    let (mut count, mut place) = (0, make_overlapped(at));
     // SAFETY: the call writes within `into`, its count and the place, and is over when it returns.
     let done = unsafe {
         ReadFile(file.as_raw_handle(), into.as_mut_ptr(), into.len() as u32, &mut count, &mut place)
@@ -84,7 +84,7 @@ pub(crate) fn pread(file: BorrowedFd<'_>, into: &mut [u8], at: u64) -> Result<us
 /// Calls WriteFile at an offset.
 #[inline(always)]
 pub(crate) fn pwrite(file: BorrowedFd<'_>, from: &[u8], at: u64) -> Result<usize, Errno> {
-    let (mut count, mut place) = (0, place(at));
+    let (mut count, mut place) = (0, make_overlapped(at));
     // SAFETY: the call reads within `from`, writes its count and the place, and is over when it returns.
     let done =
         unsafe { WriteFile(file.as_raw_handle(), from.as_ptr(), from.len() as u32, &mut count, &mut place) };
@@ -106,17 +106,17 @@ pub(crate) fn fdatasync(file: BorrowedFd<'_>) -> Result<usize, Errno> {
 
 /// Calls SetFilePointerEx to the beginning.
 #[inline(always)]
-pub(crate) fn rewind(file: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub(crate) fn rewind_file(file: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: no place is asked for.
     counted(unsafe { SetFilePointerEx(file.as_raw_handle(), 0, ptr::null_mut(), FILE_BEGIN) }, 0)
 }
 
 /// Calls VirtualAlloc for fresh memory and returns its address.
 #[inline(always)]
-pub(crate) fn map(length: usize) -> Result<usize, Errno> {
+pub(crate) fn map_memory(length: usize) -> Result<usize, Errno> {
     // SAFETY: new memory at no particular address touches nothing that is there.
     let start = unsafe { VirtualAlloc(ptr::null(), length, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE) };
-    if start.is_null() { Err(Errno::last()) } else { Ok(start as usize) }
+    if start.is_null() { Err(Errno::last_os_error()) } else { Ok(start as usize) }
 }
 
 /// Calls VirtualFree.
@@ -124,7 +124,7 @@ pub(crate) fn map(length: usize) -> Result<usize, Errno> {
 /// # Safety
 /// The memory is what `map` gave, and nothing uses it any more.
 #[inline(always)]
-pub(crate) unsafe fn unmap(address: usize, _length: usize) -> Result<usize, Errno> {
+pub(crate) unsafe fn unmap_memory(address: usize, _length: usize) -> Result<usize, Errno> {
     // SAFETY: the caller's promise.
     counted(unsafe { VirtualFree(address as *mut _, 0, MEM_RELEASE) }, 0)
 }
@@ -143,7 +143,7 @@ pub(crate) fn sleep_until(time_ns: u64) -> Result<usize, Errno> {
     // SAFETY: the timer is open as long as the process lives.
     match unsafe { WaitForSingleObject(timer.as_raw_handle(), INFINITE) } {
         WAIT_OBJECT_0 => Ok(0),
-        _ => Err(Errno::last()),
+        _ => Err(Errno::last_os_error()),
     }
 }
 
@@ -155,7 +155,7 @@ fn timer() -> Result<&'static OwnedHandle, Errno> {
         // SAFETY: a timer without a name and with the usual rights.
         let timer = unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), flags, TIMER_ALL_ACCESS) };
         if timer.is_null() {
-            return Err(Errno::last());
+            return Err(Errno::last_os_error());
         }
         // SAFETY: it is open, and nobody else's.
         Ok(unsafe { OwnedHandle::from_raw_handle(timer) })

@@ -11,8 +11,8 @@ use tare_data::failure::{Failure, FailureKind};
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 use crate::harness::blocks::{SPARE, no_room};
-pub(crate) use crate::harness::blocks::{fill, fill_cache, whole_blocks};
-use crate::harness::trial::broken;
+pub(crate) use crate::harness::blocks::{fill_cache, fill_file, whole_blocks};
+use crate::harness::trial::broken_failure;
 use crate::platform::{BorrowedFd, OFlags, OwnedFd};
 
 /// Predicts that no file stays in the cache: the system begins to write it out within a second, whatever its size.
@@ -21,7 +21,7 @@ pub(crate) fn may_stay_in_cache(_size: u64) -> bool {
 }
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
-pub(crate) fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
+pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
     let path: Vec<u16> = directory.as_os_str().encode_wide().chain([0]).collect();
     let (mut free, mut all) = (0, 0);
     // SAFETY: the path ends with a zero, and both numbers live through the call.
@@ -34,11 +34,12 @@ pub(crate) fn room(directory: &Path, bytes: u64) -> Result<(), Failure> {
 }
 
 /// Opens a file of the trial's folder for reading and writing, made where it is not there.
-pub(crate) fn open(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+pub(crate) fn open_file(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(flags.truncates).custom_flags(flags.flags);
     let file = options.open(directory.join(name));
-    file.map(OwnedFd::from).map_err(|e| broken(&format!("opening a file in {}", directory.display()), e))
+    file.map(OwnedFd::from)
+        .map_err(|e| broken_failure(&format!("opening a file in {}", directory.display()), e))
 }
 
 /// Windows has no call that takes one file out of its cache.
@@ -46,13 +47,13 @@ pub(crate) fn drop_cache(_file: BorrowedFd<'_>, _size: u64) -> Result<(), Failur
     Err(Failure::new(FailureKind::NotSupported, "Windows takes no single file out of its cache"))
 }
 
-pub(crate) fn length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
+pub(crate) fn find_file_length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     let about = file.try_clone_to_owned().and_then(|file| File::from(file).metadata());
-    about.map(|about| about.len()).map_err(|e| broken("asking for the length of a file", e))
+    about.map(|about| about.len()).map_err(|e| broken_failure("asking for the length of a file", e))
 }
 
 /// Fails: Linux' devices do not exist here.
-pub(crate) fn device(path: &'static str, _flags: OFlags) -> Result<OwnedFd, Failure> {
+pub(crate) fn open_device(path: &'static str, _flags: OFlags) -> Result<OwnedFd, Failure> {
     Err(Failure::new(FailureKind::NotSupported, format!("Windows has no {path}")))
 }
 

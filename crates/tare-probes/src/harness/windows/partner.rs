@@ -8,8 +8,8 @@ use std::process::Command;
 use tare_data::failure::Failure;
 
 use crate::harness::affinity;
-use crate::harness::handover::{Placement, exchange, hand_back};
-use crate::harness::trial::{Trial, broken, prove};
+use crate::harness::handover::{Placement, exchange_batch, hand_back};
+use crate::harness::trial::{Trial, broken_failure, prove_count};
 use crate::platform::{AsFd, pipe};
 use crate::variables::inherited_variables;
 
@@ -20,7 +20,7 @@ const CANNOT: i32 = 4;
 
 /// Passes an 8-byte counter there and back over two pipes, as often as the trial demands; each batch with a process of its own.
 pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let placement = Placement::of(trial.parameters())?;
+    let placement = Placement::pin_this_side(trial.parameters())?;
     let program = trial.program().to_owned();
     let mut is_first = true;
     trial.repeat(|operations, report| {
@@ -30,25 +30,25 @@ pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
             command.arg(there.to_string());
         }
         // Not `Stdio::piped`: its pipes are overlapped, which costs more and which plain calls must not be made on.
-        let pipe = || pipe().map_err(|e| broken("pipe", e));
+        let pipe = || pipe().map_err(|e| broken_failure("pipe", e));
         let ((its_input, there), (back, its_output)) = (pipe()?, pipe()?);
         command.stdin(its_input).stdout(its_output);
-        let mut partner = command.spawn().map_err(|e| broken("starting the other process", e))?;
+        let mut partner = command.spawn().map_err(|e| broken_failure("starting the other process", e))?;
         // With the command its ends are closed here.
         drop(command);
-        exchange(operations, std::mem::take(&mut is_first), (there.as_fd(), back.as_fd()), report)?;
+        exchange_batch(operations, std::mem::take(&mut is_first), (there.as_fd(), back.as_fd()), report)?;
         drop(there);
-        let status = partner.wait().map_err(|e| broken("waiting for the other process", e))?;
-        prove("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
+        let status = partner.wait().map_err(|e| broken_failure("waiting for the other process", e))?;
+        prove_count("exit code of the other process", status.code().unwrap_or(-1) as u64, 0)
     })
 }
 
 /// Runs the other process and returns its exit code.
-pub(crate) fn answer(rest: &[OsString]) -> i32 {
+pub(crate) fn run_partner(rest: &[OsString]) -> i32 {
     let cpu = rest.first().map(|cpu| cpu.to_str().and_then(|cpu| cpu.parse().ok()));
     match cpu {
         Some(None) => return CANNOT,
-        Some(Some(cpu)) if affinity::pin(cpu).is_err() => return CANNOT,
+        Some(Some(cpu)) if affinity::pin_to_processor(cpu).is_err() => return CANNOT,
         _ => {}
     }
     hand_back(io::stdin().as_handle(), io::stdout().as_handle())

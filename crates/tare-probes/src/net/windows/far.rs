@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::{GIVEN_UP_AFTER, SILENCE, TOKEN_BYTES, Token, shown_back};
 use crate::harness::affinity;
 use crate::net::flow::{Direction, Flow, LARGEST_BATCH, REQUEST, RESPONSE, Rounds, Transfer, Transport};
-use crate::net::ledger::answer as answer_number;
+use crate::net::ledger::write_answer;
 
 /// Exit codes of one that was started wrongly, and of one whose sockets failed.
 const CANNOT: i32 = 4;
@@ -17,13 +17,13 @@ const FAILED: i32 = 5;
 const STRANGE: i32 = 6;
 
 /// Serves a flow to its end; gives the exit code.
-pub(crate) fn answer(rest: &[OsString]) -> i32 {
+pub(crate) fn run_far_end(rest: &[OsString]) -> i32 {
     let flow = rest.first().and_then(|flow| serde_json::from_str::<Flow>(flow.to_str()?).ok());
-    let Some(Ok(flow)) = flow.map(Flow::checked) else { return CANNOT };
+    let Some(Ok(flow)) = flow.map(Flow::into_checked) else { return CANNOT };
     let cpu = rest.get(1).map(|cpu| cpu.to_str().and_then(|cpu| cpu.parse().ok()));
     match cpu {
         Some(None) => return CANNOT,
-        Some(Some(cpu)) if affinity::pin(cpu).is_err() => return CANNOT,
+        Some(Some(cpu)) if affinity::pin_to_processor(cpu).is_err() => return CANNOT,
         _ => {}
     }
     serve(&flow).unwrap_or(FAILED)
@@ -130,17 +130,17 @@ fn transfer(mut connection: TcpStream, direction: Direction, size: usize) -> io:
         }
         match direction {
             Direction::Send => {
-                receive(&mut connection, bytes, &mut buffer)?;
+                receive_bytes(&mut connection, bytes, &mut buffer)?;
                 connection.write_all(&header)?;
             }
-            Direction::Receive => send(&mut connection, bytes, &buffer)?,
+            Direction::Receive => send_bytes(&mut connection, bytes, &buffer)?,
         }
-        push(&connection)?;
+        push_held_bytes(&connection)?;
     }
 }
 
 /// Sends `bytes` bytes in writes of the buffer's size.
-pub(super) fn send(connection: &mut TcpStream, bytes: u64, buffer: &[u8]) -> io::Result<()> {
+pub(super) fn send_bytes(connection: &mut TcpStream, bytes: u64, buffer: &[u8]) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {
         let piece = &buffer[..buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
@@ -150,7 +150,7 @@ pub(super) fn send(connection: &mut TcpStream, bytes: u64, buffer: &[u8]) -> io:
 }
 
 /// Receives exactly `bytes` bytes into a buffer, over and over.
-pub(super) fn receive(connection: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
+pub(super) fn receive_bytes(connection: &mut TcpStream, bytes: u64, buffer: &mut [u8]) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {
         let room = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
@@ -163,7 +163,7 @@ pub(super) fn receive(connection: &mut TcpStream, bytes: u64, buffer: &mut [u8])
 }
 
 /// Sends what Nagle's algorithm holds back: the end of a batch would wait for a delayed acknowledgement.
-pub(super) fn push(connection: &TcpStream) -> io::Result<()> {
+pub(super) fn push_held_bytes(connection: &TcpStream) -> io::Result<()> {
     connection.set_nodelay(true)?;
     connection.set_nodelay(false)
 }
@@ -188,7 +188,7 @@ fn answer_datagrams(socket: &UdpSocket, token: &Token, request: usize, response:
             // A full queue counts as a lost datagram.
             let _ = socket.send_to(&shown_back(token), from);
         } else if far == Some(from) && length == request {
-            answer_number(&incoming[..length], &mut outgoing);
+            write_answer(&incoming[..length], &mut outgoing);
             let _ = socket.send_to(&outgoing, from);
         }
     }

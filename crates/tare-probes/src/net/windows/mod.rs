@@ -18,7 +18,7 @@ use tare_data::peer::Peer;
 
 use crate::harness::handover::Placement;
 use crate::harness::stopwatch::Stopwatch;
-use crate::harness::trial::{Trial, broken, prove};
+use crate::harness::trial::{Trial, broken_failure, prove_count};
 use crate::net::flow::Flow;
 use crate::variables::inherited_variables;
 
@@ -47,7 +47,7 @@ impl Far {
             let reason = "only the peer loopback is written for Windows yet";
             return Err(Failure::new(FailureKind::NotSupported, reason));
         }
-        let failed = |e: io::Error| broken("the far end", e);
+        let failed = |e: io::Error| broken_failure("the far end", e);
         let flow = serde_json::to_string(flow).map_err(|e| failed(e.into()))?;
         let mut command = Command::new(trial.program());
         command.arg(FAR).arg(flow).env_clear().envs(inherited_variables());
@@ -65,7 +65,7 @@ impl Far {
         match told {
             Some(Ok(())) => {}
             Some(Err(e)) => return Err(failed(e)),
-            None => return Err(broken("the far end", "it has no pipes")),
+            None => return Err(broken_failure("the far end", "it has no pipes")),
         }
         Ok(Far { process, port: u16::from_le_bytes(port), token })
     }
@@ -76,8 +76,8 @@ impl Far {
 
     /// Connects, timed, shows the token and waits for its answer.
     fn connect(&self, no_delay: bool) -> Result<(TcpStream, Stopwatch), Failure> {
-        let failed = |e: io::Error| broken("connecting", e);
-        let mut stopwatch = Stopwatch::started();
+        let failed = |e: io::Error| broken_failure("connecting", e);
+        let mut stopwatch = Stopwatch::start_new();
         let connection = TcpStream::connect(self.address());
         stopwatch.stop();
         let mut connection = connection.map_err(failed)?;
@@ -89,7 +89,7 @@ impl Far {
             .and_then(|()| connection.read_exact(&mut answer))
             .map_err(failed)?;
         if answer != shown_back(&self.token) {
-            return Err(broken("the far end", "it did not take the token"));
+            return Err(broken_failure("the far end", "it did not take the token"));
         }
         // A wait with a bound sets a timer.
         connection.set_read_timeout(None).map_err(failed)?;
@@ -98,16 +98,16 @@ impl Far {
 
     /// Ends a far end whose connection is closed, and fails where it did not do its part.
     fn finish(mut self) -> Result<(), Failure> {
-        let status = self.process.wait().map_err(|e| broken("waiting for the far end", e))?;
-        prove("exit code of the peer", status.code().unwrap_or(-1) as u64, 0)
+        let status = self.process.wait().map_err(|e| broken_failure("waiting for the far end", e))?;
+        prove_count("exit code of the peer", status.code().unwrap_or(-1) as u64, 0)
     }
 
     /// Ends a far end that would go on for ever, and fails where it has not.
     fn stop(mut self) -> Result<(), Failure> {
         match self.process.try_wait() {
             Ok(None) => Ok(()),
-            Ok(Some(status)) => Err(broken("the peer", format!("it ended early: {status}"))),
-            Err(e) => Err(broken("the peer", e)),
+            Ok(Some(status)) => Err(broken_failure("the peer", format!("it ended early: {status}"))),
+            Err(e) => Err(broken_failure("the peer", e)),
         }
     }
 }

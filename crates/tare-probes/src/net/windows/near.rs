@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use tare_data::failure::{Failure, FailureKind};
 
-use super::far::{push, receive, send};
+use super::far::{push_held_bytes, receive_bytes, send_bytes};
 use super::socket::Unconnected;
 use super::{Far, GIVEN_UP_AFTER, TOKEN_BYTES, shown_back};
 use crate::descriptions::net_stream::SYSTEM;
 use crate::harness::buffer::Buffer;
 use crate::harness::handover::Placement;
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::harness::trial::{Trial, broken, prove};
+use crate::harness::trial::{Trial, broken_failure, prove_count};
 use crate::net::flow::{
     Direction, Flow, LARGEST_BATCH, Pace, REQUEST, RESPONSE, Rounds, Starts, Transfer, Transport,
 };
@@ -26,19 +26,19 @@ const MOST_GREETINGS: u32 = 30;
 const ECHOES: Duration = Duration::from_millis(5);
 
 /// Measures `net.rr`.
-pub(crate) fn rounds(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(crate) fn measure_net_rr(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
     let transport = parameters.one_of("protocol", &[("tcp", Transport::Tcp), ("udp", Transport::Udp)])?;
     let no_delay = parameters.one_of("nodelay", &[("no", false), ("yes", true)])?;
-    let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let size = |key| parameters.get_integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let rounds = Rounds { transport, request: size("request")?, response: size("response")?, no_delay };
-    let flow = Flow::Rounds(rounds.clone()).checked()?;
+    let flow = Flow::Rounds(rounds.clone()).into_checked()?;
     let pace = Pace::from_parameters(parameters)?;
     if transport == Transport::Udp && pace.burst > 1 {
         let reason = "several datagrams in flight are not written for Windows yet";
         return Err(Failure::new(FailureKind::NotSupported, reason));
     }
-    let far = Far::open(trial, &flow, Placement::of(parameters)?)?;
+    let far = Far::open(trial, &flow, Placement::pin_this_side(parameters)?)?;
     match transport {
         Transport::Tcp => over_tcp(trial, far, &rounds, pace),
         Transport::Udp => over_udp(trial, far, &rounds, pace),
@@ -47,17 +47,17 @@ pub(crate) fn rounds(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 fn over_tcp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let (mut outgoing, mut incoming) =
-        (Buffer::zeroed(flow.request as usize)?, Buffer::zeroed(flow.response as usize)?);
+        (Buffer::new_zeroed(flow.request as usize)?, Buffer::new_zeroed(flow.response as usize)?);
     outgoing.fill(REQUEST);
     let (mut connection, stopwatch) = far.connect(flow.no_delay)?;
     let mut connecting = Some(stopwatch);
     trial.repeat(|operations, report| {
-        connecting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
+        connecting.take().iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let right = tcp_rounds(operations, &mut connection, &outgoing, &mut incoming, pace, &mut laps)
-            .map_err(|e| broken("a round trip", e))?;
-        prove("responses that are the peer's", right, operations)?;
-        report.latency("round", operations * u64::from(flow.request + flow.response), laps);
+            .map_err(|e| broken_failure("a round trip", e))?;
+        prove_count("responses that are the peer's", right, operations)?;
+        report.add_latency("round", operations * u64::from(flow.request + flow.response), laps);
         Ok(())
     })?;
     drop(connection);
@@ -93,20 +93,20 @@ fn tcp_rounds(
 }
 
 fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
-    let mut outgoing = Buffer::zeroed(flow.request as usize)?;
+    let mut outgoing = Buffer::new_zeroed(flow.request as usize)?;
     // One byte more: a longer datagram is distinguished from one of the right length.
-    let mut incoming = Buffer::zeroed(flow.response as usize + 1)?;
+    let mut incoming = Buffer::new_zeroed(flow.response as usize + 1)?;
     let mut ledger = Ledger::new(flow.request as usize, flow.response as usize);
     let (socket, stopwatch) = greet(&far)?;
     let mut greeting = Some(stopwatch);
     trial.repeat(|operations, report| {
-        greeting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
+        greeting.take().iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));
         let mut laps = Laps::new();
         let messages = (&mut outgoing[..], &mut incoming[..]);
         udp_rounds(operations, &socket, messages, pace, &mut ledger, &mut laps)
-            .map_err(|e| broken("a round trip", e))?;
+            .map_err(|e| broken_failure("a round trip", e))?;
         if laps.operations() > 0 {
-            report.latency("round", laps.operations() * u64::from(flow.request + flow.response), laps);
+            report.add_latency("round", laps.operations() * u64::from(flow.request + flow.response), laps);
         }
         Ok(())
     })?;
@@ -117,8 +117,8 @@ fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Resul
 
 /// Opens a socket that the far end knows and answers; timed from the greeting to its answer.
 fn greet(far: &Far) -> Result<(UdpSocket, Stopwatch), Failure> {
-    let failed = |e: io::Error| broken("a UDP socket", e);
-    let mut stopwatch = Stopwatch::started();
+    let failed = |e: io::Error| broken_failure("a UDP socket", e);
+    let mut stopwatch = Stopwatch::start_new();
     let socket = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
     socket.connect(far.address()).map_err(failed)?;
     socket.set_read_timeout(Some(GREET_AGAIN)).map_err(failed)?;
@@ -134,7 +134,7 @@ fn greet(far: &Far) -> Result<(UdpSocket, Stopwatch), Failure> {
             return Ok((socket, stopwatch));
         }
     }
-    Err(broken("the peer", "it does not answer over UDP"))
+    Err(broken_failure("the peer", "it does not answer over UDP"))
 }
 
 /// Runs `operations` requests, one in flight, each answered and timed or given up and counted.
@@ -148,14 +148,14 @@ fn udp_rounds(
 ) -> io::Result<()> {
     let mut first_ns = now_ns();
     for index in 0..operations {
-        ledger.send(outgoing);
+        ledger.number_request(outgoing);
         let started_ns = pace.start_ns(first_ns, index);
         socket.send(outgoing)?;
         loop {
             let arrived = socket.recv(incoming);
             let ended_ns = now_ns();
             let is_answer = match arrived {
-                Ok(length) => ledger.arrived(&incoming[..length]).is_some(),
+                Ok(length) => ledger.match_answer(&incoming[..length]).is_some(),
                 Err(e) if matches!(e.kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock) => false,
                 Err(e) => return Err(e),
             };
@@ -169,7 +169,7 @@ fn udp_rounds(
             }
             while ledger.give_up() {}
             // The wait in vain belongs to no round trip, and the schedule goes on from here.
-            laps.pause(vain_ns);
+            laps.exclude_wait(vain_ns);
             first_ns += vain_ns;
             if ledger.counts.lost > MOST_LOST {
                 return Err(ErrorKind::TimedOut.into());
@@ -188,7 +188,7 @@ fn listen_on(socket: &UdpSocket, incoming: &mut [u8], ledger: &mut Ledger) {
         return;
     }
     while let Ok(length) = socket.recv(incoming) {
-        ledger.arrived(&incoming[..length]);
+        ledger.match_answer(&incoming[..length]);
         if Instant::now() > end {
             break;
         }
@@ -197,24 +197,24 @@ fn listen_on(socket: &UdpSocket, incoming: &mut [u8], ledger: &mut Ledger) {
 
 /// Reports requests that were not simply answered, once a trial: a median of batches would hide them.
 fn report_counts(trial: &mut Trial<'_>, counts: Counts) -> Result<(), Failure> {
-    trial.once(|report| {
-        report.gauge("lost", counts.lost as f64);
-        report.gauge("late", counts.late as f64);
-        report.gauge("duplicated", counts.duplicated as f64);
-        report.gauge("reordered", counts.reordered as f64);
+    trial.run_once(|report| {
+        report.add_gauge("lost", counts.lost as f64);
+        report.add_gauge("late", counts.late as f64);
+        report.add_gauge("duplicated", counts.duplicated as f64);
+        report.add_gauge("reordered", counts.reordered as f64);
         Ok(())
     })
 }
 
 /// Measures `net.connect`.
-pub(crate) fn connections(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(crate) fn measure_net_connect(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
-    let size = |key| parameters.integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
+    let size = |key| parameters.get_integer(key).map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX));
     let (request, response) = (size("request")?, size("response")?);
-    let flow = Flow::Connections { request, response }.checked()?;
-    let far = Far::open(trial, &flow, Placement::of(parameters)?)?;
+    let flow = Flow::Connections { request, response }.into_checked()?;
+    let far = Far::open(trial, &flow, Placement::pin_this_side(parameters)?)?;
     let (mut outgoing, mut incoming) =
-        (Buffer::zeroed(request as usize)?, Buffer::zeroed(response as usize)?);
+        (Buffer::new_zeroed(request as usize)?, Buffer::new_zeroed(response as usize)?);
     outgoing.fill(REQUEST);
     if let Some(first) = outgoing.first_chunk_mut::<TOKEN_BYTES>() {
         *first = far.token;
@@ -224,13 +224,13 @@ pub(crate) fn connections(trial: &mut Trial<'_>) -> Result<(), Failure> {
         for _ in 0..operations {
             let started_ns = now_ns();
             let answered = exchange(&far, &outgoing, &mut incoming, &mut connect)
-                .map_err(|e| broken("a connection", e))?;
+                .map_err(|e| broken_failure("a connection", e))?;
             whole.add(started_ns, now_ns());
             right += u64::from(answered);
         }
-        prove("responses that are the peer's", right, operations)?;
-        report.latency("transaction", operations * u64::from(request + response), whole);
-        report.latency("connect", 0, connect);
+        prove_count("responses that are the peer's", right, operations)?;
+        report.add_latency("transaction", operations * u64::from(request + response), whole);
+        report.add_latency("connect", 0, connect);
         Ok(())
     })?;
     far.stop()
@@ -255,29 +255,29 @@ fn exchange(far: &Far, outgoing: &[u8], incoming: &mut [u8], connect: &mut Laps)
 }
 
 /// Measures `net.stream`.
-pub(crate) fn stream(trial: &mut Trial<'_>) -> Result<(), Failure> {
+pub(crate) fn measure_net_stream(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parameters = trial.parameters();
     let directions = [("send", Direction::Send), ("receive", Direction::Receive)];
     let direction = parameters.one_of("direction", &directions)?;
-    let size = u32::try_from(parameters.integer("size")?).unwrap_or(u32::MAX);
-    if parameters.text("congestion")? != SYSTEM {
+    let size = u32::try_from(parameters.get_integer("size")?).unwrap_or(u32::MAX);
+    if parameters.get_text("congestion")? != SYSTEM {
         let reason = "Windows chooses the congestion control for all of its connections";
         return Err(Failure::new(FailureKind::NotSupported, reason));
     }
-    let flow = Flow::Transfer(Transfer { direction, size, congestion: None }).checked()?;
-    let far = Far::open(trial, &flow, Placement::of(parameters)?)?;
-    let mut buffer = Buffer::random(size as usize, trial.seed())?;
+    let flow = Flow::Transfer(Transfer { direction, size, congestion: None }).into_checked()?;
+    let far = Far::open(trial, &flow, Placement::pin_this_side(parameters)?)?;
+    let mut buffer = Buffer::new_random(size as usize, trial.seed())?;
     let (mut connection, stopwatch) = far.connect(false)?;
     let mut connecting = Some(stopwatch);
     trial.repeat(|operations, report| {
-        connecting.take().iter().for_each(|stopwatch| report.throughput("connect", 1, stopwatch));
+        connecting.take().iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));
         let bytes = operations.saturating_mul(u64::from(size)).min(LARGEST_BATCH);
-        let mut stopwatch = Stopwatch::started();
+        let mut stopwatch = Stopwatch::start_new();
         let arrived = batch(&mut connection, direction, bytes, &mut buffer);
         stopwatch.stop();
-        let arrived = arrived.map_err(|e| broken("a stream", e))?;
-        prove("bytes that arrived", arrived, operations.saturating_mul(u64::from(size)))?;
-        report.moved("stream", operations, bytes, &stopwatch);
+        let arrived = arrived.map_err(|e| broken_failure("a stream", e))?;
+        prove_count("bytes that arrived", arrived, operations.saturating_mul(u64::from(size)))?;
+        report.add_transfer("stream", operations, bytes, &stopwatch);
         Ok(())
     })?;
     drop(connection);
@@ -290,16 +290,16 @@ fn batch(connection: &mut TcpStream, direction: Direction, bytes: u64, buffer: &
     connection.write_all(&header)?;
     match direction {
         Direction::Send => {
-            send(connection, bytes, buffer)?;
-            push(connection)?;
+            send_bytes(connection, bytes, buffer)?;
+            push_held_bytes(connection)?;
             let mut arrived = [0; 8];
             connection.read_exact(&mut arrived)?;
             Ok(u64::from_le_bytes(arrived))
         }
         Direction::Receive => {
             // The header would wait for more to send.
-            push(connection)?;
-            receive(connection, bytes, buffer)?;
+            push_held_bytes(connection)?;
+            receive_bytes(connection, bytes, buffer)?;
             Ok(bytes)
         }
     }

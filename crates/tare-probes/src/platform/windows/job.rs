@@ -28,7 +28,7 @@ pub(crate) fn begin_agent() {}
 pub(crate) fn bound_trial(_deadline_ms: u64) {}
 
 /// Does nothing: a trial's process gets its job after it was started, in [`wait_for_trial`].
-pub(crate) fn apart(_command: &mut Command) {}
+pub(crate) fn set_process_group(_command: &mut Command) {}
 
 /// Puts a trial's process into a job, sends it what it reads, waits for it and ends the job; None when it outlived its
 /// deadline. It can start nothing before it is in the job, since it waits for its request.
@@ -37,12 +37,12 @@ pub(crate) fn wait_for_trial(
     deadline_ms: u64,
     send: impl FnOnce(&mut Child),
 ) -> io::Result<Option<ExitStatus>> {
-    let job = Job::of(&child).inspect_err(|_| drop(child.kill()))?;
+    let job = Job::for_child(&child).inspect_err(|_| drop(child.kill()))?;
     send(&mut child);
     let wait_ms = deadline_ms.min(LONGEST_WAIT_MS) as u32;
     // SAFETY: the handle is open as long as the child is.
     let in_time = unsafe { WaitForSingleObject(child.as_raw_handle(), wait_ms) } == WAIT_OBJECT_0;
-    job.end();
+    job.end_processes();
     let status = child.wait()?;
     Ok(in_time.then_some(status))
 }
@@ -53,7 +53,7 @@ pub(crate) fn ended_by_alarm(_status: ExitStatus) -> bool {
 }
 
 /// Describes how a process ended that has no exit code, which every process has here.
-pub(crate) fn ending(status: ExitStatus) -> String {
+pub(crate) fn describe_ending(status: ExitStatus) -> String {
     status.to_string()
 }
 
@@ -63,7 +63,7 @@ pub struct Job(OwnedHandle);
 
 impl Job {
     /// Creates a job for a process and everything that it starts from now on.
-    pub fn of(child: &Child) -> io::Result<Job> {
+    pub fn for_child(child: &Child) -> io::Result<Job> {
         // SAFETY: a job without a name and with the usual rights.
         let job = unsafe { CreateJobObjectW(ptr::null(), ptr::null()) };
         if job.is_null() {
@@ -93,7 +93,7 @@ impl Job {
     }
 
     /// Ends whatever is left in it.
-    pub fn end(&self) {
+    pub fn end_processes(&self) {
         // SAFETY: the handle is open; nothing of this process is in the job.
         unsafe { TerminateJobObject(self.handle(), ENDED) };
     }

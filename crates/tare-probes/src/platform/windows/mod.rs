@@ -22,7 +22,9 @@ use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 mod job;
 
 pub use job::Job;
-pub(crate) use job::{apart, begin_agent, bound_trial, ended_by_alarm, ending, wait_for_trial};
+pub(crate) use job::{
+    begin_agent, bound_trial, describe_ending, ended_by_alarm, set_process_group, wait_for_trial,
+};
 
 /// Handles by the names that the portable loops know.
 pub(crate) type OwnedFd = OwnedHandle;
@@ -81,7 +83,7 @@ impl Errno {
 
     /// Reads the error of the previous call.
     #[cold]
-    pub(crate) fn last() -> Errno {
+    pub(crate) fn last_os_error() -> Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or_default() as u32)
     }
 }

@@ -10,11 +10,11 @@ pub static IMPORTER: Importer = Importer {
     about: "JSON, CSV and Markdown (`--export-json`, ...), and what it prints",
     // A table may end after any of its commands.
     end_mark: None,
-    recognises: |text| is_json(text) || tables::head(text).is_some() || text::is_report(text),
-    read: |text| match tables::head(text) {
+    recognises: |text| is_json(text) || tables::find_table_head(text).is_some() || text::is_report(text),
+    read: |text| match tables::find_table_head(text) {
         _ if is_json(text) => read_json(text),
-        Some(head) => tables::read(text, &head),
-        None => text::read(text),
+        Some(head) => tables::read_hyperfine_table(text, &head),
+        None => text::read_hyperfine_text(text),
     },
 };
 
@@ -47,38 +47,38 @@ struct BenchmarkResult {
 }
 
 fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
-    let document: Document = json::read(text)?;
+    let document: Document = json::parse_json(text)?;
     let mut reading = ToolOutput::new("hyperfine");
     // Of a command that ran a thousand times, the summary has to do.
     let runs: usize = document.results.0.iter().map(|outcome| 3 + outcome.times.0.len()).sum();
     for outcome in document.results.0 {
         let mut figure = FigureBuilder::new(&outcome.command);
         for (key, value) in &outcome.parameters.0 {
-            figure.note(key, value.as_str().unwrap_or_default());
+            figure.add_parameter(key, value.as_str().unwrap_or_default());
         }
         if !outcome.exit_codes.0.is_empty() {
-            figure.note("runs", &outcome.exit_codes.0.len().to_string());
+            figure.add_parameter("runs", &outcome.exit_codes.0.len().to_string());
         }
         let failed = outcome.exit_codes.0.iter().filter(|code| **code != Some(0)).count();
         if failed > 0 {
-            figure.note("runs that failed", &failed.to_string());
+            figure.add_parameter("runs that failed", &failed.to_string());
         }
-        figure.hold(Statistic::Mean, Some(outcome.mean), SECONDS);
-        figure.hold(Statistic::StandardDeviation, outcome.stddev, SECONDS);
-        figure.hold(Statistic::Minimum, Some(outcome.min), SECONDS);
-        figure.hold(Statistic::Percentile(50.0), Some(outcome.median), SECONDS);
-        figure.hold(Statistic::Maximum, Some(outcome.max), SECONDS);
+        figure.add_json_value(Statistic::Mean, Some(outcome.mean), SECONDS);
+        figure.add_json_value(Statistic::StandardDeviation, outcome.stddev, SECONDS);
+        figure.add_json_value(Statistic::Minimum, Some(outcome.min), SECONDS);
+        figure.add_json_value(Statistic::Percentile(50.0), Some(outcome.median), SECONDS);
+        figure.add_json_value(Statistic::Maximum, Some(outcome.max), SECONDS);
         reading.push(text, figure)?;
         for (name, time) in [("user", outcome.user), ("system", outcome.system)] {
             let mut figure = FigureBuilder::new(&format!("{}: {name} time", outcome.command));
-            figure.hold(Statistic::Mean, time, SECONDS);
+            figure.add_json_value(Statistic::Mean, time, SECONDS);
             if !figure.is_empty() {
                 reading.push(text, figure)?;
             }
         }
         for time in outcome.times.0.iter().filter(|_| runs <= MOST_FIGURES) {
             let mut figure = FigureBuilder::new(&format!("{}: a run", outcome.command));
-            figure.hold(Statistic::Elapsed, Some(*time), SECONDS);
+            figure.add_json_value(Statistic::Elapsed, Some(*time), SECONDS);
             reading.push(text, figure)?;
         }
     }

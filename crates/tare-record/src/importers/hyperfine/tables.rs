@@ -22,14 +22,14 @@ enum Column<'a> {
     Unknown,
 }
 
-pub fn head(text: &Text) -> Option<Head<'_>> {
+pub fn find_table_head(text: &Text) -> Option<Head<'_>> {
     text.lines().find_map(|line| {
         if line.starts_with("command,mean,stddev,") {
             let columns = csv_fields(line).into_iter().map(of_csv).collect();
             return Some(Head { line, fields: csv_fields, columns });
         }
         let scale = of_markdown(line)?;
-        let columns = cells(line).into_iter().map(|name| match until(name, &['[']) {
+        let columns = cells(line).into_iter().map(|name| match cut_before(name, &['[']) {
             "Command" => Column::Command,
             "Mean" => Column::Mean(scale),
             "Min" => Column::Time(Statistic::Minimum, scale),
@@ -77,7 +77,7 @@ fn cells(line: &str) -> Vec<&str> {
     cells
 }
 
-pub fn read(text: &Text, head: &Head<'_>) -> Result<ToolOutput, Refusal> {
+pub fn read_hyperfine_table(text: &Text, head: &Head<'_>) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("hyperfine");
     let lines = text.lines().skip_while(|line| !std::ptr::eq(*line, head.line)).skip(1);
     let is_markdown = head.line.starts_with('|');
@@ -90,9 +90,9 @@ pub fn read(text: &Text, head: &Head<'_>) -> Result<ToolOutput, Refusal> {
         let fields = (head.fields)(line);
         if fields.len() != head.columns.len() {
             let cause = format!("{} values under {} names", fields.len(), head.columns.len());
-            return Err(text.refuse(line, cause));
+            return Err(text.refuse_part(line, cause));
         }
-        text.whole(line)?;
+        text.check_line_ends(line)?;
         row(text, &mut reading, head, &fields)?;
     }
     Ok(reading)
@@ -108,20 +108,20 @@ fn row(text: &Text, reading: &mut ToolOutput, head: &Head<'_>, fields: &[&str]) 
         match column {
             Column::Mean(scale) => {
                 let (mean, deviation) = field.split_once('±').unwrap_or((field, ""));
-                figure.state(text, Statistic::Mean, mean.trim(), scale)?;
+                figure.add_text_value(text, Statistic::Mean, mean.trim(), scale)?;
                 if !deviation.is_empty() {
-                    figure.state(text, Statistic::StandardDeviation, deviation.trim(), scale)?;
+                    figure.add_text_value(text, Statistic::StandardDeviation, deviation.trim(), scale)?;
                 }
             }
             // One run has no deviation; the table has a zero.
             Column::Time(Statistic::StandardDeviation, _) if field == "0" => {}
-            Column::Time(statistic, scale) => figure.state(text, statistic, field, scale)?,
+            Column::Time(statistic, scale) => figure.add_text_value(text, statistic, field, scale)?,
             Column::Share(name, scale) => {
                 let mut share = FigureBuilder::new(&format!("{command}: {name} time"));
-                share.state(text, Statistic::Mean, field, scale)?;
+                share.add_text_value(text, Statistic::Mean, field, scale)?;
                 shares.push(share);
             }
-            Column::Parameter(name) => figure.note(name, field),
+            Column::Parameter(name) => figure.add_parameter(name, field),
             Column::Command | Column::Unknown => {}
         }
     }

@@ -8,11 +8,13 @@ pub fn is_report(text: &Text) -> bool {
     (starts("Benchmark 1: ") || starts("Benchmark #1: ")) && starts("Time (")
 }
 
-pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
+pub fn read_hyperfine_text(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("hyperfine");
     let mut open: Option<Vec<FigureBuilder>> = None;
     for line in text.lines() {
-        if let Some((number, command)) = labelled(line, "Benchmark ").and_then(|rest| rest.split_once(": ")) {
+        if let Some((number, command)) =
+            strip_label(line, "Benchmark ").and_then(|rest| rest.split_once(": "))
+        {
             if number.trim_start_matches('#').parse::<u32>().is_ok() {
                 finish(text, &mut reading, open.replace(vec![FigureBuilder::new(command)]))?;
             }
@@ -44,7 +46,7 @@ fn times(text: &Text, figures: &mut Vec<FigureBuilder>, line: &str) -> Result<()
         state(text, &mut figures[0], statistic, time)?;
     }
     if let Some((runs, _)) = own.rsplit_once(" runs") {
-        figures[0].note("runs", runs.rsplit(' ').next().unwrap_or_default());
+        figures[0].add_parameter("runs", runs.rsplit(' ').next().unwrap_or_default());
     }
     let command = figures[0].name().to_owned();
     for share in shares.trim_end().trim_end_matches(']').split(',') {
@@ -60,11 +62,11 @@ fn times(text: &Text, figures: &mut Vec<FigureBuilder>, line: &str) -> Result<()
 fn state(text: &Text, figure: &mut FigureBuilder, statistic: Statistic, time: &str) -> Result<(), Refusal> {
     let mut words = time.split_whitespace();
     let (Some(digits), Some(unit)) = (words.next(), words.next()) else {
-        return Err(text.refuse(time, "no time and unit stand here"));
+        return Err(text.refuse_part(time, "no time and unit stand here"));
     };
     let scales = [SECONDS, MILLISECONDS, Scale { written: "µs", ..MICROSECONDS }];
     let scale = scales.into_iter().find(|scale| scale.written == unit);
-    let scale =
-        scale.ok_or_else(|| text.refuse(unit, format!("'{}' is not a unit of time", shortened(unit))))?;
-    figure.state(text, statistic, digits, scale)
+    let scale = scale
+        .ok_or_else(|| text.refuse_part(unit, format!("'{}' is not a unit of time", shorten_text(unit))))?;
+    figure.add_text_value(text, statistic, digits, scale)
 }

@@ -10,7 +10,7 @@ pub static IMPORTER: Importer = Importer {
     // A server's text has none.
     end_mark: None,
     recognises: |text| is_json(text) || text::is_report(text),
-    read: |text| if is_json(text) { read_json(text) } else { text::read(text) },
+    read: |text| if is_json(text) { read_json(text) } else { text::read_iperf3_text(text) },
 };
 
 fn is_json(text: &Text) -> bool {
@@ -84,13 +84,15 @@ struct Utilisation {
 }
 
 fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
-    let document: Document = json::read(text)?;
+    let document: Document = json::parse_json(text)?;
     if let Some(error) = document.error {
-        return Err(text.refuse_end(format!("iperf3 reports that the test failed: {}", kept(&error))));
+        return Err(
+            text.refuse_end(format!("iperf3 reports that the test failed: {}", fit_into_record(&error)))
+        );
     }
     let mut reading = ToolOutput::new("iperf3");
     let version = document.start.version.unwrap_or_default();
-    reading.version = version.strip_prefix("iperf ").map(kept);
+    reading.version = version.strip_prefix("iperf ").map(fit_into_record);
     let is_udp = start(&mut reading, document.start.test_start);
     let end = document.end;
     let sums = [
@@ -112,9 +114,9 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
         let mut figure = FigureBuilder::new(&format!("round trips of stream {}, by TCP", number + 1));
         // A receiver knows none, and writes 0.
         let known = |time: Option<f64>| time.filter(|time| *time > 0.0);
-        figure.hold(Statistic::Minimum, known(times.min_rtt), MICROSECONDS);
-        figure.hold(Statistic::Mean, known(times.mean_rtt), MICROSECONDS);
-        figure.hold(Statistic::Maximum, known(times.max_rtt), MICROSECONDS);
+        figure.add_json_value(Statistic::Minimum, known(times.min_rtt), MICROSECONDS);
+        figure.add_json_value(Statistic::Mean, known(times.mean_rtt), MICROSECONDS);
+        figure.add_json_value(Statistic::Maximum, known(times.max_rtt), MICROSECONDS);
         if !figure.is_empty() {
             reading.push(text, figure)?;
         }
@@ -122,7 +124,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     if let Some(utilisation) = end.cpu_utilization_percent {
         for (name, value) in [("local", utilisation.host_total), ("remote", utilisation.remote_total)] {
             let mut figure = FigureBuilder::new(&format!("processor time, {name}"));
-            figure.hold(Statistic::Value, value, PERCENT);
+            figure.add_json_value(Statistic::Value, value, PERCENT);
             reading.push(text, figure)?;
         }
     }
@@ -133,7 +135,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
 fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
     let Some(test) = test else { return false };
     let protocol = test.protocol.unwrap_or_default();
-    reading.note("protocol", &protocol);
+    reading.add_parameter("protocol", &protocol);
     let numbers = [
         ("streams", test.num_streams.map(|n| n as f64)),
         ("block size", test.blksize.map(|n| n as f64)),
@@ -142,21 +144,21 @@ fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
         ("target bits/s", test.target_bitrate.filter(|n| *n > 0.0)),
     ];
     for (key, value) in numbers {
-        reading.note(key, &value.map(|n| n.to_string()).unwrap_or_default());
+        reading.add_parameter(key, &value.map(|n| n.to_string()).unwrap_or_default());
     }
     if test.reverse.is_some_and(|reverse| reverse > 0) {
-        reading.note("direction", "reverse");
+        reading.add_parameter("direction", "reverse");
     }
     protocol.eq_ignore_ascii_case("udp")
 }
 
 fn summed(name: &str, sum: &Sum) -> FigureBuilder {
     let mut figure = FigureBuilder::new(name);
-    figure.hold(Statistic::Throughput, Some(sum.bits_per_second), BITS_PER_SECOND);
-    figure.hold(Statistic::Count, sum.bytes, BYTES);
-    figure.hold(Statistic::Elapsed, sum.seconds, SECONDS);
+    figure.add_json_value(Statistic::Throughput, Some(sum.bits_per_second), BITS_PER_SECOND);
+    figure.add_json_value(Statistic::Count, sum.bytes, BYTES);
+    figure.add_json_value(Statistic::Elapsed, sum.seconds, SECONDS);
     if let Some(retransmits) = sum.retransmits {
-        figure.note("retransmits", &retransmits.to_string());
+        figure.add_parameter("retransmits", &retransmits.to_string());
     }
     figure
 }
@@ -164,11 +166,11 @@ fn summed(name: &str, sum: &Sum) -> FigureBuilder {
 /// Builds the figure of datagrams that UDP lost, and of the jitter of the rest.
 fn lost(name: &str, sum: &Sum) -> FigureBuilder {
     let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
-    figure.hold(Statistic::Mean, sum.jitter_ms, MILLISECONDS);
-    figure.hold(Statistic::Value, sum.lost_percent, PERCENT);
-    figure.hold(Statistic::Count, sum.packets, COUNT);
+    figure.add_json_value(Statistic::Mean, sum.jitter_ms, MILLISECONDS);
+    figure.add_json_value(Statistic::Value, sum.lost_percent, PERCENT);
+    figure.add_json_value(Statistic::Count, sum.packets, COUNT);
     if let Some(packets) = sum.lost_packets {
-        figure.note("lost packets", &packets.to_string());
+        figure.add_parameter("lost packets", &packets.to_string());
     }
     figure
 }

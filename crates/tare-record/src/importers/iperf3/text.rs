@@ -42,14 +42,17 @@ struct Summed<'a> {
     by_server: bool,
 }
 
-pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
+pub fn read_iperf3_text(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("iperf3");
     let mut run = Run::default();
     let mut by_server = false;
     for line in text.lines() {
         run.has_sum |= line.starts_with("[SUM]");
         if let Some(cause) = line.strip_prefix("iperf3: error - ") {
-            return Err(text.refuse(line, format!("iperf3 reports that the test failed: {}", kept(cause))));
+            return Err(text.refuse_part(
+                line,
+                format!("iperf3 reports that the test failed: {}", fit_into_record(cause)),
+            ));
         } else if line.starts_with("Connecting to host ") {
             finish(text, &mut reading, std::mem::take(&mut run))?;
             (by_server, run.in_summary) = (false, false);
@@ -60,15 +63,15 @@ pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
         } else if line.starts_with(RULE) {
             run.in_summary = true;
         } else if line.starts_with("Reverse mode, ") {
-            reading.note("direction", "reverse");
+            reading.add_parameter("direction", "reverse");
         } else if let Some(version) = line.strip_prefix("iperf 3") {
-            reading.version = Some(kept(&format!("3{}", until(version, &[' ']))));
+            reading.version = Some(fit_into_record(&format!("3{}", cut_before(version, &[' ']))));
         } else if let Some(shares) = line.strip_prefix("CPU Utilization: ") {
             run.processors = processors(text, shares)?;
         } else if run.in_summary
             && let Some(summed) = Summed::parse(line, by_server)
         {
-            text.whole(line)?;
+            text.check_line_ends(line)?;
             run.lines.push(summed);
         }
     }
@@ -82,7 +85,7 @@ pub fn read(text: &Text) -> Result<ToolOutput, Refusal> {
 /// Labels the sums as the JSON does: all streams together, or the only one, by direction alone.
 fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Refusal> {
     if !run.lines.is_empty() {
-        reading.note("protocol", if run.is_udp { "UDP" } else { "TCP" });
+        reading.add_parameter("protocol", if run.is_udp { "UDP" } else { "TCP" });
     }
     for line in &run.lines {
         let stream = match line.stream {
@@ -108,10 +111,10 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Ref
 fn processors(text: &Text, shares: &str) -> Result<Vec<FigureBuilder>, Refusal> {
     let mut figures = Vec::new();
     for side in ["local", "remote"] {
-        let share = after(shares, side).and_then(|rest| rest.split_once(' '));
+        let share = find_text_after(shares, side).and_then(|rest| rest.split_once(' '));
         if let Some((_, share)) = share {
             let mut figure = FigureBuilder::new(&format!("processor time, {side}"));
-            figure.state(text, Statistic::Value, until(share, &['%']), PERCENT)?;
+            figure.add_text_value(text, Statistic::Value, cut_before(share, &['%']), PERCENT)?;
             figures.push(figure);
         }
     }
@@ -143,36 +146,38 @@ impl<'a> Summed<'a> {
     fn figure(&self, text: &Text, name: &str) -> Result<FigureBuilder, Refusal> {
         let mut figure = FigureBuilder::new(name);
         let unit = |(_, unit): (&str, &'a str)| {
-            scale(unit)
-                .ok_or_else(|| text.refuse(unit, format!("'{}' is not a unit of iperf3", shortened(unit))))
+            scale(unit).ok_or_else(|| {
+                text.refuse_part(unit, format!("'{}' is not a unit of iperf3", shorten_text(unit)))
+            })
         };
-        figure.state(text, Statistic::Throughput, self.rate.0, unit(self.rate)?)?;
-        figure.state(text, Statistic::Count, self.amount.0, unit(self.amount)?)?;
-        let elapsed = self.interval.split_once('-').filter(|(from, _)| text.number(from) == Ok(0.0));
+        figure.add_text_value(text, Statistic::Throughput, self.rate.0, unit(self.rate)?)?;
+        figure.add_text_value(text, Statistic::Count, self.amount.0, unit(self.amount)?)?;
+        let elapsed = self.interval.split_once('-').filter(|(from, _)| text.parse_number(from) == Ok(0.0));
         if let Some((_, elapsed)) = elapsed {
-            figure.state(text, Statistic::Elapsed, elapsed, SECONDS)?;
+            figure.add_text_value(text, Statistic::Elapsed, elapsed, SECONDS)?;
         }
         let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
         if let [retransmits, "sender"] = self.rest[..]
             && is_number(&&retransmits)
         {
-            figure.note("retransmits", retransmits);
+            figure.add_parameter("retransmits", retransmits);
         }
         Ok(figure)
     }
 
     /// Reads `0.034 ms  0/77 (0%)  receiver`.
     fn lost(&self, text: &Text, name: &str) -> Result<FigureBuilder, Refusal> {
-        let shape = || text.refuse(self.interval, "no jitter, lost and total datagrams stand in this line");
+        let shape =
+            || text.refuse_part(self.interval, "no jitter, lost and total datagrams stand in this line");
         let [jitter, "ms", datagrams, percent, ..] = self.rest[..] else { return Err(shape()) };
         let (lost, total) = datagrams.split_once('/').ok_or_else(shape)?;
         let percent = percent.strip_prefix('(').and_then(|rest| rest.strip_suffix("%)")).ok_or_else(shape)?;
         let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
-        figure.state(text, Statistic::Mean, jitter, MILLISECONDS)?;
-        figure.state(text, Statistic::Value, percent, PERCENT)?;
-        figure.state(text, Statistic::Count, total, COUNT)?;
-        text.number(lost)?;
-        figure.note("lost packets", lost);
+        figure.add_text_value(text, Statistic::Mean, jitter, MILLISECONDS)?;
+        figure.add_text_value(text, Statistic::Value, percent, PERCENT)?;
+        figure.add_text_value(text, Statistic::Count, total, COUNT)?;
+        text.parse_number(lost)?;
+        figure.add_parameter("lost packets", lost);
         Ok(figure)
     }
 }

@@ -21,20 +21,22 @@ impl Banner {
     pub fn parse(line: &str) -> Banner {
         let test = line.split(" TEST from ").next().unwrap_or_default();
         let test = test.trim().strip_prefix("MIGRATED ").unwrap_or(test.trim());
-        let field = |label| after(line, label).map(|rest| kept(until(rest, &[' '])));
+        let field =
+            |label| find_text_after(line, label).map(|rest| fit_into_record(cut_before(rest, &[' '])));
         Banner {
-            test: kept(test),
+            test: fit_into_record(test),
             burst: field("first burst "),
-            confidence: after(line, " : +/-").map(|rest| kept(&format!("±{}", until(rest, &[':'])))),
-            peer: after(line, " to ").map(|rest| kept(until(rest, &[' ']))),
+            confidence: find_text_after(line, " : +/-")
+                .map(|rest| fit_into_record(&format!("±{}", cut_before(rest, &[':'])))),
+            peer: find_text_after(line, " to ").map(|rest| fit_into_record(cut_before(rest, &[' ']))),
         }
     }
 
     /// Adds the banner's statements to a figure.
-    pub fn describe(&self, figure: &mut FigureBuilder) {
+    pub fn describe_figure(&self, figure: &mut FigureBuilder) {
         let pairs = [("confidence", &self.confidence), ("peer", &self.peer), ("burst", &self.burst)];
         for (key, value) in pairs {
-            figure.note(key, value.as_deref().unwrap_or_default());
+            figure.add_parameter(key, value.as_deref().unwrap_or_default());
         }
     }
 }

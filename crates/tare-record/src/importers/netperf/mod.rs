@@ -45,7 +45,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
         } else if !line.starts_with("!!!") {
             run.lines.push(line);
             if run.lines.len() > MOST_LINES {
-                return Err(text.refuse(line, format!("a run has more than {MOST_LINES} lines")));
+                return Err(text.refuse_part(line, format!("a run has more than {MOST_LINES} lines")));
             }
         }
     }
@@ -63,7 +63,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: boo
         Selected::of_keys(text, &run.lines)?
     } else if let Some(head) = run.lines.iter().position(|line| selected::is_head(line)) {
         Selected::of_csv(text, &run.lines[head..])?
-    } else if let Some(figures) = table::classic(text, &run.banner, &run.lines)? {
+    } else if let Some(figures) = table::read_classic_table(text, &run.banner, &run.lines)? {
         for figure in figures {
             reading.push(text, figure)?;
         }
@@ -74,7 +74,7 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: boo
         // Text before the first banner: messages of the shell that ran it.
         return Ok(());
     };
-    for figure in selected.figures(text, &run.banner)? {
+    for figure in selected.read_figures(text, &run.banner)? {
         reading.push(text, figure)?;
     }
     Ok(())

@@ -35,6 +35,6 @@ pub fn key_of(words: &str) -> Option<&'static str> {
 }
 
 /// Finds the understood key that a `-k` line names.
-pub fn known(key: &str) -> Option<&'static str> {
+pub fn find_known_key(key: &str) -> Option<&'static str> {
     SELECTORS.iter().find(|(known, _)| *known == key).map(|(known, _)| *known)
 }

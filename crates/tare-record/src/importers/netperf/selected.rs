@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::super::prelude::*;
 use super::banner::Banner;
-use super::names::{SELECTORS, key_of, known};
+use super::names::{SELECTORS, find_known_key, key_of};
 
 /// Recognises `KEY=value` with a key of netperf's.
 fn is_key(line: &str) -> bool {
@@ -14,7 +14,7 @@ fn is_key(line: &str) -> bool {
 
 /// Recognises `KEY=value` with a key that is understood.
 pub fn is_known_key(line: &str) -> bool {
-    line.split_once('=').is_some_and(|(key, _)| known(key).is_some())
+    line.split_once('=').is_some_and(|(key, _)| find_known_key(key).is_some())
 }
 
 /// Recognises the head of CSV: names with commas between them, one of which is understood.
@@ -24,7 +24,7 @@ pub fn is_head(line: &str) -> bool {
 
 /// Recognises the first line of an output without a banner.
 pub fn is_start(line: &str) -> bool {
-    let key = line.split_once('=').and_then(|(key, _)| known(key));
+    let key = line.split_once('=').and_then(|(key, _)| find_known_key(key));
     let telling =
         |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
     key.is_some_and(telling) || csv_fields(line).iter().filter_map(|field| key_of(field)).any(telling)
@@ -42,11 +42,11 @@ impl<'a> Selected<'a> {
         for line in lines.iter().filter(|line| is_key(line)) {
             let Some((key, value)) = line.split_once('=') else { continue };
             // A key that is cut off would pass for one that is not understood.
-            text.whole(key)?;
-            if let Some(key) = known(key)
+            text.check_line_ends(key)?;
+            if let Some(key) = find_known_key(key)
                 && set.insert(key, value.trim().trim_matches('"')).is_some()
             {
-                return Err(text.refuse(line, format!("{key} stands here for the second time")));
+                return Err(text.refuse_part(line, format!("{key} stands here for the second time")));
             }
         }
         Ok(Selected { sets: vec![set] })
@@ -61,9 +61,9 @@ impl<'a> Selected<'a> {
             let values = csv_fields(line);
             if values.len() != head.len() {
                 let cause = format!("{} values under {} names", values.len(), head.len());
-                return Err(text.refuse(line, cause));
+                return Err(text.refuse_part(line, cause));
             }
-            text.whole(line)?;
+            text.check_line_ends(line)?;
             sets.push(pairs(&head, &values));
         }
         if sets.is_empty() {
@@ -85,9 +85,9 @@ impl<'a> Selected<'a> {
             }
             let (values, heads) = (line, std::mem::take(&mut heads));
             if heads.is_empty() {
-                return Err(text.refuse(values, "a line of values stands here without names above it"));
+                return Err(text.refuse_part(values, "a line of values stands here without names above it"));
             }
-            text.whole(values)?;
+            text.check_line_ends(values)?;
             let values = words(values);
             for (i, (start, value)) in values.iter().enumerate() {
                 let end = values.get(i + 1).map(|(start, _)| *start);
@@ -104,7 +104,7 @@ impl<'a> Selected<'a> {
         Ok(Selected { sets: vec![set] })
     }
 
-    pub fn figures(&self, text: &Text, banner: &Banner) -> Result<Vec<FigureBuilder>, Refusal> {
+    pub fn read_figures(&self, text: &Text, banner: &Banner) -> Result<Vec<FigureBuilder>, Refusal> {
         self.sets.iter().map(|set| figure(text, banner, set)).collect()
     }
 }
@@ -163,10 +163,10 @@ fn figure(
     for (key, _) in SELECTORS {
         let is_figure = FIGURES.iter().any(|(figure, ..)| figure == key) || key.starts_with("THROUGHPUT");
         if !is_figure {
-            figure.note(&key.to_ascii_lowercase(), get(key).unwrap_or_default());
+            figure.add_parameter(&key.to_ascii_lowercase(), get(key).unwrap_or_default());
         }
     }
-    banner.describe(&mut figure);
+    banner.describe_figure(&mut figure);
     let is_rr = get("DIRECTION") == Some("Send|Recv") || banner.test.ends_with("REQUEST/RESPONSE");
     let burst = get("BURST_SIZE").or(banner.burst.as_deref()).unwrap_or("0");
     let protocol = get("PROTOCOL").or(banner.test.split(' ').next()).unwrap_or_default().to_ascii_lowercase();
@@ -182,25 +182,25 @@ fn figure(
             ("nodelay", nodelay),
         ];
         let fixed: Vec<_> = fixed.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-        figure.counterpart("net.rr", &fixed);
-        figure.peer(get("DEST_ADDR").or(banner.peer.as_deref()));
+        figure.set_counterpart("net.rr", &fixed);
+        figure.set_peer(get("DEST_ADDR").or(banner.peer.as_deref()));
     }
     for (key, statistic, scale, metric) in FIGURES {
         let Some(value) = get(key).filter(|value| is_stated(value)) else { continue };
-        figure.state(text, *statistic, value, *scale)?;
+        figure.add_text_value(text, *statistic, value, *scale)?;
         if let Some(metric) = metric {
-            figure.metric(metric);
+            figure.set_metric(metric);
         }
     }
     if let Some(value) = get("THROUGHPUT").filter(|value| is_stated(value)) {
         let units = get("THROUGHPUT_UNITS").ok_or_else(|| {
-            text.refuse(value, "THROUGHPUT without its THROUGHPUT_UNITS could be anything; select both")
+            text.refuse_part(value, "THROUGHPUT without its THROUGHPUT_UNITS could be anything; select both")
         })?;
-        let (statistic, scale) = throughput(text, units)?;
-        figure.state(text, statistic, value, scale)?;
+        let (statistic, scale) = read_throughput(text, units)?;
+        figure.add_text_value(text, statistic, value, scale)?;
         // The throughput of round trips is the transaction rate, with fewer digits.
         if statistic == Statistic::Rate && get("TRANSACTION_RATE").is_none() {
-            figure.metric("rate");
+            figure.set_metric("rate");
         }
     }
     if figure.is_empty() {
@@ -215,7 +215,7 @@ fn is_stated(value: &str) -> bool {
 }
 
 /// Reads a throughput by its unit.
-pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusal> {
+pub fn read_throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusal> {
     let bits = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BITS_PER_SECOND });
     let bytes = |written, factor| (Statistic::Throughput, Scale { written, factor, ..BYTES_PER_SECOND });
     Ok(match units {
@@ -227,7 +227,9 @@ pub fn throughput(text: &Text, units: &str) -> Result<(Statistic, Scale), Refusa
         "MBytes/s" | "MBytes/sec" => bytes("MBytes/s", 1_048_576.0),
         "GBytes/s" | "GBytes/sec" => bytes("GBytes/s", 1_073_741_824.0),
         other => {
-            return Err(text.refuse(other, format!("'{}' is not a unit of throughput", shortened(other))));
+            return Err(
+                text.refuse_part(other, format!("'{}' is not a unit of throughput", shorten_text(other)))
+            );
         }
     })
 }

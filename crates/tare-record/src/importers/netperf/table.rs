@@ -2,10 +2,14 @@
 
 use super::super::prelude::*;
 use super::banner::Banner;
-use super::selected::throughput;
+use super::selected::read_throughput;
 
 /// Reads the figures of a classic table; None where the lines are none.
-pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Vec<FigureBuilder>>, Refusal> {
+pub fn read_classic_table(
+    text: &Text,
+    banner: &Banner,
+    lines: &[&str],
+) -> Result<Option<Vec<FigureBuilder>>, Refusal> {
     // The last line of the head names units, and each kind of table begins it in its own way.
     let Some(at) = lines.iter().position(|line| unit_line(line).is_some()) else {
         return Ok(None);
@@ -15,7 +19,7 @@ pub fn classic(text: &Text, banner: &Banner, lines: &[&str]) -> Result<Option<Ve
     let mut next = |what: &str| {
         let missing = || text.refuse_end(format!("the line with {what} is missing"));
         let line = values.next().ok_or_else(missing)?;
-        text.whole(line)?;
+        text.check_line_ends(line)?;
         Ok(line)
     };
     match unit_line(units) {
@@ -62,7 +66,9 @@ fn unit_line(line: &str) -> Option<Kind> {
 fn columns<'a>(text: &Text, line: &'a str, least: usize) -> Result<Vec<&'a str>, Refusal> {
     let columns: Vec<&str> = line.split_whitespace().take(16).collect();
     if columns.len() < least {
-        return Err(text.refuse(line, format!("{} columns stand here where {least} belong", columns.len())));
+        return Err(
+            text.refuse_part(line, format!("{} columns stand here where {least} belong", columns.len()))
+        );
     }
     Ok(columns)
 }
@@ -74,8 +80,8 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder
     for (key, value) in
         ["send socket size", "receive socket size", "request_size", "response_size"].iter().zip(&values)
     {
-        text.number(value)?;
-        figure.note(key, value);
+        text.parse_number(value)?;
+        figure.add_parameter(key, value);
     }
     let protocol = banner.test.split(' ').next().unwrap_or_default().to_ascii_lowercase();
     let is_burst = banner.burst.as_deref().is_some_and(|burst| burst != "0");
@@ -87,13 +93,13 @@ fn round_trips(text: &Text, banner: &Banner, line: &str) -> Result<FigureBuilder
             ("request", values[2]),
             ("response", values[3]),
         ];
-        figure.counterpart("net.rr", &fixed);
-        figure.peer(banner.peer.as_deref());
+        figure.set_counterpart("net.rr", &fixed);
+        figure.set_peer(banner.peer.as_deref());
     }
-    figure.state(text, Statistic::Elapsed, values[4], SECONDS)?;
-    let (statistic, scale) = throughput(text, "Trans/s")?;
-    figure.state(text, statistic, values[5], scale)?;
-    figure.metric("rate");
+    figure.add_text_value(text, Statistic::Elapsed, values[4], SECONDS)?;
+    let (statistic, scale) = read_throughput(text, "Trans/s")?;
+    figure.add_text_value(text, statistic, values[5], scale)?;
+    figure.set_metric("rate");
     processors(text, &mut figure, &values, 6)?;
     Ok(figure)
 }
@@ -104,12 +110,12 @@ fn processors(text: &Text, figure: &mut FigureBuilder, values: &[&str], first: u
     for (side, column) in [("local", first), ("remote", first + 1)] {
         // The processor's share is -1 where it was not measured.
         if let Some(share) = values.get(column).filter(|share| !share.starts_with('-')) {
-            text.number(share)?;
-            figure.note(&format!("{side} processor time"), &format!("{share} {}", PERCENT.written));
+            text.parse_number(share)?;
+            figure.add_parameter(&format!("{side} processor time"), &format!("{share} {}", PERCENT.written));
         }
         if let Some(demand) = values.get(column + 2).filter(|demand| !demand.starts_with('-')) {
-            text.number(demand)?;
-            figure.note(&format!("{side} service demand"), demand);
+            text.parse_number(demand)?;
+            figure.add_parameter(&format!("{side} service demand"), demand);
         }
     }
     Ok(())
@@ -124,8 +130,8 @@ fn latency<'a>(
     if lines.any(|line| line.contains("usec/Tran")) {
         let line = lines.next().ok_or_else(|| text.refuse_end("the line with the latency is missing"))?;
         let values = columns(text, line, 6)?;
-        figure.state(text, Statistic::TimePerOperation, values[4], MICROSECONDS)?;
-        figure.metric("time");
+        figure.add_text_value(text, Statistic::TimePerOperation, values[4], MICROSECONDS)?;
+        figure.set_metric("time");
     }
     Ok(())
 }
@@ -135,13 +141,13 @@ fn stream(text: &Text, banner: &Banner, units: &str, line: &str) -> Result<Figur
     let values = columns(text, line, 5)?;
     let mut figure = named(banner);
     for (key, value) in ["receive socket size", "send socket size", "message size"].iter().zip(&values) {
-        text.number(value)?;
-        figure.note(key, value);
+        text.parse_number(value)?;
+        figure.add_parameter(key, value);
     }
-    figure.state(text, Statistic::Elapsed, values[3], SECONDS)?;
+    figure.add_text_value(text, Statistic::Elapsed, values[3], SECONDS)?;
     let unit = units.split_whitespace().nth(4).unwrap_or_default();
-    let (statistic, scale) = throughput(text, unit)?;
-    figure.state(text, statistic, values[4], scale)?;
+    let (statistic, scale) = read_throughput(text, unit)?;
+    figure.add_text_value(text, statistic, values[4], scale)?;
     processors(text, &mut figure, &values, 5)?;
     Ok(figure)
 }
@@ -159,21 +165,21 @@ fn datagrams(
     let sent = keys.len() == 6;
     let (elapsed, count) = if sent { (2, 3) } else { (1, 2) };
     let mut figure =
-        named(banner).renamed(&format!("{}: {}", banner.test, if sent { "sent" } else { "received" }));
+        named(banner).with_name(&format!("{}: {}", banner.test, if sent { "sent" } else { "received" }));
     for (key, value) in keys.iter().zip(&values).filter(|(key, _)| !key.is_empty()) {
-        text.number(value)?;
-        figure.note(key, value);
+        text.parse_number(value)?;
+        figure.add_parameter(key, value);
     }
-    figure.state(text, Statistic::Elapsed, values[elapsed], SECONDS)?;
-    figure.state(text, Statistic::Count, values[count], COUNT)?;
+    figure.add_text_value(text, Statistic::Elapsed, values[elapsed], SECONDS)?;
+    figure.add_text_value(text, Statistic::Count, values[count], COUNT)?;
     let unit = units.split_whitespace().nth(5).unwrap_or_default();
-    let (statistic, scale) = throughput(text, unit)?;
-    figure.state(text, statistic, values[keys.len() - 1], scale)?;
+    let (statistic, scale) = read_throughput(text, unit)?;
+    figure.add_text_value(text, statistic, values[keys.len() - 1], scale)?;
     Ok(figure)
 }
 
 fn named(banner: &Banner) -> FigureBuilder {
     let mut figure = FigureBuilder::new(if banner.test.is_empty() { "netperf" } else { &banner.test });
-    banner.describe(&mut figure);
+    banner.describe_figure(&mut figure);
     figure
 }

@@ -48,14 +48,14 @@ impl<R> Column<R> {
 pub(crate) const GROUP: usize = 1 << 17;
 
 /// Writes a file of these rows, with metadata in its footer.
-pub(crate) fn file<R>(
+pub(crate) fn write_parquet_file<R>(
     name: &str,
     columns: &[(&str, Column<R>)],
     rows: &[R],
     beside: Vec<(String, String)>,
 ) -> Result<Vec<u8>, ParquetError> {
     let kinds: Vec<_> = columns.iter().map(|(name, column)| (*name, column.kind())).collect();
-    let mut file = start(name, &kinds, beside)?;
+    let mut file = start_parquet_file(name, &kinds, beside)?;
     // A table without rows gets an empty group: every reader copes with that.
     for rows in rows.chunks(GROUP).chain(rows.is_empty().then_some(rows)) {
         let mut group = file.next_row_group()?;
@@ -68,7 +68,7 @@ pub(crate) fn file<R>(
 }
 
 /// Begins a file with these columns, with metadata in its footer.
-pub(crate) fn start(
+pub(crate) fn start_parquet_file(
     name: &str,
     columns: &[(&str, Kind)],
     beside: Vec<(String, String)>,
@@ -89,15 +89,15 @@ fn write_column<R>(
 ) -> Result<(), ParquetError> {
     match column {
         Column::Text(of) => {
-            write::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from)))
+            write_values::<ByteArrayType>(group, rows.iter().map(|row| of(row).map(ByteArray::from)))
         }
         Column::Word(of) => {
             let of = |row: &R| of(row).map(|text| ByteArray::from(text.into_bytes()));
-            write::<ByteArrayType>(group, rows.iter().map(of))
+            write_values::<ByteArrayType>(group, rows.iter().map(of))
         }
-        Column::Number(of) | Column::Time(of) => write::<Int64Type>(group, rows.iter().map(of)),
-        Column::Figure(of) => write::<DoubleType>(group, rows.iter().map(of)),
-        Column::Truth(of) => write::<BoolType>(group, rows.iter().map(|row| Some(of(row)))),
+        Column::Number(of) | Column::Time(of) => write_values::<Int64Type>(group, rows.iter().map(of)),
+        Column::Figure(of) => write_values::<DoubleType>(group, rows.iter().map(of)),
+        Column::Truth(of) => write_values::<BoolType>(group, rows.iter().map(|row| Some(of(row)))),
     }
 }
 
@@ -114,7 +114,7 @@ fn field(name: &str, kind: Kind) -> Result<Arc<Type>, ParquetError> {
     Ok(Arc::new(field.with_repetition(Repetition::OPTIONAL).build()?))
 }
 
-pub(crate) fn write<T: DataType>(
+pub(crate) fn write_values<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
     values: impl Iterator<Item = Option<T::T>>,
 ) -> Result<(), ParquetError> {
@@ -129,6 +129,6 @@ pub(crate) fn write<T: DataType>(
 }
 
 /// Parses an RFC 3339 time into microseconds since 1970.
-pub(crate) fn instant(text: &str) -> Option<i64> {
+pub(crate) fn parse_instant(text: &str) -> Option<i64> {
     text.parse().ok().map(|instant: jiff::Timestamp| instant.as_microsecond())
 }

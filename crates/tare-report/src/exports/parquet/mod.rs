@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, HashSet};
 
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
-use tare_analysis::fleet::cells::{SessionCells, VERSION, cells};
-use tare_analysis::fleet::summary::{KIND, kind};
-use tare_analysis::verdicts::summary::{counted, values};
+use tare_analysis::fleet::cells::{SessionCells, VERSION, extract_cells};
+use tare_analysis::fleet::summary::{KIND, derive_node_kind};
+use tare_analysis::verdicts::summary::{list_counted_trials, read_values};
 use tare_data::metric::Metric;
 use tare_data::session::{PlannedCase, Role, Trial};
 
-use self::columns::{Column, Kind, file, instant};
+use self::columns::{Column, Kind, parse_instant, write_parquet_file};
 use super::export::{Export, Source, Writing};
 use crate::words::machine_name;
 
@@ -43,13 +43,13 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Builds the shared values. Callers that write the rows of `cells` take them out first.
-    pub(crate) fn of(cells: SessionCells, by: &[String]) -> Shared {
-        let (node, started) = (cells.node.clone(), instant(&cells.started));
-        Shared { node, kind: kind(&cells.host, by), started, cells }
+    pub(crate) fn from_cells(cells: SessionCells, by: &[String]) -> Shared {
+        let (node, started) = (cells.node.clone(), parse_instant(&cells.started));
+        Shared { node, kind: derive_node_kind(&cells.host, by), started, cells }
     }
 
     /// Sets the node, for a record that does not name it.
-    pub(crate) fn on(self, node: &str) -> Shared {
+    pub(crate) fn with_node(self, node: &str) -> Shared {
         Shared { node: Some(node.to_owned()), ..self }
     }
 
@@ -80,11 +80,11 @@ struct Value<'a> {
 
 /// A row of a session.
 pub(crate) trait OfSession {
-    fn of(&self) -> &Shared;
+    fn shared_values(&self) -> &Shared;
 }
 
 impl OfSession for Value<'_> {
-    fn of(&self) -> &Shared {
+    fn shared_values(&self) -> &Shared {
         self.of
     }
 }
@@ -92,16 +92,16 @@ impl OfSession for Value<'_> {
 /// Lists the columns of the session, which the tables of trials and of cells share.
 pub(crate) fn of_session<R: OfSession>() -> Vec<(&'static str, Column<R>)> {
     vec![
-        ("session", Column::Text(|row| row.of().cells.session.as_deref())),
-        ("fleet", Column::Text(|row| row.of().cells.fleet.as_deref())),
-        ("node", Column::Text(|row| row.of().node.as_deref())),
-        ("machine", Column::Text(|row| row.of().cells.machine.as_deref())),
-        ("kind", Column::Text(|row| Some(&row.of().kind))),
-        ("kernel", Column::Text(|row| row.of().cells.host.get("kernel.release"))),
-        ("tare", Column::Text(|row| Some(&row.of().cells.tare))),
-        ("binary", Column::Text(|row| Some(&row.of().cells.binary))),
-        ("study", Column::Text(|row| Some(&row.of().cells.study))),
-        ("started", Column::Time(|row| row.of().started)),
+        ("session", Column::Text(|row| row.shared_values().cells.session.as_deref())),
+        ("fleet", Column::Text(|row| row.shared_values().cells.fleet.as_deref())),
+        ("node", Column::Text(|row| row.shared_values().node.as_deref())),
+        ("machine", Column::Text(|row| row.shared_values().cells.machine.as_deref())),
+        ("kind", Column::Text(|row| Some(&row.shared_values().kind))),
+        ("kernel", Column::Text(|row| row.shared_values().cells.host.get("kernel.release"))),
+        ("tare", Column::Text(|row| Some(&row.shared_values().cells.tare))),
+        ("binary", Column::Text(|row| Some(&row.shared_values().cells.binary))),
+        ("study", Column::Text(|row| Some(&row.shared_values().cells.study))),
+        ("started", Column::Time(|row| row.shared_values().started)),
     ]
 }
 
@@ -111,7 +111,7 @@ fn columns<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
 }
 
 /// Lists the columns in which the trials of a session differ.
-pub(crate) fn kinds() -> Vec<(&'static str, Kind)> {
+pub(crate) fn list_trial_columns() -> Vec<(&'static str, Kind)> {
     own().into_iter().map(|(name, column)| (name, column.kind())).collect()
 }
 
@@ -145,10 +145,10 @@ fn own<'a>() -> Vec<(&'static str, Column<Value<'a>>)> {
 }
 
 fn render(source: &Source) -> Result<Vec<u8>, ParquetError> {
-    let cells = cells(source.session, source.findings);
+    let cells = extract_cells(source.session, source.findings);
     let footer = serde_json::to_string(&cells).expect("tare's own types always serialise");
-    let of = Shared::of(cells, &KIND.map(str::to_owned));
-    file("trial_metric", &columns(), &rows(source, &of), vec![(CELLS.to_owned(), footer)])
+    let of = Shared::from_cells(cells, &KIND.map(str::to_owned));
+    write_parquet_file("trial_metric", &columns(), &rows(source, &of), vec![(CELLS.to_owned(), footer)])
 }
 
 /// Reads the length of a file's footer from its last bytes; `None` if it is not a Parquet file.
@@ -162,11 +162,13 @@ pub fn footer_length(tail: &[u8]) -> Option<usize> {
 /// Reads the cells of a session from the footer of its file, whose bytes [`footer_length`] counts; `None` if
 /// this version wrote none.
 pub fn cells_of(footer: &[u8]) -> Option<SessionCells> {
-    serde_json::from_str(&beside(footer, CELLS)?).ok().filter(|cells: &SessionCells| cells.version == VERSION)
+    serde_json::from_str(&read_metadata(footer, CELLS)?)
+        .ok()
+        .filter(|cells: &SessionCells| cells.version == VERSION)
 }
 
 /// Reads the metadata under a key from such a footer.
-pub(crate) fn beside(footer: &[u8], key: &str) -> Option<String> {
+pub(crate) fn read_metadata(footer: &[u8], key: &str) -> Option<String> {
     let (footer, _) = footer.split_at_checked(footer.len().checked_sub(TAIL)?)?;
     let metadata = ParquetMetaDataReader::decode_metadata(footer).ok()?;
     let beside = metadata.file_metadata().key_value_metadata()?;
@@ -180,15 +182,17 @@ fn rows<'a>(source: &Source<'a>, of: &'a Shared) -> Vec<Value<'a>> {
     let cases: BTreeMap<&str, &PlannedCase> = session.plan.cases.iter().map(|c| (c.id.as_str(), c)).collect();
     let roles: BTreeMap<&str, Role> =
         session.plan.targets.iter().map(|target| (target.name.as_str(), target.role)).collect();
-    let counting: HashSet<*const Trial> =
-        counted(&session.trials, &session.repeated, |_| true).into_iter().map(std::ptr::from_ref).collect();
+    let counting: HashSet<*const Trial> = list_counted_trials(&session.trials, &session.repeated, |_| true)
+        .into_iter()
+        .map(std::ptr::from_ref)
+        .collect();
     let mut rows = Vec::new();
     for trial in &session.trials {
         let known = cases.get(trial.case.as_str()).zip(roles.get(trial.target.as_str()));
         let Some((case, role)) = known else { continue };
         let figures = match trial.failure {
             Some(_) => vec![None; case.metrics.len()],
-            None => values(trial, &case.metrics),
+            None => read_values(trial, &case.metrics),
         };
         rows.extend(case.metrics.iter().zip(figures).enumerate().map(|(at, (metric, figure))| Value {
             of,
@@ -211,11 +215,11 @@ mod tests {
 
     #[test]
     fn the_footer_has_the_cells_and_damage_has_none() {
-        let (session, findings) = (specimen::session(3), specimen::findings(3));
+        let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
         let bytes = (EXPORT.render)(&Source { session: &session, findings: &findings, gate: None });
         let length = footer_length(&bytes[bytes.len() - 100..]).unwrap();
         let footer = &bytes[bytes.len() - length..];
-        assert_eq!(cells_of(footer), Some(cells(&session, &findings)));
+        assert_eq!(cells_of(footer), Some(extract_cells(&session, &findings)));
         for end in 0..40 {
             assert_eq!(cells_of(&footer[..length - 9 - end * length / 50]), None);
         }

@@ -30,7 +30,7 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// Opens a file; anything but a file that tare wrote is refused.
-    pub(crate) fn open(file: Vec<u8>) -> Result<Reading> {
+    pub(crate) fn from_bytes(file: Vec<u8>) -> Result<Reading> {
         let tail = &file[file.len().saturating_sub(TAIL)..];
         let length = footer_length(tail).filter(|length| *length <= file.len());
         let length = length.ok_or_else(|| wrong("it has no footer"))?;
@@ -51,7 +51,7 @@ impl Reading {
     }
 
     /// Reads a column by its name; `None` if the file lacks it.
-    pub(crate) fn column<T: DataType>(&self, name: &str) -> Result<Option<Vec<Option<T::T>>>> {
+    pub(crate) fn read_column<T: DataType>(&self, name: &str) -> Result<Option<Vec<Option<T::T>>>> {
         let schema = self.metadata.file_metadata().schema_descr();
         let Some(at) = schema.columns().iter().position(|column| column.name() == name) else {
             return Ok(None);

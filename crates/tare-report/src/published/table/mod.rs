@@ -2,7 +2,7 @@
 
 use tare_analysis::published::{Line, Table, TableCell, TableForm};
 
-use crate::text::{clean, columns, wrap};
+use crate::text::{clean_text, count_columns, wrap_text};
 
 /// Blank columns between two columns.
 const GAP: usize = 2;
@@ -14,16 +14,18 @@ const NONE: &str = "-";
 /// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
 /// values.
 pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
-    let mut out = wrap(heading(table.form), width);
+    let mut out = wrap_text(heading(table.form), width);
     let names: Vec<String> = table.lines.iter().map(with_unit).collect();
-    let first = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+    let first = names.iter().map(|name| count_columns(name)).max().unwrap_or(0);
     let texts: Vec<Vec<String>> =
         table.lines.iter().map(|line| line.cells.iter().map(|cell| value(cell, line)).collect()).collect();
-    let heads: Vec<String> = table.targets.iter().map(|target| clean(target)).collect();
+    let heads: Vec<String> = table.targets.iter().map(|target| clean_text(target)).collect();
     let widths: Vec<usize> = heads
         .iter()
         .enumerate()
-        .map(|(at, head)| texts.iter().filter_map(|row| row.get(at)).chain([head]).map(|t| columns(t)).max())
+        .map(|(at, head)| {
+            texts.iter().filter_map(|row| row.get(at)).chain([head]).map(|t| count_columns(t)).max()
+        })
         .map(|widest| widest.unwrap_or(0))
         .collect();
     let mut from = 0;
@@ -32,7 +34,7 @@ pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         let row = |name: &str, cells: &[String]| {
             let mut line = padded_end(name, first);
             for (cell, width) in cells[from..until].iter().zip(&widths[from..until]) {
-                line.push_str(&" ".repeat(GAP + width.saturating_sub(columns(cell))));
+                line.push_str(&" ".repeat(GAP + width.saturating_sub(count_columns(cell))));
                 line.push_str(cell);
             }
             line.trim_end().to_owned()
@@ -41,7 +43,7 @@ pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         out.extend(names.iter().zip(&texts).map(|(name, cells)| row(name, cells)));
         from = until;
     }
-    out.extend(notes(table).iter().flat_map(|note| wrap(note, width)));
+    out.extend(notes(table).iter().flat_map(|note| wrap_text(note, width)));
     out
 }
 
@@ -66,7 +68,7 @@ fn heading(form: TableForm) -> &'static str {
 }
 
 fn with_unit(line: &Line) -> String {
-    let name = clean(&line.name);
+    let name = clean_text(&line.name);
     if line.unit.is_empty() { name } else { format!("{name}, {}", line.unit) }
 }
 
@@ -88,10 +90,10 @@ fn notes(table: &Table) -> Vec<String> {
         for (target, cell) in table.targets.iter().zip(&line.cells) {
             let Some(note) = &cell.note else { continue };
             let mark = if cell.value.is_some() { "!" } else { NONE };
-            let text = format!("{mark} {}: {}", clean(target), clean(note));
+            let text = format!("{mark} {}: {}", clean_text(target), clean_text(note));
             match all.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, names)) => names.push(clean(&line.name)),
-                None => all.push((text, vec![clean(&line.name)])),
+                Some((_, names)) => names.push(clean_text(&line.name)),
+                None => all.push((text, vec![clean_text(&line.name)])),
             }
         }
     }
@@ -115,7 +117,7 @@ fn fitting(widths: &[usize], room: usize) -> usize {
 }
 
 fn padded_end(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
+    format!("{text}{}", " ".repeat(width.saturating_sub(count_columns(text))))
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
 
 /// Builds a session of these cases in a baseline and one subject, without trials.
 fn session(cases: Vec<PlannedCase>) -> Session {
-    let mut session = specimen::session(1);
+    let mut session = specimen::make_session(1);
     session.plan.targets.retain(|target| target.role != Role::Control);
     session.plan.targets[1].name = "gvisor".into();
     session.facts.clear();
@@ -103,7 +103,7 @@ fn shown(form: &str, session: &Session) -> String {
         "id = 'a'\ntitle = 'a'\nkind = 'article'\ntool = 'a'\nenvironment = []\ntables = ['{form}']\n"
     );
     let article: Published = toml::from_str(&text).unwrap();
-    let mut findings = tare_analysis::findings(session, &tare_analysis::Options::default());
+    let mut findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
     place_beside(&mut findings, session, &[article]);
     let tables = &findings.articles[0].tables;
     tables.iter().flat_map(|table| table_lines(table, 80)).collect::<Vec<_>>().join("\n")
@@ -190,7 +190,7 @@ fn twelve_scores_have_an_index_and_eleven_have_none() {
 fn scores_of_ten_times_the_baseline_are_a_hundred() {
     let mut session = session(twelve());
     with_scores(&mut session, "native", 3, 10);
-    let scores = tare_analysis::unixbench::scores(&session);
+    let scores = tare_analysis::unixbench::compute_scores(&session);
     // Of ten passes three were measured: still a third, the slow one, is dropped.
     assert!((scores[0].index.unwrap() - 100.0).abs() < 1e-9);
     assert_eq!(scores[1].index, None);

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::{outputs, ui};
 
 /// Reports what changed from an older record to a newer one.
-pub fn report(args: &Compare, old_file: &Path, new_file: &Path) -> Result<Exit, CommandError> {
+pub fn report_changes(args: &Compare, old_file: &Path, new_file: &Path) -> Result<Exit, CommandError> {
     let (old, new) = (read_noting(old_file)?, read_noting(new_file)?);
     if let (Some(then), Some(now)) = (instant(&old), instant(&new))
         && then > now
@@ -22,11 +22,13 @@ pub fn report(args: &Compare, old_file: &Path, new_file: &Path) -> Result<Exit, 
         anstream::eprintln!("note: {} was started after {}", old_file.display(), new_file.display());
     }
     let options = tare_analysis::Options::default();
-    let then = tare_analysis::findings(&old, &options);
-    let now = tare_analysis::findings(&new, &options);
-    let changes =
-        change::changes(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
-    let mut outcome = change::judge(&changes, &args.fail_if);
+    let then = tare_analysis::compute_findings(&old, &options);
+    let now = tare_analysis::compute_findings(&new, &options);
+    let changes = change::compare_records(
+        Side { session: &old, findings: &then },
+        Side { session: &new, findings: &now },
+    );
+    let mut outcome = change::judge_changes(&changes, &args.fail_if);
     outcome.allows_undecided = args.allow_undecided;
     if let Some(idle) = outcome.idle.first() {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
@@ -38,16 +40,16 @@ pub fn report(args: &Compare, old_file: &Path, new_file: &Path) -> Result<Exit, 
         new: (&new, &new_file),
         changes: &changes,
         wide: args.wide,
-        width: ui::width(),
+        width: ui::measure_width(),
     };
-    ui::print(match (args.json, args.markdown) {
-        (true, _) => diff::json(&view),
-        (_, true) => diff::markdown(&view),
-        _ => diff::terminal(&view),
+    ui::print_output(match (args.json, args.markdown) {
+        (true, _) => diff::render_diff_json(&view),
+        (_, true) => diff::render_diff_markdown(&view),
+        _ => diff::render_diff_terminal(&view),
     })?;
     Ok(match args.fail_if.is_empty() {
         true => Exit::Done,
-        false => outputs::report_conditions(&outcome, &diff::met(&changes, &outcome)),
+        false => outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::ui;
 
 /// Reads the session of a record, with notes on standard error about whatever it lacks.
 pub fn read_noting(file: &Path) -> Result<Session, LabError> {
-    let recording = tare_record::read(file)?;
+    let recording = tare_record::read_session(file)?;
     if let Some(line) = recording.torn_line {
         anstream::eprintln!("note: {} breaks off in line {line}", file.display());
     }
@@ -17,7 +17,7 @@ pub fn read_noting(file: &Path) -> Result<Session, LabError> {
         anstream::eprintln!(
             "note: {}: {}",
             file.display(),
-            tare_report::warnings::words(warning, ui::language())
+            tare_report::warnings::describe_warning(warning, ui::find_language())
         );
     }
     Ok(recording.session)

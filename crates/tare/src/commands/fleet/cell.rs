@@ -14,7 +14,7 @@ use tare_report::exports::{self, Source};
 use crate::args::fleet::FleetCell;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::show::session::plain;
+use crate::show::session::compute_plain_findings;
 use crate::{invocation, outputs, paths, signals, ui};
 
 /// Environment variables in which engines describe a job, recorded as facts of its node. Slurm sets its own.
@@ -35,7 +35,7 @@ const ENGINES: [(&str, &str); 9] = [
 const NODE: [&str; 2] = ["SLURMD_NODENAME", "TARE_POD_NODE"];
 const ADDRESS: &str = "TARE_POD_IP";
 
-pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
+pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
     let engines = || NODE.iter().find_map(|variable| std::env::var(variable).ok());
     let node = args.node.clone().or_else(engines).unwrap_or_default();
     let which = match (args.pair.as_slice(), args.session) {
@@ -45,10 +45,10 @@ pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
         (_, session) => Which::Cell { node: node.clone(), session: session.unwrap_or_default() },
     };
     let serves = matches!(&which, Which::Pair { b, .. } if *b == node);
-    let interrupted = signals::watch()?;
+    let interrupted = signals::watch_signals()?;
     // Without a plan, a name cannot be trusted in this folder, so nothing is written.
     let secret = args.secret_file.as_deref();
-    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::binary()?, secret);
+    let cell = Cell::open(&args.folder, which.clone(), &args.plan, &invocation::find_binary()?, secret);
     let cell = match cell {
         Ok(cell) => cell,
         Err(error) => {
@@ -58,15 +58,15 @@ pub fn run(args: &FleetCell) -> Result<Exit, CommandError> {
     };
     if serves {
         let own = std::env::var(ADDRESS).ok().and_then(|address| address.parse().ok());
-        let served = cell.serve(own, &|| interrupted.load(Ordering::Relaxed));
+        let served = cell.serve_peer(own, &|| interrupted.load(Ordering::Relaxed));
         if let Err(error) = &served {
-            cell.finish(Err(error))?;
+            cell.finish_record(Err(error))?;
         }
         return Ok(served.map(|()| Exit::Done)?);
     }
     let measured = measure(args, &cell, &interrupted);
     cell.leave_peer();
-    cell.finish(measured.as_ref().copied())?;
+    cell.finish_record(measured.as_ref().copied())?;
     Ok(match measured? {
         Ending::Complete => Exit::Done,
         Ending::Interrupted => Exit::Interrupted,
@@ -92,11 +92,15 @@ fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
 fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {
     cell.wait_for_peer()?;
     let scratch = args.scratch.as_deref().or(cell.scratch());
-    let setting = paths::setting(scratch)?;
-    let caller =
-        Caller { command: invocation::words(), now: &invocation::now, began: Instant::now(), interrupted };
+    let setting = paths::make_setting(scratch)?;
+    let caller = Caller {
+        command: invocation::list_arguments(),
+        now: &invocation::format_current_time,
+        began: Instant::now(),
+        interrupted,
+    };
     let mut progress = ui::Progress::new();
-    let recorded = session::begin(cell.request(facts())?, &setting, &caller, &mut progress);
+    let recorded = session::begin_session(cell.make_request(facts())?, &setting, &caller, &mut progress);
     progress.clear();
     let recorded = recorded?;
     if recorded.ending == Ending::Complete {
@@ -110,7 +114,7 @@ fn facts() -> Facts {
     let mut facts = Facts::default();
     for (key, variable) in ENGINES {
         if let Ok(value) = std::env::var(variable) {
-            facts.note(key, value);
+            facts.add_fact(key, value);
         }
     }
     facts
@@ -119,9 +123,9 @@ fn facts() -> Facts {
 /// Writes the trials in columns next to the record, so that no single machine has to read the journals of all
 /// nodes.
 fn write_columns(cell: &Cell) -> Result<(), LabError> {
-    let mut session = tare_record::read(&cell.files.part())?.session;
-    let findings = plain(&mut session);
-    let Some(export) = exports::find("parquet") else { return Ok(()) };
+    let mut session = tare_record::read_session(&cell.files.part_path())?.session;
+    let findings = compute_plain_findings(&mut session);
+    let Some(export) = exports::find_export("parquet") else { return Ok(()) };
     let bytes = (export.render)(&Source { session: &session, findings: &findings, gate: None });
-    outputs::write(&cell.files.parquet(), &bytes)
+    outputs::write_file(&cell.files.parquet_path(), &bytes)
 }

@@ -5,18 +5,18 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use tare_analysis::fleet::cells::{SessionCells, cells};
+use tare_analysis::fleet::cells::{SessionCells, extract_cells};
 use tare_analysis::fleet::summary::{KIND, OfNode, OfPair, Rows};
 use tare_lab::error::LabError;
 use tare_lab::fleet::files::{What, of_cell, of_pair};
 use tare_lab::fleet::folder::{CellState, Folder};
 use tare_record::input;
-use tare_report::exports::{Source, find, parquet};
+use tare_report::exports::{Source, find_export, parquet};
 use tare_report::fleet::MissingCell;
 use tare_report::fleet::store::Stored;
 
 use crate::outputs;
-use crate::show::session::plain;
+use crate::show::session::compute_plain_findings;
 
 /// Number of bytes at the end of a file that give the length of its footer.
 const TAIL: usize = 8;
@@ -38,7 +38,7 @@ pub struct Gathered {
 
 /// Reads every complete record of a folder, and lists the missing ones. Groups nodes into kinds by the given
 /// facts, or else by those of the plan.
-pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
+pub fn gather_records(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let folder = Folder::open(path)?;
     let usual = KIND.map(str::to_owned).to_vec();
     let planned = if folder.plan.by.is_empty() { &usual } else { &folder.plan.by };
@@ -50,11 +50,11 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
     for cell in &folder.cells {
         let files = of_cell(path, &cell.node, cell.session);
-        let read = reading.read(&cell.what, &files.parquet());
+        let read = reading.read(&cell.what, &files.parquet_path());
         let why = read.as_ref().err().cloned();
         if let Ok(cells) = read {
             nodes.push(OfNode { node: cell.node.clone(), session: cell.session, cells });
-            columns.push(within(files.parquet()));
+            columns.push(within(files.parquet_path()));
         }
         by_node.entry(&cell.node).or_default().push((cell, why));
     }
@@ -72,15 +72,15 @@ pub fn gather(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
     }
     for pair in &folder.pairs {
         let files = of_pair(path, pair.round, &pair.a, &pair.b);
-        match reading.read(&pair.what, &files.parquet()) {
+        match reading.read(&pair.what, &files.parquet_path()) {
             Ok(cells) => {
                 pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells });
-                columns.push(within(files.parquet()));
+                columns.push(within(files.parquet_path()));
             }
             Err(why) => missing.push(MissingCell { what: format!("{} with {}", pair.a, pair.b), why }),
         }
     }
-    let rows = Rows::of(&nodes, &pairs, by, folder.plan.sessions);
+    let rows = Rows::from_sessions(&nodes, &pairs, by, folder.plan.sessions);
     let studies = nodes.iter().map(|of| &of.cells.study).chain(pairs.iter().map(|of| &of.cells.study));
     let study = studies.into_iter().next().cloned().unwrap_or_else(|| "no session yet".to_owned());
     let of_pairs = pairs.into_iter().zip(columns.split_off(nodes.len()));
@@ -130,30 +130,34 @@ impl Reading<'_> {
 /// Reads the rows stored next to a record if they belong to it. Otherwise computes them from the record and
 /// stores them there.
 fn cells_of(folder: &Path, record: &Path, rows: &Path) -> Result<SessionCells, String> {
-    let header = tare_record::header(record).ok_or("its file is not a record")?;
-    let beside = footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
+    let header = tare_record::read_header(record).ok_or("its file is not a record")?;
+    let beside = read_footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
     let is_its = |cells: &SessionCells| cells.started == header.started && cells.binary == header.binary;
     if let Some(cells) = beside.filter(is_its) {
         return Ok(cells);
     }
-    remake(folder, record, rows).map(|(_, cells)| cells)
+    remake_columns(folder, record, rows).map(|(_, cells)| cells)
 }
 
 /// Computes the columns and cells of a record again, and writes the columns next to it.
-pub fn remake(folder: &Path, record: &Path, columns: &Path) -> Result<(Vec<u8>, SessionCells), String> {
+pub fn remake_columns(
+    folder: &Path,
+    record: &Path,
+    columns: &Path,
+) -> Result<(Vec<u8>, SessionCells), String> {
     let mut session =
-        tare_record::read(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
-    let findings = plain(&mut session);
+        tare_record::read_session(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
+    let findings = compute_plain_findings(&mut session);
     let source = Source { session: &session, findings: &findings, gate: None };
-    let bytes = find("parquet").map(|export| (export.render)(&source)).unwrap_or_default();
+    let bytes = find_export("parquet").map(|export| (export.render)(&source)).unwrap_or_default();
     // A folder that cannot be written in takes longer the next time, and shows the same.
     let _ = outputs::write_within(folder, columns, &bytes);
-    Ok((bytes, cells(&session, &findings)))
+    Ok((bytes, extract_cells(&session, &findings)))
 }
 
 /// Reads the end of a Parquet file, which contains its footer.
-pub fn footer(file: &Path) -> Option<Vec<u8>> {
-    let mut file: File = input::open(file).ok()?;
+pub fn read_footer(file: &Path) -> Option<Vec<u8>> {
+    let mut file: File = input::open_regular_file(file).ok()?;
     let mut end = |length: usize| {
         file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;
         let mut bytes = Vec::new();
@@ -165,6 +169,6 @@ pub fn footer(file: &Path) -> Option<Vec<u8>> {
 }
 
 /// Builds the path of a fleet's table of cells.
-pub fn store(folder: &Path) -> PathBuf {
+pub fn cell_store_path(folder: &Path) -> PathBuf {
     folder.join("store").join("cells")
 }

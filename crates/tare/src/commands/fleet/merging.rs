@@ -6,13 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_record::input;
 use tare_report::fleet::store::{Source, Stored};
 use tare_report::fleet::trials::{Merged, Trials};
 
-use super::gathered::{footer, remake};
+use super::gathered::{read_footer, remake_columns};
 use crate::outputs;
 
 /// Maximum size of a session's file, enough for a million rows.
@@ -23,21 +23,21 @@ const LONGEST_KIND: usize = 200;
 const OF_HASH: usize = 16;
 
 /// Builds the path of a fleet's merged trials.
-pub fn place(folder: &Path) -> PathBuf {
+pub fn trial_store_path(folder: &Path) -> PathBuf {
     folder.join("store").join("trials")
 }
 
 /// Merges new trials, and removes files of sessions that no longer exist.
-pub fn merge(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
+pub fn merge_trials(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
     let mut kinds: BTreeMap<&str, BTreeMap<Source, &Stored>> = BTreeMap::new();
     for of in stored {
         kinds.entry(of.kind()).or_default().insert(of.source(), of);
     }
-    let place = place(folder);
+    let place = trial_store_path(folder);
     let mut known = BTreeSet::new();
     for (kind, sessions) in kinds {
         let of_kind = place.join(folder_of(kind));
-        fs::create_dir_all(&of_kind).map_err(LabError::storage("make", &of_kind))?;
+        fs::create_dir_all(&of_kind).map_err(LabError::storage_error("make", &of_kind))?;
         if let Some(link) =
             [&folder.join("store"), &place, &of_kind].into_iter().find(|path| !is_folder(path))
         {
@@ -64,7 +64,7 @@ fn merge_kind(
     let mut others = files_of(place);
     let mut lasts = Vec::new();
     for file in others.clone() {
-        let merged = footer(&file).and_then(|footer| Merged::of(&footer));
+        let merged = read_footer(&file).and_then(|footer| Merged::from_footer(&footer));
         let is_known = |merged: &Merged| merged.sources.iter().all(|source| sessions.contains_key(source));
         match merged.filter(|merged| merged.kind == kind && is_known(merged)) {
             Some(merged) if merged.is_full() => {
@@ -91,10 +91,10 @@ fn merge_kind(
         let free = names
             .find(|name| others.remove(name) || name.symlink_metadata().is_err())
             .expect("numbers do not end");
-        outputs::write_within(folder, &free, &trials.file(kind))
+        outputs::write_within(folder, &free, &trials.into_file(kind))
     };
     let mut sessions: Vec<&Stored> = sessions.into_values().collect();
-    sessions.sort_by_cached_key(|of| of.place());
+    sessions.sort_by_cached_key(|of| of.node_and_number());
     for of in sessions {
         add(&mut trials, folder, of)?;
         if trials.is_full() {
@@ -110,15 +110,15 @@ fn merge_kind(
 /// Adds a session by its columns; where these are damaged, by those that follow from its record.
 fn add(trials: &mut Trials, folder: &Path, of: &Stored) -> Result<(), LabError> {
     let file = folder.join(&of.file);
-    let read = input::bytes(&file, LONGEST).map_err(|e| e.to_string());
-    if read.and_then(|bytes| trials.add(of, bytes)).is_ok() {
+    let read = input::read_bytes(&file, LONGEST).map_err(|e| e.to_string());
+    if read.and_then(|bytes| trials.add_session(of, bytes)).is_ok() {
         return Ok(());
     }
     let failed = |why: String| {
-        LabError::new(ErrorKind::Record, format!("cannot merge {}", file.display())).because(why)
+        LabError::new(ErrorKind::Record, format!("cannot merge {}", file.display())).with_cause(why)
     };
-    remake(folder, &file.with_extension("tare"), &file)
-        .and_then(|(bytes, _)| trials.add(of, bytes))
+    remake_columns(folder, &file.with_extension("tare"), &file)
+        .and_then(|(bytes, _)| trials.add_session(of, bytes))
         .map_err(failed)
 }
 
@@ -143,7 +143,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 fn remove(file: &Path) -> Result<(), LabError> {
-    fs::remove_file(file).map_err(LabError::storage("remove", file))
+    fs::remove_file(file).map_err(LabError::storage_error("remove", file))
 }
 
 /// Turns a kind into a folder name in Hive's partition style, which other programs read: `kind=EPYC%2C 8
@@ -154,7 +154,7 @@ fn folder_of(kind: &str) -> String {
     let mut name: String = kind.bytes().map(one).collect();
     if name.len() > LONGEST_KIND {
         name.truncate(LONGEST_KIND - OF_HASH);
-        name.push_str(&hex(&Sha256::digest(kind))[..OF_HASH]);
+        name.push_str(&encode_hex(&Sha256::digest(kind))[..OF_HASH]);
     }
     format!("kind={name}")
 }

@@ -19,18 +19,18 @@ use crate::args::fleet::{Fleet, FleetCommand};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 
-pub fn run(fleet: Fleet) -> Result<Exit, CommandError> {
+pub fn run_fleet(fleet: Fleet) -> Result<Exit, CommandError> {
     match fleet.command {
-        FleetCommand::Status(status) => status::run(&status),
-        FleetCommand::Report(report) => report::run(&report),
-        FleetCommand::Query(query) => query::run(&query),
+        FleetCommand::Status(status) => status::run_fleet_status(&status),
+        FleetCommand::Report(report) => report::run_fleet_report(&report),
+        FleetCommand::Query(query) => query::run_fleet_query(&query),
         #[cfg(unix)]
-        FleetCommand::Run(run) => run::run(run),
+        FleetCommand::Run(run) => run::run_fleet_run(run),
         #[cfg(unix)]
-        FleetCommand::Print(print) => print::run(&print),
+        FleetCommand::Print(print) => print::run_fleet_print(&print),
         #[cfg(unix)]
-        FleetCommand::Cell(cell) => cell::run(&cell),
+        FleetCommand::Cell(cell) => cell::run_fleet_cell(&cell),
         #[cfg(not(unix))]
-        _ => super::not_here::refused("fleet"),
+        _ => super::not_here::refuse_command("fleet"),
     }
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_data::peer::NODE;
-use tare_data::shell::line;
+use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::pairs;
-use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, cells};
+use tare_lab::fleet::plan::{FleetPlan, FleetStudy, Measure, Node, PlannedEngine, list_planned_cells};
 use tare_lab::node_names::is_node_name;
 use tare_lab::study::Study;
 
@@ -25,37 +25,40 @@ const ROUNDS_LIMIT_S: u64 = 3600;
 const BESIDE_S: u64 = 600;
 
 /// Makes a plan, and finds the engine that it names.
-pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), LabError> {
+pub fn make_fleet_plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), LabError> {
     let Some(on) = &args.on else {
-        return Err(LabError::usage(format!("there is no fleet at '{study}'"))
-            .hint("for a new fleet, name the engine: --on slurm, --on kubernetes or --on ssh"));
+        return Err(LabError::usage_error(format!("there is no fleet at '{study}'"))
+            .with_hint("for a new fleet, name the engine: --on slurm, --on kubernetes or --on ssh"));
     };
-    let engine = Engine::named(on)?;
-    let whole = Study::named(study)?;
-    if !whole.carried()?.is_empty() {
-        return Err(LabError::usage(format!(
+    let engine = Engine::from_name(on)?;
+    let whole = Study::from_name(study)?;
+    if !whole.collect_carried_files()?.is_empty() {
+        return Err(LabError::usage_error(format!(
             "{study} carries files along, which a fleet's plan does not hold"
         ))
-        .hint("put them on every node, and give their paths"));
+        .with_hint("put them on every node, and give their paths"));
     }
     let names = match args.nodes.as_slice() {
-        [] => engine.nodes(&paths::programs()?)?,
+        [] => engine.list_nodes(&paths::find_programs()?)?,
         named => named.to_vec(),
     };
     let nodes = nodes(names)?;
-    let seed = args.seed.map_or_else(|| random(4).map(|bytes| number(&bytes)), Ok)?;
+    let seed = args.seed.map_or_else(|| draw_random_bytes(4).map(|bytes| number(&bytes)), Ok)?;
     let between_nodes = whole.cases.iter().any(|case| case.peers.iter().any(|peer| peer == NODE));
     let alone = !whole.commands.is_empty()
         || whole.cases.iter().any(|case| case.peers.is_empty() || case.peers.iter().any(|peer| peer != NODE));
     if between_nodes && !engine.has_pairs() {
-        return Err(LabError::usage(format!("the engine {} cannot start pairs of nodes", engine.name()))
-            .because("the study has cases whose peer is another node")
-            .hint("use --on slurm, or add [pair] to your own engine"));
+        return Err(LabError::usage_error(format!(
+            "the engine {} cannot start pairs of nodes",
+            engine.name()
+        ))
+        .with_cause("the study has cases whose peer is another node")
+        .with_hint("use --on slurm, or add [pair] to your own engine"));
     }
     let sessions = if alone { args.sessions } else { 0 };
     let budget_s = args.budget.map(|budget| budget.as_secs_f64());
     let plan = FleetPlan {
-        fleet: hex(&random(16)?),
+        fleet: encode_hex(&draw_random_bytes(16)?),
         study: frozen(study)?,
         measure: Measure {
             environments: args.environments.clone(),
@@ -67,31 +70,31 @@ pub fn plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, Engine), La
             port: args.port,
         },
         seed,
-        binary: sha256(&invocation::binary()?)?,
+        binary: sha256(&invocation::find_binary()?)?,
         sessions,
         at_once: args.at_once.unwrap_or(nodes.len() as u32),
         limit_s: limit_s(args, &whole, budget_s)?,
-        cells: cells(&nodes, sessions, seed),
-        pairs: if between_nodes { pairs::rounds(&nodes, seed) } else { Vec::new() },
+        cells: list_planned_cells(&nodes, sessions, seed),
+        pairs: if between_nodes { pairs::arrange_pairs(&nodes, seed) } else { Vec::new() },
         by: args.by.clone(),
         nodes,
         engine: PlannedEngine { on: on.clone(), toml: engine.text().to_owned() },
-        command: line(invocation::words()),
+        command: join_words(invocation::list_arguments()),
     };
     Ok((plan, engine))
 }
 
 /// Copies the study into the plan: the user's file may change later.
 fn frozen(study: &str) -> Result<FleetStudy, LabError> {
-    if Study::shipped(study)?.is_some() {
+    if Study::find_shipped(study)?.is_some() {
         return Ok(FleetStudy::Shipped(study.to_owned()));
     }
     if study.contains(',') {
-        return Err(LabError::usage(format!("a fleet has one study, and {study} are several"))
-            .hint("shipped studies can be joined; put your own cases into one file"));
+        return Err(LabError::usage_error(format!("a fleet has one study, and {study} are several"))
+            .with_hint("shipped studies can be joined; put your own cases into one file"));
     }
     let toml = fs::read_to_string(study)
-        .map_err(|e| LabError::usage(format!("cannot read the study {study}")).because(e))?;
+        .map_err(|e| LabError::usage_error(format!("cannot read the study {study}")).with_cause(e))?;
     Ok(FleetStudy::Own { name: study.to_owned(), toml })
 }
 
@@ -99,8 +102,9 @@ fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
     names.sort();
     names.dedup();
     match names.iter().find(|name| !is_node_name(name)) {
-        Some(name) => Err(LabError::usage(format!("'{name}' is not the name of a node"))
-            .hint("names have letters, digits, '.', '-' and '_', and begin with a letter, a digit or '_'")),
+        Some(name) => Err(LabError::usage_error(format!("'{name}' is not the name of a node")).with_hint(
+            "names have letters, digits, '.', '-' and '_', and begin with a letter, a digit or '_'",
+        )),
         None => Ok(names.into_iter().map(|name| Node { name }).collect()),
     }
 }
@@ -117,15 +121,15 @@ fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result
 }
 
 fn sha256(program: &Path) -> Result<String, LabError> {
-    let bytes = fs::read(program).map_err(LabError::storage("read", program))?;
-    Ok(hex(&Sha256::digest(bytes)))
+    let bytes = fs::read(program).map_err(LabError::storage_error("read", program))?;
+    Ok(encode_hex(&Sha256::digest(bytes)))
 }
 
 /// Draws random bytes.
-pub fn random(count: usize) -> Result<Vec<u8>, LabError> {
+pub fn draw_random_bytes(count: usize) -> Result<Vec<u8>, LabError> {
     let mut bytes = vec![0; count];
     getrandom(&mut bytes, GetRandomFlags::empty())
-        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random numbers").because(e))?;
+        .map_err(|e| LabError::new(ErrorKind::Host, "cannot draw random numbers").with_cause(e))?;
     Ok(bytes)
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tare_data::shell::line;
+use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
 
-use super::gathered::{gather, store};
-use super::merging::place;
+use super::gathered::{cell_store_path, gather_records};
+use super::merging::trial_store_path;
 use super::report::write_store;
 use crate::args::fleet::FleetQuery;
 use crate::command_error::CommandError;
@@ -17,34 +17,36 @@ use crate::ui;
 
 const PROGRAM: &str = "duckdb";
 
-pub fn run(args: &FleetQuery) -> Result<Exit, CommandError> {
+pub fn run_fleet_query(args: &FleetQuery) -> Result<Exit, CommandError> {
     if !is_fresh(&args.folder) {
         prepare(&args.folder)?;
     }
-    let folder = args.folder.canonicalize().map_err(LabError::storage("look at", &args.folder))?;
+    let folder = args.folder.canonicalize().map_err(LabError::storage_error("look at", &args.folder))?;
     let words = words(&folder, &args.question)?;
     if args.print {
-        ui::print(line(&words) + "\n")?;
+        ui::print_output(join_words(&words) + "\n")?;
         return Ok(Exit::Done);
     }
     match Command::new(&words[0]).args(&words[1..]).status() {
         Ok(ended) if ended.success() => Ok(Exit::Done),
         Ok(_) => Ok(Exit::Usage),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            ui::print(line(&words) + "\n")?;
+            ui::print_output(join_words(&words) + "\n")?;
             Err(LabError::new(ErrorKind::Environment, "duckdb is not installed")
-                .hint("run the line above where it is installed; duckdb.org offers a single binary")
+                .with_hint("run the line above where it is installed; duckdb.org offers a single binary")
                 .into())
         }
-        Err(error) => Err(LabError::new(ErrorKind::Environment, "cannot start duckdb").because(error).into()),
+        Err(error) => {
+            Err(LabError::new(ErrorKind::Environment, "cannot start duckdb").with_cause(error).into())
+        }
     }
 }
 
 /// Tells whether the table of cells is newer than the last record. It is the last file that a report writes.
 fn is_fresh(folder: &Path) -> bool {
     let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-    let Some(written) = changed(&store(folder).join("0000.parquet")) else { return false };
-    if !place(folder).exists() {
+    let Some(written) = changed(&cell_store_path(folder).join("0000.parquet")) else { return false };
+    if !trial_store_path(folder).exists() {
         return false;
     }
     let inside = |name: &str| fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
@@ -54,7 +56,7 @@ fn is_fresh(folder: &Path) -> bool {
 
 /// Writes the tables if they are missing or out of date.
 fn prepare(folder: &Path) -> Result<(), LabError> {
-    let gathered = gather(folder, &[])?;
+    let gathered = gather_records(folder, &[])?;
     write_store(folder, &gathered.stored)
 }
 
@@ -63,7 +65,8 @@ fn prepare(folder: &Path) -> Result<(), LabError> {
 fn words(folder: &Path, question: &str) -> Result<Vec<String>, LabError> {
     // Names of files come from nodes that are checked by their letters; the folder's own may hold anything.
     let Some(path) = folder.to_str() else {
-        return Err(LabError::usage("the folder's name is not UTF-8").hint("rename it: SQL only has UTF-8"));
+        return Err(LabError::usage_error("the folder's name is not UTF-8")
+            .with_hint("rename it: SQL only has UTF-8"));
     };
     // The names of folders are for others: the files have every column.
     let files = |pattern: &str| {

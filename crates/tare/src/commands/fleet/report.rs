@@ -3,23 +3,23 @@
 use std::fs;
 use std::path::Path;
 
-use tare_analysis::fleet::gate::{is_shut, judge};
+use tare_analysis::fleet::gate::{is_shut, judge_fleet};
 use tare_lab::error::LabError;
-use tare_report::fleet::store::{Stored, files};
+use tare_report::fleet::store::{Stored, write_cell_files};
 use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
 
-use super::gathered::{gather, store};
-use super::merging::merge;
+use super::gathered::{cell_store_path, gather_records};
+use super::merging::merge_trials;
 use crate::args::fleet::FleetReport;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{outputs, ui};
 
-pub fn run(args: &FleetReport) -> Result<Exit, CommandError> {
-    let gathered = gather(&args.folder, &args.by)?;
-    let before = args.before.as_deref().map(|folder| gather(folder, &gathered.by)).transpose()?;
-    let fleet = gathered.rows.fleet(before.as_ref().map(|before| &before.rows));
-    let answers = judge(&fleet, &args.fail_if, gathered.planned, gathered.missing.len());
+pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
+    let gathered = gather_records(&args.folder, &args.by)?;
+    let before = args.before.as_deref().map(|folder| gather_records(folder, &gathered.by)).transpose()?;
+    let fleet = gathered.rows.summarise_fleet(before.as_ref().map(|before| &before.rows));
+    let answers = judge_fleet(&fleet, &args.fail_if, gathered.planned, gathered.missing.len());
     let folder = args.folder.display().to_string();
     let view = FleetView {
         folder: &folder,
@@ -31,28 +31,35 @@ pub fn run(args: &FleetReport) -> Result<Exit, CommandError> {
         answers: &answers,
     };
     if let Some(file) = &args.html {
-        outputs::write(file, page::render(&view).as_bytes())?;
+        outputs::write_file(file, page::render_fleet_page(&view).as_bytes())?;
     }
     if let Some(file) = &args.grafana {
-        let cells = store(&args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()));
-        outputs::write(file, dashboard::render(&view, &cells.display().to_string()).as_bytes())?;
+        let cells = cell_store_path(&args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()));
+        outputs::write_file(
+            file,
+            dashboard::render_dashboard(&view, &cells.display().to_string()).as_bytes(),
+        )?;
     }
-    ui::print(if args.json { json::render(&view) } else { terminal::render(&view, ui::width()) })?;
+    ui::print_output(if args.json {
+        json::render_fleet_json(&view)
+    } else {
+        terminal::render_fleet_terminal(&view, ui::measure_width())
+    })?;
     // Last: the first time it takes longer than the report.
     if let Err(error) = write_store(&args.folder, &gathered.stored) {
         anstream::eprintln!("note: the tables for SQL were not written: {}", error.what);
     }
-    terminal::answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
+    terminal::list_answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
 }
 
 /// Merges new trials, then rewrites the table of cells and removes the excess files of a longer one.
 pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
-    merge(folder, stored)?;
-    let place = store(folder);
+    merge_trials(folder, stored)?;
+    let place = cell_store_path(folder);
     outputs::stays_within(folder, &place)?;
-    fs::create_dir_all(&place).map_err(LabError::storage("make", &place))?;
-    let files = files(stored);
+    fs::create_dir_all(&place).map_err(LabError::storage_error("make", &place))?;
+    let files = write_cell_files(stored);
     for (number, bytes) in files.iter().enumerate() {
         outputs::write_within(folder, &place.join(format!("{number:04}.parquet")), bytes)?;
     }

@@ -2,57 +2,67 @@
 
 use std::path::Path;
 
-use tare_data::encoding::hex;
+use tare_data::encoding::encode_hex;
 use tare_lab::error::LabError;
 use tare_lab::fleet::driving::{self, Progress};
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
-use tare_report::text::plain;
+use tare_report::text::plain_line;
 
-use super::gathered::gather;
-use super::whole_path::absolute;
+use super::gathered::gather_records;
+use super::whole_path::resolve_fleet_folder;
 use super::{planning, status};
 use crate::args::fleet::FleetRun;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
-pub fn run(args: FleetRun) -> Result<Exit, CommandError> {
+pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
     let (folder, engine) = match &args.into {
         Some(into) => {
-            let into = absolute(into)?;
-            let (plan, engine) = planning::plan(&args.what, &args.plan)?;
+            let into = resolve_fleet_folder(into)?;
+            let (plan, engine) = planning::make_fleet_plan(&args.what, &args.plan)?;
             let lies_there = !plan.pairs.is_empty() && !engine.brings_secrets();
-            let secret = lies_there.then(|| planning::random(32)).transpose()?.map(|bytes| hex(&bytes));
-            (Folder::make(&into, &plan, &invocation::binary()?, secret.as_deref())?, engine)
+            let secret = lies_there
+                .then(|| planning::draw_random_bytes(32))
+                .transpose()?
+                .map(|bytes| encode_hex(&bytes));
+            (Folder::make_fleet(&into, &plan, &invocation::find_binary()?, secret.as_deref())?, engine)
         }
         None => {
             let mut folder = existing(&args)?;
             if args.confirm {
-                let nodes = gather(&folder.path, &args.plan.by)?.rows.fleet(None).ranking.to_confirm();
+                let nodes = gather_records(&folder.path, &args.plan.by)?
+                    .rows
+                    .summarise_fleet(None)
+                    .ranking
+                    .to_confirm();
                 if nodes.is_empty() {
-                    ui::print("no node stands out: nothing to confirm\n")?;
+                    ui::print_output("no node stands out: nothing to confirm\n")?;
                     return Ok(Exit::Done);
                 }
-                folder = folder.confirming(nodes);
+                folder = folder.restrict_to_confirming(nodes);
             }
-            let engine = Engine::planned(&folder.plan.engine.on, &folder.plan.engine.toml)?;
+            let engine = Engine::from_plan(&folder.plan.engine.on, &folder.plan.engine.toml)?;
             (folder, engine)
         }
     };
     folder.only_mine()?;
     if args.plan_only {
-        ui::print(format!("planned in {}; tare fleet print shows its jobs\n", plain(&args.what_is_made())))?;
+        ui::print_output(format!(
+            "planned in {}; tare fleet print shows its jobs\n",
+            plain_line(&args.what_is_made())
+        ))?;
         return Ok(Exit::Done);
     }
-    let interrupted = signals::watch()?;
-    let left = driving::drive(&folder, &engine, &paths::programs()?, &interrupted, &mut note)?;
+    let interrupted = signals::watch_signals()?;
+    let left = driving::drive_fleet(&folder, &engine, &paths::find_programs()?, &interrupted, &mut note)?;
     signals::end_at_once(&interrupted);
     for (job, why) in &left.jobs {
-        anstream::eprintln!("note: the job {} was not cancelled: {}", plain(job), plain(why));
+        anstream::eprintln!("note: the job {} was not cancelled: {}", plain_line(job), plain_line(why));
     }
-    let folder = folder.again()?;
-    ui::print(status::text(&folder))?;
+    let folder = folder.read_again()?;
+    ui::print_output(status::format_status(&folder))?;
     Ok(match (left.interrupted, status::is_whole(&folder)) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,
@@ -70,30 +80,30 @@ impl FleetRun {
 fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
-        return Err(LabError::usage(format!("{} is a fleet that already has an engine", args.what))
-            .hint("leave out --on, or name a study and a new folder with --into")
+        return Err(LabError::usage_error(format!("{} is a fleet that already has an engine", args.what))
+            .with_hint("leave out --on, or name a study and a new folder with --into")
             .into());
     }
     if args.plan.on.is_some() {
-        return Err(LabError::usage("the new fleet has no folder")
-            .hint("name one that all nodes share: --into FOLDER")
+        return Err(LabError::usage_error("the new fleet has no folder")
+            .with_hint("name one that all nodes share: --into FOLDER")
             .into());
     }
     if !args.plan.by.is_empty() && !args.confirm {
-        return Err(LabError::usage(format!("{} has a plan that already sets --by", args.what))
-            .hint("give --by to tare fleet report, or together with --confirm")
+        return Err(LabError::usage_error(format!("{} has a plan that already sets --by", args.what))
+            .with_hint("give --by to tare fleet report, or together with --confirm")
             .into());
     }
     if !path.is_dir() {
         // Says what is missing.
-        planning::plan(&args.what, &args.plan)?;
+        planning::make_fleet_plan(&args.what, &args.plan)?;
     }
-    Ok(Folder::open(&absolute(path)?)?)
+    Ok(Folder::open(&resolve_fleet_folder(path)?)?)
 }
 
 /// Prints one line per event: a fleet may take days, and its output usually ends up in a log.
 fn note(progress: Progress) {
     let Progress { whole, of, running, note } = progress;
-    let what = note.map_or_else(String::new, |note| format!("  {}", plain(&note)));
+    let what = note.map_or_else(String::new, |note| format!("  {}", plain_line(&note)));
     anstream::eprintln!("{whole} of {of} measured, {running} submitted{what}");
 }

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use serde_json::json;
 use tare_lab::fleet::files::What;
 use tare_lab::fleet::folder::{CellState, Folder};
-use tare_report::json::pretty;
-use tare_report::text::plain;
+use tare_report::json::render_pretty_json;
+use tare_report::text::plain_line;
 
-use super::whole_path::absolute;
+use super::whole_path::resolve_fleet_folder;
 use crate::args::fleet::FleetStatus;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
@@ -17,21 +17,25 @@ use crate::ui;
 /// Maximum number of missing cells to list. The rest is only counted.
 const MOST_LINES: usize = 50;
 
-pub fn run(args: &FleetStatus) -> Result<Exit, CommandError> {
-    let folder = Folder::open(&absolute(&args.folder)?)?;
-    ui::print(if args.json { pretty(&document(&folder)) } else { text(&folder) })?;
+pub fn run_fleet_status(args: &FleetStatus) -> Result<Exit, CommandError> {
+    let folder = Folder::open(&resolve_fleet_folder(&args.folder)?)?;
+    ui::print_output(if args.json {
+        render_pretty_json(&document(&folder))
+    } else {
+        format_status(&folder)
+    })?;
     Ok(Exit::Done)
 }
 
 /// Tells whether everything in the plan has been measured.
 pub fn is_whole(folder: &Folder) -> bool {
-    let (whole, of) = folder.counted();
+    let (whole, of) = folder.count_sessions();
     whole == of && folder.pairs.iter().all(|pair| pair.what.is_whole())
 }
 
 /// Formats one line for the measured cells, and one for each missing cell.
-pub fn text(folder: &Folder) -> String {
-    let (whole, of) = folder.counted();
+pub fn format_status(folder: &Folder) -> String {
+    let (whole, of) = folder.count_sessions();
     let sessions = format!("{whole} of {of} sessions on {} nodes", folder.wanted.nodes.len());
     let whole = folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
     let pairs = format!("{whole} of {} pairs", folder.pairs.len());
@@ -43,7 +47,7 @@ pub fn text(folder: &Folder) -> String {
     text.push('\n');
     let missing = missing(folder);
     for (name, what) in missing.iter().take(MOST_LINES) {
-        writeln!(text, "  {}  {}", plain(name), plain(what)).expect("a text takes every line");
+        writeln!(text, "  {}  {}", plain_line(name), plain_line(what)).expect("a text takes every line");
     }
     if missing.len() > MOST_LINES {
         writeln!(text, "  and {} more", missing.len() - MOST_LINES).expect("a text takes every line");
@@ -54,7 +58,7 @@ pub fn text(folder: &Folder) -> String {
     }
     if !is_whole(folder) {
         let again = if folder.is_confirming() { " --confirm" } else { "" };
-        let path = plain(&folder.path.display().to_string());
+        let path = plain_line(&folder.path.display().to_string());
         writeln!(text, "\n  tare fleet run {path}{again}").expect("a text takes every line");
     }
     text
@@ -87,7 +91,7 @@ fn words(what: &What) -> String {
 }
 
 fn document(folder: &Folder) -> serde_json::Value {
-    let (whole, of) = folder.counted();
+    let (whole, of) = folder.count_sessions();
     let kind = |what: &What| match what {
         What::Whole(_) => "whole",
         What::Running => "running",
@@ -98,14 +102,14 @@ fn document(folder: &Folder) -> serde_json::Value {
         .cells
         .iter()
         .map(|cell| {
-            json!({ "node": cell.node, "session": cell.session, "state": kind(&cell.what), "why": cell.what.why() })
+            json!({ "node": cell.node, "session": cell.session, "state": kind(&cell.what), "why": cell.what.reason() })
         })
         .collect();
     let pairs: Vec<_> = folder
         .pairs
         .iter()
         .map(|pair| {
-            json!({ "round": pair.round, "a": pair.a, "b": pair.b, "state": kind(&pair.what), "why": pair.what.why() })
+            json!({ "round": pair.round, "a": pair.a, "b": pair.b, "state": kind(&pair.what), "why": pair.what.reason() })
         })
         .collect();
     let missing: Vec<_> =

@@ -7,13 +7,13 @@ use tare_lab::error::LabError;
 use crate::platform::IN_PATHS;
 
 /// Resolves a folder to an absolute path without characters that scripts would have to quote.
-pub fn absolute(folder: &Path) -> Result<PathBuf, LabError> {
-    let path = std::path::absolute(folder).map_err(LabError::storage("find", folder))?;
+pub fn resolve_fleet_folder(folder: &Path) -> Result<PathBuf, LabError> {
+    let path = std::path::absolute(folder).map_err(LabError::storage_error("find", folder))?;
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@,=%".contains(c) || IN_PATHS.contains(c);
     match path.to_str().filter(|text| text.chars().all(plain)) {
         Some(_) => Ok(path),
-        None => Err(LabError::usage(format!("{} cannot be the folder of a fleet", path.display()))
-            .because("its path is used in scripts of other programs")
-            .hint("choose one with only letters, digits and . _ - + @ , = %")),
+        None => Err(LabError::usage_error(format!("{} cannot be the folder of a fleet", path.display()))
+            .with_cause("its path is used in scripts of other programs")
+            .with_hint("choose one with only letters, digits and . _ - + @ , = %")),
     }
 }

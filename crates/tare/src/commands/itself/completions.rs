@@ -7,7 +7,7 @@ use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::fleet::shipped::SHIPPED as ENGINES;
 use tare_lab::storage::places;
-use tare_lab::study::{SHIPPED, probes, published};
+use tare_lab::study::{SHIPPED, list_probes, published};
 use tare_report::exports::EXPORTS;
 
 use crate::args::command_line;
@@ -16,12 +16,12 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::ui;
 
-pub fn run(args: Completions) -> Result<Exit, CommandError> {
+pub fn run_completions(args: Completions) -> Result<Exit, CommandError> {
     let mut script = Vec::new();
     let mut command = named(command_line());
     clap_complete::generate(args.shell, &mut command, "tare", &mut script);
     let script = String::from_utf8(script).expect("completions are text");
-    ui::print(match args.shell {
+    ui::print_output(match args.shell {
         Shell::Bash => lists_in_bash(&script),
         Shell::Zsh => lists_in_zsh(script, &command),
         Shell::Fish => files_in_fish(&script) + &names_in_fish(&command),
@@ -46,7 +46,7 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
         ("prepare" | "remove", "environment") => {
             PROVIDERS.iter().filter(|p| p.preparation.is_some()).map(|p| p.name).collect()
         }
-        ("show", "name") => probes()
+        ("show", "name") => list_probes()
             .map(|probe| probe.name)
             .chain(environments())
             .chain(studies())
@@ -56,8 +56,8 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
         ("run" | "print", "what") => studies().collect(),
         (_, "on") => ENGINES.iter().map(|(name, _)| *name).collect(),
         (_, "like" | "published") => articles().collect(),
-        (_, "only") => probes().map(|probe| probe.name).collect(),
-        (_, "places") => places::names().collect(),
+        (_, "only") => list_probes().map(|probe| probe.name).collect(),
+        (_, "places") => places::list_place_names().collect(),
         (_, "exports") => EXPORTS.iter().map(|export| export.name).collect(),
         _ => Vec::new(),
     }
@@ -77,7 +77,7 @@ fn articles() -> impl Iterator<Item = &'static str> {
 
 /// Lists the arguments that accept a file as well as a name.
 fn or_files() -> [Vec<&'static str>; 3] {
-    [studies().collect(), articles().collect(), places::names().collect()]
+    [studies().collect(), articles().collect(), places::list_place_names().collect()]
 }
 
 /// Makes bash complete a list after its last comma. Files work already: bash offers them where no name

@@ -8,7 +8,7 @@ use crate::ui;
 
 const OWN: &str = include_str!("../../../LICENSE");
 
-pub fn run() -> Result<Exit, CommandError> {
-    ui::print(format!("{OWN}\n{}", *LICENCES))?;
+pub fn run_licences() -> Result<Exit, CommandError> {
+    ui::print_output(format!("{OWN}\n{}", *LICENCES))?;
     Ok(Exit::Done)
 }

@@ -8,12 +8,12 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 
 /// Writes `tare.1` and a page `tare-COMMAND.1` for every command.
-pub fn run(args: Man) -> Result<Exit, CommandError> {
+pub fn run_man(args: Man) -> Result<Exit, CommandError> {
     let command = command_line().disable_help_subcommand(true);
     clap_mangen::generate_to(command, &args.folder).map_err(|e| {
         LabError::new(ErrorKind::Storage, format!("cannot write pages into {}", args.folder.display()))
-            .because(e)
-            .hint("name an existing folder that you can write to")
+            .with_cause(e)
+            .with_hint("name an existing folder that you can write to")
     })?;
     Ok(Exit::Done)
 }

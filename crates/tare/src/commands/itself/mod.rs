@@ -8,10 +8,10 @@ use crate::args::itself::{Itself, ItselfCommand};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 
-pub fn run(args: Itself) -> Result<Exit, CommandError> {
+pub fn run_itself(args: Itself) -> Result<Exit, CommandError> {
     match args.command {
-        ItselfCommand::Completions(completions) => completions::run(completions),
-        ItselfCommand::Man(man) => man::run(man),
-        ItselfCommand::Licences => licences::run(),
+        ItselfCommand::Completions(completions) => completions::run_completions(completions),
+        ItselfCommand::Man(man) => man::run_man(man),
+        ItselfCommand::Licences => licences::run_licences(),
     }
 }

@@ -30,7 +30,7 @@ parameters = { n = 1000, hold_ms = 3000 }
 
 /// Reads from the record whether a thousand processes are held in this environment right now.
 fn holds(program: &Program, environment: &str) -> bool {
-    let Ok(recording) = tare_record::read(&program.path("held.tare")) else { return false };
+    let Ok(recording) = tare_record::read_session(&program.path("held.tare")) else { return false };
     recording.session.trials.last().is_some_and(|trial| {
         let thousand =
             |batch: Cow<'_, Batch>| batch.series == HELD && batch.sample == Sample::Gauge { value: 1000.0 };
@@ -44,7 +44,7 @@ fn end_in_the_midst(environment: &str, end: End) {
     // The control of the native session is native as well.
     let targets = if environment == "native" { "native".to_owned() } else { format!("native,{environment}") };
     std::fs::write(program.path("held.toml"), STUDY).unwrap();
-    let mut command = program.command(&["run", "held.toml", "--in", &targets]);
+    let mut command = program.tare_command(&["run", "held.toml", "--in", &targets]);
     command.args(["--rounds", "5", "--record", "held.tare"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     wait_until("a thousand are held", || holds(&program, environment));
@@ -61,11 +61,13 @@ fn nothing_is_left(program: &Program, code: Option<i32>, environment: &str, end:
     if end == End::CtrlC {
         assert_eq!(code, Some(130), "{environment}");
     } else {
-        assert_eq!(program.run(&["clean"]).code, Some(0));
+        assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     }
-    wait_until(&format!("nothing is left in {environment} after {end:?}"), || program.processes().is_empty());
-    assert_eq!(program.mounts(), Vec::<String>::new(), "{environment} {end:?}");
-    assert_eq!(program.remains(), Vec::<std::path::PathBuf>::new(), "{environment} {end:?}");
+    wait_until(&format!("nothing is left in {environment} after {end:?}"), || {
+        program.list_processes().is_empty()
+    });
+    assert_eq!(program.list_mounts(), Vec::<String>::new(), "{environment} {end:?}");
+    assert_eq!(program.list_remains(), Vec::<std::path::PathBuf>::new(), "{environment} {end:?}");
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn a_thousand_held_processes_end_with_their_session() {
 }
 
 fn is_gvisor_ready(test: &str) -> bool {
-    let ready = Program::new().run(&["check", "--json"]).json()["environments"]
+    let ready = Program::new().run_tare(&["check", "--json"]).parse_json()["environments"]
         .as_array()
         .unwrap()
         .iter()
@@ -94,10 +96,10 @@ fn fifty_starts_at_once_end_with_their_session() {
     for (environment, end) in both.into_iter().filter(|(environment, _)| is_ready || *environment != "gvisor")
     {
         let program = Program::new();
-        let mut command = program.command(&["run", "--at-once", "50", "--in", environment]);
+        let mut command = program.tare_command(&["run", "--at-once", "50", "--in", environment]);
         command.args(["--rounds", "5", "--record", "at-once.tare"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        wait_until("most are there", || program.processes().len() >= 40);
+        wait_until("most are there", || program.list_processes().len() >= 40);
         match end {
             End::CtrlC => kill_process(Pid::from_child(&child), Signal::INT).unwrap(),
             End::Kill => child.kill().unwrap(),
@@ -112,9 +114,12 @@ fn starts_at_once_are_timed_to_the_last_and_each_takes_memory() {
     let program = Program::new();
     let arguments =
         ["run", "--at-once", "1,5", "--in", "container", "--rounds", "2", "--record", "at-once.tare"];
-    let said = program.run(&arguments);
+    let said = program.run_tare(&arguments);
     assert!(said.code == Some(0) && said.out.contains("5 starts at once"), "{said:?}");
-    let rows = program.run(&["report", "at-once.tare", "--json"]).json()["rows"].as_array().unwrap().clone();
+    let rows = program.run_tare(&["report", "at-once.tare", "--json"]).parse_json()["rows"]
+        .as_array()
+        .unwrap()
+        .clone();
     let of = |label: &str, metric: &str| {
         let row = rows.iter().find(|row| row["label"] == label && row["metric"]["name"] == metric);
         row.and_then(|row| row["baseline"]["median"].as_f64()).unwrap_or(f64::NAN)
@@ -125,9 +130,9 @@ fn starts_at_once_are_timed_to_the_last_and_each_takes_memory() {
     // An agent has some hundred kilobytes of its own; the rest of its program is shared by all.
     assert!(of(several, "memory") > 50e3 && of(several, "memory") <= 2.0 * of(alone, "memory"), "{rows:?}");
     assert_eq!(of(alone, "each"), of(alone, "sample"), "{rows:?}");
-    let refused = program.run(&["run", "quick", "--at-once", "5"]);
+    let refused = program.run_tare(&["run", "quick", "--at-once", "5"]);
     assert!(refused.code == Some(2) && refused.err.contains("no env.start here"), "{refused:?}");
-    assert_eq!(program.run(&["run", "--at-once", "5000"]).code, Some(2));
+    assert_eq!(program.run_tare(&["run", "--at-once", "5000"]).code, Some(2));
 }
 
 #[test]

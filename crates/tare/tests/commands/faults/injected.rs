@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use tare_bench::kills::count::Count;
-use tare_bench::kills::injected::{CALLS, Whose, is_possible, meet};
-use tare_bench::kills::machine::{DISKS, clock, full_disk, power, two_writers};
+use tare_bench::kills::injected::{CALLS, Whose, inject_failures, is_possible};
+use tare_bench::kills::machine::{DISKS, cut_power, full_disk, run_with_shifted_clock, two_writers};
 use tare_bench::kills::site::Site;
 
 /// Has a site meet something, after which nothing may be wrong.
@@ -14,7 +14,7 @@ fn nothing_is_wrong(case: impl FnOnce(&Site<'_>, &mut Count)) {
     let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
     let folder = tempfile::Builder::new().prefix("faults-").tempdir_in(tare.parent().unwrap()).unwrap();
     let site = Site { tare, folder: folder.path() };
-    site.prepare().unwrap();
+    site.make_folders().unwrap();
     let mut count = Count::default();
     case(&site, &mut count);
     assert_eq!(count.wrong, [""; 0], "{count:?}");
@@ -32,7 +32,7 @@ fn calls_that_fail_cost_nothing_that_was_written() {
     // Of each kind the first calls, and some later ones.
     nothing_is_wrong(|site, count| {
         for (calls, error) in CALLS.into_iter().step_by(4) {
-            meet(site, (calls, error), Whose::Host, 40, count, report).unwrap();
+            inject_failures(site, (calls, error), Whose::Host, 40, count, report).unwrap();
         }
     });
 }
@@ -47,11 +47,13 @@ fn what_was_synced_survives_a_cut_of_power_and_disks_may_be_full() {
     if !rustix::process::geteuid().is_root() {
         return println!("SKIPPED what_was_synced_survives_a_cut_of_power: only root may mount");
     }
-    nothing_is_wrong(|site, count| power(site, Duration::from_millis(2000), count).unwrap());
+    nothing_is_wrong(|site, count| cut_power(site, Duration::from_millis(2000), count).unwrap());
     nothing_is_wrong(|site, count| {
         for disk in DISKS {
             full_disk(site, disk, 128 << 10, count).unwrap();
         }
     });
-    nothing_is_wrong(|site, count| clock(site, 86_400, Duration::from_millis(1500), count).unwrap());
+    nothing_is_wrong(|site, count| {
+        run_with_shifted_clock(site, 86_400, Duration::from_millis(1500), count).unwrap()
+    });
 }

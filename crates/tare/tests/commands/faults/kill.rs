@@ -19,15 +19,16 @@ pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
 
 /// Starts a long session, and waits until it has begun its rounds.
 pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
-    let mut command = program.command(&["run", "--rounds", "100", "--record", "s.tare"]);
+    let mut command = program.tare_command(&["run", "--rounds", "100", "--record", "s.tare"]);
     let child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let trials = || tare_record::read(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 8);
+    let trials =
+        || tare_record::read_session(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 8);
     wait_until("there are trials", trials);
     child
 }
 
 fn targets(program: &Program, test: &str) -> String {
-    let environments = program.run(&["check", "--json"]).json();
+    let environments = program.run_tare(&["check", "--json"]).parse_json();
     let ready = |name: &str| {
         let all = environments["environments"].as_array().unwrap();
         all.iter().any(|e| e["environment"] == name && e["ready"] == true)
@@ -51,20 +52,20 @@ fn a_killed_session_is_reported_cleaned_and_resumed() {
     child.kill().unwrap();
     child.wait().unwrap();
 
-    let said = program.run(&["report", "s.tare"]);
+    let said = program.run_tare(&["report", "s.tare"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("broke off") || said.out.contains("broken off"), "{}", said.out);
 
-    assert_eq!(program.run(&["clean"]).code, Some(0));
-    wait_until("its processes are gone", || program.processes().is_empty());
-    assert_eq!(program.mounts(), Vec::<String>::new());
-    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
+    wait_until("its processes are gone", || program.list_processes().is_empty());
+    assert_eq!(program.list_mounts(), Vec::<String>::new());
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 
-    let before = tare_record::read(&program.path("s.tare")).unwrap().session.trials.len();
-    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    let before = tare_record::read_session(&program.path("s.tare")).unwrap().session.trials.len();
+    let said = program.run_tare(&["run", "--resume", "s.tare", "--budget", "8s"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(tare_record::read(&program.path("s.tare")).unwrap().session.trials.len() > before);
-    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+    assert!(tare_record::read_session(&program.path("s.tare")).unwrap().session.trials.len() > before);
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -74,10 +75,10 @@ fn the_first_interrupt_ends_a_session_in_order() {
     let child = under_way(&program, &arguments);
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let said = Said::of(child.wait_with_output().unwrap());
+    let said = Said::from_output(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.out.contains("system call"), "the table of what was measured: {}", said.out);
-    assert_eq!(program.processes(), Vec::<String>::new());
-    assert_eq!(program.mounts(), Vec::<String>::new());
-    assert_eq!(program.remains(), Vec::<PathBuf>::new());
+    assert_eq!(program.list_processes(), Vec::<String>::new());
+    assert_eq!(program.list_mounts(), Vec::<String>::new());
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tare_bench::kills::{Kills, TARGETS, ready};
+use tare_bench::kills::{Kills, TARGETS, split_ready_targets};
 
 #[test]
 fn nothing_is_left_of_sessions_that_are_killed_at_random() {
@@ -10,7 +10,7 @@ fn nothing_is_left_of_sessions_that_are_killed_at_random() {
     let folder = tempfile::Builder::new().prefix("kills-").tempdir_in(tare.parent().unwrap()).unwrap();
     // An emulated machine boots for seconds; ./bench/kills has it.
     let quick: Vec<_> = TARGETS.into_iter().filter(|(target, _)| *target != "qemu").collect();
-    let (targets, absent) = ready(tare, &quick).unwrap();
+    let (targets, absent) = split_ready_targets(tare, &quick).unwrap();
     for target in absent {
         println!("SKIPPED nothing_is_left_of_sessions_that_are_killed_at_random in {target}: not ready");
     }
@@ -22,7 +22,7 @@ fn nothing_is_left_of_sessions_that_are_killed_at_random() {
         println!("{line}");
         Ok(())
     };
-    let (tallies, found) = kills.run(report).unwrap();
-    println!("{}", tare_bench::kills::table(&tallies));
+    let (tallies, found) = kills.run_rounds(report).unwrap();
+    println!("{}", tare_bench::kills::render_tallies(&tallies));
     assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0]);
 }

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use tare_bench::kills::count::{is_well, table};
+use tare_bench::kills::count::{is_well, render_counts};
 use tare_bench::kills::faults::Faults;
-use tare_bench::kills::ready;
 use tare_bench::kills::site::Site;
+use tare_bench::kills::split_ready_targets;
 
 #[test]
 fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
     let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
     let folder = tempfile::Builder::new().prefix("faults-").tempdir_in(tare.parent().unwrap()).unwrap();
     let wanted = tare_bench::kills::faults::TARGETS.map(|target| (target, 0));
-    let (targets, absent) = ready(tare, &wanted).unwrap();
+    let (targets, absent) = split_ready_targets(tare, &wanted).unwrap();
     for target in absent {
         println!("SKIPPED nothing_is_lost_or_left_of_sessions_that_meet_faults in {target}: not ready");
     }
@@ -23,7 +23,7 @@ fn nothing_is_lost_or_left_of_sessions_that_meet_faults() {
         println!("{line}");
         Ok(())
     };
-    let counts = faults.run(report).unwrap();
-    println!("{}", table(&counts));
+    let counts = faults.run_rounds(report).unwrap();
+    println!("{}", render_counts(&counts));
     assert!(is_well(&counts), "{counts:?}");
 }

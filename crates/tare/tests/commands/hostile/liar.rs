@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
 use tare_data::build::Build;
 use tare_data::facts::Facts;
-use tare_data::frame::{Frame, PROTOCOL, decode, encode};
+use tare_data::frame::{Frame, PROTOCOL, decode_frame, encode_frame};
 use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 
@@ -27,7 +27,7 @@ const EARLY: u64 = 10_007;
 
 fn send(frame: &Frame) {
     let mut out = std::io::stdout().lock();
-    out.write_all(encode(frame).as_bytes()).and_then(|()| out.flush()).unwrap();
+    out.write_all(encode_frame(frame).as_bytes()).and_then(|()| out.flush()).unwrap();
 }
 
 fn batch(series: &str, phase: Phase, operations: u64, elapsed_ns: u64) -> Batch {
@@ -93,9 +93,9 @@ fn act() {
     }
     send(&Frame::Hello { protocol: PROTOCOL, version, agent, clock_ns: 0 });
     let mut facts = Facts::default();
-    facts.note("kernel.release", format!("6{}", if lie == "escapes in facts" { ESCAPES } else { "" }));
+    facts.add_fact("kernel.release", format!("6{}", if lie == "escapes in facts" { ESCAPES } else { "" }));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        match decode::<Request>(line.as_bytes()) {
+        match decode_frame::<Request>(line.as_bytes()) {
             Some(Request::Describe { places }) => {
                 let places = places.into_keys().map(|name| (name, Facts::default())).collect();
                 send(&Frame::Description { facts: facts.clone(), places });
@@ -140,7 +140,7 @@ fn lying(program: &Program, lie: &str, arguments: &[&str]) -> Said {
     let specification = format!("oci:{}", runtime.display());
     let arguments: Vec<String> = arguments.iter().map(|word| word.replace("LIAR", &specification)).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    Said::of(program.command(&arguments).env(LIE, lie).output().unwrap())
+    Said::from_output(program.tare_command(&arguments).env(LIE, lie).output().unwrap())
 }
 
 fn clean(text: &str) -> bool {
@@ -208,7 +208,7 @@ fn session(lie: &str) -> (Program, Said, Vec<String>) {
         "s.tare",
     ];
     let said = lying(&program, lie, &arguments);
-    let recording = tare_record::read(&program.path("s.tare"));
+    let recording = tare_record::read_session(&program.path("s.tare"));
     let trials = recording.map(|recording| recording.session.trials).unwrap_or_default();
     let liar = trials.iter().filter(|trial| !trial.target.starts_with("native"));
     let failures = liar.map(|trial| match &trial.failure {
@@ -238,7 +238,7 @@ fn an_answer_before_its_request_is_not_one() {
     let (program, said, failures) = session("ahead");
     // What came ahead is passed over; the answers that follow their requests count.
     assert!(failures.len() >= 30, "{said:?}");
-    let trials = tare_record::read(&program.path("s.tare")).unwrap().session.trials;
+    let trials = tare_record::read_session(&program.path("s.tare")).unwrap().session.trials;
     let early = Sample::Throughput { operations: EARLY, bytes: 0, elapsed_ns: EARLY };
     let believed = trials.iter().filter(|trial| trial.batches.iter().any(|batch| batch.sample == early));
     assert_eq!(believed.count(), 0);

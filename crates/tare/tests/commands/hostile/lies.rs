@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use tare_bench::kills::count::Count;
-use tare_bench::kills::liar::{LIE, LIES, act, meet};
+use tare_bench::kills::liar::{LIE, LIES, run_liar, run_lies};
 use tare_bench::kills::site::Site;
 
 /// Interval of the lies that are told here. All of them would take minutes.
@@ -15,7 +15,7 @@ const STEP: usize = 4;
 fn acts() {
     if let Ok(lie) = std::env::var(LIE) {
         println!();
-        act(&lie);
+        run_liar(&lie);
     }
 }
 
@@ -24,7 +24,7 @@ fn no_lie_is_believed_or_shown_or_kept() {
     let tare = Path::new(env!("CARGO_BIN_EXE_tare"));
     let folder = tempfile::Builder::new().prefix("lies-").tempdir_in(tare.parent().unwrap()).unwrap();
     let site = Site { tare, folder: folder.path() };
-    site.prepare().unwrap();
+    site.make_folders().unwrap();
     let actor =
         format!("{} --exact hostile::lies::acts --nocapture", std::env::current_exe().unwrap().display());
     let lies: Vec<&str> = LIES.into_iter().step_by(STEP).collect();
@@ -33,6 +33,6 @@ fn no_lie_is_believed_or_shown_or_kept() {
         println!("{line}");
         Ok(())
     };
-    meet(&site, &lies, &actor, &mut count, report).unwrap();
+    run_lies(&site, &lies, &actor, &mut count, report).unwrap();
     assert_eq!(count.wrong, [""; 0], "{count:?}");
 }

@@ -65,15 +65,15 @@ fn lengthened(program: &Program, from: &str, to: &str, bytes: u64) {
 fn a_long_record_is_reported_in_less_memory() {
     let program = Program::new();
     let only = ["run", "--in", "native", "--only", "sys.getppid", "--rounds", "2", "--record", "s.tare"];
-    assert_eq!(program.run(&only).code, Some(0));
+    assert_eq!(program.run_tare(&only).code, Some(0));
     lengthened(&program, "s.tare", "long.tare", RECORD);
     assert!(program.path("long.tare").metadata().unwrap().len() > RECORD);
     for form in [&["--json"][..], &["--html", "long.html"], &["--markdown"]] {
-        let mut command = program.command(&[&["report", "long.tare"][..], form].concat());
+        let mut command = program.tare_command(&[&["report", "long.tare"][..], form].concat());
         let limit = Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) };
         // SAFETY: setrlimit is one system call, which allocates nothing.
         unsafe { command.pre_exec(move || Ok(setrlimit(Resource::As, limit)?)) };
-        let said = Said::of(command.output().unwrap());
+        let said = Said::from_output(command.output().unwrap());
         assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{form:?}");
     }
 }

@@ -32,7 +32,8 @@ fn mode(path: &Path) -> Option<u32> {
 #[test]
 fn a_sessions_folder_is_its_owners_whatever_the_umask() {
     let program = Program::new();
-    let mut command = program.command(&["run", "--rounds", "100", "--record", "s.tare", "--in", "native"]);
+    let mut command =
+        program.tare_command(&["run", "--rounds", "100", "--record", "s.tare", "--in", "native"]);
     command.args(["--only", "sys.getppid,file.sync", "--place", "own"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     // SAFETY: umask is one system call, which allocates nothing.
@@ -43,9 +44,10 @@ fn a_sessions_folder_is_its_owners_whatever_the_umask() {
         })
     };
     let mut child = command.spawn().unwrap();
-    let trials = || tare_record::read(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 2);
+    let trials =
+        || tare_record::read_session(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 2);
     wait_until("there are trials", trials);
-    let mut session = program.remains();
+    let mut session = program.list_remains();
     session.retain(|path| path.file_name().unwrap().to_string_lossy().starts_with("tare-"));
     let open: Vec<_> = session
         .iter()
@@ -55,7 +57,7 @@ fn a_sessions_folder_is_its_owners_whatever_the_umask() {
     let state = mode(&program.path("state/tare"));
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     assert_eq!(session.len(), 1, "{session:?}");
     assert_eq!(open, Vec::<PathBuf>::new());
     assert_eq!(state, Some(0o700));
@@ -88,7 +90,7 @@ fn plant(program: &Program, state: &Path) -> PathBuf {
 fn a_planted_journal_runs_no_program() {
     let program = Program::new();
     let journal = plant(&program, &program.path("state/tare"));
-    let said = program.run(&["clean"]);
+    let said = program.run_tare(&["clean"]);
     assert!(!program.path("called").exists(), "{said:?}");
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("2 of its lines are unknown"), "{said:?}");
@@ -111,7 +113,7 @@ fn state_of_others_is_not_believed() {
     fs::create_dir(&scratch).unwrap();
     let refused = |what: &str, prepare: &dyn Fn(), undo: &dyn Fn()| {
         prepare();
-        let said = program.run(&["clean"]);
+        let said = program.run_tare(&["clean"]);
         assert!(scratch.exists(), "{what}: {said:?}");
         assert!(matches!(said.code, Some(3 | 4)), "{what}: {said:?}");
         undo();
@@ -132,11 +134,11 @@ fn state_of_others_is_not_believed() {
     refused("a link", &link, &back);
     // Nor does a session begin in such a folder.
     chown(&state, 65534);
-    let said = program.run(&["run", "--in", "native", "--only", "sys.getppid", "--rounds", "2"]);
+    let said = program.run_tare(&["run", "--in", "native", "--only", "sys.getppid", "--rounds", "2"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("belongs to another user"), "{said:?}");
     chown(&state, 0);
-    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     assert!(!scratch.exists());
 }
 
@@ -145,8 +147,9 @@ fn a_home_that_is_not_absolute_is_none() {
     let program = Program::new();
     plant(&program, &program.path(".local/state/tare"));
     for home in ["", "."] {
-        let mut command = program.command(&["clean"]);
-        let said = Said::of(command.env_remove("XDG_STATE_HOME").env("HOME", home).output().unwrap());
+        let mut command = program.tare_command(&["clean"]);
+        let said =
+            Said::from_output(command.env_remove("XDG_STATE_HOME").env("HOME", home).output().unwrap());
         assert!(!program.path("called").exists(), "{said:?}");
         assert_eq!(said.code, Some(4), "{home:?} {said:?}");
         assert!(said.err.contains("HOME"), "{said:?}");
@@ -195,7 +198,7 @@ fn a_process_that_only_mentions_a_session_is_named_and_left() {
     let mut marked = Decoy::start(Command::new("sleep").arg("600").env("TARE_SESSION", ID));
     // As an engine's helper does, which clears up after a container: it ends by itself, and is not left.
     let brief = Decoy::start(Command::new("sleep").arg("0.7").arg0(format!("tare-{ID}-00002")));
-    let said = program.run(&["clean"]);
+    let said = program.run_tare(&["clean"]);
     assert!(!said.out.contains(&format!("process {} (", brief.0.id())), "{said:?}");
     assert!(tail.lives() && named.lives() && stands.lives(), "{said:?}");
     assert!(!marked.lives(), "{said:?}");
@@ -204,5 +207,5 @@ fn a_process_that_only_mentions_a_session_is_named_and_left() {
     }
     assert!(!folder.exists());
     // Named once: nothing of the session is there any more.
-    assert_eq!(program.run(&["clean"]).out, "nothing was left behind\n");
+    assert_eq!(program.run_tare(&["clean"]).out, "nothing was left behind\n");
 }

