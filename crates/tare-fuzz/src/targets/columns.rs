@@ -60,3 +60,24 @@ fn run(input: &[u8]) -> Result<String, String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_stretch_anywhere_is_refused_or_read_and_never_a_panic() {
+        let whole = corpus().remove(0);
+        let mut refused = 0;
+        for length in [1, 9, 2_000] {
+            for at in (4..whole.len().saturating_sub(length)).step_by(whole.len() / 150) {
+                for byte in [0xff, 0x80] {
+                    let mut damaged = whole.clone();
+                    damaged[at..at + length].fill(byte);
+                    refused += usize::from(!run(&damaged).unwrap().starts_with("merged"));
+                }
+            }
+        }
+        assert!(refused > 300, "{refused}");
+    }
+}

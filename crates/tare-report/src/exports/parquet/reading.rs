@@ -115,22 +115,48 @@ impl Pages {
             }
             Page::DataPage { buf, num_values, encoding, def_level_encoding, .. } => {
                 self.rows_left = self.rows_left.checked_sub(*num_values)?;
-                match encoding {
+                let (length, rest) = buf.split_first_chunk()?;
+                let (levels, values) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+                let are_levels = *def_level_encoding == Encoding::RLE && are_runs(levels, 1);
+                let are_values = match encoding {
                     Encoding::PLAIN if self.has_texts => {
-                        let (length, rest) = buf.split_first_chunk()?;
-                        texts_in(rest.get(u32::from_le_bytes(*length) as usize..)?)?;
+                        texts_in(values)?;
                         // Should there be fewer than the page says, the others are empty.
                         *buf = [buf.as_ref(), &vec![0; A_LENGTH * *num_values as usize]].concat().into();
+                        true
                     }
-                    Encoding::PLAIN => {}
-                    Encoding::RLE_DICTIONARY if self.has_dictionary => {}
-                    _ => return None,
-                }
-                (*def_level_encoding == Encoding::RLE).then_some(page)
+                    Encoding::PLAIN => true,
+                    Encoding::RLE_DICTIONARY if self.has_dictionary => are_indices(values),
+                    _ => false,
+                };
+                (are_levels && are_values).then_some(page)
             }
             Page::DataPageV2 { .. } => None,
         }
     }
+}
+
+/// Tells whether these are numbers of a dictionary: the bits of a number, and runs of them.
+fn are_indices(bytes: &[u8]) -> bool {
+    bytes.split_first().is_none_or(|(bits, runs)| *bits <= 32 && are_runs(runs, *bits))
+}
+
+/// Tells whether these bytes are whole runs of numbers of so many bits, as Parquet's hybrid of run lengths and packed bits has
+/// them. The library shifts by whatever length a run states.
+fn are_runs(mut bytes: &[u8], bits: u8) -> bool {
+    while !bytes.is_empty() {
+        let Some(length) = bytes.iter().position(|byte| byte & 0x80 == 0).filter(|last| *last < 4) else {
+            return false;
+        };
+        let (header, rest) = bytes.split_at(length + 1);
+        let header = header.iter().rev().fold(0_usize, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
+        // Packed numbers come in groups of eight; of a repeated one there is one.
+        let of_run =
+            if header & 1 == 1 { (header >> 1) * usize::from(bits) } else { usize::from(bits.div_ceil(8)) };
+        let Some(rest) = rest.get(of_run..) else { return false };
+        bytes = rest;
+    }
+    true
 }
 
 /// Counts the texts, each after its length; `None` if one does not fit.
