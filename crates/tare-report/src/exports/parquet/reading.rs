@@ -192,3 +192,18 @@ impl Iterator for Pages {
         self.get_next_page().transpose()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_whole_and_their_lengths_short() {
+        assert!(are_runs(&[], 1) && are_runs(&[2 << 1, 1], 1), "nothing, and a one twice");
+        assert!(are_runs(&[1 << 1 | 1, 0b1010_1010], 1), "eight packed ones");
+        assert!(are_runs(&[0x80, 0x02, 7], 3), "a length of two bytes");
+        assert!(!are_runs(&[0xff; 12], 1), "the library would shift by 70");
+        assert!(!are_runs(&[1 << 1 | 1], 1) && !are_runs(&[0x80], 1), "cut off");
+        assert!(are_indices(&[]) && are_indices(&[3, 4, 5]) && !are_indices(&[33, 4, 5, 6, 7, 8, 9]));
+    }
+}
