@@ -12,6 +12,7 @@ pub mod build;
 pub mod encoding;
 pub mod facts;
 pub mod failure;
+pub mod foreign;
 pub mod frame;
 pub mod generator;
 pub mod imported;

@@ -9,6 +9,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod assembly;
+pub mod door;
 mod earlier;
 pub mod entry;
 pub mod error;
@@ -24,6 +25,9 @@ pub mod writer;
 
 pub use entry::Entry;
 pub use error::RecordError;
-pub use reader::{Contents, ImportedRecord, Recording, is_record, read_header, read_record, read_session};
+pub use reader::{
+    Contents, ImportedRecord, Recording, is_record, parse_header, read_header, read_record, read_session,
+    read_session_in,
+};
 pub use room::MOST_BATCHES;
 pub use writer::Writer;

@@ -55,7 +55,10 @@ impl<R: BufRead> Lines<R> {
         let mut read = (&mut self.reader).take(LONGEST_LINE as u64).read_until(b'\n', &mut self.line)?;
         if read == LONGEST_LINE && !self.line.ends_with(b"\n") {
             self.line.clear();
-            read += self.reader.skip_until(b'\n')?;
+            // A file without a first line is not a record, however long it is.
+            if self.number > 0 {
+                read += self.reader.skip_until(b'\n')?;
+            }
         }
         if read == 0 {
             return Ok(None);

@@ -3,6 +3,7 @@
 //! A record whose last line is torn broke off there; the lines before it count. A bad line with good lines after it
 //! did not come from breaking off: its trial is left out, and the session carries a warning.
 
+use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use tare_data::session::{Header, Session};
 pub use crate::assembly::ImportedRecord;
 
 use crate::assembly::Assembly;
+use crate::door::Door;
 use crate::entry::{Entry, from_line};
 use crate::error::RecordError;
 use crate::input;
@@ -44,7 +46,11 @@ pub fn is_record(path: &Path) -> bool {
 /// Reads the first line of a record, which tells its origin. None where the file does not begin as a
 /// record does.
 pub fn read_header(path: &Path) -> Option<Header> {
-    let file = input::open_regular_file(path).ok()?;
+    parse_header(input::open_regular_file(path).ok()?)
+}
+
+/// Reads the first line of a record that is open.
+pub fn parse_header(file: File) -> Option<Header> {
     match Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line)? {
         Entry::Record { header, .. } => Some(header),
         _ => None,
@@ -53,7 +59,19 @@ pub fn read_header(path: &Path) -> Option<Header> {
 
 /// Reads a record of a session.
 pub fn read_session(path: &Path) -> Result<Recording, RecordError> {
-    match read_record(path)? {
+    only_session(read_record(path)?, path)
+}
+
+/// Reads a record of a session in a folder in which others may write.
+pub fn read_session_in(folder: &Door, inside: &Path) -> Result<Recording, RecordError> {
+    let path = folder.join(inside);
+    let file = folder.open_file(inside);
+    let file = file.map_err(|source| RecordError::Io { action: "read", path: path.clone(), source })?;
+    only_session(parse_record(file, &path)?, &path)
+}
+
+fn only_session(contents: Contents, path: &Path) -> Result<Recording, RecordError> {
+    match contents {
         Contents::Session(recording) => Ok(recording),
         Contents::Imported(_) => Err(RecordError::Imported { path: path.to_owned() }),
     }
@@ -61,8 +79,15 @@ pub fn read_session(path: &Path) -> Result<Recording, RecordError> {
 
 /// Reads a record, whatever it holds.
 pub fn read_record(path: &Path) -> Result<Contents, RecordError> {
+    let file = input::open_regular_file(path);
+    parse_record(
+        file.map_err(|source| RecordError::Io { action: "read", path: path.to_owned(), source })?,
+        path,
+    )
+}
+
+fn parse_record(file: File, path: &Path) -> Result<Contents, RecordError> {
     let io = |source| RecordError::Io { action: "read", path: path.to_owned(), source };
-    let file = input::open_regular_file(path).map_err(io)?;
     if file.metadata().map_err(io)?.len() > LONGEST_RECORD {
         return Err(RecordError::TooLong { path: path.to_owned(), limit: LONGEST_RECORD });
     }

@@ -2,6 +2,10 @@
 
 pub(crate) mod json;
 
+pub(crate) use tare_data::foreign::plain::is_plain;
+pub use tare_data::foreign::plain::{plain_line, plain_lines};
+
+use tare_data::foreign::plain::REPLACEMENT;
 use unicode_linebreak::linebreaks;
 use unicode_width::UnicodeWidthChar;
 
@@ -9,8 +13,6 @@ use unicode_width::UnicodeWidthChar;
 pub(crate) const LONGEST_TEXT: usize = 240;
 /// A joint of a word and its mark until lines are broken; then it is a space.
 pub(crate) const GLUE: char = '\u{a0}';
-/// Replacement for a character that could move the cursor, turn the reading direction or hide.
-const REPLACEMENT: char = '\u{fffd}';
 
 /// Replaces everything in a text from a record that is not plain writing on one line.
 ///
@@ -23,25 +25,6 @@ pub fn clean_text(text: &str) -> String {
         out.push('…');
     }
     out
-}
-
-/// Cleans a text of any length into one line: notes, and output of environments and runtimes.
-pub fn plain_line(text: &str) -> String {
-    text.chars().map(|c| if is_plain(c) { c } else { REPLACEMENT }).collect()
-}
-
-/// Cleans a text of any length, and keeps its lines.
-pub fn plain_lines(text: &str) -> String {
-    text.split('\n').map(plain_line).collect::<Vec<_>>().join("\n")
-}
-
-/// Tells whether a character is visible, does not move the cursor and ends no line.
-pub(crate) fn is_plain(c: char) -> bool {
-    let hidden = matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}');
-    !hidden && !c.is_control()
 }
 
 /// Counts the columns of a text on a terminal.
