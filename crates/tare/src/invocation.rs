@@ -24,8 +24,10 @@ pub fn fresh_record(prefix: &str) -> PathBuf {
     names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")
 }
 
-/// Finds the file of this program.
+/// Finds the file of this program. One whose name was removed since, as that of a fleet's job, is reached by the kernel's.
 pub fn find_binary() -> Result<PathBuf, LabError> {
-    env::current_exe()
-        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").with_cause(e))
+    let path = env::current_exe()
+        .map_err(|e| LabError::new(ErrorKind::Storage, "cannot find tare's own file").with_cause(e))?;
+    let kernels = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    Ok(if path.exists() || !kernels.exists() { path } else { kernels })
 }

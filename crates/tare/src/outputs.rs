@@ -172,22 +172,6 @@ pub fn is_replaceable(file: &Path) -> bool {
     followed(file).is_ok_and(|real| !is_descriptor(&real) && is_file(&real))
 }
 
-/// Writes a file in a folder whose contents may come from another user.
-pub fn write_within(folder: &Path, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
-    stays_within(folder, file)?;
-    write_file(file, bytes)
-}
-
-/// Rejects a file whose path leaves the folder through a link.
-pub fn stays_within(folder: &Path, file: &Path) -> Result<(), LabError> {
-    match file.ancestors().take_while(|path| *path != folder).find(|path| path.is_symlink()) {
-        None => Ok(()),
-        Some(link) => Err(LabError::new(ErrorKind::Storage, format!("cannot write {}", file.display()))
-            .with_cause(format!("{} is a link", link.display()))
-            .with_hint("remove the link: its target may not be yours to replace")),
-    }
-}
-
 /// Tells whether a path is a descriptor of this process, which cannot be resolved.
 fn is_descriptor(file: &Path) -> bool {
     file.starts_with("/proc")

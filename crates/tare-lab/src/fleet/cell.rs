@@ -1,7 +1,7 @@
 //! A cell on its node: what a job of a fleet does there. Plan and program are compared with what was submitted, and the record
 //! gets its name last.
 
-use std::fs::{self, File};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tare_data::session::Ending;
 use tare_data::session::identity::FleetCell;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
-use tare_record::input;
+use tare_record::door::Door;
 
 use crate::asked::secrets::TARE;
 use crate::asked::{Measured, Request, Until};
@@ -47,6 +47,8 @@ pub enum Which {
 /// A cell whose plan is the one that was submitted.
 pub struct Cell {
     pub files: Files,
+    /// The fleet's folder.
+    pub fleet: Door,
     which: Which,
     plan: FleetPlan,
     plan_sha256: String,
@@ -64,7 +66,8 @@ impl Cell {
         program: &Path,
         secret: Option<&Path>,
     ) -> Result<Cell, LabError> {
-        let (plan, found) = read_plan(folder)?;
+        let fleet = Door::open(folder).map_err(LabError::storage_error("open", folder))?;
+        let (plan, found) = read_plan(&fleet)?;
         let refused = |because: &str| {
             LabError::new(ErrorKind::Record, format!("{} is not measured here", folder.display()))
                 .with_cause(because)
@@ -78,19 +81,19 @@ impl Cell {
         }
         let is_known = |name: &str| plan.nodes.iter().any(|node| node.name == name);
         let (files, known) = match &which {
-            Which::Cell { node, session } => (of_cell(folder, node, *session), is_known(node)),
+            Which::Cell { node, session } => (of_cell(node, *session), is_known(node)),
             Which::Pair { round, a, b } => {
                 let planned =
                     plan.pairs.get(*round).is_some_and(|pairs| pairs.contains(&(a.clone(), b.clone())));
-                (of_pair(folder, *round, a, b), planned)
+                (of_pair(*round, a, b), planned)
             }
         };
         if !known {
             return Err(refused("the plan does not name it"));
         }
-        files.make_folder().map_err(LabError::storage_error("write in", folder))?;
+        files.make_folder(&fleet).map_err(LabError::storage_error("write in", folder))?;
         let secret = secret.map_or_else(|| folder::secret_path(folder), Path::to_owned);
-        Ok(Cell { files, which, plan, plan_sha256: found, secret })
+        Ok(Cell { files, fleet, which, plan, plan_sha256: found, secret })
     }
 
     /// Builds the request for the session of this cell on this node. `facts` are the engine's about the job.
@@ -114,7 +117,7 @@ impl Cell {
             planted: true,
             fleet: Some(FleetCell { id, node: node.clone(), session, plan }),
             host: facts,
-            ..Request::new(Measured::Read(study), &measure.against, self.files.part_path())
+            ..Request::new(Measured::Read(study), &measure.against, self.fleet.join(&self.files.part_path()))
         })
     }
 
@@ -171,13 +174,12 @@ impl Cell {
         let server = Server::bind(terms).map_err(failed)?;
         let file = self.files.address_path();
         if let Some(own) = own {
-            // Under its name once it is whole.
-            let part = self.files.with_ending("coming");
-            let written = fs::write(&part, own.to_string()).and_then(|()| fs::rename(&part, &file));
-            written.map_err(LabError::storage_error("write", &file))?;
+            self.fleet
+                .write_file(&file, own.to_string().as_bytes())
+                .map_err(LabError::storage_error("write", &file))?;
         }
         let served = server.serve(stopped).map(drop).map_err(failed);
-        let _ = fs::remove_file(&file);
+        let _ = self.fleet.remove_file(&file);
         served
     }
 
@@ -187,9 +189,9 @@ impl Cell {
         let why = match ended {
             Ok(Ending::Complete) => {
                 let part = files.part_path();
-                let whole = File::open(&part).and_then(|file| file.sync_all());
+                let whole = self.fleet.open_file(&part).and_then(|file| file.sync_all());
                 return whole
-                    .and_then(|()| fs::rename(&part, files.whole_path()))
+                    .and_then(|()| self.fleet.rename(&part, &files.whole_path()))
                     .map_err(LabError::storage_error("name", &part));
             }
             Ok(Ending::Interrupted) => {
@@ -201,14 +203,14 @@ impl Cell {
                 std::iter::once(error.what.clone()).chain(error.causes()).collect::<Vec<_>>().join(": ")
             }
         };
-        files.write_why(&why).map_err(LabError::storage_error("write", &files.why_path()))
+        files.write_why(&self.fleet, &why).map_err(LabError::storage_error("write", &files.why_path()))
     }
 
     /// Finds the address of the other node of a pair: as it wrote down, else by its name.
     fn address(&self, node: &str) -> String {
         let port = self.plan.measure.port;
-        let written = input::read_text(&self.files.address_path(), LONGEST_ADDRESS).ok();
-        match written.and_then(|text| text.parse::<IpAddr>().ok()) {
+        let written = self.fleet.read_bytes(&self.files.address_path(), LONGEST_ADDRESS).unwrap_or_default();
+        match str::from_utf8(&written).ok().and_then(|text| text.parse::<IpAddr>().ok()) {
             Some(address) => SocketAddr::new(address, port).to_string(),
             None => format!("{node}:{port}"),
         }

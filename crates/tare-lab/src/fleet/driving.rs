@@ -2,32 +2,31 @@
 //! read from the folder.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::Child;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
-use tare_record::input;
+use rustix::process::Signal;
+use tare_data::foreign::Foreign;
+use tare_record::door::{Door, is_planted};
 
 use crate::error::LabError;
+use crate::fleet::engines::job_id::JobId;
 use crate::fleet::engines::{Engine, Job, Printed, Started};
 use crate::fleet::exclusive::Exclusive;
-use crate::fleet::files::{Files, What, of_cell, of_pair};
+use crate::fleet::files::{What, of_cell, of_pair};
 use crate::fleet::folder::{Folder, PairState};
+use crate::fleet::jobs::{Held, Running, STOP_WAIT, Stopped, Task, is_done, last_line, stop};
 use crate::host::programs::Programs;
-use crate::host::waiting::until_found;
 
 /// Pause between two looks at the folder, and between two questions to an engine: schedulers are shared.
 const LOOK: Duration = Duration::from_millis(200);
 const ASK: Duration = Duration::from_secs(2);
 /// Questions in a row without an answer before the fleet is given up: a scheduler may start anew meanwhile.
 const MOST_SILENT: u32 = 30;
-/// Time in which jobs that are attached end when they are stopped.
-const STOP_WAIT: Duration = Duration::from_secs(20);
-/// A job that has written nothing for this long since it was submitted is asked after, once: some can never start.
-const SOON: Duration = Duration::from_secs(60);
+/// Time that a job has beyond its limit before the driver ends it, where its scheduler should have.
+const SCHEDULERS_GRACE: Duration = Duration::from_secs(600);
 /// Jobs that are asked after: what keeps thousands waiting is the same for all.
 const MOST_ASKED: u32 = 5;
 /// Longest id that is read of a job.
@@ -52,67 +51,30 @@ pub struct Left {
     pub jobs: Vec<(String, String)>,
 }
 
-/// A cell or a pair of the fleet.
-#[derive(Clone, Debug)]
-struct Task {
-    files: Files,
-    nodes: Vec<String>,
-    number: u32,
-}
-
-impl Task {
-    fn name(&self) -> String {
-        format!("{}/{}", self.nodes.join("--"), self.number)
-    }
-}
-
-struct Running {
-    task: Task,
-    job: Held,
-    /// Since when the engine has not known it.
-    gone_since: Option<Instant>,
-    /// When to ask why it has not begun.
-    ask_at: Option<Instant>,
-}
-
-impl Running {
-    fn new(task: Task, job: Held) -> Running {
-        Running { task, job, gone_since: None, ask_at: Some(Instant::now() + SOON) }
-    }
-}
-
-enum Held {
-    Id(String),
-    Child(Child),
-}
-
-impl Held {
-    fn id(&self) -> Option<&str> {
-        match self {
-            Held::Id(id) => Some(id),
-            Held::Child(_) => None,
-        }
-    }
-}
-
 /// Lists jobs of what is missing, as they would be submitted.
-pub fn list_missing_jobs(folder: &Folder, engine: &Engine) -> Result<Vec<Printed>, LabError> {
-    waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.render_job(job))).collect()
+pub fn list_missing_jobs(
+    folder: &Folder,
+    engine: &Foreign<Engine>,
+) -> Result<Foreign<Vec<Printed>>, LabError> {
+    let jobs = |engine: &Engine| {
+        waiting(folder).iter().map(|task| with_job(folder, task, |job| engine.render_job(job))).collect()
+    };
+    engine.map(jobs).transpose()
 }
 
 /// Lists the tasks that are to be submitted, in their order.
 fn waiting(folder: &Folder) -> Vec<Task> {
     let cells = folder.open_cells().into_iter().map(|cell| {
-        let files = of_cell(&folder.path, &cell.node, cell.session);
+        let files = of_cell(&cell.node, cell.session);
         Task { files, nodes: vec![cell.node], number: cell.session }
     });
     let open = folder.pairs.iter().filter(|pair| !pair.what.is_whole() && pair.what != What::Running);
-    cells.chain(open.map(|pair| task_of_pair(folder, pair))).collect()
+    cells.chain(open.map(|pair| task_of_pair(pair))).collect()
 }
 
-fn task_of_pair(folder: &Folder, pair: &PairState) -> Task {
+fn task_of_pair(pair: &PairState) -> Task {
     Task {
-        files: of_pair(&folder.path, pair.round, &pair.a, &pair.b),
+        files: of_pair(pair.round, &pair.a, &pair.b),
         nodes: vec![pair.a.clone(), pair.b.clone()],
         number: pair.round as u32,
     }
@@ -120,10 +82,12 @@ fn task_of_pair(folder: &Folder, pair: &PairState) -> Task {
 
 /// Does something with the job of a task.
 fn with_job<T>(folder: &Folder, task: &Task, work: impl FnOnce(&Job<'_>) -> T) -> T {
-    let (name, log) = (folder.plan.job_prefix(), task.files.log_path());
+    let (name, log) = (folder.plan.job_prefix(), folder.path.join(task.files.log_path()));
     work(&Job {
         folder: &folder.path,
         name: &name,
+        binary_sha256: &folder.plan.binary,
+        scratch: folder.plan.measure.scratch.as_deref(),
         nodes: task.nodes.iter().map(String::as_str).collect(),
         number: task.number,
         plan_sha256: &folder.plan_sha256,
@@ -135,13 +99,14 @@ fn with_job<T>(folder: &Folder, task: &Task, work: impl FnOnce(&Job<'_>) -> T) -
 /// Submits everything that is missing, and waits for it.
 pub fn drive_fleet(
     folder: &Folder,
+    fleet: &Door,
     engine: &Engine,
     programs: &Programs,
     interrupted: &AtomicBool,
     report: &mut dyn FnMut(Progress),
 ) -> Result<Left, LabError> {
-    let _exclusive = Exclusive::lock_folder(&folder.path)?;
-    let mut driver = Driver::new(folder, engine, programs, report);
+    let _exclusive = Exclusive::lock_folder(fleet)?;
+    let mut driver = Driver::new(folder, fleet, engine, programs, report);
     driver.look_around()?;
     let done = driver.until_nothing_is_left(interrupted);
     // However it ends, nothing is left without its name.
@@ -153,6 +118,7 @@ pub fn drive_fleet(
 
 struct Driver<'a> {
     folder: &'a Folder,
+    fleet: &'a Door,
     engine: &'a Engine,
     programs: &'a Programs,
     report: &'a mut dyn FnMut(Progress),
@@ -169,6 +135,7 @@ struct Driver<'a> {
 impl<'a> Driver<'a> {
     fn new(
         folder: &'a Folder,
+        fleet: &'a Door,
         engine: &'a Engine,
         programs: &'a Programs,
         report: &'a mut dyn FnMut(Progress),
@@ -176,29 +143,31 @@ impl<'a> Driver<'a> {
         let ((cells, of_cells), pairs) = (folder.count_sessions(), folder.pairs.len());
         let whole = cells + folder.pairs.iter().filter(|pair| pair.what.is_whole()).count();
         let (running, waiting) = Default::default();
-        Driver { folder, engine, programs, report, running, waiting, whole, of: of_cells + pairs, asked: 0 }
+        let of = of_cells + pairs;
+        Driver { folder, fleet, engine, programs, report, running, waiting, whole, of, asked: 0 }
     }
 
     /// Takes up jobs of an earlier call that still run, and finds what is missing.
     fn look_around(&mut self) -> Result<(), LabError> {
-        let Folder { path, plan, cells, pairs, .. } = self.folder;
+        let Folder { plan, cells, pairs, .. } = self.folder;
         let alive = self.engine.list_live_jobs(&plan.job_prefix(), self.programs)?.unwrap_or_default();
         let cells = cells.iter().map(|cell| {
-            let (files, nodes) = (of_cell(path, &cell.node, cell.session), vec![cell.node.clone()]);
+            let (files, nodes) = (of_cell(&cell.node, cell.session), vec![cell.node.clone()]);
             (Task { files, nodes, number: cell.session }, &cell.what)
         });
-        let with_state = pairs.iter().map(|pair| (task_of_pair(self.folder, pair), &pair.what));
+        let with_state = pairs.iter().map(|pair| (task_of_pair(pair), &pair.what));
         for (task, what) in cells.chain(with_state) {
             if *what != What::Running {
                 continue;
             }
-            let id = input::read_text(&task.files.job_path(), LONGEST_ID).ok().map(|id| id.trim().to_owned());
+            let bytes = self.fleet.read_bytes(&task.files.job_path(), LONGEST_ID).unwrap_or_default();
+            let id = str::from_utf8(&bytes).ok().and_then(JobId::parse);
             match id.clone().filter(|id| alive.contains(id)) {
-                Some(id) => self.running.push(Running::new(task, Held::Id(id))),
-                None => self.gone(&task, id.as_deref())?,
+                Some(id) => self.running.push(Running::new(task, Held::Id(id), self.limit())),
+                None => self.gone(&task, id.as_ref())?,
             }
         }
-        self.waiting = waiting(&self.folder.read_again()?);
+        self.waiting = waiting(&self.folder.read_again(self.fleet));
         Ok(())
     }
 
@@ -219,6 +188,7 @@ impl<'a> Driver<'a> {
                     Err(_) => silent += 1,
                 }
             }
+            self.keep_limits()?;
             self.look_at_jobs(alive.as_ref())?;
             self.ask_what_waits();
             thread::sleep(LOOK);
@@ -246,35 +216,85 @@ impl<'a> Driver<'a> {
     }
 
     fn submit(&mut self, task: Task) -> Result<(), LabError> {
-        let made = task.files.make_folder().and_then(|()| task.files.clear_for_retry());
-        made.map_err(LabError::storage_error("write in", &self.folder.path))?;
-        let started = with_job(self.folder, &task, |job| self.engine.start_job(job, self.programs));
+        if let Err(error) = task.files.clear_for_retry(self.fleet) {
+            return self.planted(&task, error);
+        }
+        let log = || self.fleet.replace_file(&task.files.log_path());
+        let started = with_job(self.folder, &task, |job| self.engine.start_job(job, &log, self.programs));
         let (job, id) = match started {
             // A gap with its reason: other nodes may be free.
             Err(error) => return self.refused(&task, &error),
-            Ok(Started::Submitted(id)) => (Held::Id(id.clone()), id),
+            Ok(Started::Submitted(id)) => (Held::Id(id.clone()), id.to_string()),
             Ok(Started::Attached(child)) => {
                 let id = format!("process {}", child.id());
                 (Held::Child(child), id)
             }
         };
-        let kept = fs::write(task.files.job_path(), format!("{id}\n"));
-        self.note(Some(format!("{} submitted: {id}", task.name())));
-        let file = task.files.job_path();
-        self.running.push(Running::new(task, job));
-        kept.map_err(LabError::storage_error("write", &file))
+        let (file, name) = (task.files.job_path(), task.name());
+        self.note(Some(format!("{name} submitted: {id}")));
+        self.running.push(Running::new(task, job, self.limit()));
+        let kept = self.fleet.write_file(&file, format!("{id}\n").as_bytes());
+        kept.map_err(LabError::storage_error("write", &self.fleet.join(&file)))
     }
 
     fn refused(&mut self, task: &Task, error: &LabError) -> Result<(), LabError> {
         let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
         let why = why.join(": ");
-        task.files.write_why(&why).map_err(LabError::storage_error("write", &task.files.why_path()))?;
         self.note(Some(format!("{} refused: {why}", task.name())));
+        self.write_why(task, &why)
+    }
+
+    /// Passes over a task whose files somebody else put something in place of: it is named, and nothing is done there.
+    fn planted(&mut self, task: &Task, error: io::Error) -> Result<(), LabError> {
+        if !is_planted(&error) {
+            return Err(LabError::storage_error("write in", &self.folder.path)(error));
+        }
+        self.note(Some(format!("{} refused: {error}", task.name())));
         Ok(())
     }
 
+    fn write_why(&mut self, task: &Task, why: &str) -> Result<(), LabError> {
+        match task.files.write_why(self.fleet, why) {
+            Ok(()) => Ok(()),
+            Err(error) => self.planted(task, error),
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_secs(self.folder.plan.limit_s)
+    }
+
+    /// Ends jobs that took longer than their limit, whatever their engine does: it asks them, kills them, and at last goes on.
+    fn keep_limits(&mut self) -> Result<(), LabError> {
+        let (now, limit) = (Instant::now(), self.limit());
+        let mut late = Vec::new();
+        for running in &mut self.running {
+            if running.end.is_none() && self.fleet.has_file(&running.task.files.part_path()) {
+                running.end = Some(now + limit + SCHEDULERS_GRACE);
+            }
+            if running.end.is_none_or(|end| now < end) {
+                continue;
+            }
+            running.end = Some(now + STOP_WAIT);
+            let (stopped, signal) = match running.stopped {
+                Stopped::No => (Stopped::Asked, Some(Signal::TERM)),
+                Stopped::Asked => (Stopped::Killed, Some(Signal::KILL)),
+                Stopped::Killed | Stopped::GivenUp => (Stopped::GivenUp, None),
+            };
+            if running.stopped == Stopped::No {
+                late.push(running.task.clone());
+            }
+            running.stopped = stopped;
+            if let Some(signal) = signal {
+                running.job.stop(signal, self.engine, self.programs);
+            }
+        }
+        let why = format!("it took longer than its limit of {} s", limit.as_secs());
+        late.iter().try_for_each(|task| self.write_why(task, &why))
+    }
+
     /// Finds jobs that have ended, by the folder first and then by the engine.
-    fn look_at_jobs(&mut self, alive: Option<&BTreeSet<String>>) -> Result<(), LabError> {
+    fn look_at_jobs(&mut self, alive: Option<&BTreeSet<JobId>>) -> Result<(), LabError> {
         let mut ended = Vec::new();
         for (at, running) in self.running.iter_mut().enumerate() {
             let is_alive = match &mut running.job {
@@ -291,8 +311,10 @@ impl<'a> Driver<'a> {
                 Held::Id(_) => self.engine.settle,
             };
             // A job that has named its record, or written its reason, has nothing left to do: its node is the engine's to give on.
-            let is_held = matches!(running.job, Held::Child(_)) && is_alive == Some(true);
-            let is_done = running.task.files.whole_path().exists() || running.task.files.why_path().exists();
+            let is_held = matches!(running.job, Held::Child(_))
+                && is_alive == Some(true)
+                && running.stopped != Stopped::GivenUp;
+            let is_done = is_done(&running.task, self.fleet);
             if is_done && !is_held || running.gone_since.is_some_and(|since| since.elapsed() >= settle) {
                 ended.push(at);
             }
@@ -300,12 +322,16 @@ impl<'a> Driver<'a> {
         for at in ended.into_iter().rev() {
             let Running { task, job, .. } = self.running.remove(at);
             self.gone(&task, job.id())?;
-            let note = match fs::read_to_string(task.files.why_path()) {
-                Ok(why) => format!("{} failed: {}", task.name(), why.trim()),
-                Err(_) => {
+            let name = task.name();
+            let note = match task.files.read_state(self.fleet) {
+                What::Whole => {
                     self.whole += 1;
-                    format!("{} measured", task.name())
+                    format!("{name} measured")
                 }
+                state => match state.reason() {
+                    Some(why) => format!("{name} failed: {why}"),
+                    None => format!("{name} failed"),
+                },
             };
             self.note(Some(note));
         }
@@ -317,9 +343,8 @@ impl<'a> Driver<'a> {
         let now = Instant::now();
         for at in 0..self.running.len() {
             let running = &mut self.running[at];
-            if running.ask_at.take_if(|ask_at| *ask_at <= now).is_none()
-                || running.task.files.part_path().exists()
-            {
+            let has_begun = || self.fleet.has_file(&running.task.files.part_path());
+            if running.ask_at.take_if(|ask_at| *ask_at <= now).is_none() || has_begun() {
                 continue;
             }
             if self.asked == MOST_ASKED {
@@ -335,18 +360,19 @@ impl<'a> Driver<'a> {
     }
 
     /// Handles the end of a job. Without a whole record there is a reason afterwards.
-    fn gone(&self, task: &Task, id: Option<&str>) -> Result<(), LabError> {
-        let _ = fs::remove_file(task.files.job_path());
-        if task.files.whole_path().exists() || task.files.why_path().exists() {
+    fn gone(&mut self, task: &Task, id: Option<&JobId>) -> Result<(), LabError> {
+        let _ = self.fleet.remove_file(&task.files.job_path());
+        if is_done(task, self.fleet) {
             return Ok(());
         }
-        let why = match task.files.part_path().exists() {
+        let why = match self.fleet.has_file(&task.files.part_path()) {
             true => "its job ended before its session did",
             false => "its job ended and wrote nothing",
         };
         let engines = id.and_then(|id| self.engine.find_end_reason(id, self.programs));
-        let why = engines.map_or_else(|| why.to_owned(), |engines| format!("{why}: {engines}"));
-        task.files.write_why(&why).map_err(LabError::storage_error("write", &task.files.why_path()))
+        let more = engines.or_else(|| last_line(self.fleet, task).map(|line| line.to_string()));
+        let why = more.map_or_else(|| why.to_owned(), |more| format!("{why}: {more}"));
+        self.write_why(task, &why)
     }
 
     /// Cancels what was submitted; returns what could not be, with the reasons.
@@ -357,7 +383,7 @@ impl<'a> Driver<'a> {
                 Held::Id(id) => self.engine.cancel_job(&id, self.programs).map_err(|error| {
                     let why: Vec<String> =
                         std::iter::once(error.what.clone()).chain(error.causes()).collect();
-                    (id, why.join(": "))
+                    (id.to_string(), why.join(": "))
                 }),
                 Held::Child(child) => {
                     stop(child);
@@ -386,10 +412,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Handles a job that was cancelled before its session could write down why it ended.
-    fn gone_by_request(&self, task: &Task) -> Result<(), LabError> {
-        if !task.files.why_path().exists() && !task.files.whole_path().exists() {
-            let written = task.files.write_why("its job was cancelled");
-            written.map_err(LabError::storage_error("write", &task.files.why_path()))?;
+    fn gone_by_request(&mut self, task: &Task) -> Result<(), LabError> {
+        if !is_done(task, self.fleet) {
+            self.write_why(task, "its job was cancelled")?;
         }
         self.gone(task, None)
     }
@@ -397,16 +422,5 @@ impl<'a> Driver<'a> {
     fn note(&mut self, note: Option<String>) {
         let (whole, of, running) = (self.whole, self.of, self.running.len());
         (self.report)(Progress { whole, of, running, note });
-    }
-}
-
-/// Ends an attached job with all that it started.
-fn stop(mut child: Child) {
-    let group = Pid::from_raw(child.id() as i32);
-    let signal = |signal| group.map(|group| kill_process_group(group, signal));
-    let _ = signal(Signal::TERM);
-    if until_found(STOP_WAIT, LOOK, || child.try_wait().ok().flatten()).is_none() {
-        let _ = signal(Signal::KILL);
-        let _ = child.wait();
     }
 }

@@ -1,11 +1,10 @@
 //! Exclusive driving of a fleet by a file, since locks often do not reach from one machine to another.
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind as IoKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind as IoKind;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tare_record::input;
+use tare_record::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;
@@ -25,14 +24,14 @@ struct Driver {
 
 /// This process drives the fleet until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Exclusive {
-    path: PathBuf,
+pub(crate) struct Exclusive<'a> {
+    fleet: &'a Door,
 }
 
-impl Exclusive {
+impl<'a> Exclusive<'a> {
     /// Refuses while another process drives it. One of this machine that died is no more in the way.
-    pub(crate) fn lock_folder(folder: &Path) -> Result<Exclusive, LabError> {
-        let path = folder.join(NAME);
+    pub(crate) fn lock_folder(fleet: &'a Door) -> Result<Self, LabError> {
+        let (name, path) = (Path::new(NAME), fleet.join(Path::new(NAME)));
         let pid = std::process::id();
         let own = Driver {
             running: Running::from_this_host(),
@@ -42,16 +41,15 @@ impl Exclusive {
         let text = serde_json::to_string(&own).expect("tare's own types always serialise");
         let cannot = LabError::storage_error("write", &path);
         for _ in 0..2 {
-            let made = OpenOptions::new().write(true).create_new(true).open(&path);
-            match made.and_then(|mut file| file.write_all(text.as_bytes())) {
-                Ok(()) => return Ok(Exclusive { path: path.clone() }),
+            match fleet.create_new(name, text.as_bytes()) {
+                Ok(()) => return Ok(Exclusive { fleet }),
                 Err(e) if e.kind() != IoKind::AlreadyExists => return Err(cannot(e)),
                 Err(_) => {}
             }
-            let other = input::read_text(&path, LONGEST).ok();
-            let other: Option<Driver> = other.and_then(|text| serde_json::from_str(&text).ok());
+            let other = fleet.read_bytes(name, LONGEST).ok();
+            let other: Option<Driver> = other.and_then(|json| serde_json::from_slice(&json).ok());
             match other {
-                Some(other) if other.is_dead(&own.running) => fs::remove_file(&path).map_err(&cannot)?,
+                Some(other) if other.is_dead(&own.running) => fleet.remove_file(name).map_err(&cannot)?,
                 other => {
                     let who = other.map_or_else(String::new, |other| format!(" (process {})", other.pid));
                     return Err(LabError::new(ErrorKind::Environment, "this fleet is already being run")
@@ -76,9 +74,9 @@ impl Driver {
     }
 }
 
-impl Drop for Exclusive {
+impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = self.fleet.remove_file(Path::new(NAME));
     }
 }
 
@@ -89,15 +87,16 @@ mod tests {
     #[test]
     fn a_fleet_has_one_driver_at_a_time() {
         let folder = tempfile::tempdir().unwrap();
-        let held = Exclusive::lock_folder(folder.path()).unwrap();
-        let refused = Exclusive::lock_folder(folder.path()).unwrap_err();
+        let fleet = Door::open(folder.path()).unwrap();
+        let held = Exclusive::lock_folder(&fleet).unwrap();
+        let refused = Exclusive::lock_folder(&fleet).unwrap_err();
         assert!(refused.hint.unwrap().contains("driver"));
         drop(held);
         let path = folder.path().join(NAME);
         let left_by = |running: Running| {
             let text = serde_json::to_string(&Driver { running, pid: 1, started_ticks: 1 }).unwrap();
-            fs::write(&path, text).unwrap();
-            Exclusive::lock_folder(folder.path()).is_ok()
+            std::fs::write(&path, text).unwrap();
+            Exclusive::lock_folder(&fleet).is_ok()
         };
         assert!(left_by(Running::from_this_host()), "it is dead");
         assert!(

@@ -1,11 +1,11 @@
 //! The files of one cell or pair: one name with several endings, and what follows from which of them are there.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tare_record::input;
+use tare_data::foreign::Foreign;
+use tare_record::door::{Door, Kind};
 
 /// Longest reason that is read of a cell without a record.
 const LONGEST_WHY: u64 = 4096;
@@ -16,34 +16,33 @@ const SILENT: Duration = Duration::from_secs(900);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A record with its end.
-    Whole(PathBuf),
+    Whole,
     Running,
     /// Measurements before the session died, or was stopped.
     BrokenOff {
-        record: PathBuf,
-        why: Option<String>,
+        why: Option<Foreign<String>>,
     },
     /// None where nobody has begun it.
     Missing {
-        why: Option<String>,
+        why: Option<Foreign<String>>,
     },
 }
 
 impl What {
     pub fn is_whole(&self) -> bool {
-        matches!(self, What::Whole(_))
+        matches!(self, What::Whole)
     }
 
     /// Explains why the record is missing or not whole, where that is known.
-    pub fn reason(&self) -> Option<&str> {
+    pub fn reason(&self) -> Option<&Foreign<String>> {
         match self {
-            What::BrokenOff { why, .. } | What::Missing { why } => why.as_deref(),
-            What::Whole(_) | What::Running => None,
+            What::BrokenOff { why } | What::Missing { why } => why.as_ref(),
+            What::Whole | What::Running => None,
         }
     }
 }
 
-/// The files of one cell or pair: the same name with four endings.
+/// The files of one cell or pair: the same name with several endings, in the fleet's folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Files {
     stem: PathBuf,
@@ -61,7 +60,7 @@ impl Files {
     }
 
     /// Returns the path of the reason why there is none, in one line.
-    pub fn why_path(&self) -> PathBuf {
+    pub(crate) fn why_path(&self) -> PathBuf {
         self.with_ending("why")
     }
 
@@ -95,56 +94,71 @@ impl Files {
     }
 
     /// Writes down why there is no record; one line, whatever the reason holds. The first reason stays.
-    pub fn write_why(&self, reason: &str) -> io::Result<()> {
+    pub fn write_why(&self, fleet: &Door, reason: &str) -> io::Result<()> {
         let line = reason.split_whitespace().collect::<Vec<_>>().join(" ");
-        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))?;
-        match fs::OpenOptions::new().write(true).create_new(true).open(self.why_path()) {
-            Ok(mut file) => file.write_all((line + "\n").as_bytes()),
+        self.make_folder(fleet)?;
+        match fleet.create_new(&self.why_path(), (line + "\n").as_bytes()) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(e) => Err(e),
+            written => written,
+        }
+    }
+
+    /// Reads the reason why there is no record; None where nobody left one.
+    pub(crate) fn read_why(&self, fleet: &Door) -> Option<Foreign<String>> {
+        match fleet.read_text(&self.why_path(), LONGEST_WHY) {
+            Ok(text) => Some(text.map(|text| text.trim().to_owned())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => Some(Foreign::new(format!("its reason cannot be read: {e}"))),
         }
     }
 
     /// Makes room for a further try. What a pair measured before it broke off is kept under another name; a node's further
-    /// session has a number of its own.
-    pub(crate) fn clear_for_retry(&self) -> io::Result<()> {
-        let gone = |done: io::Result<()>| match done {
+    /// session has a number of its own. What no tare writes in place of a record is removed.
+    pub(crate) fn clear_for_retry(&self, fleet: &Door) -> io::Result<()> {
+        self.make_folder(fleet)?;
+        fleet.remove_file(&self.why_path())?;
+        fleet.remove_file(&self.address_path())?;
+        if fleet.look_at(&self.whole_path()).is_ok_and(|about| about.kind != Kind::File) {
+            fleet.remove_file(&self.whole_path())?;
+        }
+        match fleet.rename(&self.part_path(), &self.with_ending("broken")) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
             _ => Ok(()),
-        };
-        gone(fs::remove_file(self.why_path()))?;
-        gone(fs::remove_file(self.address_path()))?;
-        gone(fs::rename(self.part_path(), self.with_ending("broken")))
-    }
-
-    pub(crate) fn make_folder(&self) -> io::Result<()> {
-        fs::create_dir_all(self.stem.parent().unwrap_or(&self.stem))
-    }
-
-    pub(crate) fn read_state(&self) -> What {
-        let why = input::read_text(&self.why_path(), LONGEST_WHY).ok().map(|text| text.trim().to_owned());
-        let (whole, part) = (self.whole_path(), self.part_path());
-        if whole.exists() {
-            return What::Whole(whole);
         }
-        match part.metadata().and_then(|about| about.modified()) {
-            Ok(_) if why.is_some() => What::BrokenOff { record: part, why },
-            Ok(changed) if changed.elapsed().is_ok_and(|silent| silent > SILENT) => {
-                What::BrokenOff { record: part, why }
+    }
+
+    pub(crate) fn make_folder(&self, fleet: &Door) -> io::Result<()> {
+        fleet.make_folder(self.stem.parent().unwrap_or(Path::new("")))
+    }
+
+    pub(crate) fn read_state(&self, fleet: &Door) -> What {
+        let why = || self.read_why(fleet);
+        let refused = |reason: String| Some(Foreign::new(reason));
+        match fleet.look_at(&self.whole_path()) {
+            Ok(about) if about.kind == Kind::File => return What::Whole,
+            Ok(_) => return What::Missing { why: refused("its record is not a regular file".to_owned()) },
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                return What::Missing { why: refused(format!("its record cannot be looked at: {e}")) };
             }
+            Err(_) => {}
+        }
+        let why = why();
+        match fleet.look_at(&self.part_path()).map(|about| about.changed) {
+            Ok(_) if why.is_some() => What::BrokenOff { why },
+            Ok(changed) if changed.elapsed().is_ok_and(|silent| silent > SILENT) => What::BrokenOff { why },
             Ok(_) => What::Running,
-            Err(_) if why.is_none() && self.job_path().exists() => What::Running,
+            Err(_) if why.is_none() && fleet.has_file(&self.job_path()) => What::Running,
             Err(_) => What::Missing { why },
         }
     }
 }
 
 /// Returns the files of a cell.
-pub fn of_cell(folder: &Path, node: &str, session: u32) -> Files {
-    Files { stem: folder.join("cells").join(node).join(session.to_string()) }
+pub fn of_cell(node: &str, session: u32) -> Files {
+    Files { stem: Path::new("cells").join(node).join(session.to_string()) }
 }
 
 /// Returns the files of a pair in a round.
-pub fn of_pair(folder: &Path, round: usize, a: &str, b: &str) -> Files {
-    Files { stem: folder.join("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
+pub fn of_pair(round: usize, a: &str, b: &str) -> Files {
+    Files { stem: Path::new("pairs").join(round.to_string()).join(format!("{a}--{b}")) }
 }

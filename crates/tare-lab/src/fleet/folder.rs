@@ -1,14 +1,15 @@
 //! The folder of a fleet: what was measured, what is missing and why follows from the names of its files.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use tare_record::input;
+use tare_record::door::{Door, Kind};
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{What, of_cell, of_pair};
-use crate::fleet::plan::{FleetPlan, PlannedCell, hash_bytes, of_session, shuffle_slice};
+use crate::fleet::plan::{
+    FleetPlan, LAST_SESSION, PlannedCell, hash_bytes, is_session, of_session, shuffle_slice,
+};
 use crate::node_names::is_node_name;
 
 /// File names in the folder.
@@ -68,13 +69,8 @@ pub struct PairState {
     pub what: What,
 }
 
-/// Returns the path of the program that jobs start.
-pub fn binary_path(folder: &Path) -> PathBuf {
-    folder.join(BINARY)
-}
-
 /// Returns the path of the peers' secret, which only the folder's owner can read.
-pub fn secret_path(folder: &Path) -> PathBuf {
+pub(crate) fn secret_path(folder: &Path) -> PathBuf {
     folder.join(SECRET)
 }
 
@@ -93,24 +89,28 @@ impl Folder {
     }
 
     /// Reads what is there now.
-    pub fn open(path: &Path) -> Result<Folder, LabError> {
-        let (plan, plan_sha256) = read_plan(path)?;
-        let (found, strangers) = found(path);
+    pub fn open(fleet: &Door) -> Result<Folder, LabError> {
+        let (plan, plan_sha256) = read_plan(fleet)?;
+        Ok(Folder::with_plan(fleet, plan, plan_sha256))
+    }
+
+    fn with_plan(fleet: &Door, plan: FleetPlan, plan_sha256: String) -> Folder {
+        let (found, strangers) = found(fleet);
         let mut cells: Vec<CellState> = Vec::new();
         let planned: BTreeSet<&PlannedCell> = plan.cells.iter().collect();
         let more = found.iter().filter(|cell| !planned.contains(cell));
         for PlannedCell { node, session } in plan.cells.iter().chain(more) {
-            let what = of_cell(path, node, *session).read_state();
+            let what = of_cell(node, *session).read_state(fleet);
             cells.push(CellState { node: node.clone(), session: *session, what });
         }
         let with_rounds = plan.pairs.iter().enumerate();
         let pairs = with_rounds.flat_map(|(round, pairs)| pairs.iter().map(move |(a, b)| (round, a, b)));
         let pairs = pairs.map(|(round, a, b)| {
-            let what = of_pair(path, round, a, b).read_state();
+            let what = of_pair(round, a, b).read_state(fleet);
             PairState { round, a: a.clone(), b: b.clone(), what }
         });
         let (pairs, wanted) = (pairs.collect(), Wanted::planned(&plan));
-        Ok(Folder { path: path.to_owned(), plan, plan_sha256, cells, pairs, strangers, wanted })
+        Folder { path: fleet.path().to_owned(), plan, plan_sha256, cells, pairs, strangers, wanted }
     }
 
     /// Restricts the fleet to fresh sessions of some nodes, beyond the planned ones: results of these were
@@ -126,14 +126,13 @@ impl Folder {
         self.wanted.sessions > self.plan.sessions
     }
 
-    /// Reads again what is there, of what is wanted of this one.
-    pub fn read_again(&self) -> Result<Folder, LabError> {
-        let folder = Folder::open(&self.path)?;
-        Ok(if self.is_confirming() {
-            folder.restrict_to_confirming(self.wanted.nodes.clone())
-        } else {
-            folder
-        })
+    /// Reads again what is there, of what is wanted of this one. The plan stays the one that was trusted.
+    pub fn read_again(&self, fleet: &Door) -> Folder {
+        let folder = Folder::with_plan(fleet, self.plan.clone(), self.plan_sha256.clone());
+        match self.is_confirming() {
+            true => folder.restrict_to_confirming(self.wanted.nodes.clone()),
+            false => folder,
+        }
     }
 
     /// Lists sessions that nodes are to have and do not have whole: numbers that no record has, in the plan's order, and then those
@@ -150,7 +149,7 @@ impl Folder {
             let wanted = (self.wanted.sessions as usize).saturating_sub(whole + running);
             let last = cells.iter().map(|cell| cell.session).max().unwrap_or(0);
             let untouched = cells.iter().filter(|cell| matches!(cell.what, What::Missing { .. }));
-            let numbers = untouched.map(|cell| cell.session).chain(last + 1..);
+            let numbers = untouched.map(|cell| cell.session).chain(last.saturating_add(1)..=LAST_SESSION);
             open.extend(numbers.take(wanted).map(|session| PlannedCell { node: node.to_owned(), session }));
         }
         let places: BTreeMap<&PlannedCell, usize> =
@@ -176,26 +175,27 @@ impl Folder {
 }
 
 /// Reads the plan in a fleet's folder, and the SHA-256 of its file.
-pub(crate) fn read_plan(folder: &Path) -> Result<(FleetPlan, String), LabError> {
-    let file = folder.join(PLAN);
+pub(crate) fn read_plan(fleet: &Door) -> Result<(FleetPlan, String), LabError> {
+    let file = fleet.join(Path::new(PLAN));
     let cannot = |what: &str| LabError::new(ErrorKind::Record, format!("{what} {}", file.display()));
-    let bytes = input::read_bytes(&file, LONGEST_PLAN).map_err(|e| cannot("cannot read").with_cause(e))?;
+    let bytes = fleet.read_bytes(Path::new(PLAN), LONGEST_PLAN);
+    let bytes = bytes.map_err(|e| cannot("cannot read").with_cause(e))?;
     let plan = FleetPlan::parse(&bytes).map_err(|e| cannot("cannot use").with_cause(e))?;
     Ok((plan, hash_bytes(&bytes)))
 }
 
 /// Lists sessions that there are files of, and how many files have other names.
-fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
-    let entries = |path: PathBuf| fs::read_dir(path).into_iter().flatten().flatten();
+fn found(fleet: &Door) -> (BTreeSet<PlannedCell>, usize) {
+    let entries = |path: &Path| fleet.list_entries(path).unwrap_or_default();
     let (mut cells, mut strangers) = (BTreeSet::new(), 0);
-    for entry in entries(folder.join("cells")) {
-        let Some(node) = entry.file_name().to_str().filter(|name| is_node_name(name)).map(str::to_owned)
-        else {
+    let place = Path::new("cells");
+    for (node, kind) in entries(place) {
+        if !is_node_name(&node) || kind != Kind::Folder {
             strangers += 1;
             continue;
-        };
-        for file in entries(entry.path()) {
-            match file.file_name().to_str().and_then(session_of) {
+        }
+        for (file, _) in entries(&place.join(&node)) {
+            match session_of(&file) {
                 Some(session) => drop(cells.insert(PlannedCell { node: node.clone(), session })),
                 None => strangers += 1,
             }
@@ -208,12 +208,16 @@ fn found(folder: &Path) -> (BTreeSet<PlannedCell>, usize) {
 fn session_of(name: &str) -> Option<u32> {
     let (number, ending) = name.split_once('.')?;
     let known = ["part", "tare", "why", "job", "log", "parquet"].contains(&ending);
-    let number = number.parse::<u32>().ok().filter(|session| *session > 0 && session.to_string() == number);
-    number.filter(|_| known)
+    let number = number.parse::<u32>().ok().filter(|session| session.to_string() == number);
+    number.filter(|session| known && is_session(*session))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use tare_data::foreign::Foreign;
+
     use super::*;
     use crate::fleet::plan::{FleetStudy, Node, PlannedEngine, list_planned_cells};
 
@@ -232,24 +236,24 @@ mod tests {
             cells: list_planned_cells(&nodes, 2, 1),
             nodes,
             pairs: vec![vec![("n1".into(), "n2".into())]],
-            engine: PlannedEngine { on: "slurm".into(), toml: String::new() },
-            command: String::new(),
+            engine: PlannedEngine { on: Foreign::new("slurm".into()), toml: Foreign::new(String::new()) },
+            command: Foreign::new(String::new()),
         }
     }
 
     /// Creates a fleet whose folder has these files.
-    fn with(files: &[&str]) -> (tempfile::TempDir, Folder) {
+    fn with(files: &[&str]) -> (tempfile::TempDir, Folder, Door) {
         let place = tempfile::tempdir().unwrap();
         let (path, program) = (place.path().join("f"), place.path().join("program"));
         fs::write(&program, "x").unwrap();
-        Folder::make_fleet(&path, &plan(), &program, None).unwrap();
+        let (_, fleet) = Folder::make_fleet(&path, &plan(), &program, None).unwrap();
         for file in files {
             let file = path.join(file);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, "why\n").unwrap();
         }
-        let folder = Folder::open(&path).unwrap();
-        (place, folder)
+        let folder = Folder::open(&fleet).unwrap();
+        (place, folder, fleet)
     }
 
     fn open(files: &[&str]) -> Vec<(String, u32)> {
@@ -270,19 +274,19 @@ mod tests {
         assert_eq!(missing(&[&broken[..], &["cells/n1/3.tare"]].concat()), all(&[("n2", 1), ("n2", 2)]));
         // One that never began is tried again as the same.
         assert_eq!(missing(&["cells/n1/1.why", "cells/n1/2.job"]), all(&[("n1", 1), ("n2", 1), ("n2", 2)]));
-        let (_place, folder) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
+        let (_place, folder, _) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
         assert_eq!(folder.count_sessions(), (2, 4));
     }
 
     #[test]
     fn fresh_sessions_are_of_the_chosen_nodes_alone_and_counted_from_the_planned_ones() {
         let files = ["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare", "cells/n2/1.tare"];
-        let (_place, folder) = with(&files);
+        let (_place, folder, fleet) = with(&files);
         let folder = folder.restrict_to_confirming(["n1".to_owned()].into());
         assert_eq!((folder.count_sessions(), folder.pairs.len()), ((3, 6), 0));
         let open: Vec<u32> = folder.open_cells().into_iter().map(|cell| cell.session).collect();
         assert_eq!(open, [4, 5, 6]);
-        assert_eq!(folder.read_again().unwrap().open_cells(), folder.open_cells());
+        assert_eq!(folder.read_again(&fleet).open_cells(), folder.open_cells());
         let both = ["n1", "n2"].map(str::to_owned).into();
         let open = with(&files[..3]).1.restrict_to_confirming(both).open_cells();
         let numbers: Vec<u32> = open.iter().map(|cell| cell.session).collect();
@@ -291,7 +295,8 @@ mod tests {
 
     #[test]
     fn strange_names_are_counted_and_passed_over() {
-        let (_place, folder) = with(&[
+        let (_place, folder, _) = with(&[
+            "cells/n1/4294967295.part",
             "cells/n1/01.tare",
             "cells/n1/x.tare",
             "cells/n1/1.tare.gz",
@@ -299,7 +304,7 @@ mod tests {
             "cells/n1/0.tare",
             "cells/n9/7.tare",
         ]);
-        assert_eq!(folder.strangers, 5);
+        assert_eq!(folder.strangers, 6);
         let seventh = folder.cells.iter().find(|cell| cell.node == "n9").unwrap();
         assert!(seventh.what.is_whole() && seventh.session == 7);
         assert_eq!(folder.cells.len(), 5);
@@ -307,25 +312,24 @@ mod tests {
 
     #[test]
     fn a_pair_is_tried_again_under_its_name_and_keeps_what_it_had() {
-        let (_place, folder) = with(&["pairs/0/n1--n2.part", "pairs/0/n1--n2.why"]);
-        assert_eq!(folder.pairs[0].what.reason(), Some("why"));
-        let files = of_pair(&folder.path, 0, "n1", "n2");
-        files.clear_for_retry().unwrap();
-        assert!(
-            !files.part_path().exists() && !files.why_path().exists() && files.with_ending("broken").exists()
-        );
-        files.write_why("a\nb  c").unwrap();
-        files.write_why("later").unwrap();
-        assert_eq!(fs::read_to_string(files.why_path()).unwrap(), "a b c\n");
+        let (_place, folder, fleet) = with(&["pairs/0/n1--n2.part", "pairs/0/n1--n2.why"]);
+        assert_eq!(folder.pairs[0].what.reason().unwrap().to_string(), "why");
+        let files = of_pair(0, "n1", "n2");
+        files.clear_for_retry(&fleet).unwrap();
+        assert!(!fleet.has_file(&files.part_path()) && !fleet.has_file(&files.why_path()));
+        assert!(fleet.has_file(&files.with_ending("broken")));
+        files.write_why(&fleet, "a\nb  c").unwrap();
+        files.write_why(&fleet, "later").unwrap();
+        assert_eq!(fs::read_to_string(fleet.join(&files.why_path())).unwrap(), "a b c\n");
     }
 
     #[test]
     fn a_folder_in_which_others_write_is_not_trusted() {
         use std::os::unix::fs::PermissionsExt;
-        let (_place, folder) = with(&[]);
-        folder.only_mine().unwrap();
+        let (_place, folder, fleet) = with(&[]);
+        folder.only_mine(&fleet).unwrap();
         fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o775)).unwrap();
-        assert!(folder.only_mine().is_err());
+        assert!(folder.only_mine(&fleet).is_err());
     }
 
     #[test]

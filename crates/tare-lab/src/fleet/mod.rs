@@ -11,8 +11,9 @@ mod exclusive;
 pub mod files;
 pub mod folder;
 #[cfg(unix)]
+mod jobs;
+#[cfg(unix)]
 mod making;
 pub mod pairs;
 pub mod plan;
 pub mod shipped;
-mod templates;

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
+use tare_data::foreign::Foreign;
 use tare_data::generator::Generator;
 use tare_data::peer::{NETPERF_PORT, NODE};
 
@@ -13,6 +14,8 @@ use crate::study::{Study, StudyCase};
 
 /// Limit on the cells and pairs of a plan: a hundred sessions on each of ten thousand nodes.
 const MOST_CELLS: u64 = 1_000_000;
+/// Limit on the number of a session of a node: sessions that broke off keep theirs.
+pub(crate) const LAST_SESSION: u32 = 1_000_000;
 
 /// Measurements of every node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -43,7 +46,7 @@ pub struct FleetPlan {
     pub pairs: Vec<Vec<(String, String)>>,
     pub engine: PlannedEngine,
     /// As it was typed.
-    pub command: String,
+    pub command: Foreign<String>,
 }
 
 /// A shipped study by its name, or the text of another.
@@ -96,11 +99,11 @@ pub struct PlannedCell {
     pub session: u32,
 }
 
-/// Who starts jobs: the name that was given, and its templates as they were then.
+/// Who starts jobs: the name that was given, and its templates as they were then. A plan may be from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedEngine {
-    pub on: String,
-    pub toml: String,
+    pub on: Foreign<String>,
+    pub toml: Foreign<String>,
 }
 
 impl FleetPlan {
@@ -112,6 +115,9 @@ impl FleetPlan {
         }
         if plan.fleet.len() != 32 || !plan.fleet.bytes().all(|b| b.is_ascii_hexdigit()) {
             return Err("its fleet is not 32 hex digits".into());
+        }
+        if let Some(cell) = plan.cells.iter().find(|cell| !is_session(cell.session)) {
+            return Err(format!("{} is not the number of a session", cell.session));
         }
         match plan.cells.len() as u64 + plan.pairs.iter().map(Vec::len).sum::<usize>() as u64 {
             count if count > MOST_CELLS => Err(format!("it has {count} cells, and {MOST_CELLS} are allowed")),
@@ -142,7 +148,7 @@ impl FleetPlan {
     }
 
     /// Returns the job name prefix.
-    pub fn job_prefix(&self) -> String {
+    pub(crate) fn job_prefix(&self) -> String {
         format!("tare-{}", &self.fleet[..8])
     }
 }
@@ -161,6 +167,11 @@ pub(crate) fn select_study_part(study: Study, between_nodes: bool) -> Study {
     };
     let commands = if between_nodes { Default::default() } else { study.commands };
     Study { cases: study.cases.into_iter().filter_map(of_part).collect(), commands, ..study }
+}
+
+/// Checks that a session can have this number.
+pub(crate) fn is_session(number: u32) -> bool {
+    (1..=LAST_SESSION).contains(&number)
 }
 
 /// Lists sessions in the order in which they are measured: nodes are shuffled for each session number, so that what changes at a

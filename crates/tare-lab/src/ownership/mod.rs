@@ -1,5 +1,6 @@
 //! Things that a session makes outside its own process: written down first, removed at the end or after a kill.
 
+pub(crate) mod begun;
 pub mod clean;
 #[cfg(unix)]
 mod forgotten;

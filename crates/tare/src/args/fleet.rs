@@ -69,6 +69,9 @@ pub struct FleetRun {
     /// four new sessions each, and decide by these sessions alone.
     #[arg(long, conflicts_with_all = ["on", "into"])]
     pub confirm: bool,
+    /// Run the engine of this folder's plan, although it did not begin on this machine or was changed since.
+    #[arg(long, conflicts_with_all = ["on", "into"])]
+    pub trust: bool,
 }
 
 /// Options that make up the plan of a fleet.

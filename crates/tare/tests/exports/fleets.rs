@@ -328,6 +328,9 @@ fn fresh_sessions_of_what_stands_out_decide() {
         }
         assert!(report(&program, &[]).out.contains("tare fleet run fleet --confirm"));
         let said = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
+        assert_eq!(said.code, Some(2), "it began elsewhere: {said:?}");
+        assert!(said.err.contains("run sh -s") && said.err.contains("--trust"), "{said:?}");
+        let said = program.run_tare(&["fleet", "run", "fleet", "--confirm", "--trust"]);
         assert_eq!(said.code, Some(0), "{said:?}");
         assert!(said.out.starts_with("18 of 18 sessions on 3 nodes\n"), "{said:?}");
         assert_eq!(said.err.matches("submitted: ").count(), 12, "{said:?}");
@@ -335,7 +338,7 @@ fn fresh_sessions_of_what_stands_out_decide() {
         let said = report(&program, &[]);
         assert!(said.out.contains(&format!("\n  n04  {standing}  ")), "{said:?}");
         assert!(!said.out.contains("slow?  ") && !said.out.contains("--confirm"), "{said:?}");
-        let again = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
+        let again = program.run_tare(&["fleet", "run", "fleet", "--confirm", "--trust"]);
         assert_eq!((again.code, again.err.contains("submitted: ")), (Some(0), false), "{again:?}");
     }
     let program = Program::new();
@@ -343,7 +346,7 @@ fn fresh_sessions_of_what_stands_out_decide() {
     for session in 1..=2 {
         fs::remove_file(program.path(&format!("fleet/cells/n04/{session}.tare"))).unwrap();
     }
-    let said = program.run_tare(&["fleet", "run", "fleet", "--confirm"]);
+    let said = program.run_tare(&["fleet", "run", "fleet", "--confirm", "--trust"]);
     assert_eq!(
         (said.code, said.out.as_str()),
         (Some(0), "no node stands out: nothing to confirm\n"),

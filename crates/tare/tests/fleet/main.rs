@@ -4,6 +4,7 @@
 mod api_server;
 mod cluster;
 mod engines;
+mod hostile;
 mod kubernetes;
 mod manifests;
 mod measured;

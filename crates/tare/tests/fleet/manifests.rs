@@ -1,9 +1,12 @@
 //! Jobs as engines receive them, and a pod's manifest as kubectl reads it.
 
+use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Deserializer, Value, json};
+use sha2::{Digest, Sha256};
+use tare_data::encoding::encode_hex;
 
 use crate::api_server::ApiServer;
 use crate::engines::Place;
@@ -22,14 +25,17 @@ pub fn kubectl_is_there(test: &str) -> bool {
     is_there
 }
 
-/// Prints a job with `tare fleet print`, with the random names of the fleet and the pair's job replaced.
+/// Prints a job with `tare fleet print`, with the random names of the fleet and the pair's job and the hash of the program
+/// replaced.
 fn printed(on: &str, study: &str, nodes: &str) -> String {
     let place = Place::new();
-    std::fs::write(place.path("pairs.toml"), PAIRS).unwrap();
+    fs::write(place.path("pairs.toml"), PAIRS).unwrap();
     let said = place.run_tare(&["fleet", "print", study, "--on", on, "--nodes", nodes, "--seed", "1"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let at = said.out.find("tare-").expect(&said.out);
     let out = said.out.replace(&said.out[at..at + "tare-12345678".len()], "tare-01234567");
+    let program = fs::read(env!("CARGO_BIN_EXE_tare")).unwrap();
+    let out = out.replace(&encode_hex(&Sha256::digest(program)), "PROGRAM");
     let Some(at) = out.find("name: tare-01234567-").filter(|_| study == "pairs.toml") else { return out };
     let of_pair = &out[at + "name: ".len()..][.."tare-01234567-89abcdef".len()];
     out.replace(of_pair, "tare-01234567-89abcdef")
@@ -123,7 +129,14 @@ fn kubectl_takes_the_manifest_of_a_pod_that_is_restricted_and_pinned() {
     ] {
         assert_eq!(value, &expected, "{manifest}");
     }
-    assert_eq!(container["command"].as_array().unwrap()[..4], ["/fleet/tare", "fleet", "cell", "/fleet"]);
+    let words = container["command"].as_array().unwrap();
+    assert_eq!(
+        (&words[0], &words[3..9]),
+        (
+            &json!("sh"),
+            &["PROGRAM", "/var/tmp", "/fleet/tare", "fleet", "cell", "/fleet"].map(Value::from)[..]
+        )
+    );
     // Read by its types, a key that no Job has would be gone.
     let named = manifest.replace("generateName: tare-01234567-1-", "name: job");
     let [typed] = kubectl(&place, &["set", "image", "--local", "tare=other"], &named).try_into().unwrap();

@@ -2,7 +2,7 @@
 //! user, no capabilities, a read-only root, no privilege escalation, and a filter of system calls.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -92,9 +92,14 @@ impl Pod {
             "bundle/root/proc",
             "bundle/root/dev",
             "bundle/root/sys",
+            "bundle/root/usr",
             "scratch",
         ] {
             fs::create_dir_all(place.path(folder)).unwrap();
+        }
+        // The image has a shell: here that of this machine.
+        for name in ["bin", "lib", "lib64"] {
+            symlink(format!("usr/{name}"), place.path("bundle/root").join(name)).unwrap();
         }
         // As an emptyDir is.
         fs::set_permissions(place.path("scratch"), fs::Permissions::from_mode(0o777)).unwrap();
@@ -133,6 +138,7 @@ impl Pod {
                 tmpfs("/dev", &["nosuid", "strictatime", "mode=755", "size=65536k"]),
                 tmpfs("/dev/shm", &["nosuid", "noexec", "nodev", "mode=1777", "size=65536k"]),
                 { "destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"] },
+                { "destination": "/usr", "type": "bind", "source": "/usr", "options": ["rbind", "ro", "nosuid", "nodev"] },
                 bind("f", "/fleet"),
                 bind("scratch", "/var/tmp"),
             ],

@@ -1,23 +1,31 @@
 //! Engines: who starts jobs on nodes, as templates in TOML. Nothing here knows one of them.
 
+mod command;
+mod file;
+pub(crate) mod job_id;
+mod templates;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use serde::Deserialize;
+use tare_data::foreign::Foreign;
 use tare_data::session::specification::Specification;
 use tare_data::shell::join_words;
 use tare_probes::peer::Secret;
 use tare_record::input;
 
+use self::file::Templates;
+use self::job_id::JobId;
+use self::templates::{Values, fill_lines, fill_template, fill_words, parse_options};
 use crate::duration;
 use crate::error::{ErrorKind, LabError};
+use crate::fleet::plan::PlannedEngine;
 use crate::fleet::shipped::SHIPPED;
-use crate::fleet::templates::{Values, fill_lines, fill_template, fill_words, parse_options};
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::nearest::add_nearest_hint;
@@ -32,69 +40,8 @@ const OWN_DIGITS: usize = 8;
 /// Characters of a reason that are kept: it stands in a line of a table.
 const LONGEST_REASON: usize = 300;
 
-/// An engine as its file has it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Templates {
-    /// Summary in one line: where it starts jobs, and what it needs.
-    about: String,
-    /// Prints names of nodes, with white space or commas between them.
-    #[serde(default)]
-    nodes: Vec<String>,
-    /// Starts a job on a node.
-    submit: Vec<String>,
-    /// Standard input of `submit`.
-    script: String,
-    /// Start of a job on two nodes.
-    pair: Option<Pair>,
-    /// Prints the ids of all jobs that wait or run. Without it a job is what `submit` does while it runs.
-    #[serde(default)]
-    state: Vec<String>,
-    /// Ends a job.
-    #[serde(default)]
-    cancel: Vec<String>,
-    /// Prints why a job ended, where the engine knows it.
-    #[serde(default)]
-    why: Vec<String>,
-    /// Texts before and after an id in the output of `submit`; without it, all of its first line.
-    #[serde(default)]
-    id_between: Option<[String; 2]>,
-    /// The fleet's folder as nodes see it.
-    #[serde(default = "same_folder")]
-    folder: String,
-    /// Time for which a job may be unknown before it counts as ended.
-    #[serde(default = "usual_settle")]
-    settle: String,
-    /// Options by name with their defaults.
-    #[serde(default)]
-    options: BTreeMap<String, String>,
-}
-
-/// Start of a job on two nodes.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pair {
-    submit: Vec<String>,
-    /// That of one node, unless given.
-    script: Option<String>,
-    /// Path at which both nodes find the secret that the script hands over; that of the fleet's folder unless
-    /// given.
-    secret: Option<String>,
-    /// Takes away what is left of the secrets that scripts of the fleet handed over.
-    #[serde(default)]
-    forget: Vec<String>,
-}
-
 /// Placeholder for a secret in a job that is printed.
 pub const SECRET: &str = "SECRET";
-
-fn same_folder() -> String {
-    "{folder}".into()
-}
-
-fn usual_settle() -> String {
-    "5s".into()
-}
 
 /// An engine with the options that it was given.
 #[derive(Clone, Debug)]
@@ -116,6 +63,10 @@ pub struct Job<'a> {
     /// Session of a cell, or round of a pair.
     pub number: u32,
     pub plan_sha256: &'a str,
+    /// SHA-256 of the program that measures.
+    pub binary_sha256: &'a str,
+    /// Scratch folder on the node, where the plan names one.
+    pub scratch: Option<&'a str>,
     pub limit: Duration,
     /// Destination of its output.
     pub log: &'a Path,
@@ -132,7 +83,7 @@ pub struct Printed {
 /// A job that was started.
 pub(crate) enum Started {
     /// The engine's, by its id.
-    Submitted(String),
+    Submitted(JobId),
     /// It runs as long as this process.
     Attached(Child),
 }
@@ -164,9 +115,17 @@ impl Engine {
     }
 
     /// Reads the engine of a plan, as it was when the plan was made.
-    pub fn from_plan(on: &str, text: &str) -> Result<Engine, LabError> {
-        let specification = on.parse::<Specification>()?;
-        Engine::parse(&specification.provider.clone(), text, &specification.options)
+    pub fn from_plan(planned: &PlannedEngine) -> Result<Foreign<Engine>, LabError> {
+        let parse = |on: &String, text: &String| {
+            let specification = on.parse::<Specification>()?;
+            Engine::parse(&specification.provider.clone(), text, &specification.options)
+        };
+        planned.on.map_with(&planned.toml, parse).transpose()
+    }
+
+    /// Lists the commands that it runs on this machine, quoted for a shell.
+    pub(crate) fn list_commands(&self) -> String {
+        self.templates.list_commands()
     }
 
     fn parse(name: &str, text: &str, given: &BTreeMap<String, String>) -> Result<Engine, LabError> {
@@ -181,7 +140,7 @@ impl Engine {
         if templates.state.is_empty() != templates.cancel.is_empty() {
             return Err(wrong("'state' and 'cancel' need each other".into()));
         }
-        no_secret_is_shown(&templates).map_err(wrong)?;
+        templates.show_no_secret().map_err(wrong)?;
         let settle = duration::parse_positive_duration(&templates.settle)
             .ok_or_else(|| wrong(format!("settle '{}' is not a time, e.g. 5s", templates.settle)))?;
         let options = parse_options(name, &templates.options, given)?;
@@ -233,7 +192,7 @@ impl Engine {
     }
 
     /// Prints a job as it would be submitted.
-    pub fn render_job(&self, job: &Job<'_>) -> Result<Printed, LabError> {
+    pub(crate) fn render_job(&self, job: &Job<'_>) -> Result<Printed, LabError> {
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, SECRET)?);
         let has_secret = !values["secret"].is_empty();
         Ok(Printed {
@@ -244,19 +203,22 @@ impl Engine {
     }
 
     /// Starts a job.
-    pub(crate) fn start_job(&self, job: &Job<'_>, programs: &Programs) -> Result<Started, LabError> {
+    pub(crate) fn start_job(
+        &self,
+        job: &Job<'_>,
+        log: &dyn Fn() -> io::Result<File>,
+        programs: &Programs,
+    ) -> Result<Started, LabError> {
         let secret = fresh()?;
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, &secret)?);
-        let script = fill_lines(script, &values);
         let mut command = self.command(submit, &values, programs)?;
-        if self.templates.state.is_empty() {
-            return self.attach(command, &script, job).map(Started::Attached);
-        }
         // Whoever refuses it may say what it was.
         let failed = |e: io::Error| self.failed("submit").with_cause(e.to_string().replace(&secret, SECRET));
-        let mut file = File::from(memfd_create("script", MemfdFlags::CLOEXEC).map_err(|e| failed(e.into()))?);
-        file.write_all(script.as_bytes()).and_then(|()| io::Seek::rewind(&mut file)).map_err(failed)?;
-        let answer = programs::ask_with(&mut command, file.into(), ANSWER_WAIT).map_err(failed)?;
+        let script = in_memory(&fill_lines(script, &values)).map_err(failed)?;
+        if self.templates.state.is_empty() {
+            return self.attach(command, script, log).map(Started::Attached);
+        }
+        let answer = programs::ask_with(&mut command, script.into(), ANSWER_WAIT).map_err(failed)?;
         match self.id(&answer) {
             Some(id) => Ok(Started::Submitted(id)),
             None => Err(failed(io::Error::other(format!("it named no job: {}", answer.trim())))),
@@ -278,25 +240,25 @@ impl Engine {
         &self,
         job: &str,
         programs: &Programs,
-    ) -> Result<Option<BTreeSet<String>>, LabError> {
+    ) -> Result<Option<BTreeSet<JobId>>, LabError> {
         if self.templates.state.is_empty() {
             return Ok(None);
         }
         let text = self.ask(&self.templates.state, &self.with("job", job), programs)?;
-        Ok(Some(text.split_whitespace().map(str::to_owned).collect()))
+        Ok(Some(text.split_whitespace().filter_map(JobId::parse).collect()))
     }
 
     /// Ends a job that was submitted.
-    pub(crate) fn cancel_job(&self, id: &str, programs: &Programs) -> Result<(), LabError> {
-        self.ask(&self.templates.cancel, &self.with("id", id), programs).map(drop)
+    pub(crate) fn cancel_job(&self, id: &JobId, programs: &Programs) -> Result<(), LabError> {
+        self.ask(&self.templates.cancel, &self.with("id", id.as_str()), programs).map(drop)
     }
 
     /// Asks the engine why a job ended.
-    pub(crate) fn find_end_reason(&self, id: &str, programs: &Programs) -> Option<String> {
+    pub(crate) fn find_end_reason(&self, id: &JobId, programs: &Programs) -> Option<String> {
         if self.templates.why.is_empty() {
             return None;
         }
-        let said = self.ask(&self.templates.why, &self.with("id", id), programs).ok()?;
+        let said = self.ask(&self.templates.why, &self.with("id", id.as_str()), programs).ok()?;
         let words: String = said.trim().chars().take(LONGEST_REASON).collect();
         (!words.is_empty()).then_some(words)
     }
@@ -329,7 +291,7 @@ impl Engine {
         let seen_at =
             fill_template(&self.templates.folder, &Values::from([("folder".to_owned(), folder.clone())]));
         let number = job.number.to_string();
-        let mut command = vec![format!("{seen_at}/tare"), "fleet".into(), "cell".into(), seen_at.clone()];
+        let mut command = vec!["fleet".into(), "cell".into(), seen_at.clone()];
         match job.nodes.as_slice() {
             [node] => {
                 let more = [("--node", *node), ("--session", number.as_str())];
@@ -352,7 +314,11 @@ impl Engine {
             }
         }
         command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
+        let cell = join_words(&command);
+        let command =
+            command::check_first(job.binary_sha256, job.scratch, &format!("{seen_at}/tare"), &command);
         values.extend([
+            ("cell".to_owned(), cell),
             ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
             ("command".to_owned(), join_words(command)),
             ("count".to_owned(), job.nodes.len().to_string()),
@@ -392,33 +358,39 @@ impl Engine {
     }
 
     /// Starts a process that runs as long as its job, with its script on standard input.
-    fn attach(&self, mut command: Command, script: &str, job: &Job<'_>) -> Result<Child, LabError> {
+    fn attach(
+        &self,
+        mut command: Command,
+        script: File,
+        log: &dyn Fn() -> io::Result<File>,
+    ) -> Result<Child, LabError> {
         let failed = |e: io::Error| self.failed("start").with_cause(e);
-        let log = File::create(job.log).map_err(failed)?;
-        command.stdin(Stdio::piped()).stdout(log.try_clone().map_err(failed)?).stderr(log);
+        let log = log().map_err(failed)?;
+        command.stdin(script).stdout(log.try_clone().map_err(failed)?).stderr(log);
         processes::die_with_parent(&mut command);
-        let mut child = command.spawn().map_err(failed)?;
-        let mut input = child.stdin.take().ok_or_else(|| self.failed("start"))?;
-        // One that reads no script has closed its end; what it printed is in the log.
-        let _ = input.write_all(script.as_bytes());
-        Ok(child)
+        command.spawn().map_err(failed)
     }
 
-    fn id(&self, answer: &str) -> Option<String> {
+    fn id(&self, answer: &str) -> Option<JobId> {
         let first = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
         let id = match &self.templates.id_between {
             Some([before, after]) => first.split_once(before.as_str())?.1.split_once(after.as_str())?.0,
             None => first,
         };
-        // As other commands are given it: nothing but a word.
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:[]".contains(c);
-        let id = id.split(';').next().unwrap_or(id).trim();
-        (!id.is_empty() && id.chars().all(plain) && !id.starts_with('-')).then(|| id.to_owned())
+        JobId::parse(id.split(';').next().unwrap_or(id))
     }
 
     fn failed(&self, doing: &str) -> LabError {
         LabError::new(ErrorKind::Environment, format!("cannot {doing} the engine {}", self.name))
     }
+}
+
+/// Opens a file in memory with a script, so that nobody waits for a program to read it.
+fn in_memory(script: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create("script", MemfdFlags::CLOEXEC)?);
+    file.write_all(script.as_bytes())?;
+    io::Seek::rewind(&mut file)?;
+    Ok(file)
 }
 
 /// Generates 64 random hex digits.
@@ -428,28 +400,24 @@ fn fresh() -> Result<String, LabError> {
     Ok(secret.to_hex())
 }
 
-/// Refuses templates by which a secret would stand in a list of processes, or never come to its nodes.
-fn no_secret_is_shown(templates: &Templates) -> Result<(), String> {
-    let names_it = |text: &String| text.contains("{secret}");
-    let Templates { nodes, submit, state, cancel, why, pair, .. } = templates;
-    let of_pair = pair.iter().flat_map(|pair| [&pair.submit, &pair.forget]);
-    if [nodes, submit, state, cancel, why].into_iter().chain(of_pair).flatten().any(names_it) {
-        return Err("a command names {secret}, which lists of processes would show: a script may".into());
-    }
-    let Some(pair) = pair else { return Ok(()) };
-    match names_it(pair.script.as_ref().unwrap_or(&templates.script)) == pair.secret.is_some() {
-        true => Ok(()),
-        false => Err("'secret' of [pair], and {secret} in its script, need each other".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn job<'a>(nodes: Vec<&'a str>, log: &'a Path) -> Job<'a> {
         let (folder, limit) = (Path::new("/shared/f"), Duration::from_secs(90));
-        Job { folder, name: "tare-ab", nodes, number: 2, plan_sha256: "cd", limit, log }
+        let (binary_sha256, scratch) = ("ef", None);
+        Job {
+            folder,
+            name: "tare-ab",
+            nodes,
+            number: 2,
+            plan_sha256: "cd",
+            binary_sha256,
+            scratch,
+            limit,
+            log,
+        }
     }
 
     #[test]
@@ -468,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_job_is_named_by_what_its_engine_prints() {
-        let id = |name: &str, answer: &str| Engine::from_name(name).unwrap().id(answer);
+        let id = |name: &str, answer: &str| Some(Engine::from_name(name).unwrap().id(answer)?.to_string());
         assert_eq!(id("slurm", "17;cluster\n").as_deref(), Some("17"));
         assert_eq!(id("kubernetes", "job.batch/tare-ab-x7\n").as_deref(), Some("job.batch/tare-ab-x7"));
         for answer in ["", "-x", "a b", "$(x)"] {
@@ -480,7 +448,7 @@ mod tests {
     fn an_id_may_stand_between_two_texts() {
         let text = "about=''\nsubmit=['x']\nscript=''\nid_between=['<', '>']";
         let engine = Engine::parse("theirs", text, &BTreeMap::new()).unwrap();
-        assert_eq!(engine.id("Job <123> is submitted to queue <normal>.\n").as_deref(), Some("123"));
+        assert_eq!(engine.id("Job <123> is submitted to queue <normal>.\n"), JobId::parse("123"));
         assert_eq!(engine.id("no"), None);
     }
 

@@ -1,8 +1,6 @@
-//! The list of sessions that began on this machine, which can continue without a question. A record from
-//! elsewhere names commands and programs, and its checksums do not stop anyone from adding others.
+//! Sessions that began on this machine, which can continue without a question, and all that others would run.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -13,30 +11,19 @@ use tare_data::shell::{join_words, quote_word};
 use tare_probes::descriptions::USER;
 
 use crate::error::{ErrorKind, LabError};
-use crate::ownership::state::{StateFolder, explain_distrust};
+use crate::ownership::begun;
 
-/// File in the state folder: a line for each session that began here, with the hash of its plan.
-const BEGUN: &str = "begun";
-/// Maximum number of bytes to read from it, enough for a quarter of a million sessions.
-const LONGEST: u64 = 16 << 20;
 /// Parameters of a user's command that hold words which are run.
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
 /// Writes down that a session with this plan began on this machine.
 pub(super) fn write_begun_session(state: &Path, header: &Header, plan: &Plan) -> Result<(), LabError> {
-    let path = state.join(BEGUN);
-    let line = format!("{}\n", hash(header, plan));
-    StateFolder::open_or_make(state)?
-        .open_or_create_file(&path)
-        .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|e| {
-            LabError::new(ErrorKind::Storage, format!("cannot write {}", path.display())).with_cause(e)
-        })
+    begun::write_begun(state, &hash(header, plan))
 }
 
 /// Refuses a session that did not begin here, with everything that it would run.
 pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Result<(), LabError> {
-    if knows(state, &hash(&session.header, &session.plan))? {
+    if begun::has_begun(state, &hash(&session.header, &session.plan))? {
         return Ok(());
     }
     let what = format!("{} is not of a session that began here", record.display());
@@ -44,21 +31,6 @@ pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Resul
     Err(LabError::new(ErrorKind::Usage, what)
         .with_cause(format!("continuing it would run its plan:{would}"))
         .with_hint("if you trust all of that, add --trust"))
-}
-
-fn knows(state: &Path, hash: &str) -> Result<bool, LabError> {
-    let path = state.join(BEGUN);
-    let Some(folder) = StateFolder::open(state)? else { return Ok(false) };
-    let Ok(file) = folder.open_file(&path) else { return Ok(false) };
-    let mut text = String::new();
-    let read = file.metadata().and_then(|about| match explain_distrust(&about) {
-        None => file.take(LONGEST).read_to_string(&mut text).map(drop),
-        Some(because) => Err(std::io::Error::other(because)),
-    });
-    read.map_err(|e| {
-        LabError::new(ErrorKind::Storage, format!("cannot read {}", path.display())).with_cause(e)
-    })?;
-    Ok(text.lines().any(|line| line == hash))
 }
 
 fn hash(header: &Header, plan: &Plan) -> String {

@@ -9,13 +9,14 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::cell::{Cell, Which};
 use tare_lab::fleet::files::{of_cell, of_pair};
 use tare_lab::session::{self, Caller};
+use tare_record::door::Door;
 use tare_report::exports::{self, Source};
 
 use crate::args::fleet::FleetCell;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::show::session::compute_plain_findings;
-use crate::{invocation, outputs, paths, signals, ui};
+use crate::{invocation, paths, signals, ui};
 
 /// Environment variables in which engines describe a job, recorded as facts of its node. Slurm sets its own.
 /// A pod's manifest sets those of Kubernetes, with the pod's requests equal to its limits.
@@ -77,16 +78,14 @@ pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
 /// Writes down why a job of another plan did nothing, if its cell has a name that is safe as a file name.
 fn note_refusal(args: &FleetCell, which: &Which, error: &LabError) {
     let files = match which {
-        Which::Cell { node, session } if tare_lab::node_names::is_node_name(node) => {
-            of_cell(&args.folder, node, *session)
-        }
+        Which::Cell { node, session } if tare_lab::node_names::is_node_name(node) => of_cell(node, *session),
         Which::Pair { round, a, b } if [a, b].iter().all(|name| tare_lab::node_names::is_node_name(name)) => {
-            of_pair(&args.folder, *round, a, b)
+            of_pair(*round, a, b)
         }
         _ => return,
     };
     let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
-    let _ = files.write_why(&why.join(": "));
+    let _ = Door::open(&args.folder).and_then(|fleet| files.write_why(&fleet, &why.join(": ")));
 }
 
 fn measure(args: &FleetCell, cell: &Cell, interrupted: &AtomicBool) -> Result<Ending, LabError> {
@@ -123,9 +122,10 @@ fn facts() -> Facts {
 /// Writes the trials in columns next to the record, so that no single machine has to read the journals of all
 /// nodes.
 fn write_columns(cell: &Cell) -> Result<(), LabError> {
-    let mut session = tare_record::read_session(&cell.files.part_path())?.session;
+    let mut session = tare_record::read_session_in(&cell.fleet, &cell.files.part_path())?.session;
     let findings = compute_plain_findings(&mut session);
     let Some(export) = exports::find_export("parquet") else { return Ok(()) };
     let bytes = (export.render)(&Source { session: &session, findings: &findings, gate: None });
-    outputs::write_file(&cell.files.parquet_path(), &bytes)
+    let file = cell.files.parquet_path();
+    cell.fleet.write_file(&file, &bytes).map_err(LabError::storage_error("write", &cell.fleet.join(&file)))
 }

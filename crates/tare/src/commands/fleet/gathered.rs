@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use tare_analysis::fleet::cells::{SessionCells, extract_cells};
 use tare_analysis::fleet::summary::{KIND, OfNode, OfPair, Rows};
+use tare_data::foreign::Foreign;
 use tare_lab::error::LabError;
-use tare_lab::fleet::files::{What, of_cell, of_pair};
+use tare_lab::fleet::files::{Files, What, of_cell, of_pair};
 use tare_lab::fleet::folder::{CellState, Folder};
-use tare_record::input;
+use tare_record::door::Door;
 use tare_report::exports::{Source, find_export, parquet};
 use tare_report::fleet::MissingCell;
 use tare_report::fleet::store::Stored;
 
-use crate::outputs;
 use crate::show::session::compute_plain_findings;
 
 /// Number of bytes at the end of a file that give the length of its footer.
@@ -38,23 +38,22 @@ pub struct Gathered {
 
 /// Reads every complete record of a folder, and lists the missing ones. Groups nodes into kinds by the given
 /// facts, or else by those of the plan.
-pub fn gather_records(path: &Path, by: &[String]) -> Result<Gathered, LabError> {
-    let folder = Folder::open(path)?;
+pub fn gather_records(fleet: &Door, by: &[String]) -> Result<Gathered, LabError> {
+    let folder = Folder::open(fleet)?;
     let usual = KIND.map(str::to_owned).to_vec();
     let planned = if folder.plan.by.is_empty() { &usual } else { &folder.plan.by };
     let by = if by.is_empty() { planned } else { by };
-    let mut reading = Reading { fleet: &folder.plan.fleet, path, seen: BTreeSet::new() };
+    let mut reading = Reading { id: &folder.plan.fleet, fleet, seen: BTreeSet::new() };
     let (mut nodes, mut pairs, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     let mut columns = Vec::new();
-    let within = |file: PathBuf| file.strip_prefix(path).unwrap_or(&file).display().to_string();
     let mut by_node: BTreeMap<&str, Vec<(&CellState, Option<String>)>> = BTreeMap::new();
     for cell in &folder.cells {
-        let files = of_cell(path, &cell.node, cell.session);
-        let read = reading.read(&cell.what, &files.parquet_path());
+        let files = of_cell(&cell.node, cell.session);
+        let read = reading.read(&cell.what, &files);
         let why = read.as_ref().err().cloned();
         if let Ok(cells) = read {
             nodes.push(OfNode { node: cell.node.clone(), session: cell.session, cells });
-            columns.push(within(files.parquet_path()));
+            columns.push(files.parquet_path().display().to_string());
         }
         by_node.entry(&cell.node).or_default().push((cell, why));
     }
@@ -71,11 +70,11 @@ pub fn gather_records(path: &Path, by: &[String]) -> Result<Gathered, LabError> 
         }));
     }
     for pair in &folder.pairs {
-        let files = of_pair(path, pair.round, &pair.a, &pair.b);
-        match reading.read(&pair.what, &files.parquet_path()) {
+        let files = of_pair(pair.round, &pair.a, &pair.b);
+        match reading.read(&pair.what, &files) {
             Ok(cells) => {
                 pairs.push(OfPair { a: pair.a.clone(), b: pair.b.clone(), cells });
-                columns.push(within(files.parquet_path()));
+                columns.push(files.parquet_path().display().to_string());
             }
             Err(why) => missing.push(MissingCell { what: format!("{} with {}", pair.a, pair.b), why }),
         }
@@ -99,23 +98,27 @@ pub fn gather_records(path: &Path, by: &[String]) -> Result<Gathered, LabError> 
 }
 
 struct Reading<'a> {
-    fleet: &'a str,
-    path: &'a Path,
+    /// Random name of the fleet.
+    id: &'a str,
+    fleet: &'a Door,
     /// Sessions read so far: a copy of one would count as a second session that agrees with it.
     seen: BTreeSet<String>,
 }
 
 impl Reading<'_> {
     /// Reads the rows of a record, or explains why there are none.
-    fn read(&mut self, what: &What, rows: &Path) -> Result<SessionCells, String> {
-        let record = match what {
-            What::Whole(record) => record,
-            What::Running => return Err("still running".to_owned()),
-            What::BrokenOff { why, .. } => return Err(why.clone().unwrap_or_else(|| "broke off".to_owned())),
-            What::Missing { why } => return Err(why.clone().unwrap_or_else(|| "not begun".to_owned())),
+    fn read(&mut self, what: &What, files: &Files) -> Result<SessionCells, String> {
+        let otherwise = match what {
+            What::Whole => "",
+            What::Running => "still running",
+            What::BrokenOff { .. } => "broke off",
+            What::Missing { .. } => "not begun",
         };
-        let cells = cells_of(self.path, record, rows)?;
-        if cells.fleet.as_deref().is_some_and(|fleet| fleet != self.fleet) {
+        if !what.is_whole() {
+            return Err(what.reason().map_or_else(|| otherwise.to_owned(), Foreign::to_string));
+        }
+        let cells = cells_of(self.fleet, &files.whole_path(), &files.parquet_path())?;
+        if cells.fleet.as_deref().is_some_and(|fleet| fleet != self.id) {
             return Err("its record is of another fleet".to_owned());
         }
         match &cells.session {
@@ -129,35 +132,37 @@ impl Reading<'_> {
 
 /// Reads the rows stored next to a record if they belong to it. Otherwise computes them from the record and
 /// stores them there.
-fn cells_of(folder: &Path, record: &Path, rows: &Path) -> Result<SessionCells, String> {
-    let header = tare_record::read_header(record).ok_or("its file is not a record")?;
-    let beside = read_footer(rows).and_then(|bytes| parquet::cells_of(&bytes));
+fn cells_of(fleet: &Door, record: &Path, rows: &Path) -> Result<SessionCells, String> {
+    let header = fleet.open_file(record).ok().and_then(tare_record::parse_header);
+    let header = header.ok_or("its file is not a record")?;
+    let beside = read_footer(fleet, rows).and_then(|bytes| parquet::cells_of(&bytes));
     let is_its = |cells: &SessionCells| cells.started == header.started && cells.binary == header.binary;
     if let Some(cells) = beside.filter(is_its) {
         return Ok(cells);
     }
-    remake_columns(folder, record, rows).map(|(_, cells)| cells)
+    remake_columns(fleet, record, rows).map(|(_, cells)| cells)
 }
 
 /// Computes the columns and cells of a record again, and writes the columns next to it.
 pub fn remake_columns(
-    folder: &Path,
+    fleet: &Door,
     record: &Path,
     columns: &Path,
 ) -> Result<(Vec<u8>, SessionCells), String> {
-    let mut session =
-        tare_record::read_session(record).map_err(|e| format!("its record cannot be read: {e}"))?.session;
+    let mut session = tare_record::read_session_in(fleet, record)
+        .map_err(|e| format!("its record cannot be read: {e}"))?
+        .session;
     let findings = compute_plain_findings(&mut session);
     let source = Source { session: &session, findings: &findings, gate: None };
     let bytes = find_export("parquet").map(|export| (export.render)(&source)).unwrap_or_default();
     // A folder that cannot be written in takes longer the next time, and shows the same.
-    let _ = outputs::write_within(folder, columns, &bytes);
+    let _ = fleet.write_file(columns, &bytes);
     Ok((bytes, extract_cells(&session, &findings)))
 }
 
 /// Reads the end of a Parquet file, which contains its footer.
-pub fn read_footer(file: &Path) -> Option<Vec<u8>> {
-    let mut file: File = input::open_regular_file(file).ok()?;
+pub fn read_footer(fleet: &Door, file: &Path) -> Option<Vec<u8>> {
+    let mut file: File = fleet.open_file(file).ok()?;
     let mut end = |length: usize| {
         file.seek(SeekFrom::End(-i64::try_from(length).ok()?)).ok()?;
         let mut bytes = Vec::new();
@@ -168,7 +173,7 @@ pub fn read_footer(file: &Path) -> Option<Vec<u8>> {
     if length > LONGEST_FOOTER { None } else { end(length) }
 }
 
-/// Builds the path of a fleet's table of cells.
-pub fn cell_store_path(folder: &Path) -> PathBuf {
-    folder.join("store").join("cells")
+/// Builds the path of a fleet's table of cells, in its folder.
+pub fn cell_store_path() -> PathBuf {
+    Path::new("store").join("cells")
 }

@@ -2,18 +2,16 @@
 //! folder per kind of node. Files that are already full are not read again.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_record::input;
+use tare_record::door::{Door, Kind};
 use tare_report::fleet::store::{Source, Stored};
 use tare_report::fleet::trials::{Merged, Trials};
 
 use super::gathered::{read_footer, remake_columns};
-use crate::outputs;
 
 /// Maximum size of a session's file, enough for a million rows.
 const LONGEST: u64 = 256 << 20;
@@ -22,49 +20,45 @@ const LONGEST_KIND: usize = 200;
 /// Number of hash digits that replace the rest of a longer kind.
 const OF_HASH: usize = 16;
 
-/// Builds the path of a fleet's merged trials.
-pub fn trial_store_path(folder: &Path) -> PathBuf {
-    folder.join("store").join("trials")
+/// Builds the path of a fleet's merged trials, in its folder.
+pub fn trial_store_path() -> PathBuf {
+    Path::new("store").join("trials")
 }
 
 /// Merges new trials, and removes files of sessions that no longer exist.
-pub fn merge_trials(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
+pub fn merge_trials(fleet: &Door, stored: &[Stored]) -> Result<(), LabError> {
     let mut kinds: BTreeMap<&str, BTreeMap<Source, &Stored>> = BTreeMap::new();
     for of in stored {
         kinds.entry(of.kind()).or_default().insert(of.source(), of);
     }
-    let place = trial_store_path(folder);
+    let place = trial_store_path();
     let mut known = BTreeSet::new();
     for (kind, sessions) in kinds {
         let of_kind = place.join(folder_of(kind));
-        fs::create_dir_all(&of_kind).map_err(LabError::storage_error("make", &of_kind))?;
-        if let Some(link) =
-            [&folder.join("store"), &place, &of_kind].into_iter().find(|path| !is_folder(path))
-        {
-            return Err(LabError::new(ErrorKind::Storage, format!("{} is not a folder", link.display())));
-        }
-        merge_kind(folder, &of_kind, kind, sessions)?;
+        fleet.make_folder(&of_kind).map_err(LabError::storage_error("write", &fleet.join(&of_kind)))?;
+        merge_kind(fleet, &of_kind, kind, sessions)?;
         known.insert(of_kind);
     }
-    let old = names_in(&place).filter(|path| is_folder(path) && !known.contains(path));
-    for of_kind in old.collect::<Vec<_>>() {
-        files_of(&of_kind).iter().try_for_each(|file| remove(file))?;
+    let folders = fleet.list_entries(&place).unwrap_or_default().into_iter();
+    let old = folders.filter(|(_, kind)| *kind == Kind::Folder).map(|(name, _)| place.join(name));
+    for of_kind in old.filter(|path| !known.contains(path)) {
+        files_of(fleet, &of_kind).iter().try_for_each(|file| remove(fleet, file))?;
         // One in which somebody else keeps something stays.
-        let _ = fs::remove_dir(&of_kind);
+        let _ = fleet.remove_folder(&of_kind);
     }
     Ok(())
 }
 
 fn merge_kind(
-    folder: &Path,
+    fleet: &Door,
     place: &Path,
     kind: &str,
     mut sessions: BTreeMap<Source, &Stored>,
 ) -> Result<(), LabError> {
-    let mut others = files_of(place);
+    let mut others = files_of(fleet, place);
     let mut lasts = Vec::new();
     for file in others.clone() {
-        let merged = read_footer(&file).and_then(|footer| Merged::from_footer(&footer));
+        let merged = read_footer(fleet, &file).and_then(|footer| Merged::from_footer(&footer));
         let is_known = |merged: &Merged| merged.sources.iter().all(|source| sessions.contains_key(source));
         match merged.filter(|merged| merged.kind == kind && is_known(merged)) {
             Some(merged) if merged.is_full() => {
@@ -89,14 +83,14 @@ fn merge_kind(
     let mut names = (0..).map(|number| place.join(format!("{number:04}.parquet")));
     let mut write = |trials: Trials| {
         let free = names
-            .find(|name| others.remove(name) || name.symlink_metadata().is_err())
+            .find(|name| others.remove(name) || fleet.look_at(name).is_err())
             .expect("numbers do not end");
-        outputs::write_within(folder, &free, &trials.into_file(kind))
+        write(fleet, &free, &trials.into_file(kind))
     };
     let mut sessions: Vec<&Stored> = sessions.into_values().collect();
     sessions.sort_by_cached_key(|of| of.node_and_number());
     for of in sessions {
-        add(&mut trials, folder, of)?;
+        add(&mut trials, fleet, of)?;
         if trials.is_full() {
             write(std::mem::take(&mut trials))?;
         }
@@ -104,46 +98,43 @@ fn merge_kind(
     if !trials.is_empty() {
         write(trials)?;
     }
-    others.iter().try_for_each(|old| remove(old))
+    others.iter().try_for_each(|old| remove(fleet, old))
 }
 
 /// Adds a session by its columns; where these are damaged, by those that follow from its record.
-fn add(trials: &mut Trials, folder: &Path, of: &Stored) -> Result<(), LabError> {
-    let file = folder.join(&of.file);
-    let read = input::read_bytes(&file, LONGEST).map_err(|e| e.to_string());
+fn add(trials: &mut Trials, fleet: &Door, of: &Stored) -> Result<(), LabError> {
+    let file = Path::new(&of.file);
+    let read = fleet.read_bytes(file, LONGEST).map_err(|e| e.to_string());
     if read.and_then(|bytes| trials.add_session(of, bytes)).is_ok() {
         return Ok(());
     }
     let failed = |why: String| {
-        LabError::new(ErrorKind::Record, format!("cannot merge {}", file.display())).with_cause(why)
+        LabError::new(ErrorKind::Record, format!("cannot merge {}", fleet.join(file).display()))
+            .with_cause(why)
     };
-    remake_columns(folder, &file.with_extension("tare"), &file)
+    remake_columns(fleet, &file.with_extension("tare"), file)
         .and_then(|(bytes, _)| trials.add_session(of, bytes))
         .map_err(failed)
 }
 
-fn names_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
-}
-
 /// Lists the merged files, recognised by their names. Any other file is left alone.
-fn files_of(folder: &Path) -> BTreeSet<PathBuf> {
-    let is_ours = |path: &PathBuf| {
-        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-        let is_number = stem.len() >= 4 && stem.bytes().all(|byte| byte.is_ascii_digit());
-        let is_file = path.symlink_metadata().is_ok_and(|about| about.is_file());
-        is_number && is_file && path.extension().is_some_and(|ending| ending == "parquet")
+fn files_of(fleet: &Door, folder: &Path) -> BTreeSet<PathBuf> {
+    let is_ours = |name: &str| {
+        let stem = name.strip_suffix(".parquet").unwrap_or_default();
+        stem.len() >= 4 && stem.bytes().all(|byte| byte.is_ascii_digit())
     };
-    names_in(folder).filter(is_ours).collect()
+    let entries = fleet.list_entries(folder).unwrap_or_default().into_iter();
+    let files = entries.filter(|(name, kind)| *kind == Kind::File && is_ours(name));
+    files.map(|(name, _)| folder.join(name)).collect()
 }
 
-/// Tells whether a path is a folder and not a link, which could lead out of the fleet's folder.
-fn is_folder(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|about| about.is_dir())
+/// Writes a file of the store.
+pub fn write(fleet: &Door, file: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    fleet.write_file(file, bytes).map_err(LabError::storage_error("write", &fleet.join(file)))
 }
 
-fn remove(file: &Path) -> Result<(), LabError> {
-    fs::remove_file(file).map_err(LabError::storage_error("remove", file))
+fn remove(fleet: &Door, file: &Path) -> Result<(), LabError> {
+    fleet.remove_file(file).map_err(LabError::storage_error("remove", &fleet.join(file)))
 }
 
 /// Turns a kind into a folder name in Hive's partition style, which other programs read: `kind=EPYC%2C 8

@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::rand::{GetRandomFlags, getrandom};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
+use tare_data::foreign::Foreign;
 use tare_data::peer::NODE;
 use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
@@ -78,8 +79,8 @@ pub fn make_fleet_plan(study: &str, args: &FleetPlanning) -> Result<(FleetPlan, 
         pairs: if between_nodes { pairs::arrange_pairs(&nodes, seed) } else { Vec::new() },
         by: args.by.clone(),
         nodes,
-        engine: PlannedEngine { on: on.clone(), toml: engine.text().to_owned() },
-        command: join_words(invocation::list_arguments()),
+        engine: PlannedEngine { on: Foreign::new(on.clone()), toml: Foreign::new(engine.text().to_owned()) },
+        command: Foreign::new(join_words(invocation::list_arguments())),
     };
     Ok((plan, engine))
 }
@@ -111,7 +112,7 @@ fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
 
 fn limit_s(args: &FleetPlanning, study: &Study, budget_s: Option<f64>) -> Result<u64, LabError> {
     if let Some(limit) = args.limit {
-        return Ok(limit.as_secs().max(60));
+        return Ok(limit.as_secs().max(1));
     }
     if args.rounds.is_some() {
         return Ok(ROUNDS_LIMIT_S);

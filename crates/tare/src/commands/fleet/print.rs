@@ -1,14 +1,14 @@
 //! `tare fleet print`: prints jobs as they would be submitted.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use tare_data::foreign::Foreign;
 use tare_lab::fleet::driving;
-use tare_lab::fleet::engines::{Engine, SECRET};
+use tare_lab::fleet::engines::{Engine, Printed, SECRET};
 use tare_lab::fleet::folder::Folder;
 
 use super::planning;
-use super::whole_path::resolve_fleet_folder;
+use super::whole_path::open_fleet;
 use crate::args::fleet::FleetPrint;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
@@ -16,30 +16,30 @@ use crate::ui;
 
 /// Placeholder for the hash of a plan that does not exist yet.
 const NO_PLAN: &str = "PLAN";
+/// Mark after jobs that are not shown as they are.
+const ALTERED: &str =
+    "\n# The jobs have control characters, which are shown as \u{fffd}: do not submit this text.\n";
 
 pub fn run_fleet_print(args: &FleetPrint) -> Result<Exit, CommandError> {
     let path = Path::new(&args.what);
-    let (engine, jobs) = if path.is_dir() {
-        let folder = Folder::open(&resolve_fleet_folder(path)?)?;
-        let engine = Engine::from_plan(&folder.plan.engine.on, &folder.plan.engine.toml)?;
-        let jobs = driving::list_missing_jobs(&folder, &engine)?;
-        (engine, jobs)
+    let (folder, engine, most) = if path.is_dir() {
+        let folder = Folder::open(&open_fleet(path)?)?;
+        let engine = Engine::from_plan(&folder.plan.engine)?;
+        (folder, engine, usize::MAX)
     } else {
         let (plan, engine) = planning::make_fleet_plan(&args.what, &args.plan)?;
-        let folder = Folder::from_plan(PathBuf::from("/FOLDER"), plan, NO_PLAN);
-        let mut jobs = driving::list_missing_jobs(&folder, &engine)?;
-        jobs.truncate(1);
-        (engine, jobs)
+        (Folder::from_plan(PathBuf::from("/FOLDER"), plan, NO_PLAN), Foreign::new(engine), 1)
     };
-    let mut text = format!("# {}: {}\n", engine.name(), engine.summary());
-    for job in jobs {
-        let command = job.command.replace('\n', "\n# ");
-        write!(text, "\n# {command} reads:\n{}", job.script).expect("a text takes every line");
-        if job.has_secret {
-            writeln!(text, "# {SECRET} is of this job alone: 64 random hex digits (openssl rand -hex 32)")
-                .expect("a text takes every line");
-        }
-    }
-    ui::print_output(text)?;
+    let jobs = driving::list_missing_jobs(&folder, &engine)?;
+    let heading = engine.map(|engine| format!("{}: {}", engine.name(), engine.summary()));
+    let jobs = jobs.map(|jobs| jobs.iter().take(most).map(format_job).collect::<String>());
+    let altered = if jobs.is_altered() { ALTERED } else { "" };
+    ui::print_output(format!("# {heading}\n{}{altered}", jobs.to_lines()))?;
     Ok(Exit::Done)
+}
+
+fn format_job(job: &Printed) -> String {
+    let command = job.command.replace('\n', "\n# ");
+    let secret = format!("# {SECRET} is of this job alone: 64 random hex digits (openssl rand -hex 32)\n");
+    format!("\n# {command} reads:\n{}{}", job.script, if job.has_secret { secret.as_str() } else { "" })
 }

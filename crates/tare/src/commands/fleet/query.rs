@@ -1,15 +1,16 @@
 //! `tare fleet query`: queries the tables of a fleet with the installed DuckDB.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_record::door::{Door, Kind};
 
 use super::gathered::{cell_store_path, gather_records};
 use super::merging::trial_store_path;
 use super::report::write_store;
+use super::whole_path::open_typed;
 use crate::args::fleet::FleetQuery;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
@@ -18,8 +19,9 @@ use crate::ui;
 const PROGRAM: &str = "duckdb";
 
 pub fn run_fleet_query(args: &FleetQuery) -> Result<Exit, CommandError> {
-    if !is_fresh(&args.folder) {
-        prepare(&args.folder)?;
+    let fleet = open_typed(&args.folder)?;
+    if !is_fresh(&fleet) {
+        write_store(&fleet, &gather_records(&fleet, &[])?.stored)?;
     }
     let folder = args.folder.canonicalize().map_err(LabError::storage_error("look at", &args.folder))?;
     let words = words(&folder, &args.question)?;
@@ -43,21 +45,18 @@ pub fn run_fleet_query(args: &FleetQuery) -> Result<Exit, CommandError> {
 }
 
 /// Tells whether the table of cells is newer than the last record. It is the last file that a report writes.
-fn is_fresh(folder: &Path) -> bool {
-    let changed = |path: &Path| fs::metadata(path).and_then(|about| about.modified()).ok();
-    let Some(written) = changed(&cell_store_path(folder).join("0000.parquet")) else { return false };
-    if !trial_store_path(folder).exists() {
+fn is_fresh(fleet: &Door) -> bool {
+    let changed = |path: &Path| fleet.look_at(path).map(|about| about.changed).ok();
+    let Some(written) = changed(&cell_store_path().join("0000.parquet")) else { return false };
+    if fleet.look_at(&trial_store_path()).is_err() {
         return false;
     }
-    let inside = |name: &str| fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
+    let inside = |name: &'static str| {
+        let entries = fleet.list_entries(Path::new(name)).unwrap_or_default().into_iter();
+        entries.filter(|(_, kind)| *kind == Kind::Folder).map(move |(entry, _)| Path::new(name).join(entry))
+    };
     let mut folders = inside("cells").chain(inside("pairs"));
-    folders.all(|entry| changed(&entry.path()).is_some_and(|changed| changed <= written))
-}
-
-/// Writes the tables if they are missing or out of date.
-fn prepare(folder: &Path) -> Result<(), LabError> {
-    let gathered = gather_records(folder, &[])?;
-    write_store(folder, &gathered.stored)
+    folders.all(|folder| changed(&folder).is_some_and(|changed| changed <= written))
 }
 
 /// Builds the DuckDB command: the query, after views of only those tables that it mentions. A view of another

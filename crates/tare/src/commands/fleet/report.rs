@@ -1,23 +1,25 @@
 //! `tare fleet report`: reports on all sessions in a fleet's folder.
 
-use std::fs;
-use std::path::Path;
-
 use tare_analysis::fleet::gate::{is_shut, judge_fleet};
 use tare_lab::error::LabError;
+use tare_record::door::Door;
 use tare_report::fleet::store::{Stored, write_cell_files};
 use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
+use tare_report::text::plain_line;
 
 use super::gathered::{cell_store_path, gather_records};
-use super::merging::merge_trials;
+use super::merging::{merge_trials, write};
+use super::whole_path::open_typed;
 use crate::args::fleet::FleetReport;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::{outputs, ui};
 
 pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
-    let gathered = gather_records(&args.folder, &args.by)?;
-    let before = args.before.as_deref().map(|folder| gather_records(folder, &gathered.by)).transpose()?;
+    let place = open_typed(&args.folder)?;
+    let gathered = gather_records(&place, &args.by)?;
+    let before = |folder| gather_records(&open_typed(folder)?, &gathered.by);
+    let before = args.before.as_deref().map(before).transpose()?;
     let fleet = gathered.rows.summarise_fleet(before.as_ref().map(|before| &before.rows));
     let answers = judge_fleet(&fleet, &args.fail_if, gathered.planned, gathered.missing.len());
     let folder = args.folder.display().to_string();
@@ -34,7 +36,8 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
         outputs::write_file(file, page::render_fleet_page(&view).as_bytes())?;
     }
     if let Some(file) = &args.grafana {
-        let cells = cell_store_path(&args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()));
+        let cells =
+            args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()).join(cell_store_path());
         outputs::write_file(
             file,
             dashboard::render_dashboard(&view, &cells.display().to_string()).as_bytes(),
@@ -46,24 +49,24 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
         terminal::render_fleet_terminal(&view, ui::measure_width())
     })?;
     // Last: the first time it takes longer than the report.
-    if let Err(error) = write_store(&args.folder, &gathered.stored) {
-        anstream::eprintln!("note: the tables for SQL were not written: {}", error.what);
+    if let Err(error) = write_store(&place, &gathered.stored) {
+        let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
+        anstream::eprintln!("note: the tables for SQL were not written: {}", plain_line(&why.join(": ")));
     }
     terminal::list_answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
 }
 
 /// Merges new trials, then rewrites the table of cells and removes the excess files of a longer one.
-pub fn write_store(folder: &Path, stored: &[Stored]) -> Result<(), LabError> {
-    merge_trials(folder, stored)?;
-    let place = cell_store_path(folder);
-    outputs::stays_within(folder, &place)?;
-    fs::create_dir_all(&place).map_err(LabError::storage_error("make", &place))?;
+pub fn write_store(fleet: &Door, stored: &[Stored]) -> Result<(), LabError> {
+    merge_trials(fleet, stored)?;
+    let place = cell_store_path();
+    fleet.make_folder(&place).map_err(LabError::storage_error("write", &fleet.join(&place)))?;
     let files = write_cell_files(stored);
     for (number, bytes) in files.iter().enumerate() {
-        outputs::write_within(folder, &place.join(format!("{number:04}.parquet")), bytes)?;
+        write(fleet, &place.join(format!("{number:04}.parquet")), bytes)?;
     }
     let left = (files.len()..).map(|number| place.join(format!("{number:04}.parquet")));
-    left.take_while(|file| fs::remove_file(file).is_ok()).count();
+    left.take_while(|file| fleet.has_file(file) && fleet.remove_file(file).is_ok()).count();
     Ok(())
 }

@@ -7,10 +7,11 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::driving::{self, Progress};
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
+use tare_record::door::Door;
 use tare_report::text::plain_line;
 
 use super::gathered::gather_records;
-use super::whole_path::resolve_fleet_folder;
+use super::whole_path::{open_fleet, resolve_fleet_folder};
 use super::{planning, status};
 use crate::args::fleet::FleetRun;
 use crate::command_error::CommandError;
@@ -18,7 +19,8 @@ use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
 pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
-    let (folder, engine) = match &args.into {
+    let state = paths::make_setting(None)?.state;
+    let (folder, fleet, engine) = match &args.into {
         Some(into) => {
             let into = resolve_fleet_folder(into)?;
             let (plan, engine) = planning::make_fleet_plan(&args.what, &args.plan)?;
@@ -27,27 +29,30 @@ pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
                 .then(|| planning::draw_random_bytes(32))
                 .transpose()?
                 .map(|bytes| encode_hex(&bytes));
-            (Folder::make_fleet(&into, &plan, &invocation::find_binary()?, secret.as_deref())?, engine)
+            let (folder, fleet) =
+                Folder::make_fleet(&into, &plan, &invocation::find_binary()?, secret.as_deref())?;
+            folder.write_begun(&state)?;
+            (folder, fleet, engine)
         }
         None => {
-            let mut folder = existing(&args)?;
+            let fleet = existing(&args)?;
+            let mut folder = Folder::open(&fleet)?;
             if args.confirm {
-                let nodes = gather_records(&folder.path, &args.plan.by)?
-                    .rows
-                    .summarise_fleet(None)
-                    .ranking
-                    .to_confirm();
+                let nodes =
+                    gather_records(&fleet, &args.plan.by)?.rows.summarise_fleet(None).ranking.to_confirm();
                 if nodes.is_empty() {
                     ui::print_output("no node stands out: nothing to confirm\n")?;
                     return Ok(Exit::Done);
                 }
                 folder = folder.restrict_to_confirming(nodes);
             }
-            let engine = Engine::from_plan(&folder.plan.engine.on, &folder.plan.engine.toml)?;
-            (folder, engine)
+            folder.only_mine(&fleet)?;
+            let engine = Engine::from_plan(&folder.plan.engine)?;
+            let trust = folder.trust(&engine, &state, args.trust)?;
+            (folder, fleet, engine.trust(&trust))
         }
     };
-    folder.only_mine()?;
+    folder.only_mine(&fleet)?;
     if args.plan_only {
         ui::print_output(format!(
             "planned in {}; tare fleet print shows its jobs\n",
@@ -56,12 +61,13 @@ pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     }
     let interrupted = signals::watch_signals()?;
-    let left = driving::drive_fleet(&folder, &engine, &paths::find_programs()?, &interrupted, &mut note)?;
+    let left =
+        driving::drive_fleet(&folder, &fleet, &engine, &paths::find_programs()?, &interrupted, &mut note)?;
     signals::end_at_once(&interrupted);
     for (job, why) in &left.jobs {
         anstream::eprintln!("note: the job {} was not cancelled: {}", plain_line(job), plain_line(why));
     }
-    let folder = folder.read_again()?;
+    let folder = folder.read_again(&fleet);
     ui::print_output(status::format_status(&folder))?;
     Ok(match (left.interrupted, status::is_whole(&folder)) {
         (true, _) => Exit::Interrupted,
@@ -77,7 +83,7 @@ impl FleetRun {
 }
 
 /// Opens the fleet in the named folder. Fails for a study without --into, which has no folder.
-fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
+fn existing(args: &FleetRun) -> Result<Door, CommandError> {
     let path = Path::new(&args.what);
     if path.is_dir() && args.plan.on.is_some() {
         return Err(LabError::usage_error(format!("{} is a fleet that already has an engine", args.what))
@@ -98,7 +104,7 @@ fn existing(args: &FleetRun) -> Result<Folder, CommandError> {
         // Says what is missing.
         planning::make_fleet_plan(&args.what, &args.plan)?;
     }
-    Ok(Folder::open(&resolve_fleet_folder(path)?)?)
+    Ok(open_fleet(path)?)
 }
 
 /// Prints one line per event: a fleet may take days, and its output usually ends up in a log.

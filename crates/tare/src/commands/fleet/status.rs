@@ -8,7 +8,7 @@ use tare_lab::fleet::folder::{CellState, Folder};
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
 
-use super::whole_path::resolve_fleet_folder;
+use super::whole_path::open_fleet;
 use crate::args::fleet::FleetStatus;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ use crate::ui;
 const MOST_LINES: usize = 50;
 
 pub fn run_fleet_status(args: &FleetStatus) -> Result<Exit, CommandError> {
-    let folder = Folder::open(&resolve_fleet_folder(&args.folder)?)?;
+    let folder = Folder::open(&open_fleet(&args.folder)?)?;
     ui::print_output(if args.json {
         render_pretty_json(&document(&folder))
     } else {
@@ -81,19 +81,19 @@ fn missing(folder: &Folder) -> Vec<(String, String)> {
 
 fn words(what: &What) -> String {
     match what {
-        What::Whole(_) => "measured".to_owned(),
+        What::Whole => "measured".to_owned(),
         What::Running => "submitted, or running".to_owned(),
-        What::BrokenOff { why, .. } => {
-            format!("broke off: {}", why.as_deref().unwrap_or("no process is writing to it"))
-        }
-        What::Missing { why } => format!("missing: {}", why.as_deref().unwrap_or("not begun")),
+        What::BrokenOff { why: Some(why) } => format!("broke off: {why}"),
+        What::BrokenOff { why: None } => "broke off: no process is writing to it".to_owned(),
+        What::Missing { why: Some(why) } => format!("missing: {why}"),
+        What::Missing { why: None } => "missing: not begun".to_owned(),
     }
 }
 
 fn document(folder: &Folder) -> serde_json::Value {
     let (whole, of) = folder.count_sessions();
     let kind = |what: &What| match what {
-        What::Whole(_) => "whole",
+        What::Whole => "whole",
         What::Running => "running",
         What::BrokenOff { .. } => "broken_off",
         What::Missing { .. } => "missing",

@@ -2,9 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
-use tare_lab::error::LabError;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_record::door::Door;
 
 use crate::platform::IN_PATHS;
+
+/// Opens the folder of a fleet by its absolute path.
+pub fn open_fleet(folder: &Path) -> Result<Door, LabError> {
+    open_typed(&resolve_fleet_folder(folder)?)
+}
+
+/// Opens the folder of a fleet by its path as it was typed.
+pub fn open_typed(folder: &Path) -> Result<Door, LabError> {
+    Door::open(folder).map_err(|e| {
+        let what = format!("cannot read the fleet's plan {}", folder.join("plan.json").display());
+        LabError::new(ErrorKind::Record, what).with_cause(e)
+    })
+}
 
 /// Resolves a folder to an absolute path without characters that scripts would have to quote.
 pub fn resolve_fleet_folder(folder: &Path) -> Result<PathBuf, LabError> {
