@@ -19,7 +19,9 @@ mod rounds;
 mod targets;
 
 pub use self::bring_up::BringUp;
-pub use self::protocol::{Caller, DryRun, begin_session, dry_resume, dry_run, resume_session, time_starts};
+pub use self::protocol::{
+    Caller, DryRun, begin_session, dry_resume, dry_run, resume_session, time_starts, trust_environments,
+};
 pub use crate::ownership::workspace::Setting;
 
 #[cfg(test)]

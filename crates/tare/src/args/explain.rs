@@ -21,7 +21,8 @@ pub struct Explain {
     /// Show the record of an earlier session again, or explain all commands of a study.
     #[arg(value_name = "RECORD|STUDY", required_unless_present_any = ["words", "prices"], conflicts_with = "words")]
     pub file: Option<PathBuf>,
-    /// Measure these environments, comma-separated [default: all that are ready].
+    /// Measure these environments, comma-separated [default: all that are ready]. With --from, allow the command
+    /// to run in these of the record's.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Show only the prices: what each environment charges for one unit of each kind of work.
@@ -32,11 +33,14 @@ pub struct Explain {
     #[arg(long, requires = "words")]
     pub forecast: bool,
     /// Read the prices for a forecast from this record, instead of measuring them first.
-    #[arg(long, value_name = "RECORD", requires = "forecast", conflicts_with = "environments")]
+    #[arg(long, value_name = "RECORD", requires = "forecast")]
     pub from: Option<PathBuf>,
     /// Also run the command in the environments, and compare the forecast with the measured time.
     #[arg(long, requires = "forecast")]
     pub check: bool,
+    /// Run the command in the environments that the record names, although its session did not begin here.
+    #[arg(long, requires = "from")]
+    pub trust: bool,
     #[command(flatten)]
     pub session: SessionOptions,
     /// Print the session as JSON, with the field `explained` or `prices`.

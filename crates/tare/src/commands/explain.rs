@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use tare_analysis::{Options, bill};
+use tare_data::foreign::Foreign;
 use tare_data::names::USER;
 use tare_data::session::{Role, Session};
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
+use tare_lab::session::trust_environments;
 use tare_lab::study::Study;
 use tare_report::{json, terminal};
 
@@ -14,7 +16,7 @@ use crate::args::{Commands, Explain, SessionOptions};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::recorded::{self, Obtained};
-use crate::{own_commands, ui};
+use crate::{own_commands, paths, ui};
 
 /// Study that measures the prices.
 const PRICES: &str = "prices";
@@ -82,7 +84,14 @@ fn forecast(args: &Explain) -> Result<Exit, CommandError> {
         None => obtain_prices(None, args, &SessionOptions { record: None, ..options.clone() })?,
     };
     let environments = match &priced {
-        Some(priced) => environments_to_run(&priced.session, args.check),
+        Some(priced) => {
+            let environments = environments_to_run(&priced.session, args.check);
+            let state = paths::make_setting(options.scratch.as_deref())?.state;
+            let (record, named) = (&priced.record, &args.environments);
+            let trust =
+                trust_environments(&state, &priced.session, record, &environments, named, args.trust)?;
+            environments.trust(&trust)
+        }
         None if args.check => args.environments.clone(),
         None => vec!["native".to_owned()],
     };
@@ -114,13 +123,13 @@ fn obtain_prices(
 }
 
 /// Lists the environments in which the command of a forecast runs: the baseline, and to check it all others too.
-fn environments_to_run(priced: &Session, check: bool) -> Vec<String> {
+fn environments_to_run(priced: &Session, check: bool) -> Foreign<Vec<String>> {
     let targets = priced.plan.targets.iter().filter(|target| match target.role {
         Role::Baseline => true,
         Role::Subject => check,
         Role::Control | Role::Planted => false,
     });
-    targets.map(|target| target.specification.to_string()).collect()
+    Foreign::new(targets.map(|target| target.specification.to_string()).collect())
 }
 
 fn require_prices(session: &Session, record: &Path) -> Result<(), LabError> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
+use tare_data::foreign::{Foreign, Trust};
 use tare_data::names::Case;
 use tare_data::session::{Header, Plan, Session};
 use tare_data::shell::{join_words, quote_word};
@@ -13,6 +14,8 @@ use tare_probes::descriptions::USER;
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::begun;
 
+/// Environment that is this host itself.
+const NATIVE: &str = "native";
 /// Parameters of a user's command that hold words which are run.
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 
@@ -31,6 +34,36 @@ pub(super) fn only_here(state: &Path, session: &Session, record: &Path) -> Resul
     Err(LabError::new(ErrorKind::Usage, what)
         .with_cause(format!("continuing it would run its plan:{would}"))
         .with_hint("if you trust all of that, add --trust"))
+}
+
+/// Trusts environments that a record names, to enter them: those of a session that began here, and those that the user named
+/// or says to trust. The host itself, with nothing in between, is no environment that a record could choose.
+pub fn trust_environments(
+    state: &Path,
+    session: &Session,
+    record: &Path,
+    environments: &Foreign<Vec<String>>,
+    named: &[String],
+    is_trusted: bool,
+) -> Result<Trust, LabError> {
+    if is_trusted {
+        return Ok(Trust::because_the_user_says_so());
+    }
+    if begun::has_begun(state, &hash(&session.header, &session.plan))? {
+        return Ok(Trust::because_it_began_here());
+    }
+    let is_unknown = |name: &&String| name.as_str() != NATIVE && !named.contains(name);
+    let unknown = environments.map(|all| {
+        all.iter().filter(is_unknown).map(|name| format!("\nenter {}", quote_word(name))).collect::<String>()
+    });
+    let lines = unknown.to_lines();
+    if lines.is_empty() {
+        return Ok(Trust::because_the_user_says_so());
+    }
+    let what = format!("{} is not of a session that began here", record.display());
+    Err(LabError::new(ErrorKind::Usage, what)
+        .with_cause(format!("its environments may be any programs:{lines}"))
+        .with_hint("name those that you trust with --in, or add --trust"))
 }
 
 fn hash(header: &Header, plan: &Plan) -> String {

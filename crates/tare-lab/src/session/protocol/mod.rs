@@ -42,6 +42,7 @@ use crate::storage::places::Wanted;
 use crate::study::published;
 use crate::study::user_command::CarriedFile;
 
+pub use self::begun::trust_environments;
 use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
 

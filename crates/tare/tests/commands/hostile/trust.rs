@@ -8,6 +8,7 @@ use std::process::Command;
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
+use tare_data::session::Role;
 use tare_data::session::identity::Identity;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
@@ -72,6 +73,46 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
     let said = elsewhere(&["--trust"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(proof.exists());
+}
+
+#[test]
+fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_trusted() {
+    let program = Program::new();
+    let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sessions/container-gvisor.tare");
+    let (proof, evil) = (program.path("ran.html"), program.path("evil.html"));
+    fs::write(&evil, format!("#!/bin/sh\nid >>{}\necho runc version 1.0\nexit 1\n", proof.display()))
+        .unwrap();
+    fs::set_permissions(&evil, Permissions::from_mode(0o755)).unwrap();
+    let evil = format!("oci:{}", evil.display());
+    let forecast = |from: &Path, more: &[&str]| {
+        let _ = fs::remove_file(program.path("s.tare"));
+        let words = ["explain", "--forecast", "--rounds", "1", "--record", "s.tare", "--from"];
+        let from = [from.to_str().unwrap()];
+        program.run_tare(&[&words[..], &from, more, &["--", "true"]].concat())
+    };
+    let said = forecast(&record, &[]);
+    assert!(matches!(said.code, Some(0 | 7)), "the host itself needs no question: {said:?}");
+    for (role, more) in
+        [(Role::Baseline, &[][..]), (Role::Subject, &["--check"]), (Role::Subject, &["--check", "--dry-run"])]
+    {
+        let changed = program.path("changed.tare");
+        change(&record, &changed, |entry| {
+            if let Entry::Plan(plan) = entry {
+                let targets = plan.targets.iter_mut().filter(|target| target.role == role);
+                targets.for_each(|target| target.specification = evil.parse().unwrap());
+            }
+        });
+        let said = forecast(&changed, more);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(&format!("enter {evil}")) && said.err.contains("--trust"), "{said:?}");
+        assert!(!proof.exists(), "it ran: {said:?}");
+    }
+    let changed = program.path("changed.tare");
+    for more in [&["--check", "--trust"][..], &["--check", "--in", &evil]] {
+        let said = forecast(&changed, more);
+        assert!(proof.exists(), "{said:?}");
+        fs::remove_file(&proof).unwrap();
+    }
 }
 
 #[test]
