@@ -8,6 +8,9 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use rustix::fs::{Mode, OFlags, open};
+use rustix::rand::{GetRandomFlags, getrandom};
+use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
 
 use crate::carried::program::ITSELF;
@@ -23,8 +26,6 @@ pub(crate) const NEIGHBOUR: &str = "agent-neighbour";
 pub(crate) const MOST_COPIES: u64 = 256;
 /// Exit code of one that was started wrongly.
 const CANNOT: i32 = 126;
-/// File that a neighbour which synchronises writes, in the command's folder.
-const WRITTEN: &str = ".tare-neighbour";
 const BLOCK: [u8; 4096] = [b'n'; 4096];
 
 /// A process that runs beside a command.
@@ -146,12 +147,41 @@ fn start_for_ever(program: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes a file without a name, which is gone with this process. In a folder of the user's no name is known to be free.
+fn nameless_file(folder: &Path) -> io::Result<File> {
+    let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+    if let Ok(file) = open(folder, flags | OFlags::TMPFILE, mode) {
+        return Ok(file.into());
+    }
+    // Not every file system has such files.
+    let mut random = [0; 16];
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    let name = folder.join(format!(".tare-{}", encode_hex(&random)));
+    let file = open(&name, flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW, mode)?;
+    std::fs::remove_file(&name)?;
+    Ok(file.into())
+}
+
 fn synchronise_for_ever() -> io::Result<()> {
-    let file = File::options().create(true).truncate(true).write(true).open(WRITTEN)?;
-    // It is gone with the neighbour, however that ends.
-    std::fs::remove_file(WRITTEN)?;
+    let file = nameless_file(Path::new("."))?;
     loop {
         file.write_all_at(&BLOCK, 0)?;
         file.sync_data()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_neighbour_leaves_the_files_of_a_folder_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let (mine, link) = (place.path().join("mine"), place.path().join(".tare-neighbour"));
+        std::fs::write(&mine, "mine").unwrap();
+        std::os::unix::fs::symlink(&mine, &link).unwrap();
+        nameless_file(place.path()).unwrap().write_all_at(&BLOCK, 0).unwrap();
+        assert_eq!(std::fs::read(&mine).unwrap(), b"mine");
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2);
     }
 }
