@@ -2,7 +2,9 @@
 
 #![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
+use std::fs;
 use std::net::Ipv4Addr;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
 use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_field, skip_unless_equal};
@@ -19,6 +21,16 @@ choice! {
     }
 }
 
+/// Beginning of a 64-bit little-endian ELF file, and byte offsets in its header (elf(5)).
+const ELF_64: &[u8] = b"\x7fELF\x02\x01";
+const KIND: usize = 16;
+const EXECUTABLE: u16 = 2;
+const MACHINE: usize = 18;
+const SECTIONS: usize = 40;
+const SECTION_BYTES: usize = 58;
+const SECTION_COUNT: usize = 60;
+/// Largest program that is taken for a loader; that of version 5.1 has 9 kB.
+const LARGEST_LOADER: usize = 1 << 20;
 /// Host folders that proot shows inside: without them a program finds no devices and no processes.
 const SHOWN: [&str; 3] = ["/proc", "/dev", "/sys"];
 
@@ -67,6 +79,13 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     // Its own files go into the folder of this start, with which they are removed.
     let temporary = if root.is_view() { Path::new(view::BASE) } else { workspace.folder() };
     command.env_clear().env("PROOT_TMP_DIR", temporary);
+    // Some versions unpack the program that loads others into /tmp, whatever that says, and leave it there when they are killed.
+    if let Some(loader) = fs::read(program).ok().as_deref().and_then(find_loader) {
+        let inside = root.inside_path("loader");
+        let path = if root.is_view() { root.host_path(&inside) } else { workspace.folder().join("loader") };
+        write_program(&path, loader).map_err(LabError::storage_error("write", &path))?;
+        command.env("PROOT_LOADER", if root.is_view() { Path::new(&inside) } else { &path });
+    }
     match seccomp {
         Seccomp::On => {}
         Seccomp::Off => drop(command.env("PROOT_NO_SECCOMP", "1")),
@@ -91,6 +110,26 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
+}
+
+/// Finds the program in proot's own that loads others: an ELF file for the same processor, which ends with the headers of its
+/// sections.
+fn find_loader(proot: &[u8]) -> Option<&[u8]> {
+    let half = |file: &[u8], at: usize| Some(u16::from_le_bytes(file.get(at..at + 2)?.try_into().ok()?));
+    let machine = half(proot, MACHINE)?;
+    let starts = proot.windows(ELF_64.len()).enumerate().skip(1).filter(|(_, window)| *window == ELF_64);
+    starts.map(|(at, _)| &proot[at..]).find_map(|file| {
+        let sections = u64::from_le_bytes(file.get(SECTIONS..SECTIONS + 8)?.try_into().ok()?);
+        let headers = u64::from(half(file, SECTION_BYTES)?) * u64::from(half(file, SECTION_COUNT)?);
+        let length = usize::try_from(sections.checked_add(headers)?).ok()?;
+        let is_program = half(file, KIND)? == EXECUTABLE && half(file, MACHINE)? == machine;
+        file.get(..length).filter(|_| is_program && (1..=LARGEST_LOADER).contains(&length))
+    })
+}
+
+fn write_program(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    fs::write(path, bytes)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
 }
 
 /// Makes statx(2) fail as on an old kernel. proot does not translate it, so it would find nothing relative to
@@ -119,6 +158,25 @@ fn version(banner: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_loader_is_found_in_the_program() {
+        let mut loader = vec![0; 200];
+        loader[..6].copy_from_slice(ELF_64);
+        for (at, value) in [(KIND, EXECUTABLE), (MACHINE, 62), (SECTION_BYTES, 20), (SECTION_COUNT, 2)] {
+            loader[at..at + 2].copy_from_slice(&u16::to_le_bytes(value));
+        }
+        loader[SECTIONS..SECTIONS + 8].copy_from_slice(&u64::to_le_bytes(160));
+        let mut other = loader.clone();
+        other[MACHINE] = 3;
+        let program = [&other[..], b"text", &loader, b"more"].concat();
+        assert_eq!(find_loader(&program), None, "of another processor than the program");
+        let program = [&loader[..], b"text", &other, &loader, b"more"].concat();
+        assert_eq!(find_loader(&program), Some(&loader[..]));
+        for length in 0..loader.len() * 3 + 4 {
+            assert!(find_loader(&program[..length]).is_none_or(|found| found == loader), "{length}");
+        }
+    }
 
     #[test]
     fn the_version_is_found_in_the_banner() {
