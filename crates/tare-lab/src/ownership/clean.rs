@@ -16,7 +16,7 @@ use crate::owned::{Owned, PREFIX};
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
-use crate::platform::open_to_owner;
+use crate::platform::remove_tree;
 
 /// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -155,37 +155,22 @@ fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
         }
         Err(e) => return Some(Outcome::new_left(what, e)),
     }
-    let (mut removed, mut tries) = (fs::remove_dir_all(path), 1);
+    let (mut removed, mut tries) = (remove_tree(path), 1);
     let is_of_windows =
         cfg!(windows) || mounts::find_mount(path).as_ref().is_some_and(wsl_distributions::is_drive);
     let released_within = if is_of_windows { RELEASED_WITHIN } else { Duration::ZERO };
     let until = Instant::now() + released_within;
-    while let Err(e) = &removed
-        && (tries < FOLDER_TRIES || Instant::now() < until)
-    {
-        if e.kind() == io::ErrorKind::PermissionDenied {
-            open_folders(path);
-        }
+    while removed.is_err() && (tries < FOLDER_TRIES || Instant::now() < until) {
         if is_of_windows {
             thread::sleep(LOOK);
         }
-        (removed, tries) = (fs::remove_dir_all(path), tries + 1);
+        (removed, tries) = (remove_tree(path), tries + 1);
     }
     Some(match removed {
         Ok(()) => Outcome::new_removed(what),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Outcome::new_removed(what),
         Err(e) => Outcome::new_left(what, e),
     })
-}
-
-/// Lets its owner into every folder of a tree again: programs close some, and the kernel one of each layer.
-fn open_folders(path: &Path) {
-    let mut folders = vec![path.to_owned()];
-    while let Some(folder) = folders.pop() {
-        open_to_owner(&folder);
-        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        folders.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
-    }
 }
 
 /// Counts the things that a journal names, and its lines that cannot be read. Nothing is undone.

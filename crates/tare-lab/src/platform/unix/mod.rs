@@ -1,6 +1,6 @@
 //! Linux, and what resembles it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 mod gathering;
 pub mod mounts;
 pub mod processes;
+mod removal;
 mod state_files;
 mod streams;
 pub(crate) mod taken;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
+pub(crate) use self::removal::remove_tree;
 pub(crate) use self::state_files::{StateFiles, explain_distrust};
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
@@ -48,11 +50,6 @@ pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
 /// Has a new file be a program that all may read and run.
 pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o755)
-}
-
-/// Lets its owner into a folder again.
-pub(crate) fn open_to_owner(folder: &Path) {
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
 }
 
 /// Resolves the whole path of an existing file, without links.

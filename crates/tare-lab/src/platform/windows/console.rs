@@ -21,7 +21,7 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// Has the first request set a flag, and a second one end the program with an exit code.
 ///
 /// Not by the C library's signals: what is known of those differs from library to library.
-pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
+pub fn on_request(flag: &Arc<AtomicBool>, _: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
     EXIT_CODE.store(exit_code, Ordering::Relaxed);
     let is_first = FLAG.lock().map_or(true, |mut known| known.replace(Arc::clone(flag)).is_none());
     // SAFETY: the function has this signature and stays.

@@ -53,8 +53,10 @@ pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Does nothing: nothing closes a folder to its owner.
-pub(crate) fn open_to_owner(_: &Path) {}
+/// Removes a folder with all that is in it.
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path)
+}
 
 /// Resolves the whole path of an existing file. Not in the system's own form (`\\?\C:\`), in which not every
 /// program can work.
