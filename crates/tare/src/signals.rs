@@ -1,6 +1,7 @@
 //! Signals: how a user stops a session.
 
 use std::io;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,12 +10,28 @@ use tare_lab::error::{ErrorKind, LabError};
 use crate::exit::Exit;
 use crate::platform;
 
-/// Returns a flag that the first Ctrl-C (or TERM, or a closed terminal) sets, for an orderly end; a second one ends the
-/// program at once.
-pub fn watch_signals() -> Result<Arc<AtomicBool>, LabError> {
-    let flag = Arc::new(AtomicBool::new(false));
-    platform::on_request(&flag, i32::from(Exit::Interrupted.code())).map_err(cannot_watch)?;
-    Ok(flag)
+/// Requests to end that were watched for since some time; read as a flag that the first one sets.
+#[derive(Debug)]
+pub struct Watched {
+    asked: Arc<AtomicBool>,
+    /// True when nothing is left to clean up.
+    ends: Arc<AtomicBool>,
+}
+
+impl Deref for Watched {
+    type Target = AtomicBool;
+
+    fn deref(&self) -> &AtomicBool {
+        &self.asked
+    }
+}
+
+/// Watches for Ctrl-C, TERM and a closed terminal, for an orderly end. Ctrl-C after any of them ends the program at once.
+pub fn watch_signals() -> Result<Watched, LabError> {
+    let watched = Watched { asked: Arc::default(), ends: Arc::default() };
+    let code = i32::from(Exit::Interrupted.code());
+    platform::on_request(&watched.asked, &watched.ends, code).map_err(cannot_watch)?;
+    Ok(watched)
 }
 
 /// Has a write beyond the size that files may have fail with an error instead of ending the program.
@@ -23,8 +40,9 @@ pub fn survive_size_limit() -> Result<(), LabError> {
 }
 
 /// Makes the first signal end the program at once, when there is nothing left to clean up.
-pub fn end_at_once(watched: &AtomicBool) {
-    watched.store(true, Ordering::Relaxed);
+pub fn end_at_once(watched: &Watched) {
+    watched.asked.store(true, Ordering::Relaxed);
+    watched.ends.store(true, Ordering::Relaxed);
 }
 
 fn cannot_watch(cause: io::Error) -> LabError {

@@ -46,11 +46,13 @@ pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
-/// Has the first request to end set a flag, and a second one end the program with an exit code.
-pub fn on_request(flag: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
+/// Has the first request to end set `asked`; a later Ctrl-C then ends the program with an exit code. Other signals often come
+/// twice, as when a terminal is closed, and are the same request, until there is nothing to clean up (`ends`).
+pub fn on_request(asked: &Arc<AtomicBool>, ends: &Arc<AtomicBool>, exit_code: i32) -> io::Result<()> {
     for signal in ENDING {
-        signal_hook::flag::register_conditional_shutdown(signal, exit_code, Arc::clone(flag))?;
-        signal_hook::flag::register(signal, Arc::clone(flag))?;
+        let at_once = if signal == SIGINT { asked } else { ends };
+        signal_hook::flag::register_conditional_shutdown(signal, exit_code, Arc::clone(at_once))?;
+        signal_hook::flag::register(signal, Arc::clone(asked))?;
     }
     Ok(())
 }
