@@ -26,13 +26,38 @@ struct Step {
 
 #[derive(Clone, Debug)]
 enum Act {
-    Folder { at: CString, mode: Mode, owner: Option<(Uid, Gid)> },
-    File { at: CString },
-    Link { to: CString, at: CString },
-    Mount { source: CString, at: CString, kind: CString, flags: MountFlags, data: CString },
-    Bind { from: CString, at: CString, with_below: bool },
-    ReadOnly { at: CString },
-    ChangeRoot { to: CString },
+    Folder {
+        at: CString,
+        mode: Mode,
+        owner: Option<(Uid, Gid)>,
+    },
+    File {
+        at: CString,
+    },
+    Link {
+        to: CString,
+        at: CString,
+    },
+    Mount {
+        source: CString,
+        at: CString,
+        kind: CString,
+        flags: MountFlags,
+        data: CString,
+    },
+    Bind {
+        from: CString,
+        at: CString,
+        with_below: bool,
+    },
+    ReadOnly {
+        at: CString,
+    },
+    ChangeRoot {
+        to: CString,
+    },
+    /// Nothing that can be made.
+    LeftOut,
 }
 
 impl Steps {
@@ -85,6 +110,13 @@ impl Steps {
         self.add(Act::ChangeRoot { to: c_path(to)? }, "changing the root".to_owned())
     }
 
+    /// Leaves something out, which a note of the session then names.
+    pub fn leave_out(&mut self, what: String) -> io::Result<()> {
+        self.add(Act::LeftOut, what)?;
+        self.make_optional();
+        Ok(())
+    }
+
     fn add(&mut self, act: Act, what: String) -> io::Result<()> {
         self.0.push(Step { act, what: CString::new(what)?, is_optional: false });
         Ok(())
@@ -134,6 +166,7 @@ impl Act {
             Act::Bind { from, at, with_below: false } => mount_bind(from.as_c_str(), at.as_c_str()),
             Act::Bind { from, at, with_below: true } => mount_bind_recursive(from.as_c_str(), at.as_c_str()),
             Act::ReadOnly { at } => mount_remount(at.as_c_str(), MountFlags::BIND | MountFlags::RDONLY, c""),
+            Act::LeftOut => Err(Errno::NOENT),
             Act::ChangeRoot { to } => {
                 rustix::process::chdir(to.as_c_str())?;
                 // The old root comes to lie on the new one, from where it is unmounted.

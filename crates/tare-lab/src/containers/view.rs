@@ -16,6 +16,7 @@ use crate::containers::steps::Steps;
 use crate::containers::user_namespaces;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
+use crate::host::silent_mounts::find_silent;
 use crate::provider::root::{RootFolder, Work};
 use crate::provider::{NotReady, Workspace};
 
@@ -83,11 +84,11 @@ pub fn make_view_steps(
     let mut facts = Facts::default();
     facts.add_fact("root", if lower == Path::new("/") { "host" } else { "folder" });
     facts.add_fact("root.upper", if is_in_memory { "tmpfs" } else { &on });
-    let mut view = View { steps: Steps::default(), at, layers, number: 0 };
+    let mut view = View { steps: Steps::default(), at, layers, number: 0, silent: Vec::new() };
     let begun = view.begin(is_in_memory).and_then(|()| view.whole(lower, workspace));
     begun.map_err(failed)?;
     if let Some(work) = &workspace.inside().work {
-        view.work(work, lower).map_err(|e| LabError::usage_error(what).with_cause(e))?;
+        view.work(work, lower, workspace).map_err(|e| LabError::usage_error(what).with_cause(e))?;
     }
     view.folders(Path::new(BASE))
         .and_then(|()| view.steps.add_bind_mount(base, &view.outside(Path::new(BASE))))
@@ -134,6 +135,8 @@ struct View<'a> {
     /// Folder of the layers.
     layers: PathBuf,
     number: u32,
+    /// Mounts that do not answer.
+    silent: Vec<PathBuf>,
 }
 
 impl View<'_> {
@@ -147,15 +150,16 @@ impl View<'_> {
 
     /// Adds a folder and everything mounted below it, with layers over them.
     fn whole(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
-        let all = mounts::list_mounts()?;
-        let scratch = workspace.session_folder();
-        let below: Vec<&Mount> = on_top(&all)
-            .filter(|mount| mount.point != lower && mount.point.starts_with(lower))
-            .filter(|mount| !is_fresh(&mount.point, lower) && !mount.point.starts_with(scratch))
-            .collect();
+        let (all, scratch) = (mounts::list_mounts()?, workspace.session_folder());
+        let below = below(&all, lower, scratch);
+        let with_files: Vec<&Mount> = below.iter().copied().filter(|mount| has_files(mount)).collect();
+        self.silent = find_silent(workspace.agent(), &with_files);
+        for point in &self.silent {
+            self.steps.leave_out(format!("{}, which does not answer", point.display()))?;
+        }
         match private_mounts::can_make_mount_namespace() {
             true => self.mounts(lower, &below)?,
-            false => self.pieces(lower, &below).and_then(|()| self.temporary(lower))?,
+            false => self.pieces(lower, lower, &below).and_then(|()| self.temporary(lower, &below))?,
         }
         for (name, mode) in FOLDERS {
             self.steps.add_folder(&self.at.join(name), mode, None)?;
@@ -172,6 +176,9 @@ impl View<'_> {
         let options = mounts::find_mount(lower).map(|mount| mount.options).unwrap_or_default();
         self.layer(lower, Path::new("/"), &options)?;
         for mount in below.iter().filter(|mount| has_files(mount)) {
+            if self.silent.contains(&mount.point) {
+                continue;
+            }
             let inside = within(&mount.point, lower);
             if mount.point.is_dir() {
                 self.layer(&mount.point, &inside, &mount.options)?;
@@ -185,9 +192,10 @@ impl View<'_> {
 
     /// Adds layers for users other than root: the kernel then refuses a layer over a folder below which
     /// something is mounted. Such folders are made afresh, and their entries have layers of their own.
-    fn pieces(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
-        self.steps.add_mount("tmpfs", self.at, MountFlags::empty(), "mode=755")?;
-        let mut folders = vec![lower.to_owned()];
+    fn pieces(&mut self, top: &Path, lower: &Path, below: &[&Mount]) -> io::Result<()> {
+        let at = self.outside(&within(top, lower));
+        self.steps.add_mount("tmpfs", &at, MountFlags::empty(), "mode=755")?;
+        let mut folders = vec![top.to_owned()];
         while let Some(folder) = folders.pop() {
             // Nothing of a folder that cannot be read can be used either.
             for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -196,6 +204,8 @@ impl View<'_> {
                 let mount = below.iter().find(|mount| mount.point == path);
                 if is_fresh(&path, lower) || mount.is_some_and(|mount| !has_files(mount)) {
                     continue;
+                } else if self.silent.contains(&path) {
+                    self.steps.add_folder(&self.outside(&inside), 0o755, None)?;
                 } else if kind.is_symlink() {
                     let to = fs::read_link(&path)?;
                     self.steps.add_link(&to.to_string_lossy(), &self.outside(&inside))?;
@@ -221,9 +231,12 @@ impl View<'_> {
     }
 
     /// Adds a layer over the folder of temporary files, for users other than root: the kernel cannot copy it
-    /// into the layer over /var, since somebody else owns it.
-    fn temporary(&mut self, lower: &Path) -> io::Result<()> {
+    /// into the layer over /var, since somebody else owns it. Where something is mounted in it, it was made afresh already.
+    fn temporary(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
         let folder = lower.join(WORK.trim_start_matches('/'));
+        if below.iter().any(|mount| mount.point.starts_with(&folder)) {
+            return Ok(());
+        }
         let Ok(about) = fs::symlink_metadata(&folder) else { return Ok(()) };
         let options = mounts::find_mount(&folder).map(|mount| mount.options).unwrap_or_default();
         match about.is_dir() {
@@ -274,7 +287,7 @@ impl View<'_> {
 
     /// Adds the folder that commands work in, under its own path; one that they may write to is a share,
     /// mounted later.
-    fn work(&mut self, work: &Work, lower: &Path) -> io::Result<()> {
+    fn work(&mut self, work: &Work, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
         let folder = &work.folder;
         if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
             let reason = format!("commands cannot work in {}: inside there is another", folder.display());
@@ -287,6 +300,11 @@ impl View<'_> {
         self.folders(folder)?;
         if work.shared {
             return Ok(());
+        }
+        let (all, is_root) = (mounts::list_mounts()?, private_mounts::can_make_mount_namespace());
+        let below = below(&all, folder, workspace.session_folder());
+        if !is_root && !below.is_empty() {
+            return self.pieces(folder, Path::new("/"), &below);
         }
         let options = mounts::find_mount(folder).map(|mount| mount.options).unwrap_or_default();
         self.layer(folder, folder, &options)
@@ -311,6 +329,14 @@ fn outside(at: &Path, inside: &Path) -> PathBuf {
 /// Maps a path in the folder of a view to its path inside.
 fn within(path: &Path, lower: &Path) -> PathBuf {
     Path::new("/").join(path.strip_prefix(lower).unwrap_or(path))
+}
+
+/// Selects what is mounted below a folder and is not in the folder of this session.
+fn below<'a>(all: &'a [Mount], folder: &Path, scratch: &Path) -> Vec<&'a Mount> {
+    on_top(all)
+        .filter(|mount| mount.point != folder && mount.point.starts_with(folder))
+        .filter(|mount| !is_fresh(&mount.point, folder) && !mount.point.starts_with(scratch))
+        .collect()
 }
 
 fn is_fresh(path: &Path, lower: &Path) -> bool {

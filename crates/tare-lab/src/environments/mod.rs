@@ -8,6 +8,7 @@ use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
+use crate::host::silent_mounts;
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
 use crate::storage::passthrough;
@@ -86,6 +87,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
         (kvm::PROVE, []) => Some(kvm::prove_main()),
         (passthrough::SERVE, [folder]) => Some(passthrough::serve_main(folder)),
         (init::INIT, []) => Some(init::init_main()),
+        (silent_mounts::LOOK, [point]) => Some(silent_mounts::look_main(point)),
         _ => None,
     }
 }
