@@ -360,6 +360,9 @@ pub struct Check {
 /// Remove what a killed session left behind: processes, mounts, folders.
 #[derive(Debug, clap::Args)]
 pub struct Clean {
+    /// Also remove what sessions of this host left here, which share the home. No session of it may run.
+    #[arg(long, value_name = "NAME")]
+    pub from_host: Option<String>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,

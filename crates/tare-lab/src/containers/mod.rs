@@ -7,6 +7,7 @@ pub mod engine;
 pub mod private_mounts;
 pub mod root;
 pub mod seccomp;
+pub(crate) mod silent_mounts;
 pub mod steps;
 pub mod user_namespaces;
 pub mod view;

@@ -12,11 +12,11 @@ use tare_data::facts::Facts;
 
 use crate::containers::devices::{self, Devices};
 use crate::containers::private_mounts;
+use crate::containers::silent_mounts::find_silent;
 use crate::containers::steps::Steps;
 use crate::containers::user_namespaces;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
-use crate::host::silent_mounts::find_silent;
 use crate::provider::root::{RootFolder, Work};
 use crate::provider::{NotReady, Workspace};
 

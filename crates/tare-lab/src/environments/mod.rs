@@ -4,11 +4,11 @@ use std::ffi::OsString;
 
 use tare_data::session::specification::Specification;
 
+use crate::containers::silent_mounts;
 use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
-use crate::host::silent_mounts;
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
 use crate::storage::passthrough;

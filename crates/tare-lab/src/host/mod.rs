@@ -17,8 +17,6 @@ pub mod network_namespace;
 pub(crate) mod private_folder;
 pub mod programs;
 pub(crate) mod running;
-#[cfg(unix)]
-pub(crate) mod silent_mounts;
 pub(crate) mod waiting;
 pub(crate) mod windows_text;
 pub(crate) mod wsl_distributions;

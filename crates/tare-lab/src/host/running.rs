@@ -23,6 +23,13 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Tells whether processes have the same numbers there, whatever the machine was called then.
+    pub(crate) fn is_same_boot(&self, other: &Running) -> bool {
+        self.boot == other.boot && !self.boot.starts_with(' ')
+    }
+}
+
+impl Running {
     pub(crate) fn from_this_host() -> Running {
         Running {
             machine: identify_machine(),

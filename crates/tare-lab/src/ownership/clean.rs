@@ -13,6 +13,7 @@ use crate::host::programs::Programs;
 use crate::host::running::Running;
 use crate::host::wsl_distributions;
 use crate::owned::{Owned, PREFIX};
+pub use crate::ownership::journal::Elsewhere;
 use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
@@ -31,18 +32,36 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 /// A session whose journal is locked lives and is not touched. What could not be removed stays in its
 /// journal for the next time. A journal that somebody else may have written is named and left.
 pub fn remove_leftovers(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
-    clean_as(&Running::from_this_host(), state, programs)
+    Ok(remove_from_host(state, programs, None)?.0)
+}
+
+/// Removes the same, and also what is here of sessions of a named host. Returns the journals that other hosts have here, too.
+pub fn remove_from_host(
+    state: &Path,
+    programs: &Programs,
+    from_host: Option<&str>,
+) -> Result<(Vec<Outcome>, Vec<Elsewhere>), LabError> {
+    clean_as(&Running::from_this_host(), state, programs, from_host)
 }
 
 /// Cleans like another machine would, with its own journals alone.
-fn clean_as(running: &Running, state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
-    let outcomes = |found: &Found| match found {
-        Found::Dead(session) => clean_session(session, programs),
-        Found::Doubtful { path, because } => {
-            vec![Outcome::new_left(format!("journal {}", path.display()), because)]
+fn clean_as(
+    running: &Running,
+    state: &Path,
+    programs: &Programs,
+    from_host: Option<&str>,
+) -> Result<(Vec<Outcome>, Vec<Elsewhere>), LabError> {
+    let (mut outcomes, mut elsewhere) = (Vec::new(), Vec::new());
+    for found in journal::find_journals(state, running, from_host)? {
+        match found {
+            Found::Dead(session) => outcomes.extend(clean_session(&session, programs)),
+            Found::Doubtful { path, because } => {
+                outcomes.push(Outcome::new_left(format!("journal {}", path.display()), because));
+            }
+            Found::Elsewhere(journal) => elsewhere.push(journal),
         }
-    };
-    Ok(journal::find_abandoned_journals(state, running)?.iter().flat_map(outcomes).collect())
+    }
+    Ok((outcomes, elsewhere))
 }
 
 fn clean_session(session: &Abandoned, programs: &Programs) -> Vec<Outcome> {
@@ -226,8 +245,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let state = home.path().join("state");
         let programs = Programs::default();
-        let machines =
-            ["here", "there"].map(|machine| Running { machine: machine.into(), ..Running::from_this_host() });
+        let machines = ["here", "there"]
+            .map(|machine| Running { machine: machine.into(), boot: format!("{machine} pid:[1]") });
         let mut generator = Generator::new(17);
         for time in 0..TIMES {
             let begin = |at: usize| Session::begin(home.path(), format!("{time:015x}{at}"), &machines[at]);
@@ -241,10 +260,10 @@ mod tests {
             without_locks(&state);
             // The other's session lives, though nothing here shows that.
             sessions[first].journal.take();
-            clean_as(&machines[first], &state, &programs).unwrap();
+            clean_as(&machines[first], &state, &programs, None).unwrap();
             assert!(!sessions[first].is_whole(&state) && sessions[other].is_whole(&state), "{time}");
             sessions[other].journal.take();
-            clean_as(&machines[other], &state, &programs).unwrap();
+            clean_as(&machines[other], &state, &programs, None).unwrap();
             assert!(!sessions[other].is_whole(&state), "{time}");
             assert_eq!(fs::read_dir(&state).unwrap().count(), 0, "{time}");
         }

@@ -49,6 +49,9 @@ enum Entry {
         /// On which machine, and since which boot of it: process numbers mean nothing in another.
         #[serde(default)]
         running: Option<Running>,
+        /// Name of that machine then, for people.
+        #[serde(default)]
+        host: String,
     },
     /// About to be made.
     Owned { number: u64, thing: Owned },
@@ -78,7 +81,8 @@ impl Journal {
         let pid = std::process::id();
         let started_ticks = processes::started_ticks(pid).unwrap_or(0);
         let (scratch, own) = (scratch.to_owned(), Some(running.clone()));
-        journal.append(&Entry::Session { scratch, pid, started_ticks, running: own })?;
+        let host = platform::node_name();
+        journal.append(&Entry::Session { scratch, pid, started_ticks, running: own, host })?;
         // The folder's own entry must be on the disk too, or a power cut forgets the file.
         folder.sync()?;
         journal.before = join(&folder, state, &journal.path, running);
@@ -163,6 +167,16 @@ pub enum Found {
         path: PathBuf,
         because: &'static str,
     },
+    /// Of another machine, or of another container of this one: what runs there cannot be known here.
+    Elsewhere(Elsewhere),
+}
+
+/// A journal of another machine.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub path: PathBuf,
+    /// Name of the machine; empty where the journal does not tell.
+    pub host: String,
 }
 
 /// Checks that a file is a journal of this machine, or one whose name does not tell its machine.
@@ -175,22 +189,32 @@ fn is_of(path: &Path, machine: &str) -> bool {
     }
 }
 
-/// Finds the journals of this machine's dead sessions in a state folder. Those of living ones are left alone.
-pub fn find_abandoned_journals(state: &Path, running: &Running) -> Result<Vec<Found>, LabError> {
+/// Finds the journals of dead sessions in a state folder: of this machine, and of the named host. Those of living ones are left
+/// alone.
+pub fn find_journals(
+    state: &Path,
+    running: &Running,
+    from_host: Option<&str>,
+) -> Result<Vec<Found>, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(Vec::new()) };
     let failed = |e| storage(state, "cannot read the state folder", e);
     let entries = fs::read_dir(state).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| is_of(path, &running.machine));
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
     paths.sort();
     paths
         .into_iter()
-        .filter_map(|path| take_over(&folder, path, running).transpose())
+        .filter_map(|path| take_over(&folder, path, running, from_host).transpose())
         .collect::<io::Result<_>>()
         .map_err(failed)
 }
 
-fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Result<Option<Found>> {
+fn take_over(
+    folder: &StateFolder,
+    path: PathBuf,
+    running: &Running,
+    from_host: Option<&str>,
+) -> io::Result<Option<Found>> {
     let mut file = match folder.open_file(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A link (ELOOP), or nothing that is read.
@@ -202,8 +226,16 @@ fn take_over(folder: &StateFolder, path: PathBuf, running: &Running) -> io::Resu
     if let Some(because) = state::explain_distrust(&file.metadata()?) {
         return Ok(Some(Found::Doubtful { path, because }));
     }
-    if first_line(&mut file)?.is_some_and(|line| line.is_elsewhere(running)) {
-        return Ok(None);
+    let line = first_line(&mut file)?;
+    let is_elsewhere = match &line {
+        Some(line) => line.is_elsewhere(running),
+        None => !is_of(&path, &running.machine),
+    };
+    if is_elsewhere {
+        let host = line.map(|line| line.host).unwrap_or_default();
+        if host.is_empty() || from_host != Some(&host) {
+            return Ok(Some(Found::Elsewhere(Elsewhere { path, host })));
+        }
     }
     let locked = until_found(LOCK_PASSES, LOOK_AGAIN, || match try_lock(&file) {
         Ok(()) => Some(platform::is_removed(&file, &path).map(|is_removed| !is_removed)),
@@ -234,17 +266,20 @@ struct FirstLine {
     pid: u32,
     started_ticks: u64,
     running: Option<Running>,
+    host: String,
 }
 
 impl FirstLine {
-    /// Tells whether it belongs to another machine: a home may be shared, while locks are not.
+    /// Tells whether it belongs to another machine: a home may be shared, while locks are not. One that was renamed since is known by
+    /// its boot, and one that was restarted by its name.
     fn is_elsewhere(&self, here: &Running) -> bool {
-        self.running.as_ref().is_some_and(|running| running.machine != here.machine)
+        let is_here = |running: &Running| running.machine == here.machine || running.is_same_boot(here);
+        !self.running.as_ref().is_none_or(is_here)
     }
 
     /// Tells whether numbers of processes still mean the same ones.
     fn is_of_this_boot(&self, here: &Running) -> bool {
-        self.running.as_ref() == Some(here)
+        self.running.as_ref().is_some_and(|running| running.is_same_boot(here))
     }
 }
 
@@ -255,8 +290,8 @@ fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
     Read::by_ref(file).take(LONGEST_FIRST_LINE).read_to_end(&mut bytes)?;
     let line = bytes.split_inclusive(|&b| b == b'\n').next().unwrap_or_default();
     Ok(match serde_json::from_slice(line) {
-        Ok(Entry::Session { pid, started_ticks, running, .. }) => {
-            Some(FirstLine { pid, started_ticks, running })
+        Ok(Entry::Session { pid, started_ticks, running, host, .. }) => {
+            Some(FirstLine { pid, started_ticks, running, host })
         }
         _ => None,
     })
@@ -322,11 +357,11 @@ mod tests {
     }
 
     fn dead(state: &Path) -> Vec<Abandoned> {
-        let found = find_abandoned_journals(state, &Running::from_this_host()).unwrap().into_iter();
+        let found = find_journals(state, &Running::from_this_host(), None).unwrap().into_iter();
         found
             .map(|found| match found {
                 Found::Dead(session) => session,
-                Found::Doubtful { because, .. } => panic!("{because}"),
+                other => panic!("{other:?}"),
             })
             .collect()
     }
@@ -337,7 +372,13 @@ mod tests {
         let started_ticks = processes::started_ticks(pid).unwrap();
         let owned = |number, thing| Entry::Owned { number, thing };
         let lines = [
-            Entry::Session { scratch: "/scratch/tare-a1".into(), pid, started_ticks, running },
+            Entry::Session {
+                scratch: "/scratch/tare-a1".into(),
+                pid,
+                started_ticks,
+                running,
+                host: "one".into(),
+            },
             owned(0, folder("/scratch/tare-a1")),
             owned(1, Owned::Process { pid, started_ticks }),
         ];
@@ -357,12 +398,33 @@ mod tests {
         }
     }
 
-    #[test]
-    fn another_machines_journal_is_left_alone() {
+    /// Tells whether a journal of a session that ran there is taken over here, and from which host it is otherwise.
+    fn found(running: Running, from_host: Option<&str>) -> Option<String> {
         let state = tempfile::tempdir().unwrap();
-        journal_of(state.path(), Some(Running { machine: "another".into(), ..Running::from_this_host() }));
-        assert!(find_abandoned_journals(state.path(), &Running::from_this_host()).unwrap().is_empty());
-        assert!(state.path().join("a1.journal").exists());
+        journal_of(state.path(), Some(running));
+        match find_journals(state.path(), &Running::from_this_host(), from_host).unwrap().remove(0) {
+            Found::Dead(_) => None,
+            Found::Elsewhere(elsewhere) => Some(elsewhere.host),
+            Found::Doubtful { because, .. } => panic!("{because}"),
+        }
+    }
+
+    #[test]
+    fn another_machines_journal_is_named_and_removed_on_demand_alone() {
+        let here = Running::from_this_host();
+        let (boot_id, _) = here.boot.split_once(' ').unwrap();
+        let there = || Running { machine: "another".into(), boot: "another pid:[1]".into() };
+        assert_eq!(found(Running { machine: "renamed".into(), ..here.clone() }, None), None);
+        assert_eq!(found(Running { boot: "restarted pid:[1]".into(), ..here.clone() }, None), None);
+        // A clone of this machine that shares its home, and two pods of one node.
+        assert_eq!(found(there(), None).as_deref(), Some("one"));
+        let pod = || Running { machine: "pod".into(), boot: format!("{boot_id} pid:[1]") };
+        assert_eq!(found(pod(), None).as_deref(), Some("one"));
+        assert_eq!(found(there(), Some("two")).as_deref(), Some("one"));
+        assert_eq!(found(there(), Some("one")), None);
+        // Where no boot is known, nothing is the same.
+        let nameless = Running { machine: "x".into(), boot: " pid:[1]".into() };
+        assert!(!nameless.is_same_boot(&nameless));
     }
 
     #[test]
@@ -387,11 +449,11 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let journal =
             Journal::begin(state.path(), "a1", Path::new("/scratch"), &Running::from_this_host()).unwrap();
-        assert!(find_abandoned_journals(state.path(), &Running::from_this_host()).unwrap().is_empty());
+        assert!(find_journals(state.path(), &Running::from_this_host(), None).unwrap().is_empty());
         journal.end().unwrap();
         assert_eq!(fs::read_dir(state.path()).unwrap().count(), 0);
         assert!(
-            find_abandoned_journals(&state.path().join("no such folder"), &Running::from_this_host())
+            find_journals(&state.path().join("no such folder"), &Running::from_this_host(), None)
                 .unwrap()
                 .is_empty()
         );

@@ -147,7 +147,7 @@ fn start_for_ever(program: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a file without a name, which is gone with this process. In a folder of the user's no name is known to be free.
+/// Makes a file without a name, which is gone with this process. The folder may be the user's own, and no name is known to be free.
 fn nameless_file(folder: &Path) -> io::Result<File> {
     let (flags, mode) = (OFlags::WRONLY | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
     if let Ok(file) = open(folder, flags | OFlags::TMPFILE, mode) {

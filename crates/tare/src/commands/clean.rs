@@ -1,5 +1,7 @@
 //! `tare clean`: removes the leftovers of killed sessions.
 
+use tare_data::shell::quote_word;
+use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host};
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
 
@@ -10,9 +12,19 @@ use crate::{paths, ui};
 
 pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
     let programs = paths::find_programs()?;
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut elsewhere) = (Vec::new(), Vec::new());
     for state in paths::list_state_folders()? {
-        outcomes.extend(tare_lab::ownership::clean::remove_leftovers(&state, &programs)?);
+        match remove_from_host(&state, &programs, args.from_host.as_deref()) {
+            Ok((removed, others)) => {
+                outcomes.extend(removed);
+                elsewhere.extend(others);
+            }
+            // Another folder may have been cleaned, and that is told all the same.
+            Err(error) => {
+                let because = error.causes().collect::<Vec<_>>().join(": ");
+                outcomes.push(Outcome { what: error.what, left_because: Some(because) });
+            }
+        }
     }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
@@ -21,7 +33,7 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
             .map(|o| serde_json::json!({ "thing": o.what, "left_because": o.left_because }))
             .collect();
         ui::print_output(render_pretty_json(&serde_json::Value::Array(all)))?;
-    } else if outcomes.is_empty() {
+    } else if outcomes.is_empty() && elsewhere.is_empty() {
         ui::print_output("nothing was left behind\n")?;
     }
     for outcome in outcomes.iter().filter(|_| !args.json) {
@@ -31,6 +43,17 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
                 ui::print_output(format!("LEFT     {}: {}\n", plain_line(&outcome.what), plain_line(reason)))?
             }
         }
+    }
+    for Elsewhere { path, host } in elsewhere.iter().filter(|_| !args.json) {
+        let path = plain_line(&path.display().to_string());
+        let (host, quoted) = (plain_line(host), plain_line(&quote_word(host)));
+        ui::print_output(match host.as_str() {
+            "" => format!("OTHER    journal {path}: it is of another machine, where tare clean removes it\n"),
+            _ => format!(
+                "OTHER    journal {path}: it is of {host}, where tare clean removes it; if {host} is gone: tare clean \
+                 --from-host {quoted}\n"
+            ),
+        })?;
     }
     Ok(if left == 0 { Exit::Done } else { Exit::Environment })
 }
