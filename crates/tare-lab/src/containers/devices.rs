@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::containers::steps::Steps;
 
-/// A user namespace may not make devices, so the host's are bound.
-const DEVICES: [&str; 5] = ["full", "null", "random", "urandom", "zero"];
+/// Devices with their numbers (devices.txt of the kernel).
+const DEVICES: [(&str, u32, u32); 5] =
+    [("full", 1, 7), ("null", 1, 3), ("random", 1, 8), ("urandom", 1, 9), ("zero", 1, 5)];
+const TERMINAL: (&str, u32, u32) = ("tty", 5, 0);
 /// Links that programs follow to /proc.
 const LINKS: [(&str, &str); 4] = [
     ("fd", "/proc/self/fd"),
@@ -33,11 +35,9 @@ pub enum Devices {
 pub fn make_device_steps(root: &Path, devices: Devices) -> io::Result<Steps> {
     let (mut steps, dev) = (Steps::default(), root.join("dev"));
     steps.add_mount("tmpfs", &dev, MountFlags::NOSUID, "mode=755,size=64k")?;
-    let more: &[&str] = if devices == Devices::All { &["tty"] } else { &[] };
-    for name in DEVICES.iter().chain(more) {
-        let node = dev.join(name);
-        steps.add_file(&node)?;
-        steps.add_bind_mount(&Path::new("/dev").join(name), &node)?;
+    let more = (devices == Devices::All).then_some(TERMINAL);
+    for (name, major, minor) in DEVICES.into_iter().chain(more) {
+        steps.add_device(&Path::new("/dev").join(name), (major, minor), &dev.join(name))?;
     }
     match devices {
         Devices::Few => {

@@ -62,12 +62,12 @@ pub fn apply_without_hybrid_groups(command: &mut Command) {
 }
 
 /// Starts the command in a separate mount namespace, and makes these steps there; for others than root, in a
-/// user namespace as well. A failed step is named in the file `report`, since only a number gets out from
-/// between fork and exec.
-pub fn apply_steps(command: &mut Command, steps: Steps, report: &Path) -> io::Result<()> {
+/// user namespace as well. `more` are further namespaces. A failed step is named in the file `report`, since only
+/// a number gets out from between fork and exec.
+pub fn apply_steps(command: &mut Command, steps: Steps, more: UnshareFlags, report: &Path) -> io::Result<()> {
     let report = CString::new(report.as_os_str().as_bytes())?;
     let user = if can_make_mount_namespace() { None } else { Some(SameUser::new()?) };
-    prepare_as(command, user, move || {
+    prepare_as(command, user, more, move || {
         steps.run_steps().map_err(|Failed { what, errno }| {
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC;
             if let Ok(file) = rustix::fs::open(report.as_c_str(), flags, Mode::RUSR) {
@@ -85,29 +85,31 @@ pub fn apply_as_user(
     command: &mut Command,
     change: impl Fn() -> io::Result<()> + Send + Sync + 'static,
 ) -> io::Result<()> {
-    prepare_as(command, Some(SameUser::new()?), change);
+    prepare_as(command, Some(SameUser::new()?), UnshareFlags::empty(), change);
     Ok(())
 }
 
 /// Lets the command, before it starts, leave the host's mounts and then run `change`. Like all
 /// that happens between fork and exec, that may make system calls and nothing else.
 fn prepare(command: &mut Command, change: impl Fn() -> io::Result<()> + Send + Sync + 'static) {
-    prepare_as(command, None, change);
+    prepare_as(command, None, UnshareFlags::empty(), change);
 }
 
 /// Prepares the namespaces, with a user namespace where there is a user to be in it.
 fn prepare_as(
     command: &mut Command,
     user: Option<SameUser>,
+    more: UnshareFlags,
     change: impl Fn() -> io::Result<()> + Send + Sync + 'static,
 ) {
     let prepare = move || -> io::Result<()> {
-        let mut kinds = UnshareFlags::NEWNS;
+        let mut kinds = UnshareFlags::NEWNS | more;
         kinds.set(UnshareFlags::NEWUSER, user.is_some());
-        // SAFETY: only namespaces of mounts and of users are left, and no thread shares anything with this process.
+        // SAFETY: only namespaces are left, and no thread shares anything with this process.
         unsafe { unshare_unsafe(kinds)? };
         user.as_ref().map_or(Ok(()), SameUser::map_user)?;
-        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+        // What goes away on the host must go away here: a copy that stays would keep its loop device busy.
+        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
         change()
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.

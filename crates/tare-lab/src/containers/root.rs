@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustix::thread::UnshareFlags;
 use tare_data::facts::Facts;
 use tare_probes::harness::folder::spread_folders;
 
@@ -165,19 +166,44 @@ impl Root {
 
     /// Has the command start where the root is mounted; what it mounts itself ends with it too.
     pub fn mount_for(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        self.mount_apart(command, UnshareFlags::empty(), workspace)
+    }
+
+    /// Has the command start where the root is mounted, and in further namespaces.
+    fn mount_apart(
+        &self,
+        command: &mut Command,
+        more: UnshareFlags,
+        workspace: &dyn Workspace,
+    ) -> Result<(), LabError> {
         let Some(steps) = &self.view else { return Ok(()) };
-        private_mounts::apply_steps(command, steps.clone(), &workspace.folder().join(FAILED_STEP))
+        private_mounts::apply_steps(command, steps.clone(), more, &workspace.folder().join(FAILED_STEP))
             .map_err(LabError::storage_error("mount in", workspace.folder()))
     }
 
-    /// Starts the command with this root as its root folder.
+    /// Has the command start where a view is mounted, and make further steps there; without a view nothing is mounted.
+    pub fn mount_with(
+        &self,
+        command: &mut Command,
+        more: Steps,
+        workspace: &dyn Workspace,
+    ) -> Result<(), LabError> {
+        let mut mounted = self.clone();
+        if let Some(steps) = &mut mounted.view {
+            steps.append(more);
+        }
+        mounted.mount_for(command, workspace)
+    }
+
+    /// Starts the command with this root as its root folder. What it names a host or keeps in the kernel for other processes
+    /// ends with it, too.
     pub fn enter_with(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
         let mut entered = self.clone();
         if let Some(steps) = &mut entered.view {
             view::furnish_root(steps, self.path(), &self.shares)
                 .map_err(LabError::storage_error("mount in", workspace.folder()))?;
         }
-        entered.mount_for(command, workspace)
+        entered.mount_apart(command, UnshareFlags::NEWUTS | UnshareFlags::NEWIPC, workspace)
     }
 
     /// Has the command start where the folder of a view can be read as it is, at the root's path.
@@ -186,7 +212,7 @@ impl Root {
         let failed = LabError::storage_error("mount in", workspace.folder());
         let steps = view::read_only(workspace, Path::new("/"), self.path()).map_err(&failed)?;
         let report = workspace.folder().join(FAILED_STEP);
-        private_mounts::apply_steps(command, steps, &report).map_err(&failed)
+        private_mounts::apply_steps(command, steps, UnshareFlags::empty(), &report).map_err(&failed)
     }
 
     /// Records facts of the root, and of the file systems under the places, as the host sees them.

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use rustix::fs::{Gid, Mode, OFlags, Uid};
+use rustix::fs::{CWD, Dev, FileType, Gid, Mode, OFlags, Uid, makedev, mknodat};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, UnmountFlags, mount, mount_bind, mount_bind_recursive, mount_remount, unmount,
@@ -56,6 +56,12 @@ enum Act {
     ChangeRoot {
         to: CString,
     },
+    /// A character device like one of the host's.
+    Device {
+        like: CString,
+        number: Dev,
+        at: CString,
+    },
     /// Nothing that can be made.
     LeftOut,
 }
@@ -71,6 +77,12 @@ impl Steps {
     /// Makes an empty file, unless one is there.
     pub fn add_file(&mut self, at: &Path) -> io::Result<()> {
         self.add(Act::File { at: c_path(at)? }, format!("making {}", at.display()))
+    }
+
+    /// Makes a device that all may use. Where none can be made, as in a user namespace, the host's is bound.
+    pub fn add_device(&mut self, like: &Path, (major, minor): (u32, u32), at: &Path) -> io::Result<()> {
+        let act = Act::Device { like: c_path(like)?, number: makedev(major, minor), at: c_path(at)? };
+        self.add(act, format!("making {}", at.display()))
     }
 
     /// Makes a symbolic link, unless something is there.
@@ -155,10 +167,7 @@ impl Act {
     fn make(&self) -> Result<(), Errno> {
         match self {
             Act::Folder { at, mode, owner } => make_folder(at, *mode, *owner),
-            Act::File { at } => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
-                rustix::fs::open(at.as_c_str(), flags, Mode::from_raw_mode(0o644)).map(drop)
-            }
+            Act::File { at } => make_file(at),
             Act::Link { to, at } => unless_there(rustix::fs::symlink(to.as_c_str(), at.as_c_str())),
             Act::Mount { source, at, kind, flags, data } => {
                 mount(source.as_c_str(), at.as_c_str(), kind.as_c_str(), *flags, Some(data.as_c_str()))
@@ -166,6 +175,7 @@ impl Act {
             Act::Bind { from, at, with_below: false } => mount_bind(from.as_c_str(), at.as_c_str()),
             Act::Bind { from, at, with_below: true } => mount_bind_recursive(from.as_c_str(), at.as_c_str()),
             Act::ReadOnly { at } => mount_remount(at.as_c_str(), MountFlags::BIND | MountFlags::RDONLY, c""),
+            Act::Device { like, number, at } => make_device(like, *number, at),
             Act::LeftOut => Err(Errno::NOENT),
             Act::ChangeRoot { to } => {
                 rustix::process::chdir(to.as_c_str())?;
@@ -175,6 +185,20 @@ impl Act {
                 rustix::process::chdir(c"/")
             }
         }
+    }
+}
+
+fn make_file(at: &CStr) -> Result<(), Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::open(at, flags, Mode::from_raw_mode(0o644)).map(drop)
+}
+
+fn make_device(like: &CStr, number: Dev, at: &CStr) -> Result<(), Errno> {
+    let mode = Mode::from_raw_mode(0o666);
+    match mknodat(CWD, at, FileType::CharacterDevice, mode, number).and_then(|()| rustix::fs::chmod(at, mode))
+    {
+        Ok(()) => Ok(()),
+        Err(_) => make_file(at).and_then(|()| mount_bind(like, at)),
     }
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 
 use crate::containers::devices::Devices;
 use crate::containers::root::Root;
+use crate::guests::confined;
 use crate::guests::disk;
 use crate::guests::extended_state;
 use crate::guests::init::{self, Ending, Guest, GuestMount, Stream};
@@ -209,7 +210,14 @@ impl Found {
         // A word that the kernel does not know goes to the first process. After "--" all would, and
         // user-mode Linux appends more options.
         command.arg(format!("init={}", root.agent)).arg(init::INIT);
-        root.mount_for(&mut command, workspace)?;
+        if root.is_view() {
+            let shares = root.shares.iter().map(|(path, _)| path.as_path());
+            let folders: Vec<&Path> = [workspace.folder()].into_iter().chain(shares).collect();
+            let at = workspace.folder().join("kernel");
+            let steps = confined::make_confining_steps(&self.program, &folders, &at)
+                .map_err(LabError::storage_error("confine the kernel in", &at))?;
+            root.mount_with(&mut command, steps, workspace)?;
+        }
         let stream = Stream::Serial("/dev/ttyS0".into());
         let host = GuestNetwork::host_address(network.as_ref());
         let network = network.map(|network| network.inside);

@@ -1,6 +1,8 @@
 //! Shared parts of providers with a kernel of their own: the kernel, what it boots from, and tare as its first process.
 
 #[cfg(unix)]
+pub(crate) mod confined;
+#[cfg(unix)]
 pub(crate) mod disk;
 #[cfg(unix)]
 pub mod extended_state;

@@ -36,10 +36,18 @@ Every environment accepts `root=`, which chooses the programs inside:
 | a path | the same with that folder of this machine as the root |
 
 With `host` or a path, an environment has a view of that folder: a layer over every file system (overlayfs), mounted only
-for the environment. All writes go to the layers, in the session's scratch folder, and are removed with them:
-nothing of this machine is changed, not even from native. /proc, /sys and /dev are fresh; tare itself and the places are
-below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
+for the environment. All writes to files go to the layers, in the session's scratch folder, and are removed with them.
+/proc, /sys and /dev are fresh; tare itself and the places are below `/run/tare`. UNIX sockets of this machine's programs are visible and refuse connections. The facts `root` and
 `root.upper` name the root and the file system of the layers.
+
+From native, traced, emulated and proot, which separate nothing else, a command keeps for itself:
+
+- files, the host's name, System V and POSIX message queues, semaphores and shared memory, and the nodes of /dev;
+- processes that it leaves running, which end with the environment.
+
+Other changes reach this machine, as far as the user may make them. Root can signal processes, set clocks, limits and
+/proc/sys, configure networks and devices, and write to files by /proc/PID/root of a process outside. Run as an
+unprivileged user, or in an environment that separates more, a command that is not trusted.
 
 For an unprivileged user the layers are mounted in a user namespace, one for each folder. Files that the user cannot read
 are missing, files of others belong to nobody, and writing to them fails. If an environment cannot have such a root, its

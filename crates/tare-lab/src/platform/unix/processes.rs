@@ -8,7 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -106,8 +106,8 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
 pub struct Signs {
     /// Value of `MARK`: equal to it, or going on with `/`.
     pub mark: String,
-    /// The scratch folder: a process whose program or root is there, or one of `SERVERS` that stands in it or was
-    /// started with it.
+    /// The scratch folder: a process whose program or root is there, that sees files through layers there, or one of `SERVERS` that
+    /// stands in it or was started with it.
     pub folder: PathBuf,
     /// The name that is given to containers and the like: one of `SERVERS` that was started with it, or with a name
     /// that begins with it and `-`.
@@ -124,8 +124,12 @@ impl Signs {
         lineage(&all).iter().for_each(|pid| {
             all.remove(pid);
         });
-        let mut found: BTreeSet<u32> =
-            all.iter().filter(|(pid, stat)| self.fits(**pid, stat)).map(|(pid, _)| *pid).collect();
+        let mut views = Views::new(&self.folder);
+        let mut found: BTreeSet<u32> = all
+            .iter()
+            .filter(|(pid, stat)| self.fits(**pid, stat, &mut views))
+            .map(|(pid, _)| *pid)
+            .collect();
         // Descendants: as many passes as the tree is deep, and it cannot be deeper than it has members.
         loop {
             let before = found.len();
@@ -142,7 +146,7 @@ impl Signs {
             .collect()
     }
 
-    fn fits(&self, pid: u32, stat: &Stat) -> bool {
+    fn fits(&self, pid: u32, stat: &Stat, views: &mut Views) -> bool {
         if self.roots.contains(&(pid, stat.started_ticks)) {
             return true;
         }
@@ -151,7 +155,7 @@ impl Signs {
             return true;
         }
         let lives = |file| fs::read_link(of(file)).is_ok_and(|path| path.starts_with(&self.folder));
-        lives("exe") || lives("root") || is_server(pid) && self.mentioned(pid, stat)
+        lives("exe") || lives("root") || views.has(pid) || is_server(pid) && self.mentioned(pid, stat)
     }
 
     /// Recognises a process in the folder, or one started with its path or name. Processes that tare starts
@@ -219,6 +223,33 @@ impl Signs {
             }
             thread::sleep(LOOK_AGAIN);
         }
+    }
+}
+
+/// Mount namespaces with a layer in a folder. Whatever a command leaves running there is known by them, though it has cleared its
+/// environment and left its parent.
+struct Views {
+    /// Option of such a mount, up to the folder's end.
+    layer: Vec<u8>,
+    /// Namespaces by their names, and whether they are such; this process' own never is.
+    known: BTreeMap<PathBuf, bool>,
+}
+
+impl Views {
+    fn new(folder: &Path) -> Views {
+        let layer = [b"upperdir=", folder.as_os_str().as_bytes(), b"/"].concat();
+        let own = fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
+        Views { layer, known: BTreeMap::from([(own, false)]) }
+    }
+
+    fn has(&mut self, pid: u32) -> bool {
+        let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) else { return false };
+        let layer = &self.layer;
+        let is_there = || {
+            let mounts = fs::read(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+            mounts.windows(layer.len()).any(|window| window == layer)
+        };
+        *self.known.entry(namespace).or_insert_with(is_there)
     }
 }
 

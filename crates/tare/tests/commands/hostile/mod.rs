@@ -1,5 +1,6 @@
 //! Hostile input: environments that lie, other users, and records from elsewhere.
 
+mod escapes;
 mod liar;
 mod lies;
 mod memory;
