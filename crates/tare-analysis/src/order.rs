@@ -14,7 +14,7 @@ use tare_data::generator::Generator;
 /// often (Williams 1949): an even number needs `targets` rows, an odd one the square and its mirror image.
 /// Two environments get four rows, two each way, so that the last row does not give the next one away. One
 /// environment gets one row.
-pub fn draw_williams_square(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
+pub(crate) fn draw_williams_square(generator: &mut Generator, targets: usize) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..targets).collect();
     generator.shuffle(&mut labels);
     // 0, 1, k-1, 2, k-2, ...: neighbours differ by every amount once.

@@ -64,12 +64,6 @@ impl Parameters {
             self.bad(key, format!("one of {}", words.join(", ")))
         })
     }
-
-    /// Parses a number with a fraction.
-    pub fn get_number(&self, key: &str) -> Result<f64, BadParameter> {
-        let number = self.get_text(key)?.parse().ok().filter(|v: &f64| v.is_finite());
-        number.ok_or_else(|| self.bad(key, "a number"))
-    }
 }
 
 /// Reads `4096`, `4KiB`, `4K`, `1MiB`, `2G`: suffixes are powers of 1024, as dd and fio read `K`, `M`, `G`.

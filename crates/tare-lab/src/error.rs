@@ -152,7 +152,7 @@ impl Error for LabError {
 
 impl LabError {
     /// Creates the error of a session that the user stopped before there was anything to report.
-    pub fn interruption_error() -> Self {
+    pub(crate) fn interruption_error() -> Self {
         LabError::new(ErrorKind::Interrupted, "interrupted before the first round")
     }
 }

@@ -42,7 +42,7 @@ impl Netlink {
     }
 
     /// Requests a list: kinds of messages with their bodies, as the kernel sent them.
-    pub fn request_list(&mut self, message: Message) -> io::Result<Vec<(u16, Vec<u8>)>> {
+    pub(crate) fn request_list(&mut self, message: Message) -> io::Result<Vec<(u16, Vec<u8>)>> {
         let mut answers = Vec::new();
         self.exchange(message, libc::NLM_F_DUMP as u16, &mut |kind, body| {
             answers.push((kind, body.to_vec()))
@@ -95,7 +95,7 @@ fn take_message<'a>(rest: &mut &'a [u8]) -> Option<(u16, u32, &'a [u8])> {
 }
 
 /// Iterates over the attributes in a message's body behind its fixed part: kinds with their values.
-pub fn iter_attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn iter_attributes(body: &[u8], fixed_bytes: usize) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = body.get(fixed_bytes..).unwrap_or_default();
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(*rest.first_chunk()?));

@@ -188,11 +188,6 @@ pub enum Size {
 }
 
 impl Probe {
-    /// Returns the part of the name before the first dot.
-    pub fn family_name(&self) -> &'static str {
-        self.name.split('.').next().unwrap_or(self.name)
-    }
-
     /// Tells whether a trial needs a folder to write in.
     pub fn needs_place(&self) -> bool {
         matches!(self.family, Family::Files { .. } | Family::Command)

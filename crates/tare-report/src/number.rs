@@ -82,7 +82,7 @@ fn round_to_three(value: f64) -> f64 {
 }
 
 /// Counts the decimals that leave three significant digits.
-pub fn count_decimals(value: f64) -> usize {
+pub(crate) fn count_decimals(value: f64) -> usize {
     match round_to_three(value.abs()) {
         v if v >= 100.0 || v == 0.0 || !v.is_finite() => 0,
         v if v >= 10.0 => 1,
@@ -92,7 +92,7 @@ pub fn count_decimals(value: f64) -> usize {
 }
 
 /// Formats a number with this many decimals; with an exponent if that would be too wide.
-pub fn format_fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn format_fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return NO_NUMBER.into();
     }
@@ -183,7 +183,7 @@ pub(crate) fn ratio_decimals(ratio: f64) -> usize {
 }
 
 /// Formats a ratio as `24.1x`, `1.02x`, `0.98x` or `156x`.
-pub fn format_ratio(value: f64) -> String {
+pub(crate) fn format_ratio(value: f64) -> String {
     format!("{}x", ratio_with(value, ratio_decimals(value)))
 }
 

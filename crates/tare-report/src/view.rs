@@ -21,7 +21,7 @@ const LEAST_EFFECT: f64 = 0.001;
 const OWN_PLACE: &str = "own";
 
 /// Selects the rows of a view: the headline of every case, or every metric.
-pub fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
+pub(crate) fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
     findings.rows.iter().filter(|row| every_metric || row.headline).collect()
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
 }
 
 /// Builds the two lines of the heading: the compared environments, then machine and duration.
-pub fn make_heading(
+pub(crate) fn make_heading(
     session: &Session,
     findings: &Findings,
     elapsed_s: Option<f64>,
@@ -133,7 +133,7 @@ fn rounds(findings: &Findings, language: Language) -> String {
 }
 
 /// Warns about a session whose baseline differs from itself.
-pub fn make_baseline_banner(findings: &Findings, language: Language) -> Option<String> {
+pub(crate) fn make_baseline_banner(findings: &Findings, language: Language) -> Option<String> {
     let certificate = &findings.certificate;
     certificate.banner.then(|| {
         say!(
@@ -202,7 +202,7 @@ fn margins(cases: &[PlannedCase], language: Language) -> String {
 }
 
 /// Lists the checks of the session: its control, the differences it could have missed, repeated rounds.
-pub fn list_checks(findings: &Findings, language: Language) -> Vec<String> {
+pub(crate) fn list_checks(findings: &Findings, language: Language) -> Vec<String> {
     let certificate = &findings.certificate;
     let baseline = clean_text(&findings.baseline);
     let mut checks = vec![match certificate.control_cells {
@@ -289,7 +289,7 @@ fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
 }
 
 /// Lists the warnings about an environment or the whole session, each with its advice.
-pub fn list_warnings(findings: &Findings, language: Language) -> Vec<String> {
+pub(crate) fn list_warnings(findings: &Findings, language: Language) -> Vec<String> {
     // The same words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
     // The first lines already have the number of failed trials.
@@ -314,7 +314,7 @@ pub fn list_warnings(findings: &Findings, language: Language) -> Vec<String> {
 }
 
 /// Counts the failed trials, with their reasons, for the first lines of a report.
-pub fn summarise_failed_trials(findings: &Findings, language: Language) -> Option<String> {
+pub(crate) fn summarise_failed_trials(findings: &Findings, language: Language) -> Option<String> {
     let is_it = |(_, warning): &&(_, Warning)| matches!(warning, Warning::SessionFailed { .. });
     let (_, warning) = findings.warnings.iter().find(is_it)?;
     let (text, advice) = (
@@ -325,7 +325,11 @@ pub fn summarise_failed_trials(findings: &Findings, language: Language) -> Optio
 }
 
 /// Describes an early end of the session, with the command that continues it.
-pub fn describe_early_end(findings: &Findings, record: Option<&str>, language: Language) -> Option<String> {
+pub(crate) fn describe_early_end(
+    findings: &Findings,
+    record: Option<&str>,
+    language: Language,
+) -> Option<String> {
     let ended = language.word(words::describe_ending(findings.ending)?);
     let resume = match (findings.ending, record) {
         (Ending::Complete, _) | (_, None) => String::new(),

@@ -378,7 +378,7 @@ pub enum Run {
 }
 
 impl Published {
-    pub fn find_figure(&self, name: &str) -> Option<&Figure> {
+    pub(crate) fn find_figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 

@@ -6,7 +6,7 @@ use crate::statistics::binomial::{at_least, lower_rank};
 use crate::statistics::signed_ranks::Interval;
 
 /// Computes the interval of the median by order statistics that misses it with a chance of at most `level`.
-pub fn compute_median_interval(sorted: &[f64], level: f64) -> Interval {
+pub(crate) fn compute_median_interval(sorted: &[f64], level: f64) -> Interval {
     // From the k-th value to the k-th from the end, k from 1; everything for k = 0.
     let k = lower_rank(sorted.len() as u64, 0.5, level / 2.0) as usize;
     if k == 0 || 2 * k > sorted.len() + 1 {

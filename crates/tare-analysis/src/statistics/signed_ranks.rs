@@ -70,7 +70,7 @@ impl Null {
         Null { n, lower: chance }
     }
 
-    pub fn count_averages(&self) -> u64 {
+    pub(crate) fn count_averages(&self) -> u64 {
         self.n as u64 * (self.n as u64 + 1) / 2
     }
 

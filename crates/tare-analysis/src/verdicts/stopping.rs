@@ -113,11 +113,6 @@ impl Schedule {
         Schedule { cells: 1, ..self.clone() }
     }
 
-    /// Gives the upper limit of a case's rounds.
-    pub fn most_rounds(&self) -> u32 {
-        self.most
-    }
-
     /// Tells whether the rule looks after this number of rounds.
     pub(crate) fn is_look(&self, rounds: u32) -> bool {
         self.looks.binary_search(&rounds).is_ok()
@@ -140,7 +135,7 @@ impl Schedule {
     /// A session that ends between looks, because its time is up or its user stops it, takes one more there,
     /// and spends on it the alpha between them. That is valid because the moment was not chosen by the cell's
     /// figures. Rounds beyond n_max find nothing left to spend and change no verdict.
-    pub fn list_taken_looks(&self, reached: u32) -> Vec<(u32, f64)> {
+    pub(crate) fn list_taken_looks(&self, reached: u32) -> Vec<(u32, f64)> {
         let reached = reached.min(self.most);
         let planned = self.looks.iter().copied().filter(|look| *look <= reached);
         let is_unplanned = |reached: &u32| *reached > 0 && !self.is_look(*reached) && !self.is_endless;

@@ -213,13 +213,13 @@ pub struct Series {
 }
 
 impl Series {
-    pub fn plain_values(&self) -> Vec<f64> {
+    pub(crate) fn plain_values(&self) -> Vec<f64> {
         self.values.iter().map(|v| v.value).collect()
     }
 }
 
 /// Reads every metric of a case from the trials of an environment that counted, one a round, in order of rounds.
-pub fn read_series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
+pub(crate) fn read_series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
     let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
     let mut failures: Vec<(&Failure, usize)> = Vec::new();
     for trial in trials {
@@ -293,7 +293,7 @@ pub fn list_counted_trials<'a>(
 }
 
 /// Computes the typical value of a series; none when it has none.
-pub fn compute_level(series: &Series) -> Option<Level> {
+pub(crate) fn compute_level(series: &Series) -> Option<Level> {
     let values = series.plain_values();
     let sorted = sort_values(&values);
     let (first, last) = (*sorted.first()?, *sorted.last()?);

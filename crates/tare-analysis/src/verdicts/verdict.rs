@@ -33,12 +33,12 @@ impl Margin {
 
     /// Gives the edge within which it is the same: an error of the control may hide as much of a cost as it
     /// may feign.
-    pub fn sameness_edge(self) -> f64 {
+    pub(crate) fn sameness_edge(self) -> f64 {
         self.planned - self.floor
     }
 
     /// Gives the edge beyond which it is a difference.
-    pub fn difference_edge(self) -> f64 {
+    pub(crate) fn difference_edge(self) -> f64 {
         self.planned.max(self.floor)
     }
 }
@@ -47,7 +47,7 @@ impl Margin {
 /// error, because the truth is in one of them only (Goeman, Solari and Stijnen 2010).
 ///
 /// `interval` and `margin` are logarithms of the cost ratio.
-pub fn decide_verdict(interval: Interval, margin: Margin) -> Verdict {
+pub(crate) fn decide_verdict(interval: Interval, margin: Margin) -> Verdict {
     let Interval { low, high } = interval;
     if low >= margin.difference_edge() {
         Verdict::Slower

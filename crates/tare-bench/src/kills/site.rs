@@ -37,12 +37,12 @@ impl Site<'_> {
     }
 
     /// Has a command work in this folder.
-    pub fn prepare_command(&self, command: &mut Command) {
+    pub(crate) fn prepare_command(&self, command: &mut Command) {
         command.current_dir(self.folder).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.folder.join("state")).env("NO_COLOR", "1").env("LC_ALL", "C");
     }
 
-    pub fn limit_resource(&self, command: &mut Command, resource: Resource, most: u64) {
+    pub(crate) fn limit_resource(&self, command: &mut Command, resource: Resource, most: u64) {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         // SAFETY: setrlimit is one system call, which allocates nothing.
         unsafe { command.pre_exec(move || Ok(setrlimit(resource, limit)?)) };
@@ -80,7 +80,7 @@ impl Site<'_> {
     }
 
     /// Counts the lost ones of the trials that a record held.
-    pub fn count_lost_trials(&self, record: &Path, held: &[Trial], count: &mut Count) {
+    pub(crate) fn count_lost_trials(&self, record: &Path, held: &[Trial], count: &mut Count) {
         let kept = read_trials(record);
         let lost = held.iter().filter(|trial| !kept.contains(trial)).count() as u64;
         count.lost += lost;
@@ -89,7 +89,7 @@ impl Site<'_> {
     }
 
     /// Notes a record that cannot be read.
-    pub fn check_record(&self, record: &Path, count: &mut Count) {
+    pub(crate) fn check_record(&self, record: &Path, count: &mut Count) {
         count.wrong.extend(explain_unreadable(record));
     }
 }
@@ -109,7 +109,7 @@ pub fn wait_for_end(session: &mut Child, within: Duration) -> io::Result<Option<
 }
 
 /// Reads the trials of a record that have ended; none where it has none, or is not there yet.
-pub fn read_trials(record: &Path) -> Vec<Trial> {
+pub(crate) fn read_trials(record: &Path) -> Vec<Trial> {
     let trials = read_session(record).map(|recording| recording.session.trials).unwrap_or_default();
     trials.into_iter().filter(|trial| trial.host_elapsed_ns > 0).collect()
 }

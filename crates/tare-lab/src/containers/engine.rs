@@ -111,7 +111,7 @@ pub enum Starts {
 
 impl Engine {
     /// Parses the container that a specification names.
-    pub fn parse_container(
+    pub(crate) fn parse_container(
         &'static self,
         specification: &Specification,
     ) -> Result<Box<dyn Environment>, LabError> {

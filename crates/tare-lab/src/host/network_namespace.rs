@@ -17,12 +17,12 @@ use crate::host::loopback;
 pub use crate::host::namespace_names::{FOLDER, namespace_path};
 
 /// Checks that this user may make network namespaces and devices without a user namespace.
-pub fn can_make_network_namespace() -> bool {
+pub(crate) fn can_make_network_namespace() -> bool {
     rustix::process::geteuid().is_root()
 }
 
 /// Makes a namespace of a name, with its loopback device up. It lives until its file is unmounted.
-pub fn make_namespace(name: &str) -> io::Result<PathBuf> {
+pub(crate) fn make_namespace(name: &str) -> io::Result<PathBuf> {
     let path = namespace_path(name);
     fs::create_dir_all(FOLDER)?;
     OpenOptions::new().write(true).create_new(true).open(&path)?;

@@ -115,7 +115,7 @@ pub(crate) fn run_between(
 }
 
 /// Runs a program that must succeed; returns what it printed on standard output.
-pub fn run_for_output(command: &mut Command, wait: Duration) -> io::Result<String> {
+pub(crate) fn run_for_output(command: &mut Command, wait: Duration) -> io::Result<String> {
     ask_with(command, Stdio::null(), wait)
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> i
 }
 
 /// Asks a program for its version: the first line that it prints, wherever.
-pub fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {
+pub(crate) fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {
     let ended = run_program(Command::new(program).args(question), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
 }

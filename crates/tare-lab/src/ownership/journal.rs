@@ -167,7 +167,7 @@ pub enum Found {
         path: PathBuf,
         because: &'static str,
     },
-    /// Of another machine, or of another container of this one: what runs there cannot be known here.
+    /// Journal of another machine, or of another container of this one: its processes cannot be known here.
     Elsewhere(Elsewhere),
 }
 

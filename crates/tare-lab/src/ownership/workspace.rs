@@ -185,12 +185,12 @@ impl SessionWorkspace {
         self.shared.wants_work
     }
 
-    pub fn missing_places(&self) -> &BTreeMap<String, Failure> {
+    pub(crate) fn missing_places(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
     }
 
     /// Creates the workspace for one start of an environment with this root.
-    pub fn make_start_workspace(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
+    pub(crate) fn make_start_workspace(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
         let folder = self.shared.folder.join(format!("{number:05}"));
@@ -283,7 +283,7 @@ impl Shared {
 
 /// The workspace of one start of an environment. Dropped, it removes what was made in it.
 #[derive(Debug)]
-pub struct StartWorkspace {
+pub(crate) struct StartWorkspace {
     shared: Rc<Shared>,
     inside: Inside,
     folder: PathBuf,
@@ -301,7 +301,7 @@ const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
 
 impl StartWorkspace {
     /// Ends every process of this start and removes everything that it made. In bounded time.
-    pub fn clean_up(&mut self) -> Vec<Outcome> {
+    pub(crate) fn clean_up(&mut self) -> Vec<Outcome> {
         self.left = true;
         let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
         self.companions.iter().for_each(|(_, kept)| kept.end_remaining());

@@ -26,7 +26,7 @@ pub struct OptionDescription {
 
 impl OptionDescription {
     /// Describes an option with free text.
-    pub const fn new_text(key: &'static str, default: &'static str, about: &'static str) -> Self {
+    pub(crate) const fn new_text(key: &'static str, default: &'static str, about: &'static str) -> Self {
         OptionDescription { key, default, values: &[], about }
     }
 
@@ -39,7 +39,7 @@ impl OptionDescription {
     }
 
     /// Reads the option's text from a specification, if it is not empty.
-    pub fn read_non_empty(&self, specification: &Specification) -> Option<String> {
+    pub(crate) fn read_non_empty(&self, specification: &Specification) -> Option<String> {
         Some(self.read_text(specification)).filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
@@ -55,7 +55,7 @@ impl OptionDescription {
     }
 
     /// Builds the error for a value that this option cannot have.
-    pub fn invalid_value_error(&self, specification: &Specification) -> LabError {
+    pub(crate) fn invalid_value_error(&self, specification: &Specification) -> LabError {
         let (provider, key, text) = (&specification.provider, self.key, self.read_text(specification));
         LabError::usage_error(format!("{provider}: '{key}' cannot be '{text}'"))
     }

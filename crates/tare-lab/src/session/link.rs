@@ -44,7 +44,7 @@ pub enum LinkError {
 
 impl LinkError {
     /// Converts it to the failure of a trial; an interruption is none.
-    pub fn to_failure(&self, waited_for: &str) -> Failure {
+    pub(crate) fn to_failure(&self, waited_for: &str) -> Failure {
         match self {
             LinkError::Deadline => Failure::new(FailureKind::Deadline, format!("no {waited_for} in time")),
             LinkError::Ended => {
@@ -119,7 +119,7 @@ impl<'i> Link<'i> {
 
     /// Asks the agent to leave, and says how much of the patience is left for its environment to end. The streams stay open until its
     /// last frame: the port of a guest takes no bytes once nobody listens, so that the agent would wait there for ever.
-    pub fn ask_to_leave(mut self, patience: Duration) -> Duration {
+    pub(crate) fn ask_to_leave(mut self, patience: Duration) -> Duration {
         // An environment that does not take the request is not waited for.
         if self.send(&Request::Leave, Instant::now() + TO_LEAVE).is_err() {
             return Duration::ZERO;

@@ -26,12 +26,10 @@ const DEADLINE_LEAST_MS: u64 = 5_000;
 const DEADLINE_MOST_MS: u64 = 1_800_000;
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
-/// A round is disturbed when the hypervisor took this share of a trial's time...
+/// A round is disturbed when the hypervisor took this share of a trial's time, and at least three ticks of the counter of it.
 const STEAL_SHARE: f64 = 0.25;
-/// ...and at least three ticks of the counter of it, which sums over all processors.
 const STEAL_LEAST_NS: u64 = 30_000_000;
-/// Rounds of which one may be run again. Where more are disturbed, the disturbance is normal for this
-/// machine, and running everything twice would only leave half the rounds.
+/// Rounds of which one may be run again. Where more are disturbed, that is normal here, and only half the rounds would be left.
 const ROUNDS_A_REPEAT: usize = 10;
 /// A baseline without a value in this many rounds in a row will not have one later: without it nothing can be compared.
 const MOST_FAILED_ROUNDS: u32 = 10;

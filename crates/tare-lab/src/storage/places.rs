@@ -46,7 +46,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Collects the places of these cases, which must have been read by [`parse_place`].
-    pub fn from_cases<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
+    pub(crate) fn from_cases<'a>(cases: impl Iterator<Item = &'a Case>) -> Wanted {
         let mut wanted = Wanted::default();
         for case in cases {
             let Some(place) = case.place.as_deref() else { continue };
@@ -72,7 +72,7 @@ impl Wanted {
 }
 
 /// Reads a place as a person writes it. A folder becomes its absolute path; everything else is one of the names.
-pub fn parse_place(text: &str) -> Result<String, LabError> {
+pub(crate) fn parse_place(text: &str) -> Result<String, LabError> {
     if text.contains(platform::IN_PATHS) || text == "." || text == ".." {
         let path = platform::resolve_path(Path::new(text)).map_err(|e| no_folder(text, e))?;
         return match path.to_str() {

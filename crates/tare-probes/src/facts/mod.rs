@@ -38,7 +38,7 @@ pub fn collect_environment_facts() -> Facts {
 
 /// Collects facts of a place: its file system and device; and whether syncs, O_DIRECT and cache drops do what
 /// they promise.
-pub fn collect_place_facts(path: &Path) -> Facts {
+pub(crate) fn collect_place_facts(path: &Path) -> Facts {
     let mut facts = Facts::default();
     // Where the host cannot, because the place is on a disk that is inside only.
     spread_folders(path);

@@ -37,7 +37,7 @@ pub(crate) fn whole_blocks(
 ///
 /// In pieces of `piece` bytes, and the choice counts: a kernel caches a file in the pieces in which it was written, and
 /// a later write of 4 KiB into a piece of 1 MiB takes several times as long as one into a piece of its own size.
-pub fn fill_file(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
+pub(crate) fn fill_file(file: BorrowedFd<'_>, pool: &[u8], piece: usize, size: u64) -> Result<(), Failure> {
     fill_cache(file, pool, piece, size)?;
     syscall::fdatasync(file).map(drop).map_err(|e| broken_failure("fdatasync", e))
 }

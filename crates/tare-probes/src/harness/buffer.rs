@@ -13,7 +13,7 @@ use crate::platform::{map_pages, small_pages, unmap_pages};
 
 /// Page-aligned memory, as O_DIRECT wants it; unmapped when dropped.
 #[derive(Debug)]
-pub struct Buffer {
+pub(crate) struct Buffer {
     start: NonNull<u8>,
     length: usize,
 }
@@ -27,7 +27,7 @@ impl Buffer {
     }
 
     /// Maps zeroed memory and touches its pages.
-    pub fn new_zeroed(length: usize) -> Result<Buffer, Failure> {
+    pub(crate) fn new_zeroed(length: usize) -> Result<Buffer, Failure> {
         let mut buffer = Buffer::new_untouched(length)?;
         buffer.fill(0);
         Ok(buffer)
@@ -47,10 +47,6 @@ impl Buffer {
     pub(crate) fn small_pages(&self) {
         // SAFETY: the memory is mapped, and ours.
         unsafe { small_pages(self.start, self.length) };
-    }
-
-    pub fn start_pointer(&self) -> NonNull<u8> {
-        self.start
     }
 }
 
@@ -92,7 +88,7 @@ mod tests {
         );
         assert_eq!(*one, *two);
         assert_ne!(*one, *other);
-        assert_eq!(one.start_pointer().as_ptr() as usize % 4096, 0);
+        assert_eq!(one.start.as_ptr() as usize % 4096, 0);
     }
 
     #[test]

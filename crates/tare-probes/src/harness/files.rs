@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
 
-pub use crate::harness::blocks::fill_file;
+pub(crate) use crate::harness::blocks::fill_file;
 use crate::harness::blocks::{SPARE, no_room};
 pub(crate) use crate::harness::blocks::{fill_cache, whole_blocks};
 use crate::harness::trial::broken_failure;
@@ -22,7 +22,7 @@ const SMALL_SHARE: u64 = 20;
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
-pub fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
+pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
     // File systems that do not report their size (some shares) return 0 of 0.
     match rustix::fs::statvfs(directory) {
         Ok(about) if about.f_blocks > 0 => {
@@ -94,7 +94,7 @@ pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
 }
 
 /// Finds the length of a file by seeking, without a call that reads metadata by path.
-pub fn find_file_length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
+pub(crate) fn find_file_length(file: BorrowedFd<'_>) -> Result<u64, Failure> {
     rustix::fs::seek(file, rustix::fs::SeekFrom::End(0)).map_err(|e| broken_failure("seeking", e))
 }
 

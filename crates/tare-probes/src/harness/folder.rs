@@ -41,7 +41,7 @@ pub struct Folder {
 
 impl Folder {
     /// Makes the trial's folder in a place; what an earlier trial that was killed left there is removed first.
-    pub fn make_fresh(place: &Path) -> Result<Folder, Failure> {
+    pub(crate) fn make_fresh(place: &Path) -> Result<Folder, Failure> {
         Folder::make(place, None)
     }
 
@@ -50,7 +50,7 @@ impl Folder {
     ///
     /// ext4 has each folder where the fewest are, and among those by its name: this one has another name in
     /// each session, and stays until the place goes, so that the next one is elsewhere.
-    pub fn make_apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
+    pub(crate) fn make_apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
         Folder::make(place, Some(format!("{seed:x}-{trial}")))
     }
 

@@ -48,11 +48,11 @@ const MOST_DRAINED: usize = 64;
 
 /// Descriptor that is signalled when a child ends.
 #[derive(Debug)]
-pub struct Children(OwnedFd);
+pub(crate) struct Children(OwnedFd);
 
 impl Children {
     /// Makes this thread learn of the ends of its children only through the descriptor.
-    pub fn watch_ends() -> io::Result<Children> {
+    pub(crate) fn watch_ends() -> io::Result<Children> {
         // SAFETY: an all-zero set is valid, and all that is pointed to lives through the calls.
         let descriptor = unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();

@@ -89,7 +89,7 @@ impl Stopwatch {
     }
 
     #[inline(always)]
-    pub fn start_new() -> Self {
+    pub(crate) fn start_new() -> Self {
         Stopwatch { started_ns: now_ns(), elapsed_ns: 0 }
     }
 
@@ -157,7 +157,7 @@ impl Laps {
     }
 
     /// Leaves out of the elapsed time a wait that belonged to no operation: for an answer that did not come.
-    pub fn exclude_wait(&mut self, waited_ns: u64) {
+    pub(crate) fn exclude_wait(&mut self, waited_ns: u64) {
         if self.first_ns.is_some() {
             self.pause_ns += waited_ns;
         }

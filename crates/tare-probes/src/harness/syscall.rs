@@ -190,7 +190,7 @@ pub(crate) fn fdatasync(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
 
 /// Calls lseek(2) to the beginning.
 #[inline(always)]
-pub fn rewind_file(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
+pub(crate) fn rewind_file(fd: BorrowedFd<'_>) -> Result<usize, Errno> {
     // SAFETY: touches no memory.
     counted(unsafe { call!(libc::SYS_lseek, number(fd), 0usize, 0usize) })
 }
@@ -266,7 +266,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) -> Result<usize, Errno> {
 
 /// Calls mmap(2) for fresh private memory and returns its address.
 #[inline(always)]
-pub fn map_memory(length: usize) -> Result<usize, Errno> {
+pub(crate) fn map_memory(length: usize) -> Result<usize, Errno> {
     let protection = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
     // SAFETY: new memory at no particular address touches nothing that is there.

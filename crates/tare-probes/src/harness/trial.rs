@@ -56,7 +56,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Returns the folder of the carried files, with one folder per command; None where nothing was carried.
-    pub fn carried_folder(&self) -> Option<&'a Path> {
+    pub(crate) fn carried_folder(&self) -> Option<&'a Path> {
         self.carried
     }
 
@@ -131,7 +131,7 @@ impl<'a> Trial<'a> {
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.
-    pub fn run_once<F>(&mut self, mut work: F) -> Result<(), Failure>
+    pub(crate) fn run_once<F>(&mut self, mut work: F) -> Result<(), Failure>
     where
         F: FnMut(&mut Report) -> Result<(), Failure>,
     {
@@ -201,25 +201,31 @@ enum Taken {
 
 impl Report {
     /// Adds operations that were timed together.
-    pub fn add_throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
+    pub(crate) fn add_throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
         self.add_transfer(series, operations, 0, stopwatch);
     }
 
     /// Adds operations that were timed together and moved bytes.
-    pub fn add_transfer(&mut self, series: &'static str, operations: u64, bytes: u64, stopwatch: &Stopwatch) {
+    pub(crate) fn add_transfer(
+        &mut self,
+        series: &'static str,
+        operations: u64,
+        bytes: u64,
+        stopwatch: &Stopwatch,
+    ) {
         let elapsed_ns = vec![stopwatch.elapsed_ns()];
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times: None }));
     }
 
     /// Adds operations that were timed one by one; `bytes` moved in all, or 0 where bytes are not counted.
-    pub fn add_latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
+    pub(crate) fn add_latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
         let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
         let times = Some(Box::new(laps.into_histogram()));
         self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
     }
 
     /// Adds a figure that is read, not timed.
-    pub fn add_gauge(&mut self, series: &'static str, value: f64) {
+    pub(crate) fn add_gauge(&mut self, series: &'static str, value: f64) {
         self.samples.push((series, Taken::Gauge(value)));
     }
 
@@ -300,7 +306,7 @@ impl Waiting {
 }
 
 /// Fails a trial whose own count of its work is not what it should be.
-pub fn prove_count(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
+pub(crate) fn prove_count(what: &str, counted: u64, expected: u64) -> Result<(), Failure> {
     if counted == expected {
         return Ok(());
     }
@@ -308,7 +314,7 @@ pub fn prove_count(what: &str, counted: u64, expected: u64) -> Result<(), Failur
 }
 
 /// Describes the failure of an operation: what was tried, and the system's own words.
-pub fn broken_failure(what: &str, cause: impl std::fmt::Display) -> Failure {
+pub(crate) fn broken_failure(what: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Broken, format!("{what}: {cause}"))
 }
 

@@ -160,7 +160,7 @@ pub(crate) fn open_ungreeted_line(address: SocketAddr) -> Result<UdpPeer<OwnedFd
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
 /// taken from: it has proved by a connection that it receives what is sent there.
-pub fn wait_for_greeting<'s>(
+pub(crate) fn wait_for_greeting<'s>(
     socket: &'s OwnedFd,
     token: &Token,
     from: Option<IpAddr>,

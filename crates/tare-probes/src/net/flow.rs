@@ -117,7 +117,7 @@ impl Flow {
     }
 
     /// Checks like [`Flow::check_bounds`], and fails as a trial does.
-    pub fn into_checked(self) -> Result<Self, Failure> {
+    pub(crate) fn into_checked(self) -> Result<Self, Failure> {
         self.check_bounds().map_err(|reason| broken_failure("parameters", reason)).map(|()| self)
     }
 }

@@ -114,7 +114,7 @@ impl Near {
     }
 
     /// Measures `operations` rounds of which every span is known.
-    pub fn measure_rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
+    pub(crate) fn measure_rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
         for _ in 0..operations {
             // The spans of a round come with the answer to the next one.
             if let Some((near, far)) = self.round()? {

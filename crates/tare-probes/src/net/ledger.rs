@@ -67,7 +67,7 @@ impl Ledger {
 
     /// Writes the next number into a request, and returns it.
     #[inline(always)]
-    pub fn number_request(&mut self, request: &mut [u8]) -> u64 {
+    pub(crate) fn number_request(&mut self, request: &mut [u8]) -> u64 {
         let number = self.next;
         request[..self.width].copy_from_slice(&number.to_le_bytes()[..self.width]);
         self.states[(number % REMEMBERED) as usize] = State::Waiting;
@@ -77,7 +77,7 @@ impl Ledger {
 
     /// Finds the request that this datagram answers, by its number, if one waits for it.
     #[inline(always)]
-    pub fn match_answer(&mut self, datagram: &[u8]) -> Option<u64> {
+    pub(crate) fn match_answer(&mut self, datagram: &[u8]) -> Option<u64> {
         if datagram.len() != self.response {
             self.counts.stray += 1;
             return None;
@@ -156,7 +156,7 @@ impl Ledger {
 
 /// Writes the answer to a request over the beginning of a response: the complement of the number's bytes.
 #[inline(always)]
-pub fn write_answer(request: &[u8], response: &mut [u8]) {
+pub(crate) fn write_answer(request: &[u8], response: &mut [u8]) {
     for (to, from) in response.iter_mut().zip(request).take(8) {
         *to = !from;
     }

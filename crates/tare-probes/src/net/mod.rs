@@ -12,7 +12,7 @@ pub mod flow;
 pub mod hops;
 pub mod ledger;
 #[cfg(unix)]
-pub mod reaching;
+pub(crate) mod reaching;
 #[cfg(unix)]
 pub mod serving;
 #[cfg(unix)]

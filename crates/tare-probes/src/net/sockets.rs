@@ -22,7 +22,7 @@ pub(crate) fn address_family(address: IpAddr) -> AddressFamily {
 }
 
 /// Opens a socket of an address's family.
-pub fn open_socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
+pub(crate) fn open_socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Failure> {
     let family = address_family(address);
     let (kind, name) = match transport {
         Transport::Tcp => (SocketType::STREAM, "a TCP socket"),
@@ -39,7 +39,7 @@ pub fn open_socket(transport: Transport, address: IpAddr) -> Result<OwnedFd, Fai
 }
 
 /// Binds a socket, listens where it is a stream's, and returns it with its address.
-pub fn bind_socket(
+pub(crate) fn bind_socket(
     transport: Transport,
     address: SocketAddr,
     backlog: i32,
@@ -77,7 +77,7 @@ pub(crate) fn connect_stream(address: SocketAddr, no_delay: bool) -> Result<(Own
 }
 
 /// Bounds every wait of a blocking socket, connecting too.
-pub fn set_deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
+pub(crate) fn set_deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, Some(longest))
         .and_then(|()| wait_at_most(socket, Wait::Send, Some(longest)))
         .map_err(|e| broken_failure("a deadline on a socket", e))
@@ -131,7 +131,7 @@ pub(crate) fn last_error() -> Errno {
 }
 
 /// Chooses the congestion control of a connection by its name, e.g. `cubic`.
-pub fn set_congestion_control(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
+pub(crate) fn set_congestion_control(socket: &impl AsFd, name: &str) -> Result<(), Failure> {
     sockopt::set_tcp_congestion(socket, name).map_err(|e| {
         let reason =
             format!("congestion control {name}: {e}; sysctl net.ipv4.tcp_available_congestion_control");

@@ -29,6 +29,6 @@ pub fn shown_back(token: &Token) -> Token {
 }
 
 /// Compares in a time that does not depend on where they differ.
-pub fn is_same_token(one: &Token, other: &Token) -> bool {
+pub(crate) fn is_same_token(one: &Token, other: &Token) -> bool {
     one.iter().zip(other).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
 }

@@ -63,7 +63,7 @@ pub struct Arrived {
 }
 
 /// Runs the near end: one batch, timed from its header until all of it has arrived.
-pub fn request_batch(
+pub(crate) fn request_batch(
     direction: Direction,
     bytes: u64,
     connection: BorrowedFd<'_>,

@@ -53,7 +53,7 @@ impl Driven {
     }
 
     /// Requests a test: of `count` transactions or bytes, or for as long as the trial may take.
-    pub fn begin_test(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
+    pub(crate) fn begin_test(&mut self, count: Option<u64>) -> Result<SocketAddr, Failure> {
         let here = self.control.peer_addr().map_err(|e| broken_failure("the control connection", e))?.ip();
         let request = self.request(here, count)?;
         self.exchange = Stopwatch::default();
@@ -148,7 +148,7 @@ impl Driven {
     }
 
     /// Ends a UDP test at the far end, from the address that it knows.
-    pub fn send_farewells(&self, line: &UdpPeer<OwnedFd>) {
+    pub(crate) fn send_farewells(&self, line: &UdpPeer<OwnedFd>) {
         for _ in 0..FAREWELLS {
             // One that is lost or refused is why there are several.
             let _ = line.send(&[]);
@@ -156,7 +156,7 @@ impl Driven {
     }
 
     /// Reads netserver's count of transactions, or of bytes in a stream, once data has ended.
-    pub fn read_count(&mut self) -> Result<u64, Failure> {
+    pub(crate) fn read_count(&mut self) -> Result<u64, Failure> {
         let results = self.results()?;
         Ok(match &self.flow {
             Flow::Transfer(Transfer { direction: Direction::Send, .. }) => results.bytes_received,

@@ -37,7 +37,7 @@ pub(crate) const IPV4: i32 = 4;
 pub(crate) const IPV6: i32 = 6;
 
 /// Reads the first word of a message.
-pub fn read_message_kind(message: &Message) -> i32 {
+pub(crate) fn read_message_kind(message: &Message) -> i32 {
     word(message, 0)
 }
 

@@ -121,7 +121,7 @@ impl Channel {
     }
 
     /// Opens the body of a frame as a message.
-    pub fn open_message<T: DeserializeOwned>(&mut self, body: &[u8]) -> Option<T> {
+    pub(crate) fn open_message<T: DeserializeOwned>(&mut self, body: &[u8]) -> Option<T> {
         serde_json::from_slice(&self.open_bytes(body)?).ok()
     }
 }

@@ -34,7 +34,7 @@ pub enum PeerReply {
 }
 
 /// Reads the terms, reports where it listens, and serves until it is killed or its parent ends.
-pub fn run_peer() -> io::Result<()> {
+pub(crate) fn run_peer() -> io::Result<()> {
     if let Some(parent) = rustix::process::getppid() {
         die_with_parent(parent);
     }

@@ -48,7 +48,7 @@ impl ToolOutput {
     }
 
     /// Adds a parameter of the run as a whole, unless it is empty.
-    pub fn add_parameter(&mut self, key: &str, value: &str) {
+    pub(crate) fn add_parameter(&mut self, key: &str, value: &str) {
         note(&mut self.parameters, key, value);
     }
 }
@@ -113,7 +113,7 @@ impl FigureBuilder {
         FigureBuilder { figure, took: false }
     }
 
-    pub fn add_parameter(&mut self, key: &str, value: &str) {
+    pub(crate) fn add_parameter(&mut self, key: &str, value: &str) {
         note(&mut self.figure.parameters, key, value);
     }
 

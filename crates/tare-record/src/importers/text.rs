@@ -80,7 +80,7 @@ impl Text {
     }
 
     /// Locates a part of this text; the end for a text that is none of its parts.
-    pub fn find_position(&self, part: &str) -> Position {
+    pub(crate) fn find_position(&self, part: &str) -> Position {
         self.position_at(self.offset(part))
     }
 
@@ -101,7 +101,7 @@ impl Text {
     }
 
     /// Refuses because of a part of this text.
-    pub fn refuse_part(&self, part: &str, cause: impl Into<String>) -> Refusal {
+    pub(crate) fn refuse_part(&self, part: &str, cause: impl Into<String>) -> Refusal {
         Refusal { position: self.find_position(part), cause: cause.into() }
     }
 
@@ -113,7 +113,7 @@ impl Text {
     /// Parses a part of this text as a finite number with a point.
     ///
     /// A line that does not end may be cut, and a figure with it; it gives no number.
-    pub fn parse_number(&self, part: &str) -> Result<f64, Refusal> {
+    pub(crate) fn parse_number(&self, part: &str) -> Result<f64, Refusal> {
         self.check_line_ends(part)?;
         let digits = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let number = part.parse::<f64>().ok().filter(|n| n.is_finite() && part.chars().all(digits));
@@ -121,7 +121,7 @@ impl Text {
     }
 
     /// Parses a part of this text as a percentile.
-    pub fn parse_percentile(&self, part: &str) -> Result<Statistic, Refusal> {
+    pub(crate) fn parse_percentile(&self, part: &str) -> Result<Statistic, Refusal> {
         let percent = self.parse_number(part)?;
         if !(0.0..=100.0).contains(&percent) {
             return Err(self.refuse_part(part, format!("there is no percentile {}", shorten_text(part))));
@@ -130,7 +130,7 @@ impl Text {
     }
 
     /// Checks that the line of a part of this text ends.
-    pub fn check_line_ends(&self, part: &str) -> Result<(), Refusal> {
+    pub(crate) fn check_line_ends(&self, part: &str) -> Result<(), Refusal> {
         if self.offset(part) >= self.ended {
             let cause =
                 "the last line does not end: the file may be cut (a whole one ends with a line break)";

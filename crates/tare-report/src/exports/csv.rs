@@ -4,7 +4,7 @@ use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Level, Missing
 use tare_data::session::Session;
 
 use super::export::{Export, Source, Writing};
-use crate::text::clean_text;
+use crate::text::csv::{escape_text, format_number, write_lines};
 use crate::words;
 
 pub(crate) static EXPORT: Export = Export {
@@ -57,15 +57,6 @@ pub fn render_csv(session: &Session, findings: &Findings) -> String {
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
     });
     write_lines(&HEAD, lines)
-}
-
-/// Writes a heading and its lines.
-pub(crate) fn write_lines(head: &[&str], lines: impl Iterator<Item = Vec<String>>) -> String {
-    let mut writer = ::csv::Writer::from_writer(Vec::new());
-    writer.write_record(head).expect("a vector takes every byte");
-    lines.for_each(|line| writer.write_record(line).expect("every line has the head's fields"));
-    let bytes = writer.into_inner().expect("a vector takes every byte");
-    String::from_utf8(bytes).expect("fields are UTF-8")
 }
 
 fn shared(session: &Session, row: &Row) -> [String; 10] {
@@ -149,31 +140,10 @@ fn fields(
     ]
 }
 
-/// Formats a number in full; empty if there is none.
-pub(crate) fn format_number(value: Option<f64>) -> String {
-    value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
-}
-
-/// Formats a text that a spreadsheet keeps as text.
-pub(crate) fn escape_text(text: &str) -> String {
-    let text = clean_text(text);
-    // Spreadsheets skip spaces, and some take the full-width forms for the plain ones.
-    let is_formula = text.trim_start().starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    if is_formula { format!("'{text}") } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::specimen;
-
-    #[test]
-    fn nothing_is_taken_for_a_formula() {
-        for formula in ["=1", " =1", "\u{3000}+1", "＝1", "＋1", "－1", "＠A1", "-1", "@A1"] {
-            assert!(super::escape_text(formula).starts_with('\''), "{formula:?}");
-        }
-        assert_eq!(super::escape_text("write 4 KiB"), "write 4 KiB");
-    }
 
     #[test]
     fn every_cell_has_a_line() {

@@ -8,11 +8,11 @@ use serde::Serialize;
 use tare_analysis::imported::{Series, Spread, group_runs};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
 
-use crate::exports::csv;
 use crate::markdown::escape_markdown;
 use crate::number::{Figure, format_count};
 use crate::terminal::NARROWEST;
 use crate::terminal::grid::{GridCell, Part, make_span, natural_width, render_row};
+use crate::text::csv;
 use crate::text::json::render_json_line;
 use crate::text::{clean_text, count_columns, wrap_paragraph};
 use crate::words::machine_name;

@@ -13,7 +13,7 @@ use crate::{notes, published, summary, view, warnings, words};
 
 impl<'a> Document<'a> {
     /// Builds the document. It is in English, but a page has the texts for people in their language.
-    pub fn from_findings(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
+    pub(crate) fn from_findings(session: &'a Session, findings: &'a Findings, language: Language) -> Self {
         let cases: HashMap<&str, &PlannedCase> =
             session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
         let general = findings.warnings.iter();

@@ -54,7 +54,7 @@ impl Language {
     }
 
     /// Returns the tag of the language in HTML.
-    pub fn language_tag(self) -> &'static str {
+    pub(crate) fn language_tag(self) -> &'static str {
         match self {
             Language::English => "en",
             Language::Japanese => "ja",
@@ -115,7 +115,7 @@ impl Language {
     }
 
     /// Joins items as `a`, `a and b` or `a, b and c`.
-    pub fn join_with_and(self, items: &[String]) -> String {
+    pub(crate) fn join_with_and(self, items: &[String]) -> String {
         match items {
             [] => String::new(),
             [one] => one.clone(),

@@ -1,5 +1,6 @@
 //! Text from a record made safe to show, measured in columns and wrapped.
 
+pub(crate) mod csv;
 pub(crate) mod json;
 
 pub(crate) use tare_data::foreign::plain::is_plain;
@@ -86,7 +87,7 @@ fn breaks(word: &str) -> Vec<usize> {
 }
 
 /// Wraps a paragraph that begins with `first`; further lines are indented by its width.
-pub fn wrap_paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap_paragraph(first: &str, text: &str, width: usize) -> Vec<String> {
     let indent = count_columns(first).min(width / 2);
     let lines = wrap_text(text, width.saturating_sub(indent));
     let blank = " ".repeat(indent);
@@ -100,7 +101,7 @@ pub(crate) fn widest_word(text: &str) -> usize {
 }
 
 /// Joins items as `a`, `a and b` or `a, b and c`.
-pub fn join_with_and(items: &[String]) -> String {
+pub(crate) fn join_with_and(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

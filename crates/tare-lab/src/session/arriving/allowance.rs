@@ -35,12 +35,12 @@ impl Left {
     }
 
     /// Takes the bytes of a trial's batches off it.
-    pub fn take_bytes(&mut self, bytes: u64) {
+    pub(crate) fn take_bytes(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_sub(bytes);
     }
 
     /// Keeps those notes of a trial for which there is room.
-    pub fn keep_notes(&mut self, mut notes: Vec<String>) -> Vec<String> {
+    pub(crate) fn keep_notes(&mut self, mut notes: Vec<String>) -> Vec<String> {
         notes.retain(|note| {
             let rest = self.note_bytes.checked_sub(note.len() + NOTE);
             self.note_bytes = rest.unwrap_or(self.note_bytes);

@@ -83,7 +83,7 @@ pub struct Wanted<'a> {
 
 impl Wanted<'_> {
     /// Computes the amount for a case, from the baseline's pace and every environment's.
-    pub fn compute_amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
+    pub(crate) fn compute_amount(&self, baseline: Pace, targets: &[Pace]) -> Amount {
         let (operation_ns, slowest_ns) = paces(baseline, targets);
         if self.batching == Batching::Runs {
             let runs = (COMMANDS_NS / operation_ns).min(SLOWEST_COMMANDS_NS / slowest_ns) * self.scale;

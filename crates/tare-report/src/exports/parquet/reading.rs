@@ -141,7 +141,7 @@ fn are_indices(bytes: &[u8]) -> bool {
     bytes.split_first().is_none_or(|(bits, runs)| *bits <= 32 && are_runs(runs, *bits))
 }
 
-/// Tells whether these bytes are whole runs of numbers of so many bits, as Parquet's hybrid of run lengths and packed bits has
+/// Tells whether these bytes are whole runs of numbers with this many bits, as Parquet's hybrid of run lengths and packed bits has
 /// them. The library shifts by whatever length a run states.
 fn are_runs(mut bytes: &[u8], bits: u8) -> bool {
     while !bytes.is_empty() {

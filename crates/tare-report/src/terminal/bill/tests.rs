@@ -1,0 +1,94 @@
+//! Tests of bills on a terminal.
+
+use tare_analysis::bill::compute_bills;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::session::demand::Demand;
+
+use super::*;
+use crate::specimen;
+
+fn line(work: Work, amount: f64, more_ns: f64, range_ns: Option<[f64; 2]>) -> Line {
+    Line { work, amount, baseline_ns: 100.0, here_ns: 200.0, more_ns, range_ns }
+}
+
+#[test]
+fn a_command_that_could_not_be_counted_says_why() {
+    let (mut session, findings) = (specimen::make_session(3), specimen::make_findings(3));
+    let case = &mut session.plan.cases[0];
+    (case.case.probe, case.label) = ("user.make".into(), "make".into());
+    let failure = Failure::new(FailureKind::NotPermitted, "ptrace: EPERM");
+    session.plan.demands.insert(case.id.clone(), Counted::Failed(failure));
+    let text = render_bills_terminal(
+        &session,
+        &findings,
+        &compute_bills(&session, &session),
+        None,
+        (80, false),
+        Language::English,
+    );
+    assert!(text.contains("make: its requests could not be counted: ") && text.contains("EPERM"), "{text}");
+}
+
+#[test]
+fn lines_below_a_share_are_one_and_a_saving_has_its_minus() {
+    let line = |work, more_ns| line(work, 1000.0, more_ns, None);
+    let bill = Bill {
+        target: "gvisor".into(),
+        ns: Some(3e6),
+        lines: vec![
+            line(Work::Opens, 1.5e6),
+            line(Work::Syncs, -2e5),
+            line(Work::Reads, 1e3),
+            line(Work::Maps, 2e3),
+        ],
+        unpriced: vec![Work::Execs],
+        forecast: tare_analysis::bill::Forecast { ratio: Some(2.3), range: Some([1.9, 2.9]), starts: 8 },
+        rest_ns: Some(6.97e5),
+    };
+    let findings = specimen::make_findings(1);
+    let text = table(&findings, &bill, Some(1e6), (80, false), Language::English).join("\n");
+    let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
+    assert!(has(&["where the extra 2.00 ms go", "gvisor", "share"]), "{text}");
+    assert!(has(&["files opened and closed", "1,000", "1.50 ms", "75 %"]), "{text}");
+    assert!(has(&["writes made durable", "-200 µs", "-10 %"]), "{text}");
+    assert!(has(&["everything else, 2 kinds", "3.00 µs"]) && !text.contains("reads of files"), "{text}");
+    assert!(has(&["not explained", "697 µs", "35 %"]), "{text}");
+    let said = describe_forecast(&bill, Language::English);
+    assert!(
+        said.contains("2.30x as long, most likely 1.90 to 2.90x.")
+            && !said.contains("single start")
+            && said.contains("programs started"),
+        "{said}"
+    );
+}
+
+#[test]
+fn no_line_of_prices_is_wider_than_asked_where_ranges_can_stand_below() {
+    let demand = Demand::default();
+    assert_eq!(demand.amount(Work::Opens), 0.0);
+    let (session, findings) = (specimen::make_session(3), specimen::make_findings(3));
+    let text = render_prices_terminal(&session, &findings, (80, false), Language::English);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_bill_folds_into_narrow_terminals() {
+    let line = |work, more_ns: f64| line(work, 12345.0, more_ns, Some([more_ns * 0.8, more_ns * 1.2]));
+    let bill = Bill {
+        target: "gvisor".into(),
+        ns: Some(3e6),
+        lines: vec![line(Work::DistinctPaths, 1.5e6), line(Work::Pauses, 4e5)],
+        unpriced: Vec::new(),
+        forecast: tare_analysis::bill::Forecast { ratio: Some(2.9), range: None, starts: 1 },
+        rest_ns: Some(1e5),
+    };
+    let findings = specimen::make_findings(1);
+    for width in [40, 60, 80, 120] {
+        let lines = table(&findings, &bill, Some(1e6), (width, false), Language::English);
+        let widest = lines.iter().map(|line| line.chars().count()).max().unwrap();
+        let text = lines.join("\n");
+        assert!(widest <= width, "{width}: {text}");
+        assert!(text.contains("75 %") && text.contains("(60 … 90)"), "{width}: {text}");
+        assert_eq!(text.contains("12,345"), width >= 60, "{width}: {text}");
+    }
+}
