@@ -20,8 +20,15 @@ fn bytes(name: &str) -> Vec<u8> {
     fs::read(folder().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// Imports a file that holds the outputs of one tool.
+fn import_one(bytes: &[u8], name: &str, environment: Option<&str>) -> Result<Imported, Refusal> {
+    let mut imports = import_file(bytes, name, environment)?;
+    assert_eq!(imports.len(), 1, "{name} holds several tools' outputs");
+    Ok(imports.remove(0))
+}
+
 fn imported(name: &str) -> Imported {
-    import_file(&bytes(name), name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+    import_one(&bytes(name), name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
 }
 
 fn fixtures() -> Vec<String> {
@@ -47,7 +54,7 @@ fn stated<'a>(figure: &'a ImportedFigure, statistic: &str) -> &'a Stated {
 }
 
 fn refusal(bytes: &[u8]) -> Refusal {
-    import_file(bytes, "file", None).expect_err("this must be refused")
+    import_one(bytes, "file", None).expect_err("this must be refused")
 }
 
 #[test]
@@ -175,7 +182,7 @@ fn counterparts_are_what_the_output_fixes() {
         assert_eq!(counterpart.map(ToString::to_string).unwrap_or_default(), expected, "{file}");
     }
     let peer = |text: &str| {
-        let imported = import_file(text.as_bytes(), "x", None).unwrap();
+        let imported = import_one(text.as_bytes(), "x", None).unwrap();
         imported.figures[0].counterpart.as_ref().and_then(|counterpart| counterpart.peer)
     };
     let text = String::from_utf8(bytes("netperf-tcp-rr.txt")).unwrap();
@@ -196,15 +203,15 @@ fn counterparts_are_what_the_output_fixes() {
 
 #[test]
 fn a_file_is_named_with_its_origin() {
-    let imported = import_file(&bytes("dd-two.txt"), "two.txt", Some("gvisor")).unwrap();
+    let imported = import_one(&bytes("dd-two.txt"), "two.txt", Some("gvisor")).unwrap();
     assert_eq!((imported.figures.len(), imported.environment.as_deref()), (2, Some("gvisor")));
     assert_eq!(
         (imported.source.name.as_str(), imported.source.bytes),
         ("two.txt", bytes("dd-two.txt").len() as u64)
     );
     assert_eq!(imported.source.sha256.len(), 64);
-    let windows = import_file(&bytes("crystaldiskmark-8-utf16.txt"), "a", None).unwrap();
-    let plain = import_file(&bytes("crystaldiskmark-8.txt"), "a", None).unwrap();
+    let windows = import_one(&bytes("crystaldiskmark-8-utf16.txt"), "a", None).unwrap();
+    let plain = import_one(&bytes("crystaldiskmark-8.txt"), "a", None).unwrap();
     assert_eq!(windows.figures, plain.figures);
     assert_eq!(stated(&imported.figures[0], "elapsed").written, "0.00754201 s");
 }
@@ -221,7 +228,7 @@ fn a_cut_file_never_passes_for_another() {
         let mut last = 0;
         // At every byte of a short file; a long one repeats itself.
         for cut in (0..whole.len()).step_by(1 + whole.len() / 2000) {
-            match import_file(&whole[..cut], &name, None) {
+            match import_one(&whole[..cut], &name, None) {
                 Err(refusal) => {
                     assert!(
                         refusal.position.byte <= cut && refusal.position.line >= 1,
@@ -302,25 +309,25 @@ fn what_is_hostile_is_bounded() {
         refusal(deep.as_bytes()).cause.contains("recursion")
             || refusal(deep.as_bytes()).cause.contains("type")
     );
-    let many = format!("{{\"fio version\": \"x\", \"jobs\": [{}0]}}", "{\"jobname\":\"\"},".repeat(2000));
+    let many = format!("{{\"fio version\": \"x\", \"jobs\": [{}0]}}", "{\"jobname\":\"\"},".repeat(20_000));
     assert!(refusal(many.as_bytes()).cause.contains("at most"), "{}", refusal(many.as_bytes()));
     let runs = String::from_utf8(bytes("dd-c.txt")).unwrap().repeat(MOST_FIGURES + 1);
     assert!(refusal(runs.as_bytes()).cause.contains("more than"));
     let long = vec![b'1'; LONGEST_SOURCE as usize + 1];
     assert!(refusal(&long).cause.contains("longer than"));
-    // Names as long as they are kept, in as many figures as are taken, still fit into a line of a record.
+    // Names as long as they are kept still fit into a line of a record, unless there are too many.
     let name = "x".repeat(400);
     let result = format!("{{\"command\":\"{name}\",\"mean\":1,\"median\":1,\"min\":1,\"max\":1}},");
-    let results = result.repeat(MOST_FIGURES);
-    let wide = format!("{{\"results\": [{}]}}", results.trim_end_matches(','));
-    assert_eq!(import_file(wide.as_bytes(), "wide", None).unwrap().figures.len(), MOST_FIGURES);
+    let wide = |count| format!("{{\"results\": [{}]}}", result.repeat(count).trim_end_matches(','));
+    assert_eq!(import_one(wide(1000).as_bytes(), "wide", None).unwrap().figures.len(), 1000);
+    assert!(refusal(wide(MOST_FIGURES).as_bytes()).cause.contains("fill more than"));
 }
 
 #[test]
 fn figures_are_read_as_they_were_written_to_the_last_bit() {
     let text =
-        String::from_utf8(bytes("sysbench-cpu.txt")).unwrap().replace("2750.97", "118446744073709551616.1");
-    let entry = Entry::Imported(import_file(text.as_bytes(), "file", None).unwrap());
+        String::from_utf8(bytes("sysbench-cpu.txt")).unwrap().replace("1995.37", "118446744073709551616.1");
+    let entry = Entry::Imported(import_one(text.as_bytes(), "file", None).unwrap());
     assert_eq!(from_line(to_line(&entry).as_bytes()), Some(entry));
 }
 
@@ -342,9 +349,12 @@ fn a_part_of_a_report_has_no_counterpart() {
 }
 
 #[test]
-fn texts_of_tools_that_write_json_too_are_refused_with_the_option() {
-    let fio = "randread: (groupid=0, jobs=1): err= 0: pid=1: Sun\n  read: IOPS=1000\n";
-    assert!(refusal(fio.as_bytes()).cause.contains("--output-format=json"));
+fn forms_that_are_not_read_are_refused_with_the_ones_that_are() {
     let terse = "3;fio-3.33;a;0;0;256;36571;9142;7\n";
     assert!(refusal(terse.as_bytes()).cause.contains("--output-format=json"));
+    let iperf =
+        "Client connecting to 10.0.0.2, TCP port 5001\n[  3]  0.0-10.0 sec  1.10 GBytes   943 Mbits/sec\n";
+    assert!(refusal(iperf.as_bytes()).cause.contains("iperf 2"));
+    let progress = "4403455488 bytes (4.4 GB, 4.1 GiB) copied, 17 s, 259 MB/s\n";
+    assert!(refusal(progress.as_bytes()).cause.contains("progress"));
 }

@@ -21,7 +21,9 @@ fn fixtures() -> BTreeMap<String, Vec<u8>> {
 }
 
 fn imported(name: &str, bytes: &[u8]) -> Imported {
-    import_file(bytes, name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"))
+    let mut imports = import_file(bytes, name, None).unwrap_or_else(|refusal| panic!("{name}: {refusal}"));
+    assert_eq!(imports.len(), 1, "{name} holds several tools' outputs");
+    imports.remove(0)
 }
 
 /// Converts a tool's unit to tare's. A second copy on purpose: a wrong factor in one of them shows.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use tare_data::imported::Imported;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
 use tare_record::importers::import_file;
@@ -47,14 +48,24 @@ pub static TARGET: Target = Target {
         "\"intervals\"",
         "\"results\"",
         "null",
+        "read: IOPS=517, BW=518MiB/s (543MB/s)(30.3GiB/60015msec)\n",
+        ": (groupid=0, jobs=1): err= 0:",
+        "th=[ ",
+        "\u{1b}[1m",
+        "\n> ",
+        "\n2026-01-31T12:00:00Z ",
     ],
     run,
 };
 
 fn corpus() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/imported");
-    let entries = std::fs::read_dir(folder).expect("the fixtures are there");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a folder can be read").path()).collect();
+    let folders = ["../../fixtures/imported", "../../fixtures/posted"];
+    let mut paths: Vec<_> = folders
+        .iter()
+        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the fixtures are there"))
+        .map(|entry| entry.expect("a folder can be read").path())
+        .collect();
     paths.sort();
     let outputs = paths.iter().filter(|path| path.extension().is_none_or(|kind| kind != "md"));
     outputs.map(|path| std::fs::read(path).expect("a fixture can be read")).collect()
@@ -72,6 +83,21 @@ fn run(input: &[u8]) -> Result<String, String> {
             return Ok(without_numbers(&refusal.cause));
         }
     };
+    if imported.is_empty() {
+        return Err("it is imported as nothing".into());
+    }
+    let outcomes = imported.iter().map(check_import).collect::<Result<Vec<String>, String>>()?;
+    let shown = tare_report::imported::render_imported_terminal(&imported, 80, false);
+    if shown.chars().any(|c| c.is_control() && c != '\n') {
+        return Err("a control character reaches the terminal".into());
+    }
+    tare_report::imported::render_imported_markdown(&imported);
+    tare_report::imported::render_imported_csv(&imported);
+    tare_report::imported::render_imported_json(&imported);
+    Ok(outcomes.join(", "))
+}
+
+fn check_import(imported: &Imported) -> Result<String, String> {
     if imported.figures.is_empty() {
         return Err("it is imported, and holds no figure".into());
     }
@@ -83,15 +109,5 @@ fn run(input: &[u8]) -> Result<String, String> {
     if from_line(to_line(&entry).as_bytes()) != Some(entry) {
         return Err("it is not read as it was written".into());
     }
-    let all = [imported];
-    let shown = tare_report::imported::render_imported_terminal(&all, 80, false);
-    if shown.chars().any(|c| c.is_control() && c != '\n') {
-        return Err("a control character reaches the terminal".into());
-    }
-    tare_report::imported::render_imported_markdown(&all);
-    tare_report::imported::render_imported_csv(&all);
-    tare_report::imported::render_imported_json(&all);
-    let [imported] = all;
-    let values: usize = imported.figures.iter().map(|figure| figure.values.len()).sum();
-    Ok(format!("{}: {} {values}", imported.tool, imported.figures.len()))
+    Ok(format!("{}: {} {}", imported.tool, imported.figures.len(), values().count()))
 }

@@ -1,7 +1,8 @@
 //! dd: the lines that GNU's, BusyBox's and BSD's close with, in whatever language: numbers are where they are in all.
 //!
 //! A report is two lines of records (`200+0 ...`) and one with the bytes, the seconds and the rate. Sizes in
-//! brackets, words and the kind of comma differ by language; the order of the numbers does not.
+//! brackets, words and the kind of comma differ by language; the order of the numbers does not. Progress, drawn or
+//! logged before the report, is no result.
 
 use super::prelude::*;
 
@@ -9,55 +10,98 @@ pub static IMPORTER: Importer = Importer {
     name: "dd",
     about: "the closing lines of GNU, BusyBox and BSD dd, in any language",
     end_mark: Some("the line with bytes, seconds and rate"),
-    recognises: |text| text.lines().any(|line| records(line).is_some() || is_totals_alone(line)),
+    begins: |line, next| {
+        let is_report = records(line).is_some() && (records(next).is_some() || is_totals(next));
+        is_report || is_totals_alone(line)
+    },
     read: read_output,
+    json: None,
 };
 
-/// Finds `200+0` in a line of records, whose other words are translated.
+/// Finds `200+0` in a line of records, whose other words are translated, with a blank before the number or without.
 fn records(line: &str) -> Option<&str> {
-    let is_records = |word: &&str| {
-        word.split_once('+').is_some_and(|(full, part)| {
-            let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-            digits(full) && digits(part)
-        })
-    };
-    line.split_whitespace().find(is_records).filter(|_| line.chars().any(char::is_alphabetic))
+    if !line.chars().any(char::is_alphabetic) {
+        return None;
+    }
+    line.match_indices('+').find_map(|(at, _)| {
+        let is_digit = |c: &char| c.is_ascii_digit();
+        let from = at - line[..at].chars().rev().take_while(is_digit).count();
+        let to = at + 1 + line[at + 1..].chars().take_while(is_digit).count();
+        let is_alone = |c: Option<char>| c.is_none_or(|c| !c.is_ascii_alphanumeric() && !".+-:".contains(c));
+        let (before, after) = (line[..from].chars().next_back(), line[to..].chars().next());
+        (from < at && to > at + 1 && is_alone(before) && is_alone(after)).then(|| &line[from..to])
+    })
 }
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("dd");
     let mut seen: Vec<&str> = Vec::new();
-    let mut lines = text.lines().peekable();
-    while let Some(line) = lines.next() {
+    // Totals without records, one line below the other: results that were quoted, or the progress of the next report.
+    let mut alone: Vec<&str> = Vec::new();
+    for line in text.lines() {
         if let Some(records) = records(line) {
             seen.push(records);
             if seen.len() > 2 {
-                return Err(
-                    text.refuse_part(line, "records again, before the bytes and seconds of those above")
-                );
+                let cause = "records again, before the bytes and seconds of those above";
+                return Err(text.refuse_part(line, cause));
             }
         } else if seen.len() == 2 && is_totals(line) {
+            if !is_progress(&alone, line) {
+                push_alone(text, &mut reading, &alone)?;
+            }
+            alone.clear();
             let mut figure = FigureBuilder::new("dd");
             figure.add_parameter("records in", seen[0]);
             figure.add_parameter("records out", seen[1]);
             totals(text, &mut figure, line)?;
             reading.push(text, figure)?;
             seen.clear();
-        } else if seen.is_empty()
-            && is_totals_alone(line)
-            // The lines of `status=progress`, drawn over each other, come before the report.
-            && !line.starts_with('\r')
-            && lines.peek().is_none_or(|next| records(next).is_none())
-        {
-            let mut figure = FigureBuilder::new("dd");
-            totals(text, &mut figure, line)?;
-            reading.push(text, figure)?;
+        } else if seen.is_empty() && is_totals_alone(line) {
+            alone.push(line);
+        } else if seen.is_empty() {
+            push_alone(text, &mut reading, &alone)?;
+            alone.clear();
         }
     }
     if !seen.is_empty() {
         return Err(text.refuse_end("the line with the bytes and seconds is missing"));
     }
+    push_alone(text, &mut reading, &alone)?;
+    if reading.figures.is_empty() {
+        return Err(
+            text.refuse_end("this is the progress of a dd that had not ended: its last lines are missing")
+        );
+    }
     Ok(reading)
+}
+
+/// Adds lines that were quoted without their records, but for those that dd drew while it ran.
+fn push_alone(text: &Text, reading: &mut ToolOutput, lines: &[&str]) -> Result<(), Refusal> {
+    for line in lines.iter().filter(|line| !is_drawn(line)) {
+        let mut figure = FigureBuilder::new("dd");
+        totals(text, &mut figure, line)?;
+        reading.push(text, figure)?;
+    }
+    Ok(())
+}
+
+/// Recognises progress by its whole seconds; a result has six digits.
+fn is_drawn(line: &str) -> bool {
+    numbers(&without_brackets(line)).get(1).is_some_and(|seconds| !seconds.digits.contains(['.', ',', 'e']))
+}
+
+/// Recognises lines that lead to a line of totals: neither bytes nor seconds become less.
+fn is_progress(lines: &[&str], last: &str) -> bool {
+    let state = |line: &str| {
+        let found = numbers(&without_brackets(line));
+        let value = |at: usize| found.get(at)?.digits.replace(',', ".").parse::<f64>().ok();
+        Some((value(0)?, value(1)?))
+    };
+    let states: Vec<_> = lines.iter().copied().chain([last]).map(state).collect();
+    states.windows(2).all(|pair| match (pair[0], pair[1]) {
+        (Some(before), Some(after)) => before.0 <= after.0 && before.1 < after.1,
+        _ => false,
+    })
 }
 
 /// Recognises the line with the totals, which follows the records: it has a number of bytes, a time and a
@@ -154,16 +198,46 @@ fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Ref
     let rate = found.get(2).or(bracketed.as_ref().and_then(|inner| inner.first()));
     match rate {
         Some(rate) => {
-            let binary = seconds.unit == "seconds";
-            let scale = scale(rate.unit, binary).ok_or_else(|| {
-                text.refuse_part(rate.unit, format!("'{}' is not a rate", shorten_text(rate.unit)))
-            })?;
+            let scale = choose_scale(text, line, [bytes, seconds, rate])?;
             state(text, figure, Statistic::Throughput, rate, scale)
         }
         // No time passed: GNU writes a word.
         None if line.contains("B/s") => Ok(()),
         None => Err(text.refuse_part(line, "no rate stands here")),
     }
+}
+
+/// Chooses the meaning of the rate's unit that fits bytes and seconds: GNU's MB are 10^6 bytes, those of BusyBox and of
+/// Android's toybox 2^20.
+fn choose_scale(text: &Text, line: &str, numbers: [&Number<'_>; 3]) -> Result<Scale, Refusal> {
+    let [bytes, seconds, rate] = numbers;
+    let scales = scales(rate.unit);
+    if scales.is_empty() {
+        let cause = format!("'{}' is not a rate", shorten_text(rate.unit));
+        return Err(text.refuse_part(rate.unit, cause));
+    }
+    let span = |number: &Number<'_>| Span::written(number.digits).unwrap_or(Span::exact(0.0));
+    // The bytes are counted; only time and rate are rounded.
+    let count = bytes.digits.replace(',', ".").parse().map_or(Span::exact(0.0), Span::exact);
+    let computed = count.over(span(seconds));
+    let fits = |scale: &&Scale| span(rate).scaled(scale.factor).meets(computed);
+    // BusyBox sets no blank into its brackets, toybox writes no B.
+    let is_binary = seconds.unit == "seconds" && has_compact_size(line) || !rate.unit.contains('B');
+    let mut fitting: Vec<&Scale> = scales.iter().filter(fits).collect();
+    if is_binary {
+        fitting.reverse();
+    }
+    fitting
+        .first()
+        .copied()
+        .copied()
+        .ok_or_else(|| text.refuse_part(rate.digits, "bytes, seconds and rate do not agree in this line"))
+}
+
+/// Recognises a size in brackets without a blank: `(1.0GB)`.
+fn has_compact_size(line: &str) -> bool {
+    let inner = line.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
+    inner.is_some_and(|(size, _)| !size.contains(' '))
 }
 
 fn state(
@@ -179,23 +253,35 @@ fn state(
     Ok(())
 }
 
-/// Reads the unit of a rate: GNU counts in thousands, BusyBox (which writes "seconds" and is not translated)
-/// in 1024.
-fn scale(unit: &str, binary: bool) -> Option<Scale> {
-    let (size, _) = unit.split_once('/')?;
-    let known = |written, power: i32, binary: bool| {
-        let step: f64 = if binary { 1024.0 } else { 1000.0 };
-        Some(Scale { written, unit: Some(Unit::BytesPerSecond), factor: step.powi(power) })
+/// Finds the meanings of a rate's unit, the decimal one first.
+fn scales(unit: &str) -> Vec<Scale> {
+    const UNITS: &[(&str, &str, i32)] = &[
+        ("kB", "kB/s", 1),
+        ("KB", "kB/s", 1),
+        ("MB", "MB/s", 2),
+        ("GB", "GB/s", 3),
+        ("TB", "TB/s", 4),
+        ("k", "k/s", 1),
+        ("K", "K/s", 1),
+        ("M", "M/s", 2),
+        ("G", "G/s", 3),
+        ("T", "T/s", 4),
+    ];
+    let known = |written, step: f64, power| Scale {
+        written,
+        unit: Some(Unit::BytesPerSecond),
+        factor: step.powi(power),
     };
-    match size.trim() {
-        "B" | "bytes" => known("B/s", 0, false),
-        "kB" | "KB" => known("kB/s", 1, binary),
-        "MB" => known("MB/s", 2, binary),
-        "GB" => known("GB/s", 3, binary),
-        "TB" => known("TB/s", 4, binary),
-        "KiB" => known("KiB/s", 1, true),
-        "MiB" => known("MiB/s", 2, true),
-        "GiB" => known("GiB/s", 3, true),
-        _ => None,
+    let Some((size, _)) = unit.split_once('/') else { return Vec::new() };
+    let size = size.trim();
+    if let Some((_, written, power)) = UNITS.iter().find(|(name, ..)| *name == size) {
+        return vec![known(*written, 1000.0, *power), known(*written, 1024.0, *power)];
+    }
+    match size {
+        "B" | "bytes" => vec![known("B/s", 1.0, 0)],
+        "KiB" => vec![known("KiB/s", 1024.0, 1)],
+        "MiB" => vec![known("MiB/s", 1024.0, 2)],
+        "GiB" => vec![known("GiB/s", 1024.0, 3)],
+        _ => Vec::new(),
     }
 }

@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Vis
 use super::text::{Refusal, Text};
 
 /// Limit on the elements of a list or an object that are kept; ignored ones are not counted.
-const MOST_ELEMENTS: usize = 1000;
+const MOST_ELEMENTS: usize = 10_000;
 
 /// A list that is not longer than [`MOST_ELEMENTS`].
 pub struct List<T>(pub Vec<T>);
@@ -79,11 +79,50 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
+/// Numbers of a list of any length: the first are kept, and all are counted.
+pub struct Numbers<const KEPT: usize> {
+    pub first: Vec<f64>,
+    pub count: usize,
+    pub zeros: usize,
+}
+
+impl<const KEPT: usize> Default for Numbers<KEPT> {
+    fn default() -> Self {
+        Numbers { first: Vec::new(), count: 0, zeros: 0 }
+    }
+}
+
+impl<'de, const KEPT: usize> Deserialize<'de> for Numbers<KEPT> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Elements<const KEPT: usize>;
+        impl<'de, const KEPT: usize> Visitor<'de> for Elements<KEPT> {
+            type Value = Numbers<KEPT>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of numbers")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Numbers<KEPT>, A::Error> {
+                let mut numbers = Numbers::default();
+                while let Some(element) = access.next_element::<Option<f64>>()? {
+                    numbers.count += 1;
+                    numbers.zeros += usize::from(element == Some(0.0));
+                    if numbers.first.len() < KEPT {
+                        numbers.first.extend(element);
+                    }
+                }
+                Ok(numbers)
+            }
+        }
+        deserializer.deserialize_seq(Elements)
+    }
+}
+
 /// Finds the beginning of the JSON: the first line that is an opening brace. fio writes warnings before it.
 pub(super) fn find_json_start(text: &Text) -> Option<usize> {
     let mut at = 0;
     for line in text.as_str().split_inclusive('\n') {
-        if line.starts_with('{') {
+        if line.trim_start().starts_with('{') {
             return Some(at);
         }
         at += line.len();
@@ -91,22 +130,32 @@ pub(super) fn find_json_start(text: &Text) -> Option<usize> {
     None
 }
 
-/// Recognises JSON that contains these words.
-pub fn speaks_of(text: &Text, words: &[&str]) -> bool {
-    find_json_start(text).is_some_and(|at| words.iter().all(|word| text.as_str()[at..].contains(word)))
+/// Measures the document with which a text begins, up to its closing brace.
+pub(super) fn measure_document(text: &str) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'{' if !is_quoted => depth += 1,
+            b'}' if !is_quoted => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Reads the JSON. Its depth is bounded by the reader, its size by that of the text.
-///
-/// fio writes its text behind it, where both are wanted; a second document would be a second run.
 pub fn parse_json<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
     let at = find_json_start(text).unwrap_or(0);
     let mut reader = serde_json::Deserializer::from_str(&text.as_str()[at..]);
-    let read = T::deserialize(&mut reader).and_then(|read| match second(text) {
-        true => reader.end().map(|()| read),
-        false => Ok(read),
-    });
-    read.map_err(|error| {
+    T::deserialize(&mut reader).map_err(|error| {
         // serde_json counts lines from 1, and columns in bytes from 1; an end of file has column 0.
         let line_start = text.as_str()[at..].split_inclusive('\n').take(error.line().saturating_sub(1));
         let offset = at + line_start.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
@@ -114,11 +163,6 @@ pub fn parse_json<T: DeserializeOwned>(text: &Text) -> Result<T, Refusal> {
         let cause = cause.rsplit_once(" at line ").map_or(cause.as_str(), |(cause, _)| cause);
         Refusal { position: text.position_at(offset), cause: cause.to_owned() }
     })
-}
-
-/// Finds another line that begins with a brace; a document that is written for people has none inside.
-fn second(text: &Text) -> bool {
-    text.lines().filter(|line| line.starts_with('{')).nth(1).is_some()
 }
 
 /// Checks that the text contains whole JSON, of any tool.

@@ -58,23 +58,10 @@ impl Kinds {
 }
 
 /// Lists everything that was not kept, the most frequent first.
-pub fn list_not_kept(text: &Text, imported: &Imported) -> Vec<String> {
+pub fn list_not_kept(texts: &[Text], imported: &Imported) -> Vec<String> {
     let known = known(imported);
     let (mut lines, mut fields) = (Kinds::default(), Kinds::default());
-    let whole = text.as_str();
-    let (before, document) = whole.split_at(json::find_json_start(text).unwrap_or(whole.len()));
-    let mut values = serde_json::Deserializer::from_str(document).into_iter::<IgnoredAny>();
-    let is_json = values.next().is_some_and(|value| value.is_ok());
-    let end = if is_json { values.byte_offset() } else { 0 };
-    for line in before.lines().chain(document[end..].lines()) {
-        if is_lost(line, &known) {
-            lines.add(shape(line), || fit_into_record(line));
-        }
-    }
-    let mut reader = serde_json::Deserializer::from_str(&document[..end]);
-    let walk = Walk { path: &mut Vec::new(), known: &known, fields: &mut fields, in_list: false };
-    // It was read once: an error here is the end of a text without JSON.
-    let _ = walk.deserialize(&mut reader);
+    texts.iter().for_each(|text| find_lost(text, &known, &mut lines, &mut fields));
     let like = |Kind { first, count }: Kind| match count {
         1 => first,
         2 => format!("{first} (and a line like it)"),
@@ -96,6 +83,24 @@ pub fn list_not_kept(text: &Text, imported: &Imported) -> Vec<String> {
         all.push(format!("{more} more"));
     }
     all
+}
+
+/// Finds the lines of one output, and the numbers of its document, that were not kept.
+fn find_lost(text: &Text, known: &HashSet<String>, lines: &mut Kinds, fields: &mut Kinds) {
+    let whole = text.as_str();
+    let (before, document) = whole.split_at(json::find_json_start(text).unwrap_or(whole.len()));
+    let mut values = serde_json::Deserializer::from_str(document).into_iter::<IgnoredAny>();
+    let is_json = values.next().is_some_and(|value| value.is_ok());
+    let end = if is_json { values.byte_offset() } else { 0 };
+    for line in before.lines().chain(document[end..].lines()) {
+        if is_lost(line, known) {
+            lines.add(shape(line), || fit_into_record(line));
+        }
+    }
+    let mut reader = serde_json::Deserializer::from_str(&document[..end]);
+    let walk = Walk { path: &mut Vec::new(), known, fields, in_list: false };
+    // It was read once: an error here is the end of a text without JSON.
+    let _ = walk.deserialize(&mut reader);
 }
 
 /// Collects every number and address that was kept, by its value where it has one.

@@ -11,7 +11,7 @@ use tare_data::unit::Unit;
 use super::text::{Refusal, Text, fit_into_record};
 
 /// Limit on the figures that are taken from one file: nobody would read more.
-pub const MOST_FIGURES: usize = 1000;
+pub const MOST_FIGURES: usize = 10_000;
 
 /// Another tool's output: the way to recognise and to read it.
 pub struct Importer {
@@ -20,31 +20,135 @@ pub struct Importer {
     /// Mark by which a whole output differs from one that was cut at the end of a line; None where the format
     /// has no such mark.
     pub end_mark: Option<&'static str>,
-    /// Recogniser of this tool's texts. Cheap; may be wrong about texts that no tool wrote.
-    pub recognises: fn(&Text) -> bool,
+    /// Recogniser of a line that this tool alone writes, with the line after it. Cheap, and without decoration.
+    pub begins: fn(&str, &str) -> bool,
+    /// Reader of one output for people, or of several of this tool's one after another.
+    pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
+    pub json: Option<Json>,
+}
+
+/// A tool's documents of JSON.
+pub struct Json {
+    /// Words that such a document contains, and no other tool's.
+    pub words: &'static [&'static str],
     pub read: fn(&Text) -> Result<ToolOutput, Refusal>,
 }
 
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolOutput {
     pub tool: &'static str,
     pub version: Option<String>,
     pub parameters: BTreeMap<String, String>,
     pub figures: Vec<ImportedFigure>,
+    /// Index of the first figure of the output that was appended last.
+    pub(super) last: usize,
+    /// Beginning and end of the run by the machine's clock, in milliseconds, where the output tells.
+    pub(super) period: Option<(f64, f64)>,
 }
+
+/// Milliseconds by which a run must have begun before a state of it was written; clocks and rounding differ by less.
+const CLOCK_STEP: f64 = 100.0;
+
+/// Share by which two forms of one run may differ: the one for people has three digits.
+const ROUNDING: f64 = 0.01;
 
 impl ToolOutput {
     pub fn new(tool: &'static str) -> ToolOutput {
-        ToolOutput { tool, version: None, parameters: BTreeMap::new(), figures: Vec::new() }
+        ToolOutput {
+            tool,
+            version: None,
+            parameters: BTreeMap::new(),
+            figures: Vec::new(),
+            last: 0,
+            period: None,
+        }
     }
 
     /// Adds a figure, unless there are too many of them already.
-    pub fn push(&mut self, text: &Text, figure: FigureBuilder) -> Result<(), Refusal> {
+    pub(crate) fn push(&mut self, text: &Text, figure: FigureBuilder) -> Result<(), Refusal> {
         if self.figures.len() >= MOST_FIGURES {
             return Err(text.refuse_end(format!("there are more than {MOST_FIGURES} figures")));
         }
-        self.figures.push(figure.figure);
+        let mut figure = figure.figure;
+        for value in &mut figure.values {
+            // A tool that writes 0.00 ms tells that it could not resolve the time, not that it was none.
+            if value.value == 0.0 && value.unit == Some(Unit::Nanoseconds) {
+                value.metric = None;
+            }
+        }
+        self.figures.push(figure);
         Ok(())
+    }
+
+    /// Adds another output of the tool. Settings that differ become those of the figures.
+    pub(crate) fn append(&mut self, text: &Text, mut other: ToolOutput) -> Result<(), Refusal> {
+        if self.figures.is_empty() {
+            *self = ToolOutput { last: 0, ..other };
+            return Ok(());
+        }
+        if self.figures.len() + other.figures.len() > MOST_FIGURES {
+            return Err(text.refuse_end(format!("there are more than {MOST_FIGURES} figures")));
+        }
+        if !other.figures.is_empty()
+            && (&self.version, &self.parameters) != (&other.version, &other.parameters)
+        {
+            self.hand_down_settings();
+            other.hand_down_settings();
+        }
+        self.last = self.figures.len();
+        self.figures.append(&mut other.figures);
+        Ok(())
+    }
+
+    /// Puts another form of the same output in the place of the one that was appended last.
+    pub(crate) fn replace_last(&mut self, other: ToolOutput) {
+        self.figures.truncate(self.last);
+        self.figures.extend(other.figures);
+    }
+
+    /// Makes the settings of the run as a whole those of each figure.
+    fn hand_down_settings(&mut self) {
+        let version = self.version.take().map(|version| ("version".to_owned(), version));
+        let settings: Vec<(String, String)> =
+            std::mem::take(&mut self.parameters).into_iter().chain(version).collect();
+        for figure in &mut self.figures {
+            for (key, value) in &settings {
+                figure.parameters.entry(key.clone()).or_insert_with(|| value.clone());
+            }
+        }
+    }
+
+    /// Tells that an earlier output is an interim state of this run: it was written when this one had begun, and has less
+    /// of the same.
+    pub(crate) fn continues(&self, earlier: &ToolOutput) -> bool {
+        let (Some((begin, _)), Some((_, written))) = (self.period, earlier.period) else { return false };
+        let count = |figure: &ImportedFigure| {
+            figure.values.iter().find(|value| value.statistic == Statistic::Count).map(|value| value.value)
+        };
+        let has_less = earlier.figures.iter().all(|before| {
+            let now = self.figures.iter().find(|figure| figure.name == before.name);
+            now.is_some_and(|now| count(before) <= count(now))
+        });
+        begin + CLOCK_STEP < written && has_less && !earlier.figures.is_empty()
+    }
+
+    /// Tells that another output has figures of the same names, and rates that differ by no more than rounding.
+    pub(crate) fn restates(&self, other: &ToolOutput) -> bool {
+        let rate = |output: &ToolOutput, name: &str| {
+            let figure = output.figures.iter().find(|figure| figure.name == name)?;
+            let is_rate =
+                |stated: &&Stated| matches!(stated.statistic, Statistic::Throughput | Statistic::Rate);
+            figure.values.iter().find(is_rate).map(|stated| stated.value)
+        };
+        let mut rates = self.figures.iter().filter_map(|figure| {
+            let own = rate(self, &figure.name)?;
+            Some((own, rate(other, &figure.name)))
+        });
+        let is_same = |(own, other): (f64, Option<f64>)| {
+            other.is_some_and(|other| (own - other).abs() <= ROUNDING * own.abs().max(other.abs()))
+        };
+        let mut some = rates.by_ref().peekable();
+        some.peek().is_some() && some.all(is_same)
     }
 
     /// Adds a parameter of the run as a whole, unless it is empty.
@@ -79,6 +183,7 @@ pub const NANOSECONDS: Scale = scale("ns", Unit::Nanoseconds, 1.0);
 pub const PER_SECOND: Scale = scale("/s", Unit::PerSecond, 1.0);
 pub const BITS_PER_SECOND: Scale = scale("bits/s", Unit::BitsPerSecond, 1.0);
 pub const BYTES_PER_SECOND: Scale = scale("bytes/s", Unit::BytesPerSecond, 1.0);
+pub const KIBIBYTES_PER_SECOND: Scale = scale("KiB/s", Unit::BytesPerSecond, 1024.0);
 pub const MEBIBYTES_PER_SECOND: Scale = scale("MiB/s", Unit::BytesPerSecond, 1_048_576.0);
 pub const MEGABYTES_PER_SECOND: Scale = scale("MB/s", Unit::BytesPerSecond, 1e6);
 pub const BYTES: Scale = scale("bytes", Unit::Bytes, 1.0);
@@ -215,5 +320,31 @@ impl FigureBuilder {
 
     pub fn is_empty(&self) -> bool {
         self.figure.values.is_empty()
+    }
+
+    /// Tells that least, mean and greatest are in their order; a mean of two times may be rounded to one of them.
+    pub fn has_ordered_times(&self) -> bool {
+        let find = |statistic| {
+            self.figure.values.iter().find(|value| value.statistic == statistic).map(|value| value.value)
+        };
+        let order = [Statistic::Minimum, Statistic::Mean, Statistic::Maximum].map(find);
+        let known: Vec<f64> = order.into_iter().flatten().collect();
+        known.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + ROUNDING))
+    }
+
+    pub fn has(&self, statistic: Statistic) -> bool {
+        self.figure.values.iter().any(|value| value.statistic == statistic)
+    }
+
+    /// Tells that the observation that was added last is not greater than the one before: greatest, percentiles, least.
+    pub fn has_descending_observations(&self) -> bool {
+        let is_observation =
+            |s: Statistic| matches!(s, Statistic::Maximum | Statistic::Percentile(_) | Statistic::Minimum);
+        let mut last =
+            self.figure.values.iter().rev().take(2).filter(|value| is_observation(value.statistic));
+        match (last.next(), last.next()) {
+            (Some(last), Some(before)) => last.value <= before.value,
+            _ => true,
+        }
     }
 }

@@ -1,31 +1,42 @@
 //! Phoronix Test Suite: the CSV of `result-file-to-csv`. A value for each test and system; it names no units.
 //!
 //! The file is a title, a table of the systems' parts, and the table of results, with blank lines between them and
-//! one at the end. Only names are quoted; parts are not, commas and all, so they are passed over.
+//! one at the end. Only names are quoted; parts are not, commas and all, so they are passed over. The first table's head
+//! has one comma in versions up to 8, two in later ones.
 
 use super::prelude::*;
 
-/// With this a table's head begins.
-const HEAD: &str = " ,,\"";
+/// Beginning of the head of the results, and in later versions that of the parts too.
+const HEAD: &str = ",,\"";
+/// Beginning of the head of the parts in versions up to 8.
+const OLD_HEAD: &str = ",\"";
 
 pub static IMPORTER: Importer = Importer {
     name: "Phoronix Test Suite",
     about: "CSV (`result-file-to-csv`)",
     end_mark: Some("the blank line behind the results"),
-    recognises: |text| text.lines().any(|line| line.starts_with(HEAD)),
+    begins: |line, _| is_head(line),
     read: read_output,
+    json: None,
 };
+
+fn is_head(line: &str) -> bool {
+    line.starts_with(HEAD) || line.starts_with(OLD_HEAD)
+}
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("Phoronix Test Suite");
     reading.add_parameter("title", text.lines().next().unwrap_or_default());
-    let mut heads = text.numbered_lines().filter(|line| line.text.starts_with(HEAD));
+    let mut heads = text.numbered_lines().filter(|line| is_head(line.text));
     let head = heads.nth(1).ok_or_else(|| text.refuse_end("the table of results is missing"))?;
     if let Some(third) = heads.next() {
         return Err(text.refuse_part(third.text, "a third table begins here; a file has two"));
     }
     text.check_line_ends(head.text)?;
-    let systems = csv_fields(head.text).split_off(2);
+    let systems = csv_fields(head.text).into_iter().skip(2).collect::<Vec<_>>();
+    if systems.is_empty() {
+        return Err(text.refuse_part(head.text, "no system is named above the results"));
+    }
     for line in text.numbered_lines().skip(head.index + 1).map(|line| line.text) {
         if line.trim().is_empty() {
             text.check_line_ends(line)?;

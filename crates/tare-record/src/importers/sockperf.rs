@@ -1,19 +1,21 @@
-//! sockperf 3: the summary of a client and its percentiles, alone or at the head of a `--full-log`.
+//! sockperf 3: the summary of a client and its percentiles, alone or at the head of a `--full-log`, and of throughput.
 //!
 //! Latency is half a round trip unless `--full-rtt` is given; only then is it a round trip in tare's sense.
 
 use super::prelude::*;
 
-/// The line with which a server's statistics end.
+/// The line with which a server's statistics end; some versions leave the brackets out.
 const LAST: &str = "<MIN> observation =";
+const OLD_LAST: &str = "---> MIN observation =";
 const SERVER: &str = "Printing statistics for Server No:";
 
 pub static IMPORTER: Importer = Importer {
     name: "sockperf",
-    about: "the summary of ping-pong and under-load, and `--full-log`",
+    about: "the summary of ping-pong, under-load and throughput, and `--full-log`",
     end_mark: Some("the line '<MIN> observation'"),
-    recognises: |text| text.lines().any(|line| line.starts_with("sockperf: ")),
+    begins: |line, _| line.starts_with("sockperf: ") || line.starts_with("sockperf["),
     read: read_output,
+    json: None,
 };
 
 /// Settings before the statistics, which hold for all of them.
@@ -29,6 +31,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("sockperf");
     let mut setting = Setting::default();
     let mut server: Option<FigureBuilder> = None;
+    let mut throughput: Option<FigureBuilder> = None;
     let mut log_open = false;
     for line in text.lines() {
         if let Some(version) = find_text_after(line, "== version #") {
@@ -56,20 +59,50 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 return Err(text.refuse_part(line, format!("the server above has no '{LAST}'")));
             }
             server = Some(FigureBuilder::new(&format!("server {number}")));
+        } else if let Some(figure) = &mut throughput
+            && line.contains("Summary: BandWidth is ")
+        {
+            bandwidth(text, figure, line)?;
+            throughput.take().map_or(Ok(()), |figure| reading.push(text, figure))?;
+        } else if let Some((rate, _)) =
+            find_text_after(line, "Summary: Message Rate is ").and_then(|rest| rest.split_once(" [msg/sec]"))
+        {
+            let mut figure = FigureBuilder::new("throughput");
+            figure.add_text_value(text, Statistic::Rate, rate, PER_SECOND)?;
+            throughput = Some(figure);
+        } else if server.is_none() && line.contains(" observations") && line.contains("Total ") {
+            // Quotations often begin here.
+            server = Some(FigureBuilder::new("server 0"));
         } else if let Some(figure) = &mut server {
             statistics(text, figure, &setting, line)?;
-            if line.contains(LAST)
+            if (line.contains(LAST) || line.contains(OLD_LAST))
                 && let Some(figure) = server.take()
             {
                 reading.push(text, figure)?;
             }
         }
     }
+    if throughput.is_some() {
+        return Err(text.refuse_end("the report stops before its 'Summary: BandWidth'"));
+    }
     match (server, log_open) {
         (Some(_), _) => Err(text.refuse_end(format!("the statistics stop before their '{LAST}'"))),
         (None, true) => Err(text.refuse_end("the log of packets stops before its closing line")),
         (None, false) => Ok(reading),
     }
+}
+
+/// Reads `sockperf: Summary: BandWidth is 4873.781 MBps (38990.250 Mbps)`: MBps are 2^20 bytes, as the message rate tells.
+fn bandwidth(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Refusal> {
+    let rest = find_text_after(line, "BandWidth is ").unwrap_or_default();
+    let (rate, bits) =
+        rest.split_once(" MBps (").ok_or_else(|| text.refuse_part(line, "no 'MBps' stands here"))?;
+    let scale = Scale { written: "MBps", ..MEBIBYTES_PER_SECOND };
+    figure.add_text_value(text, Statistic::Throughput, rate, scale)?;
+    if let (Some(bytes), Some(bits)) = (Span::written(rate), Span::written(cut_before(bits, &[' ']))) {
+        check_agreement(text, rate, bytes.scaled(8.0), bits, "MBps and Mbps")?;
+    }
+    Ok(())
 }
 
 fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: &str) -> Result<(), Refusal> {
@@ -107,22 +140,32 @@ fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: 
         let count = find_text_after(line, &format!("# {key} =")).map(leading_digits);
         figure.add_parameter(key, count.filter(|count| *count != "0").unwrap_or_default());
     }
-    let Some(observed) = find_text_after(line, "---> ") else { return Ok(()) };
-    if let Some(value) = find_text_after(observed, "<MAX> observation =") {
-        figure.add_text_value(text, Statistic::Maximum, value, MICROSECONDS)?;
-        figure.set_metric("max");
-    } else if let Some(value) = find_text_after(observed, LAST) {
-        figure.add_text_value(text, Statistic::Minimum, value, MICROSECONDS)?;
-        figure.set_metric("min");
-    } else if let Some((percent, value)) =
-        find_text_after(observed, "percentile ").and_then(|rest| rest.split_once('='))
-    {
-        let statistic = text.parse_percentile(percent.trim())?;
-        figure.add_text_value(text, statistic, value.trim(), MICROSECONDS)?;
-        let name = statistic.to_string();
-        if matches!(name.as_str(), "p50" | "p90" | "p99" | "p99.9") {
-            figure.set_metric(&name);
+    let Some((label, value)) = find_text_after(line, "---> ").and_then(|rest| rest.split_once('=')) else {
+        return Ok(());
+    };
+    let value = cut_before(value.trim(), &[' ']);
+    match label.trim() {
+        "<MAX> observation" | "MAX observation" => {
+            figure.add_text_value(text, Statistic::Maximum, value, MICROSECONDS)?;
+            figure.set_metric("max");
         }
+        "<MIN> observation" | "MIN observation" => {
+            figure.add_text_value(text, Statistic::Minimum, value, MICROSECONDS)?;
+            figure.set_metric("min");
+        }
+        label => {
+            let Some(percent) = label.strip_prefix("percentile ") else { return Ok(()) };
+            let statistic = text.parse_percentile(percent.trim())?;
+            figure.add_text_value(text, statistic, value, MICROSECONDS)?;
+            let name = statistic.to_string();
+            if matches!(name.as_str(), "p50" | "p90" | "p99" | "p99.9") {
+                figure.set_metric(&name);
+            }
+        }
+    }
+    // They are written from the greatest to the least.
+    if !figure.has_descending_observations() {
+        return Err(text.refuse_part(value, "this is greater than the observation above it"));
     }
     Ok(())
 }

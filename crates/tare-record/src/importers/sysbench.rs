@@ -1,4 +1,5 @@
-//! sysbench 1.0: the report of `run`, whole or from its results on, for cpu and fileio, and for the lines that memory, threads and mutex have in common.
+//! sysbench 0.4 to 1.1: the report of `run`, whole or from its results on, for cpu, fileio, memory and databases, and for
+//! the lines that threads and mutex have in common.
 
 use super::prelude::*;
 
@@ -8,35 +9,35 @@ const SUM: &str = "sum:";
 
 pub static IMPORTER: Importer = Importer {
     name: "sysbench",
-    about: "the report of `run`: cpu, fileio, memory, threads, mutex",
+    about: "the report of `run`: cpu, fileio, memory, threads, mutex, oltp",
     end_mark: Some("the line 'execution time (avg/stddev)'"),
-    recognises: |text| text.lines().any(|line| line.starts_with("sysbench 1.") || begins_results(line)),
+    begins: |line, _| find_version(line).is_some() || begins_results(line),
     read: read_output,
+    json: None,
 };
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("sysbench");
     let mut run: Option<SysbenchRun> = None;
     for line in text.lines() {
-        if let Some(version) = line.strip_prefix("sysbench 1.") {
+        if let Some(version) = find_version(line) {
             if run.replace(SysbenchRun::default()).is_some() {
-                return Err(
-                    text.refuse_part(line, format!("a report begins before the one above has '{LAST}'"))
-                );
+                let cause = format!("a report begins before the one above has '{LAST}'");
+                return Err(text.refuse_part(line, cause));
             }
-            let version = version.split_whitespace().next().unwrap_or_default();
-            reading.version = Some(fit_into_record(&format!("1.{version}")));
+            reading.version = Some(fit_into_record(version));
         } else if let Some(open) = match begins_results(line) {
             // Quotations often begin here, without the banner.
             true => Some(run.get_or_insert_default()),
             false => run.as_mut(),
         } {
-            open.line(text, line)?;
+            open.read_line(text, line)?;
             let sum = strip_label(line, SUM).filter(|_| open.ends_with_sum);
             if let Some(last) = strip_label(line, LAST).or(sum) {
                 text.check_line_ends(last)?;
-                for figure in run.take().into_iter().flat_map(SysbenchRun::figures) {
-                    reading.push(text, figure)?;
+                if let Some(run) = run.take() {
+                    run.check_statements(text)?;
+                    run.into_figures().into_iter().try_for_each(|figure| reading.push(text, figure))?;
                 }
             }
         }
@@ -47,14 +48,31 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     }
 }
 
+/// Finds the version in the banner: `sysbench 1.0.20 (using ...)`, `sysbench 0.4.12:  multi-threaded ...`.
+fn find_version(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("sysbench ")?;
+    let version = rest.split([' ', ':']).next()?.trim_start_matches('v');
+    (version.starts_with("0.") || version.starts_with("1.")).then_some(version)
+}
+
 /// Recognises the first line of a report's results.
 fn begins_results(line: &str) -> bool {
-    matches!(line.trim(), "CPU speed:" | "File operations:")
+    const BEGINNINGS: &[&str] = &[
+        "CPU speed:",
+        "File operations:",
+        "SQL statistics:",
+        "OLTP test statistics:",
+        "General statistics:",
+        "Test execution summary:",
+        "Latency (ms):",
+    ];
+    let is_memory = line.starts_with("Total operations: ") || line.starts_with("Operations performed: ");
+    BEGINNINGS.contains(&line) || is_memory
 }
 
 /// Report that is being read.
-struct SysbenchRun {
-    /// `cpu`, `fileio` or `memory`; `events` where the report does not name its test, as for threads.
+struct SysbenchRun<'a> {
+    /// `cpu`, `fileio`, `memory` or `oltp`; `events` where the report does not name its test, as for threads.
     test: &'static str,
     mode: String,
     parameters: Vec<(&'static str, String)>,
@@ -63,10 +81,12 @@ struct SysbenchRun {
     parts: Vec<(&'static str, FigureBuilder)>,
     /// Figures of all threads together, and of each.
     threads: Vec<FigureBuilder>,
+    /// Numbers of the run as a whole as they are written, to be compared with each other.
+    written: Vec<(Statistic, &'a str)>,
     ends_with_sum: bool,
 }
 
-impl Default for SysbenchRun {
+impl Default for SysbenchRun<'_> {
     fn default() -> Self {
         let main = FigureBuilder::new("events");
         SysbenchRun {
@@ -76,6 +96,7 @@ impl Default for SysbenchRun {
             main,
             parts: Vec::new(),
             threads: Vec::new(),
+            written: Vec::new(),
             ends_with_sum: false,
         }
     }
@@ -104,6 +125,7 @@ const PARTS: &[(&str, &str, Statistic, Scale)] = &[
 const PARAMETERS: &[(&str, &str)] = &[
     ("Number of threads:", "threads"),
     ("Prime numbers limit:", "max_prime"),
+    ("Maximum prime number checked in CPU test:", "max_prime"),
     ("Block size ", "block size"),
     ("block size:", "block size"),
     ("total size:", "total size"),
@@ -114,12 +136,17 @@ const PARAMETERS: &[(&str, &str)] = &[
     ("Extra file open flags:", "open flags"),
 ];
 
-impl SysbenchRun {
-    fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
+impl<'a> SysbenchRun<'a> {
+    fn read_line(&mut self, text: &Text, line: &'a str) -> Result<(), Refusal> {
         for (label, statistic, scale) in NUMBERS {
             if let Some(rest) = strip_label(line, label) {
-                let number = rest.strip_suffix('s').unwrap_or(rest);
-                return self.main.add_text_value(text, *statistic, number, *scale);
+                let (number, scale) = split_unit(rest, *scale);
+                // Of nothing there is no mean.
+                if number.trim_start_matches('-') == "nan" {
+                    return Ok(());
+                }
+                self.written.push((*statistic, number));
+                return self.main.add_text_value(text, *statistic, number, scale);
             }
         }
         for (label, name, statistic, scale) in PARTS {
@@ -139,26 +166,78 @@ impl SysbenchRun {
         if self.threads(text, line)? {
             return Ok(());
         }
-        if let Some((percent, rest)) = line.trim_start().split_once("th percentile:") {
-            let percentile = text.parse_percentile(percent)?;
-            return self.main.add_text_value(text, percentile, rest.trim(), MILLISECONDS);
+        if let Some((percent, rest)) = line.split_once("th percentile:").or_else(|| {
+            // `approx.  95 percentile:   2.62ms`
+            line.strip_prefix("approx.")?.split_once(" percentile:")
+        }) {
+            let percentile = text.parse_percentile(percent.trim().trim_end_matches("th"))?;
+            let (number, scale) = split_unit(rest.trim(), MILLISECONDS);
+            return self.main.add_text_value(text, percentile, number, scale);
         }
-        // `Total operations: 65536 (2005760.26 per second)`
-        if let Some(rest) = strip_label(line, "Total operations:").and_then(|rest| find_text_after(rest, "("))
-        {
-            self.test = "memory";
-            return self.main.add_text_value(text, Statistic::Rate, cut_before(rest, &[' ']), PER_SECOND);
-        }
-        // `64.00 MiB transferred (1958.75 MiB/sec)`
-        if let Some(rest) = find_text_after(line, " MiB transferred (") {
-            return self.main.add_text_value(
-                text,
-                Statistic::Throughput,
-                cut_before(rest, &[' ']),
-                MEBIBYTES_PER_SECOND,
-            );
+        if self.read_amounts(text, line)? {
+            return Ok(());
         }
         self.describe(line);
+        Ok(())
+    }
+
+    /// Reads lines with an amount and its rate in brackets. Version 0.4 writes Mb and MB for 2^20 bytes.
+    fn read_amounts(&mut self, text: &Text, line: &str) -> Result<bool, Refusal> {
+        let bracket = || find_text_after(line, "(").map(|rest| cut_before(rest, &[' ', 'M', ')']));
+        // `Total operations: 65536 (2005760.26 per second)`
+        let memory = ["Total operations:", "Operations performed:"];
+        if memory.into_iter().any(|label| line.starts_with(label)) {
+            let Some(rate) = bracket().filter(|rate| !rate.is_empty()) else { return Ok(false) };
+            self.test = "memory";
+            self.main.add_text_value(text, Statistic::Rate, rate, PER_SECOND)?;
+            return Ok(true);
+        }
+        // `64.00 MiB transferred (1958.75 MiB/sec)`, `Read 6Mb  Written 4Mb  Total transferred 10Mb  (2.5Mb/sec)`
+        if line.contains("transferred ") && (line.contains("B/sec)") || line.contains("Mb/sec)")) {
+            let Some(rate) = bracket() else { return Ok(false) };
+            if line.contains("Mb/sec)") {
+                self.test = "fileio";
+            }
+            self.main.add_text_value(text, Statistic::Throughput, rate, MEBIBYTES_PER_SECOND)?;
+            return Ok(true);
+        }
+        // `  160.00 Requests/sec executed`
+        if let Some(rate) = line.strip_suffix("Requests/sec executed") {
+            self.main.add_text_value(text, Statistic::Rate, rate.trim(), PER_SECOND)?;
+            return Ok(true);
+        }
+        // `transactions:                        31128  (259.39 per sec.)`
+        for (label, name) in
+            [("transactions:", "transactions"), ("queries:", "queries"), ("read/write requests:", "requests")]
+        {
+            let Some((count, rate)) = strip_label(line, label).and_then(|rest| rest.split_once('(')) else {
+                continue;
+            };
+            self.test = "oltp";
+            let part = self.part(name);
+            part.add_text_value(text, Statistic::Count, count.trim(), COUNT)?;
+            part.add_text_value(text, Statistic::Rate, cut_before(rate, &[' ']), PER_SECOND)?;
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// Refuses numbers of the run that contradict each other.
+    fn check_statements(&self, text: &Text) -> Result<(), Refusal> {
+        let find =
+            |statistic| self.written.iter().find(|(known, _)| *known == statistic).map(|(_, part)| *part);
+        let span = |statistic| find(statistic).and_then(Span::written);
+        let times = [Statistic::Minimum, Statistic::Mean, Statistic::Maximum];
+        if let Some(mean) = find(Statistic::Mean) {
+            check_order(text, mean, &times.map(span))?;
+        }
+        if let (Some(part), Some(rate), Some(count), Some(elapsed)) =
+            (find(Statistic::Rate), span(Statistic::Rate), span(Statistic::Count), span(Statistic::Elapsed))
+        {
+            // The rate is of the time without the start of threads.
+            let computed = count.over(elapsed).widened(0.05);
+            check_agreement(text, part, rate, computed, "events, time and events per second")?;
+        }
         Ok(())
     }
 
@@ -181,9 +260,12 @@ impl SysbenchRun {
 
     /// Reads the sum of latencies, and the fairness of threads: `events (avg/stddev): 86057.0000/0.00`.
     fn threads(&mut self, text: &Text, line: &str) -> Result<bool, Refusal> {
-        if let Some(sum) = strip_label(line, SUM) {
+        let sum = strip_label(line, SUM).map(|sum| (sum, MILLISECONDS));
+        let older = strip_label(line, "total time taken by event execution:").map(|sum| (sum, SECONDS));
+        if let Some((sum, scale)) = sum.or(older) {
             let mut figure = FigureBuilder::new("sum of latencies");
-            figure.add_text_value(text, Statistic::Value, sum, MILLISECONDS)?;
+            let (number, scale) = split_unit(sum, scale);
+            figure.add_text_value(text, Statistic::Value, number, scale)?;
             self.threads.push(figure);
             return Ok(true);
         }
@@ -219,7 +301,8 @@ impl SysbenchRun {
                 self.set(key, value.trim_end_matches(" requests."));
             }
         }
-        if line.starts_with("Prime numbers limit:") || line.trim() == "CPU speed:" {
+        if line.starts_with("Prime numbers limit:") || line == "CPU speed:" || line.contains(" in CPU test:")
+        {
             self.test = "cpu";
         }
         if let Some((files, _)) = line.split_once(" files, ") {
@@ -243,7 +326,7 @@ impl SysbenchRun {
         self.parameters.push((key, fit_into_record(value)));
     }
 
-    fn figures(self) -> Vec<FigureBuilder> {
+    fn into_figures(self) -> Vec<FigureBuilder> {
         let mode = if self.mode.is_empty() { String::new() } else { format!(" {}", self.mode) };
         let mut main = self.main.with_name(&format!("{}{mode}", self.test));
         let of = |key: &str| {
@@ -265,7 +348,7 @@ impl SysbenchRun {
         }
         let mut figures = vec![main];
         for (name, part) in self.parts {
-            let mut part = part.with_name(&format!("fileio{mode} {name}"));
+            let mut part = part.with_name(&format!("{}{mode} {name}", self.test));
             let bs = of("block size");
             if mode.starts_with(" rnd") && of("engine").starts_with("synchronous") {
                 let (files, total) = (of("files"), of("total size"));
@@ -293,5 +376,13 @@ impl SysbenchRun {
             }
         }
         figures
+    }
+}
+
+/// Splits a time from its unit: version 0.4 writes one, later ones have it in a heading.
+fn split_unit(text: &str, unwritten: Scale) -> (&str, Scale) {
+    match text.strip_suffix("ms") {
+        Some(number) => (number.trim(), MILLISECONDS),
+        None => text.strip_suffix('s').map_or((text, unwritten), |number| (number.trim(), SECONDS)),
     }
 }

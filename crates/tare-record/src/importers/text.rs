@@ -1,9 +1,13 @@
 //! The text of another tool's output: decoded, taken apart in lines, and every part of it with its position.
 
 use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
 
 use tare_data::encoding::Utf16Order;
 use tare_data::imported::Statistic;
+
+use super::front::Undecorated;
 
 /// Longest file that is imported. A report is a few kilobytes; fio's JSON with all its bins is a megabyte.
 pub const LONGEST_SOURCE: u64 = 16 << 20;
@@ -30,14 +34,21 @@ impl fmt::Display for Position {
     }
 }
 
-/// A file's text. Everything that is read from it is a slice of it, so that its position is known.
+/// A file's text, or a part of it, without decoration. Everything that is read from it is a slice of it, so that its
+/// position in the file is known.
 pub struct Text {
-    text: String,
-    /// Bytes up to the end of the last line that ends.
+    file: Arc<File>,
+    part: Range<usize>,
+}
+
+struct File {
+    original: String,
+    plain: Undecorated,
+    /// Bytes of the plain text up to the end of the last line that ends.
     ended: usize,
 }
 
-/// Line without its end.
+/// Line without its end and its indentation.
 #[derive(Clone, Copy)]
 pub struct NumberedLine<'a> {
     pub text: &'a str,
@@ -46,9 +57,11 @@ pub struct NumberedLine<'a> {
 }
 
 impl Text {
-    fn new(text: String) -> Text {
-        let ended = text.rfind('\n').map_or(0, |at| at + 1);
-        Text { text, ended }
+    fn new(original: String) -> Text {
+        let plain = Undecorated::new(&original);
+        let ended = plain.as_str().rfind('\n').map_or(0, |at| at + 1);
+        let part = 0..plain.as_str().len();
+        Text { file: Arc::new(File { original, plain, ended }), part }
     }
 
     /// Decodes UTF-8, or UTF-16 where the file begins with a byte order mark, as Windows programs and shells write it.
@@ -57,26 +70,41 @@ impl Text {
             let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
             return match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Text::new(text.to_owned())),
-                Err(error) => Err(undecoded(&bytes[..error.valid_up_to()], "UTF-8")),
+                Err(error) => Err(refuse_encoding(&bytes[..error.valid_up_to()], "UTF-8")),
             };
         };
         let text: String = order.decode(bytes).map_while(Result::ok).collect();
         let decoded = 2 * (text.encode_utf16().count() + 1);
-        if decoded < bytes.len() { Err(undecoded(text.as_bytes(), "UTF-16")) } else { Ok(Text::new(text)) }
+        if decoded < bytes.len() {
+            Err(refuse_encoding(text.as_bytes(), "UTF-16"))
+        } else {
+            Ok(Text::new(text))
+        }
     }
 
     pub fn as_str(&self) -> &str {
-        &self.text
+        &self.file.plain.as_str()[self.part.clone()]
     }
 
-    /// Splits the text into lines; Windows' ends of lines count too.
-    pub fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
-        self.text.lines()
+    /// Cuts a part out of this text; positions in it are still those in the file.
+    pub(super) fn cut_part(&self, range: Range<usize>) -> Text {
+        let part = self.part.start + range.start..self.part.start + range.end;
+        Text { file: Arc::clone(&self.file), part }
+    }
+
+    /// Splits the text into lines without their indentation.
+    pub(crate) fn lines(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.as_str().lines().map(str::trim)
+    }
+
+    /// Splits the text into lines with their indentation, for tables whose columns are known by it.
+    pub(crate) fn indented_lines(&self) -> impl Iterator<Item = &str> {
+        self.as_str().lines().map(str::trim_end)
     }
 
     /// Splits the text into numbered lines.
     pub(crate) fn numbered_lines(&self) -> impl Iterator<Item = NumberedLine<'_>> {
-        self.text.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
+        self.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
     /// Locates a part of this text; the end for a text that is none of its parts.
@@ -85,16 +113,18 @@ impl Text {
     }
 
     fn offset(&self, part: &str) -> usize {
-        (part.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len())
+        let text = self.as_str();
+        (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize).min(text.len())
     }
 
-    /// Locates a byte. An offset inside a character is that character's.
+    /// Locates a byte of this text in the file. An offset inside a character is that character's.
     pub(crate) fn position_at(&self, offset: usize) -> Position {
-        let mut byte = offset.min(self.text.len());
-        while !self.text.is_char_boundary(byte) {
+        let original = &self.file.original;
+        let mut byte = self.file.plain.find_origin(self.part.start + offset).min(original.len());
+        while !original.is_char_boundary(byte) {
             byte -= 1;
         }
-        let before = &self.text[..byte];
+        let before = &original[..byte];
         let start = before.rfind('\n').map_or(0, |at| at + 1);
         let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
         Position { line, column: before[start..].chars().count() + 1, byte }
@@ -107,7 +137,7 @@ impl Text {
 
     /// Refuses because something is missing at the end.
     pub(crate) fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
-        Refusal { position: self.position_at(self.text.len()), cause: cause.into() }
+        Refusal { position: self.position_at(self.as_str().len()), cause: cause.into() }
     }
 
     /// Parses a part of this text as a finite number with a point.
@@ -131,7 +161,7 @@ impl Text {
 
     /// Checks that the line of a part of this text ends.
     pub(crate) fn check_line_ends(&self, part: &str) -> Result<(), Refusal> {
-        if self.offset(part) >= self.ended {
+        if self.part.start + self.offset(part) >= self.file.ended {
             let cause =
                 "the last line does not end: the file may be cut (a whole one ends with a line break)";
             return Err(self.refuse_end(cause));
@@ -141,7 +171,7 @@ impl Text {
 }
 
 /// Refuses a file at the first byte that is not text.
-fn undecoded(good: &[u8], encoding: &str) -> Refusal {
+fn refuse_encoding(good: &[u8], encoding: &str) -> Refusal {
     let good = Text::new(String::from_utf8_lossy(good).into_owned());
     good.refuse_end(format!("the text here is not {encoding}; save the file as UTF-8"))
 }
@@ -238,7 +268,7 @@ mod tests {
     #[test]
     fn both_encodings_of_windows_are_read() {
         let utf16: Vec<u8> = "\u{feff}a ü\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-        assert_eq!(Text::decode(&utf16).unwrap().as_str(), "a ü\r\n");
+        assert_eq!(Text::decode(&utf16).unwrap().as_str(), "a ü\n");
         assert_eq!(Text::decode(b"\xef\xbb\xbfa").unwrap().as_str(), "a");
         assert!(Text::decode(&utf16[..5]).is_err(), "half a character");
         let bad = Text::decode(b"copi\n\xe9s").err().unwrap();

@@ -3,34 +3,48 @@
 use super::prelude::*;
 
 const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
-const RUN: &str = "Benchmark Run:";
+/// Some copies of the report have a small letter.
+const RUNS: [&str; 2] = ["Benchmark Run:", "Benchmark run:"];
 const INDEX: &str = "System Benchmarks Index Score";
 
 pub static IMPORTER: Importer = Importer {
     name: "UnixBench",
     about: "the report of `Run`, version 5: results and index",
     end_mark: Some("the line 'System Benchmarks Index Score' of each run"),
-    recognises: |text| text.lines().any(|line| line.contains(HEAD)),
+    begins: |line, _| line.contains(HEAD) || begins_run(line),
     read: read_output,
+    json: None,
 };
+
+fn begins_run(line: &str) -> bool {
+    RUNS.iter().any(|beginning| line.starts_with(beginning))
+}
 
 /// Limit on the results of a run; the whole suite, graphics included, has under forty.
 const MOST_RESULTS: usize = 100;
 
 /// A set of copies while it is read.
 #[derive(Default)]
-struct Set {
+struct Set<'a> {
     copies: String,
-    results: Vec<(String, FigureBuilder)>,
+    results: Vec<TestResult<'a>>,
+    indexes: Vec<f64>,
+}
+
+struct TestResult<'a> {
+    name: &'a str,
+    /// As it is written among the results, and again beside the index.
+    value: &'a str,
+    figure: FigureBuilder,
 }
 
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("UnixBench");
-    let mut set: Option<Set> = None;
+    let mut set: Option<Set<'_>> = None;
     for line in text.lines() {
         if let Some(version) = find_text_after(line, HEAD) {
             reading.version = Some(fit_into_record(version.trim_end_matches(')')));
-        } else if line.starts_with(RUN) {
+        } else if begins_run(line) {
             if set.replace(Set::default()).is_some() {
                 return Err(
                     text.refuse_part(line, format!("a run begins before the one above has its '{INDEX}'"))
@@ -42,7 +56,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
                 let set = set.take().unwrap_or_default();
                 finish(text, &mut reading, set, score)?;
             } else {
-                open.line(text, line)?;
+                open.read_line(text, line)?;
             }
         } else {
             for (label, key) in [("System:", "system"), ("OS:", "os"), ("Machine:", "machine")] {
@@ -56,8 +70,8 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     }
 }
 
-impl Set {
-    fn line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
+impl<'a> Set<'a> {
+    fn read_line(&mut self, text: &Text, line: &'a str) -> Result<(), Refusal> {
         // `2 CPUs in system; running 1 parallel copy of tests`
         if let Some(copies) = find_text_after(line, "; running ") {
             self.copies = leading_digits(copies).to_owned();
@@ -70,26 +84,27 @@ impl Set {
             return self.result(text, result.trim_end(), run);
         }
         // `Pipe Throughput    12440.0   123147.2    99.0`, under the names of the lines above.
-        let Some((name, figure)) = self.results.iter_mut().find(|(name, _)| line.starts_with(name.as_str()))
-        else {
+        let Some(found) = self.results.iter_mut().find(|found| line.starts_with(found.name)) else {
             return Ok(());
         };
-        let fields: Vec<&str> = line[name.len()..].split_whitespace().take(4).collect();
-        if let [baseline, _, index] = fields[..] {
-            figure.add_parameter("baseline", baseline);
-            figure.add_text_value(text, Statistic::Score, index, COUNT)?;
+        let fields: Vec<&str> = line[found.name.len()..].split_whitespace().take(4).collect();
+        if let [baseline, result, index] = fields[..] {
+            found.figure.add_parameter("baseline", baseline);
+            found.figure.add_text_value(text, Statistic::Score, index, COUNT)?;
+            self.indexes.push(text.parse_number(index)?);
+            check_index(text, [baseline, result, index], found.value)?;
         }
         Ok(())
     }
 
-    fn result(&mut self, text: &Text, result: &str, run: &str) -> Result<(), Refusal> {
-        let mut words = result.rsplitn(3, char::is_whitespace);
-        let (unit, value, name) = (words.next().unwrap_or(""), words.next().unwrap_or(""), words.next());
-        let Some(name) = name.map(str::trim).filter(|name| !name.is_empty()) else {
-            return Err(
-                text.refuse_part(result, format!("'{}' is not a result and its unit", shorten_text(result)))
-            );
+    fn result(&mut self, text: &Text, result: &'a str, run: &str) -> Result<(), Refusal> {
+        let before_last = |words: &'a str| words.trim_end().rsplit_once(char::is_whitespace);
+        let parts = before_last(result).and_then(|(rest, unit)| Some((before_last(rest)?, unit)));
+        let Some(((name, value), unit)) = parts.filter(|((name, _), _)| !name.trim().is_empty()) else {
+            let cause = format!("'{}' is not a result and its unit", shorten_text(result));
+            return Err(text.refuse_part(result, cause));
         };
+        let name = name.trim();
         if self.results.len() >= MOST_RESULTS {
             return Err(text.refuse_part(result, format!("a run has more than {MOST_RESULTS} results")));
         }
@@ -106,18 +121,38 @@ impl Set {
         }
         figure.add_parameter("copies", &self.copies);
         figure.add_parameter("unit", unit);
-        self.results.push((name.to_owned(), figure));
+        self.results.push(TestResult { name, value, figure });
         Ok(())
     }
 }
 
-fn finish(text: &Text, reading: &mut ToolOutput, set: Set, score: &str) -> Result<(), Refusal> {
+/// Refuses an index that is not ten times the result over the baseline, and a result that is written in two ways.
+fn check_index(text: &Text, fields: [&str; 3], stated: &str) -> Result<(), Refusal> {
+    let [baseline, result, index] = fields.map(Span::written);
+    if let (Some(baseline), Some(result), Some(index), Some(above)) =
+        (baseline, result, index, Span::written(stated))
+    {
+        check_agreement(text, fields[1], result, above, "the result here and above")?;
+        let computed = result.scaled(10.0).over(baseline).widened(0.001);
+        check_agreement(text, fields[2], index, computed, "baseline, result and index")?;
+    }
+    Ok(())
+}
+
+fn finish(text: &Text, reading: &mut ToolOutput, set: Set<'_>, score: &str) -> Result<(), Refusal> {
     let mut index = FigureBuilder::new(INDEX);
     index.add_parameter("copies", &set.copies);
     index.add_text_value(text, Statistic::Score, score, COUNT)?;
-    for (_, figure) in set.results {
-        reading.push(text, figure)?;
+    if set.indexes.len() == set.results.len()
+        && !set.indexes.is_empty()
+        && set.indexes.iter().all(|i| *i > 0.0)
+    {
+        let logarithms: f64 = set.indexes.iter().map(|index| libm::log(*index)).sum();
+        let mean = Span::exact(libm::exp(logarithms / set.indexes.len() as f64)).widened(0.002);
+        let stated = Span::written(score).unwrap_or(mean);
+        check_agreement(text, score, stated, mean, "the score and the geometric mean of the indexes")?;
     }
+    set.results.into_iter().try_for_each(|found| reading.push(text, found.figure))?;
     reading.push(text, index)
 }
 

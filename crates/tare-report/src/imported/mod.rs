@@ -4,6 +4,8 @@
 
 mod beside;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use tare_analysis::imported::{Series, Spread, group_runs};
 use tare_data::imported::{Imported, ImportedFigure, Stated};
@@ -123,11 +125,9 @@ pub(crate) fn format_counterpart(figure: &ImportedFigure) -> String {
 
 fn count(imported: &[Imported]) -> String {
     let figures = imported.iter().map(|file| file.figures.len()).sum();
-    format!(
-        "{}, {}",
-        format_count(imported.len(), "file", "files"),
-        format_count(figures, "figure", "figures")
-    )
+    // A file with outputs of several tools is one.
+    let files: BTreeSet<_> = imported.iter().map(|file| (&file.source.name, &file.source.sha256)).collect();
+    format!("{}, {}", format_count(files.len(), "file", "files"), format_count(figures, "figure", "figures"))
 }
 
 /// Renders a table for each file, at most `width` columns wide unless a word is wider.

@@ -22,8 +22,9 @@ pub fn run_import(args: Import) -> Result<Exit, CommandError> {
     let environments = environments(&args)?;
     // Everything is read before anything is written: a record is whole, or is not there.
     let files = args.files.iter().zip(environments);
-    let imported: Vec<Imported> =
+    let imported: Vec<Vec<Imported>> =
         files.map(|(file, environment)| import(file, environment)).collect::<Result<_, LabError>>()?;
+    let imported = imported.concat();
     let record = args.out.unwrap_or_else(|| invocation::fresh_record("tare-imported"));
     write(&record, &imported)?;
     if args.json {
@@ -53,7 +54,7 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
     }
 }
 
-fn import(file: &Path, environment: Option<&str>) -> Result<Imported, LabError> {
+fn import(file: &Path, environment: Option<&str>) -> Result<Vec<Imported>, LabError> {
     if tare_record::is_record(file) {
         return Err(LabError::usage_error(format!("{} is already a record", file.display()))
             .with_hint(format!("tare report {} shows it", file.display())));

@@ -63,6 +63,19 @@ fn values(file: &Value) -> usize {
 }
 
 #[test]
+fn a_log_with_several_tools_is_one_file_with_a_table_for_each() {
+    let program = Program::new();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/posted/case-mixture.txt");
+    let made = ok(program.run_tare(&["import", log.to_str().unwrap(), "--out", "i.tare"]));
+    assert!(made.contains("1 file, 7 figures"), "{made}");
+    for part in ["dd · case-mixture.txt", "iperf3 · case-mixture.txt", "hyperfine · case-mixture.txt"] {
+        assert!(made.contains(part), "no '{part}' in {made}");
+    }
+    let table = ok(program.run_tare(&["report", "i.tare"]));
+    assert_eq!(made, format!("{table}\nrecord  i.tare\n"));
+}
+
+#[test]
 fn a_refused_file_leaves_nothing_behind() {
     let program = Program::new();
     let cut = fs::read(fixture("sysbench-cpu.txt")).unwrap();
@@ -188,7 +201,7 @@ fn counterparts_are_probes_of_tare() {
         if path.extension().is_some_and(|kind| kind == "md") {
             continue;
         }
-        let imported: Imported = import_file(&fs::read(&path).unwrap(), "file", None).unwrap();
+        let imported: Imported = import_file(&fs::read(&path).unwrap(), "file", None).unwrap().remove(0);
         for figure in &imported.figures {
             let Some(counterpart) = &figure.counterpart else {
                 assert!(

@@ -35,7 +35,9 @@ fn said(command: &mut Command) -> String {
 }
 
 fn imported(text: &str) -> Imported {
-    import_file(text.as_bytes(), "output", None).unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
+    import_file(text.as_bytes(), "output", None)
+        .unwrap_or_else(|refusal| panic!("{refusal}\n{text}"))
+        .remove(0)
 }
 
 fn value(imported: &Imported, name: &str, statistic: &str) -> f64 {

@@ -190,7 +190,7 @@ fn record() -> Vec<Entry> {
 fn imported_record() -> Vec<Entry> {
     let output = "1024+0 records in\n1024+0 records out\n\
                   1073741824 bytes (1.1 GB, 1.0 GiB) copied, 0.642771 s, 1.7 GB/s\n";
-    let imported = import_file(output.as_bytes(), "dd.txt", Some("gvisor")).unwrap();
+    let imported = import_file(output.as_bytes(), "dd.txt", Some("gvisor")).unwrap().remove(0);
     let command =
         ["import", "dd.txt", "--environment", "gvisor", "--out", "imported.tare"].map(str::to_owned).into();
     let Some(Entry::Record { schema, header }) = make_opening_entries().into_iter().next() else {

@@ -10,17 +10,13 @@ pub static IMPORTER: Importer = Importer {
     about: "JSON, CSV and Markdown (`--export-json`, ...), and what it prints",
     // A table may end after any of its commands.
     end_mark: None,
-    recognises: |text| is_json(text) || tables::find_table_head(text).is_some() || text::is_report(text),
+    begins: |line, _| tables::is_table_head(line) || text::begins_report(line),
     read: |text| match tables::find_table_head(text) {
-        _ if is_json(text) => read_json(text),
         Some(head) => tables::read_hyperfine_table(text, &head),
         None => text::read_hyperfine_text(text),
     },
+    json: Some(Json { words: &["\"results\"", "\"command\"", "\"median\""], read: read_json }),
 };
-
-fn is_json(text: &Text) -> bool {
-    json::speaks_of(text, &["\"results\"", "\"command\"", "\"median\""])
-}
 
 #[derive(Deserialize)]
 struct Document {
@@ -39,29 +35,39 @@ struct BenchmarkResult {
     min: f64,
     max: f64,
     #[serde(default)]
-    times: List<f64>,
+    times: Numbers<MOST_RUNS>,
     #[serde(default)]
-    exit_codes: List<Option<i64>>,
+    exit_codes: Numbers<0>,
     #[serde(default)]
     parameters: Object<serde_json::Value>,
 }
 
+/// Limit on the runs of which each is a figure. Of a command that ran more often, the summary has to do.
+const MOST_RUNS: usize = 1000;
+
 fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::parse_json(text)?;
     let mut reading = ToolOutput::new("hyperfine");
-    // Of a command that ran a thousand times, the summary has to do.
-    let runs: usize = document.results.0.iter().map(|outcome| 3 + outcome.times.0.len()).sum();
+    let runs: usize = document.results.0.iter().map(|outcome| outcome.times.count).sum();
     for outcome in document.results.0 {
         let mut figure = FigureBuilder::new(&outcome.command);
         for (key, value) in &outcome.parameters.0 {
             figure.add_parameter(key, value.as_str().unwrap_or_default());
         }
-        if !outcome.exit_codes.0.is_empty() {
-            figure.add_parameter("runs", &outcome.exit_codes.0.len().to_string());
+        let count = outcome.exit_codes.count.max(outcome.times.count);
+        if count > 0 {
+            figure.add_parameter("runs", &count.to_string());
         }
-        let failed = outcome.exit_codes.0.iter().filter(|code| **code != Some(0)).count();
+        let failed = outcome.exit_codes.count - outcome.exit_codes.zeros;
         if failed > 0 {
             figure.add_parameter("runs that failed", &failed.to_string());
+        }
+        let order =
+            [outcome.min, outcome.mean, outcome.max].map(|time| Some(Span::exact(time).widened(1e-9)));
+        if !is_ascending(&order) {
+            let cause =
+                format!("min, mean and max of '{}' are not in their order", shorten_text(&outcome.command));
+            return Err(text.refuse_end(cause));
         }
         figure.add_json_value(Statistic::Mean, Some(outcome.mean), SECONDS);
         figure.add_json_value(Statistic::StandardDeviation, outcome.stddev, SECONDS);
@@ -76,7 +82,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
                 reading.push(text, figure)?;
             }
         }
-        for time in outcome.times.0.iter().filter(|_| runs <= MOST_FIGURES) {
+        for time in outcome.times.first.iter().filter(|_| runs <= MOST_RUNS) {
             let mut figure = FigureBuilder::new(&format!("{}: a run", outcome.command));
             figure.add_json_value(Statistic::Elapsed, Some(*time), SECONDS);
             reading.push(text, figure)?;

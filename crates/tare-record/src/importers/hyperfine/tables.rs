@@ -3,6 +3,8 @@
 use super::super::prelude::*;
 use super::super::text::Refusal;
 
+const CSV: &str = "command,mean,stddev,";
+
 /// The head of a table, and the meaning of its columns.
 pub struct Head<'a> {
     line: &'a str,
@@ -22,9 +24,13 @@ enum Column<'a> {
     Unknown,
 }
 
+pub fn is_table_head(line: &str) -> bool {
+    line.starts_with(CSV) || of_markdown(line).is_some()
+}
+
 pub fn find_table_head(text: &Text) -> Option<Head<'_>> {
     text.lines().find_map(|line| {
-        if line.starts_with("command,mean,stddev,") {
+        if line.starts_with(CSV) {
             let columns = csv_fields(line).into_iter().map(of_csv).collect();
             return Some(Head { line, fields: csv_fields, columns });
         }

@@ -1,5 +1,6 @@
 //! iperf3: the JSON of `-J`, and its text. Bytes sent, bytes received, and the round trips that TCP itself saw.
 
+mod line;
 mod text;
 
 use super::prelude::*;
@@ -9,13 +10,10 @@ pub static IMPORTER: Importer = Importer {
     about: "JSON (`-J`) and text, TCP and UDP",
     // A server's text has none.
     end_mark: None,
-    recognises: |text| is_json(text) || text::is_report(text),
-    read: |text| if is_json(text) { read_json(text) } else { text::read_iperf3_text(text) },
+    begins: |line, _| text::begins_report(line),
+    read: text::read_iperf3_text,
+    json: Some(Json { words: &["\"start\"", "\"intervals\"", "\"end\""], read: read_json }),
 };
-
-fn is_json(text: &Text) -> bool {
-    json::speaks_of(text, &["\"start\"", "\"intervals\"", "\"end\""])
-}
 
 #[derive(Deserialize)]
 struct Document {
@@ -46,6 +44,8 @@ struct TestStart {
 struct End {
     #[serde(default)]
     streams: List<Stream>,
+    /// Sum of UDP before version 3.2, which has no other.
+    sum: Option<Sum>,
     sum_sent: Option<Sum>,
     sum_received: Option<Sum>,
     sum_sent_bidir_reverse: Option<Sum>,
@@ -95,6 +95,13 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     reading.version = version.strip_prefix("iperf ").map(fit_into_record);
     let is_udp = start(&mut reading, document.start.test_start);
     let end = document.end;
+    if let (Some(sum), None, None) = (&end.sum, &end.sum_sent, &end.sum_received) {
+        let name = if reading.parameters.contains_key("direction") { "received" } else { "sent" };
+        reading.push(text, summed(name, sum))?;
+        if is_udp && sum.packets.is_some_and(|packets| packets > 0.0) {
+            reading.push(text, lost("received", sum))?;
+        }
+    }
     let sums = [
         ("sent", end.sum_sent),
         ("received", end.sum_received),

@@ -1,93 +1,164 @@
 //! iperf3's output without `-J`, for a client or a server: the summary below its intervals, rounded as it is
 //! printed.
 
-use super::super::prelude::*;
-use super::super::text::Refusal;
+use std::collections::BTreeMap;
 
-/// Stands between the intervals and the summary.
+use super::super::prelude::*;
+use super::line::{RateLine, Side, StreamKey};
+
+/// Stands between the intervals and the summary, and between the intervals of several streams.
 const RULE: &str = "- - - - ";
 /// With `--get-server-output`, the rest is the server's view of the same run.
 const SERVER: &str = "Server output:";
 
-pub fn is_report(text: &Text) -> bool {
-    text.lines().any(|line| is_head(line) && line.contains("Transfer"))
+/// Beginning of the first line of a client's run.
+const CONNECTING: &str = "Connecting to host ";
+
+/// Recognises a line that iperf3 alone writes, or iperf 2, which is told from it when it is read.
+pub fn begins_report(line: &str) -> bool {
+    is_head(line) || begins_run(line) || is_of_iperf_2(line) || RateLine::parse(line, false).is_some()
 }
 
 fn is_head(line: &str) -> bool {
     line.starts_with("[ ID] Interval") || line.starts_with("[ ID][Role] Interval")
 }
 
-/// A run while its summary is read.
-#[derive(Default)]
-struct Run<'a> {
-    in_summary: bool,
-    is_udp: bool,
-    /// True with several streams, whose intervals are also summed.
-    has_sum: bool,
-    lines: Vec<Summed<'a>>,
-    processors: Vec<FigureBuilder>,
+fn begins_run(line: &str) -> bool {
+    [CONNECTING, "Server listening on ", "Accepted connection from ", "iperf 3"]
+        .iter()
+        .any(|beginning| line.starts_with(beginning))
 }
 
-/// `[  5][TX-C]   0.00-1.00   sec   694 MBytes  5.80 Gbits/sec    8             sender`
-struct Summed<'a> {
-    /// `5`, `SUM`.
-    stream: &'a str,
-    is_reverse: bool,
-    /// `0.00-1.00`.
-    interval: &'a str,
-    /// Amount and rate, with their units.
-    amount: (&'a str, &'a str),
-    rate: (&'a str, &'a str),
-    rest: Vec<&'a str>,
+fn is_of_iperf_2(line: &str) -> bool {
+    ["Client connecting to ", "Server listening on TCP port ", "Server listening on UDP port "]
+        .iter()
+        .any(|beginning| line.starts_with(beginning))
+}
+
+/// A run while it is read.
+#[derive(Default)]
+struct Run<'a> {
+    /// The view of the other side follows.
     by_server: bool,
+    /// A rule or a title stands above, and a head may follow: that of the summary.
+    is_below_rule: bool,
+    in_summary: bool,
+    is_udp: bool,
+    /// Tells of each view, this side's and the server's, that a line of its summary was read.
+    has_summary: [bool; 2],
+    /// A receiver's line tells of bytes.
+    has_received: bool,
+    /// This side received: it knows about lost datagrams, or says so.
+    receives: bool,
+    is_reverse: bool,
+    /// True with several streams, whose intervals are also summed.
+    has_sum: bool,
+    version: Option<String>,
+    intervals: Vec<RateLine<'a>>,
+    summary: Vec<RateLine<'a>>,
+    processors: Vec<FigureBuilder>,
 }
 
 pub fn read_iperf3_text(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("iperf3");
     let mut run = Run::default();
-    let mut by_server = false;
+    let mut is_cut = false;
     for line in text.lines() {
-        run.has_sum |= line.starts_with("[SUM]");
-        if let Some(cause) = line.strip_prefix("iperf3: error - ") {
-            return Err(text.refuse_part(
-                line,
-                format!("iperf3 reports that the test failed: {}", fit_into_record(cause)),
-            ));
-        } else if line.starts_with("Connecting to host ") {
-            finish(text, &mut reading, std::mem::take(&mut run))?;
-            (by_server, run.in_summary) = (false, false);
-        } else if line.starts_with(SERVER) {
-            (by_server, run.in_summary) = (true, false);
-        } else if is_head(line) {
-            run.is_udp |= line.contains("Datagrams");
-        } else if line.starts_with(RULE) {
-            run.in_summary = true;
-        } else if line.starts_with("Reverse mode, ") {
-            reading.add_parameter("direction", "reverse");
-        } else if let Some(version) = line.strip_prefix("iperf 3") {
-            reading.version = Some(fit_into_record(&format!("3{}", cut_before(version, &[' ']))));
-        } else if let Some(shares) = line.strip_prefix("CPU Utilization: ") {
-            run.processors = processors(text, shares)?;
-        } else if run.in_summary
-            && let Some(summed) = Summed::parse(line, by_server)
-        {
-            text.check_line_ends(line)?;
-            run.lines.push(summed);
+        if is_of_iperf_2(line) {
+            return Err(
+                text.refuse_part(line, "this is the output of iperf 2, which is not read; use iperf3")
+            );
         }
+        if let Some(cause) = line.strip_prefix("iperf3: error - ") {
+            let cause = format!("iperf3 reports that the test failed: {}", fit_into_record(cause));
+            return Err(text.refuse_part(line, cause));
+        }
+        if run.is_over_at(line) {
+            // The version stands above the line that begins its run.
+            let version = run.version.take().filter(|_| run.is_empty());
+            let is_below_rule = run.is_below_rule && is_head(line);
+            is_cut |= run.is_cut();
+            finish(text, &mut reading, std::mem::take(&mut run))?;
+            (run.version, run.is_below_rule) = (version, is_below_rule);
+        }
+        run.read_line(text, line)?;
     }
-    if !run.in_summary && run.lines.is_empty() && reading.figures.is_empty() {
+    if reading.figures.is_empty() && run.summary.is_empty() && (is_cut || run.is_cut()) {
         return Err(text.refuse_end("the report stops before its summary, the lines below '- - -'"));
     }
     finish(text, &mut reading, run)?;
     Ok(reading)
 }
 
+impl<'a> Run<'a> {
+    fn is_empty(&self) -> bool {
+        self.intervals.is_empty() && self.summary.is_empty()
+    }
+
+    fn is_cut(&self) -> bool {
+        !self.intervals.is_empty() && self.summary.is_empty()
+    }
+
+    /// Recognises the first line of another run. A head below a summary is one: it was quoted from there on.
+    fn is_over_at(&self, line: &str) -> bool {
+        // The server tells of its own connection, too.
+        let begins = if self.by_server { line.starts_with(CONNECTING) } else { begins_run(line) };
+        begins || (is_head(line) && self.has_summary[usize::from(self.by_server)])
+    }
+
+    fn read_line(&mut self, text: &Text, line: &'a str) -> Result<(), Refusal> {
+        if line.starts_with(SERVER) {
+            (self.by_server, self.in_summary, self.is_below_rule) = (true, false, false);
+        } else if is_head(line) {
+            self.is_udp |= line.contains("Datagrams");
+            self.in_summary = self.is_below_rule;
+        } else if line.starts_with(RULE) || line.starts_with("Test Complete. Summary Results:") {
+            self.is_below_rule = true;
+        } else if line.starts_with("Reverse mode, ") {
+            (self.is_reverse, self.receives) = (true, true);
+        } else if let Some(version) = line.strip_prefix("iperf 3") {
+            self.version = Some(fit_into_record(&format!("3{}", cut_before(version, &[' ']))));
+        } else if let Some(shares) = line.strip_prefix("CPU Utilization: ") {
+            self.receives |= shares.starts_with("local/receiver");
+            self.processors = processors(text, shares)?;
+        } else if let Some(rate) = RateLine::parse(line, self.by_server) {
+            text.check_line_ends(line)?;
+            self.has_sum |= rate.stream == "SUM";
+            self.is_below_rule = false;
+            if self.in_summary || rate.side().is_some() {
+                self.has_summary[usize::from(self.by_server)] = true;
+                self.has_received |= rate.side() == Some(Side::Receiver) && !rate.is_zero();
+                self.summary.push(rate);
+            } else {
+                self.receives |= rate.has_datagrams() && !self.by_server;
+                self.intervals.push(rate);
+            }
+        }
+        Ok(())
+    }
+
+    /// Recognises a line of the summary that has zeros in place of what its side does not know.
+    fn is_placeholder(&self, line: &RateLine<'_>) -> bool {
+        line.has_uncounted_arrivals()
+            || (line.is_zero() && line.side() == Some(Side::Sender) && self.has_received)
+    }
+}
+
 /// Labels the sums as the JSON does: all streams together, or the only one, by direction alone.
 fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Refusal> {
-    if !run.lines.is_empty() {
-        reading.add_parameter("protocol", if run.is_udp { "UDP" } else { "TCP" });
+    let mut output = ToolOutput::new("iperf3");
+    output.version.clone_from(&run.version);
+    if !run.summary.is_empty() {
+        output.add_parameter("protocol", if run.is_udp { "UDP" } else { "TCP" });
     }
-    for line in &run.lines {
+    if run.is_reverse {
+        output.add_parameter("direction", "reverse");
+    }
+    let amounts = add_amounts(text, &run)?;
+    for line in &run.summary {
+        if let Some(amounts) = amounts.get(&line.key()).filter(|_| !run.is_placeholder(line)) {
+            check_intervals(text, line, amounts)?;
+        }
         let stream = match line.stream {
             "SUM" => String::new(),
             stream if run.has_sum => format!(", stream {stream}"),
@@ -95,16 +166,69 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: Run<'_>) -> Result<(), Ref
         };
         let reverse = if line.is_reverse { ", reverse" } else { "" };
         let server = if line.by_server { ", by the server" } else { "" };
-        // Versions before 3.2 close UDP with one line: the datagrams sent, and the share that arrived.
-        let is_received = line.rest.last() == Some(&"receiver");
-        let direction = if is_received { "received" } else { "sent" };
-        let name = format!("{direction}{reverse}{stream}{server}");
-        reading.push(text, line.figure(text, &name)?)?;
-        if run.is_udp && line.rest.last() != Some(&"sender") {
-            reading.push(text, line.lost(text, &format!("received{reverse}{stream}{server}"))?)?;
+        // Versions before 3.2 close UDP with one line, and count in it what this side counts.
+        let direction = match line.side() {
+            Some(Side::Receiver) => "received",
+            Some(Side::Sender) => "sent",
+            None if run.is_udp && run.receives && !line.by_server => "received",
+            None => "sent",
+        };
+        if !run.is_placeholder(line) {
+            let name = format!("{direction}{reverse}{stream}{server}");
+            output.push(text, line.read_figure(text, &name)?)?;
+        }
+        if run.is_udp && line.side() != Some(Side::Sender) {
+            let loss = line.read_loss(text, &format!("received{reverse}{stream}{server}"))?;
+            loss.map_or(Ok(()), |figure| output.push(text, figure))?;
         }
     }
-    run.processors.into_iter().try_for_each(|figure| reading.push(text, figure))
+    run.processors.into_iter().try_for_each(|figure| output.push(text, figure))?;
+    reading.append(text, output)
+}
+
+/// Share by which the sum of intervals may pass the summary: each of them is rounded, and the last one may end after
+/// the summary was taken.
+const BEYOND_SUMMARY: f64 = 0.02;
+
+/// Bytes of one stream and direction, as one side tells of them.
+struct Amounts {
+    intervals: Span,
+    /// End of the last interval in seconds.
+    until: f64,
+    /// Greatest amount in the summary: what was sent, or what arrived.
+    most: Span,
+}
+
+/// Adds up what the lines of a run tell of each stream.
+fn add_amounts<'a>(text: &Text, run: &Run<'a>) -> Result<BTreeMap<StreamKey<'a>, Amounts>, Refusal> {
+    let mut all = BTreeMap::new();
+    let none = || Amounts { intervals: Span::exact(0.0), until: 0.0, most: Span::exact(0.0) };
+    for line in &run.summary {
+        let amounts = all.entry(line.key()).or_insert_with(none);
+        let bytes = line.bytes(text)?;
+        if bytes.exceeds(amounts.most) {
+            amounts.most = bytes;
+        }
+    }
+    for interval in run.intervals.iter().filter(|interval| !interval.is_omitted()) {
+        let amounts = all.entry(interval.key()).or_insert_with(none);
+        let (from, to) = interval.seconds(text)?;
+        // A client that is terminated writes its last interval twice.
+        if from >= amounts.until {
+            amounts.intervals = amounts.intervals.plus(interval.bytes(text)?);
+            amounts.until = to;
+        }
+    }
+    Ok(all)
+}
+
+/// Refuses a line of the summary that has less than its intervals carried.
+fn check_intervals(text: &Text, line: &RateLine<'_>, amounts: &Amounts) -> Result<(), Refusal> {
+    if amounts.intervals.exceeds(amounts.most.widened(BEYOND_SUMMARY)) {
+        let cause = "the intervals above carried more than this line of the summary";
+        return Err(text.refuse_part(line.stream, cause));
+    }
+    Ok(())
 }
 
 /// Reads `local/sender 42.7% (1.6%u/41.1%s), remote/receiver 35.4% (1.4%u/34.0%s)`.
@@ -119,97 +243,4 @@ fn processors(text: &Text, shares: &str) -> Result<Vec<FigureBuilder>, Refusal> 
         }
     }
     Ok(figures)
-}
-
-impl<'a> Summed<'a> {
-    fn parse(line: &'a str, by_server: bool) -> Option<Summed<'a>> {
-        let (stream, rest) = line.strip_prefix('[')?.split_once(']')?;
-        let (role, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((role, rest)) => (role, rest),
-            None => ("", rest),
-        };
-        let words: Vec<&str> = rest.split_whitespace().take(16).collect();
-        let [interval, "sec", amount, amount_unit, rate, rate_unit, rest @ ..] = &words[..] else {
-            return None;
-        };
-        Some(Summed {
-            stream: stream.trim(),
-            is_reverse: role.starts_with("RX"),
-            interval,
-            amount: (amount, amount_unit),
-            rate: (rate, rate_unit),
-            rest: rest.to_vec(),
-            by_server,
-        })
-    }
-
-    fn figure(&self, text: &Text, name: &str) -> Result<FigureBuilder, Refusal> {
-        let mut figure = FigureBuilder::new(name);
-        let unit = |(_, unit): (&str, &'a str)| {
-            scale(unit).ok_or_else(|| {
-                text.refuse_part(unit, format!("'{}' is not a unit of iperf3", shorten_text(unit)))
-            })
-        };
-        figure.add_text_value(text, Statistic::Throughput, self.rate.0, unit(self.rate)?)?;
-        figure.add_text_value(text, Statistic::Count, self.amount.0, unit(self.amount)?)?;
-        let elapsed = self.interval.split_once('-').filter(|(from, _)| text.parse_number(from) == Ok(0.0));
-        if let Some((_, elapsed)) = elapsed {
-            figure.add_text_value(text, Statistic::Elapsed, elapsed, SECONDS)?;
-        }
-        let is_number = |word: &&&str| word.bytes().all(|byte| byte.is_ascii_digit());
-        if let [retransmits, "sender"] = self.rest[..]
-            && is_number(&&retransmits)
-        {
-            figure.add_parameter("retransmits", retransmits);
-        }
-        Ok(figure)
-    }
-
-    /// Reads `0.034 ms  0/77 (0%)  receiver`.
-    fn lost(&self, text: &Text, name: &str) -> Result<FigureBuilder, Refusal> {
-        let shape =
-            || text.refuse_part(self.interval, "no jitter, lost and total datagrams stand in this line");
-        let [jitter, "ms", datagrams, percent, ..] = self.rest[..] else { return Err(shape()) };
-        let (lost, total) = datagrams.split_once('/').ok_or_else(shape)?;
-        let percent = percent.strip_prefix('(').and_then(|rest| rest.strip_suffix("%)")).ok_or_else(shape)?;
-        let mut figure = FigureBuilder::new(&format!("{name}: jitter and loss"));
-        figure.add_text_value(text, Statistic::Mean, jitter, MILLISECONDS)?;
-        figure.add_text_value(text, Statistic::Value, percent, PERCENT)?;
-        figure.add_text_value(text, Statistic::Count, total, COUNT)?;
-        text.parse_number(lost)?;
-        figure.add_parameter("lost packets", lost);
-        Ok(figure)
-    }
-}
-
-/// Reads a unit: iperf3 counts bytes by 1024 and bits by 1000.
-fn scale(unit: &str) -> Option<Scale> {
-    const UNITS: &[(&str, Unit, f64)] = &[
-        ("Bytes", Unit::Bytes, 1024.0),
-        ("Bytes/sec", Unit::BytesPerSecond, 1024.0),
-        ("bits/sec", Unit::BitsPerSecond, 1000.0),
-    ];
-    const WRITTEN: &[&str] = &[
-        "Bytes",
-        "KBytes",
-        "MBytes",
-        "GBytes",
-        "TBytes",
-        "Bytes/sec",
-        "KBytes/sec",
-        "MBytes/sec",
-        "GBytes/sec",
-        "TBytes/sec",
-        "bits/sec",
-        "Kbits/sec",
-        "Mbits/sec",
-        "Gbits/sec",
-        "Tbits/sec",
-    ];
-    let written = *WRITTEN.iter().find(|written| **written == unit)?;
-    let (base, known, step) =
-        UNITS.iter().find(|(base, ..)| written.trim_start_matches(['K', 'M', 'G', 'T']) == *base)?;
-    let power = "KMGT".find(&written[..written.len() - base.len()]).map_or(0, |at| at as i32 + 1);
-    let power = if written.len() == base.len() { 0 } else { power };
-    Some(Scale { written, unit: Some(*known), factor: step.powi(power) })
 }

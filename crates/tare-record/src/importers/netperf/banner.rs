@@ -2,9 +2,20 @@
 
 use super::super::prelude::*;
 
-/// Recognises the name of the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`.
-pub fn is_banner(line: &str) -> bool {
-    line.contains(" TEST from ") && line.contains(" port ") && line.contains(" to ")
+/// Recognises the name of the test that follows: `MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 ...`, which a mail may
+/// have wrapped, and of versions up to 2.3 `TCP STREAM TEST to 10.0.0.1`.
+pub fn is_banner(line: &str, next: &str) -> bool {
+    if line.contains(" TEST from ") {
+        let is_address = |line: &str| line.contains(" port ") || line.starts_with("port ");
+        return is_address(line) || is_address(next);
+    }
+    let test = line.split_once(" TEST to ").map_or("", |(test, _)| test);
+    !test.is_empty() && test.chars().all(|c| c.is_ascii_uppercase() || " /_".contains(c))
+}
+
+/// Recognises the rest of a banner that was wrapped.
+pub fn continues_banner(line: &str) -> bool {
+    ["to ", "port ", "AF_INET", "() ", ": ", "(0.0.0.0) "].iter().any(|beginning| line.starts_with(beginning))
 }
 
 #[derive(Default)]
@@ -19,7 +30,7 @@ pub struct Banner {
 
 impl Banner {
     pub fn parse(line: &str) -> Banner {
-        let test = line.split(" TEST from ").next().unwrap_or_default();
+        let test = line.split(" TEST ").next().unwrap_or_default();
         let test = test.trim().strip_prefix("MIGRATED ").unwrap_or(test.trim());
         let field =
             |label| find_text_after(line, label).map(|rest| fit_into_record(cut_before(rest, &[' '])));

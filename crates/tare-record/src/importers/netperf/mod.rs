@@ -8,7 +8,7 @@ mod selected;
 mod table;
 
 use super::prelude::*;
-use banner::{Banner, is_banner};
+use banner::{Banner, continues_banner, is_banner};
 use selected::Selected;
 
 pub static IMPORTER: Importer = Importer {
@@ -16,8 +16,9 @@ pub static IMPORTER: Importer = Importer {
     about: "the tables of TCP_RR, TCP_CRR, UDP_RR, TCP_STREAM, UDP_STREAM and omni; `-k` and `-o` output",
     // Selectors are chosen by the user: an output does not show which are missing.
     end_mark: None,
-    recognises: |text| text.lines().any(|line| is_banner(line) || selected::is_start(line)),
+    begins: |line, next| is_banner(line, next) || selected::is_start(line),
     read: read_output,
+    json: None,
 };
 
 /// Lines of one run: from its banner, if there is one, to the next.
@@ -33,16 +34,22 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("netperf");
     let mut run = TestLines { banner: Banner::default(), lines: Vec::new() };
     let mut named = false;
-    for line in text.lines() {
-        if is_banner(line) {
+    let mut lines = text.indented_lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().map_or("", |next| next.trim_start());
+        if is_banner(line.trim_start(), next) {
             if named || !run.lines.is_empty() {
                 finish(text, &mut reading, &run, named)?;
             }
-            run = TestLines { banner: Banner::parse(line), lines: Vec::new() };
+            let mut banner = line.trim_start().to_owned();
+            while let Some(rest) = lines.next_if(|line| continues_banner(line.trim_start())) {
+                banner = format!("{banner} {}", rest.trim_start());
+            }
+            run = TestLines { banner: Banner::parse(&banner), lines: Vec::new() };
             named = true;
-        } else if line.starts_with("!!! Desired confidence was not achieved") {
+        } else if line.trim_start().starts_with("!!! Desired confidence was not achieved") {
             run.banner.confidence = Some("not reached".into());
-        } else if !line.starts_with("!!!") {
+        } else if !line.trim_start().starts_with("!!!") {
             run.lines.push(line);
             if run.lines.len() > MOST_LINES {
                 return Err(text.refuse_part(line, format!("a run has more than {MOST_LINES} lines")));
@@ -58,12 +65,13 @@ fn finish(text: &Text, reading: &mut ToolOutput, run: &TestLines<'_>, named: boo
     if run.lines.iter().all(|line| line.trim().is_empty()) {
         return if named { Err(text.refuse_end("a test is named, and nothing follows")) } else { Ok(()) };
     }
+    let lines: Vec<&str> = run.lines.iter().map(|line| line.trim_start()).collect();
     // Messages of the system may come between the banner and the output.
-    let selected = if run.lines.iter().any(|line| selected::is_known_key(line)) {
-        Selected::of_keys(text, &run.lines)?
-    } else if let Some(head) = run.lines.iter().position(|line| selected::is_head(line)) {
-        Selected::of_csv(text, &run.lines[head..])?
-    } else if let Some(figures) = table::read_classic_table(text, &run.banner, &run.lines)? {
+    let selected = if lines.iter().any(|line| selected::is_known_key(line)) {
+        Selected::of_keys(text, &lines)?
+    } else if let Some(head) = lines.iter().position(|line| selected::is_head(line)) {
+        Selected::of_csv(text, &lines[head..])?
+    } else if let Some(figures) = table::read_classic_table(text, &run.banner, &lines)? {
         for figure in figures {
             reading.push(text, figure)?;
         }

@@ -27,7 +27,8 @@ pub fn is_start(line: &str) -> bool {
     let key = line.split_once('=').and_then(|(key, _)| find_known_key(key));
     let telling =
         |key: &str| key.starts_with("THROUGHPUT") || key.ends_with("_LATENCY") || key.ends_with("_RATE");
-    key.is_some_and(telling) || csv_fields(line).iter().filter_map(|field| key_of(field)).any(telling)
+    key.is_some_and(telling)
+        || (line.contains(',') && csv_fields(line).iter().filter_map(|field| key_of(field)).any(telling))
 }
 
 /// Values of selectors, each a slice of the text.
@@ -84,19 +85,18 @@ impl<'a> Selected<'a> {
                 continue;
             }
             let (values, heads) = (line, std::mem::take(&mut heads));
-            if heads.is_empty() {
+            if heads.is_empty() && set.is_empty() {
                 return Err(text.refuse_part(values, "a line of values stands here without names above it"));
             }
             text.check_line_ends(values)?;
-            let values = words(values);
-            for (i, (start, value)) in values.iter().enumerate() {
-                let end = values.get(i + 1).map(|(start, _)| *start);
-                let cells = heads.iter().map(|line| {
-                    line.get(*start..end.unwrap_or(line.len()).min(line.len())).unwrap_or("").trim()
-                });
-                let head: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
-                set.extend(key_of(&head.join(" ")).map(|key| (key, value.trim_matches('"'))));
+            let line = values;
+            let values = words(line);
+            if values.len() > MOST_COLUMNS {
+                return Err(text.refuse_part(line, format!("a table has more than {MOST_COLUMNS} columns")));
             }
+            let names = name_columns(&heads, &values);
+            let pairs = names.iter().zip(&values);
+            set.extend(pairs.filter_map(|(key, (_, value))| Some(((*key)?, value.trim_matches('"')))));
         }
         if set.is_empty() {
             return Err(text.refuse_end("no column of the table is understood, or its values are missing"));
@@ -107,6 +107,52 @@ impl<'a> Selected<'a> {
     pub fn read_figures(&self, text: &Text, banner: &Banner) -> Result<Vec<FigureBuilder>, Refusal> {
         self.sets.iter().map(|set| figure(text, banner, set)).collect()
     }
+}
+
+/// Limit on the columns of a table; all selectors at once fill four blocks of under fifty.
+const MOST_COLUMNS: usize = 200;
+
+/// Finds the selectors of the columns by the lines above them: by where the words stand, or by their order where that tells more,
+/// because blanks were lost.
+fn name_columns(heads: &[&str], values: &[(usize, &str)]) -> Vec<Option<&'static str>> {
+    let by_place = (0..values.len()).map(|i| {
+        let start = values[i].0;
+        let end = values.get(i + 1).map(|(start, _)| *start);
+        let cells = heads
+            .iter()
+            .map(|line| line.get(start..end.unwrap_or(line.len()).min(line.len())).unwrap_or("").trim());
+        let head: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
+        key_of(&head.join(" "))
+    });
+    let by_place: Vec<Option<&str>> = by_place.collect();
+    let by_order = name_columns_in_order(heads, values.len());
+    let known = |names: &[Option<&str>]| names.iter().flatten().count();
+    let agrees = by_place.iter().zip(&by_order).all(|(place, order)| place.is_none() || place == order);
+    if agrees && known(&by_order) > known(&by_place) { by_order } else { by_place }
+}
+
+/// Finds selectors by the order of words: each line has one for each column, or for those whose names are longest.
+fn name_columns_in_order(heads: &[&str], columns: usize) -> Vec<Option<&'static str>> {
+    let mut names = vec![String::new(); columns];
+    let join = |name: &str, word: &str| format!("{name} {word}").trim_start().to_owned();
+    for line in heads {
+        let line = words(line);
+        // Above the head stand sentences, which are not names.
+        if line.len() > columns {
+            names.iter_mut().for_each(String::clear);
+            continue;
+        }
+        let mut from = 0;
+        for (_, word) in &line {
+            let is_next = |name: &String| {
+                line.len() == columns || (key_of(name).is_none() && key_of(&join(name, word)).is_some())
+            };
+            let Some(at) = names[from..].iter().position(is_next) else { continue };
+            names[from + at] = join(&names[from + at], word);
+            from += at + 1;
+        }
+    }
+    names.iter().map(|name| key_of(name)).collect()
 }
 
 /// Recognises the values of a table: no name in a head is a number.
@@ -206,7 +252,31 @@ fn figure(
     if figure.is_empty() {
         return Err(text.refuse_end("no selector that is a figure stands here"));
     }
+    check_statements(text, set, burst)?;
     Ok(figure)
+}
+
+/// Refuses selectors that contradict each other: latencies out of order, a rate and its round trip.
+fn check_statements(text: &Text, set: &BTreeMap<&'static str, &str>, burst: &str) -> Result<(), Refusal> {
+    let part = |key: &str| set.get(key).copied().filter(|value| is_stated(value));
+    let span = |key: &str| part(key).and_then(Span::written);
+    for order in [
+        ["MIN_LATENCY", "MEAN_LATENCY", "MAX_LATENCY"],
+        ["MIN_LATENCY", "P50_LATENCY", "MAX_LATENCY"],
+        ["P50_LATENCY", "P90_LATENCY", "P99_LATENCY"],
+    ] {
+        if let Some(middle) = part(order[1]) {
+            check_order(text, middle, &order.map(span))?;
+        }
+    }
+    let outstanding = burst.parse::<f64>().ok().map(|burst| burst + 1.0);
+    if let (Some(middle), Some(trip), Some(rate), Some(outstanding)) =
+        (part("RT_LATENCY"), span("RT_LATENCY"), span("TRANSACTION_RATE"), outstanding)
+    {
+        let computed = Span::exact(outstanding * 1e6).over(rate).widened(0.02);
+        check_agreement(text, middle, trip, computed, "the round trip and the rate of transactions")?;
+    }
+    Ok(())
 }
 
 /// Recognises a stated value: netperf writes -1 and not-a-number for everything that it did not measure.

@@ -37,6 +37,7 @@ pub fn read_classic_table(
         }
         Some(Kind::Datagrams) => {
             let (sent, received) = (next("the sent data")?, next("the received data")?);
+            check_datagrams(text, units, [sent, received])?;
             Ok(Some(vec![
                 datagrams(text, banner, units, sent, &["socket size", "message size", "", "", "errors", ""])?,
                 datagrams(text, banner, units, received, &["socket size", "", "", ""])?,
@@ -176,6 +177,24 @@ fn datagrams(
     let (statistic, scale) = read_throughput(text, unit)?;
     figure.add_text_value(text, statistic, values[keys.len() - 1], scale)?;
     Ok(figure)
+}
+
+/// Refuses a rate that is not that of the messages, their size and the time.
+fn check_datagrams(text: &Text, units: &str, lines: [&str; 2]) -> Result<(), Refusal> {
+    let [sent, received] = [columns(text, lines[0], 6)?, columns(text, lines[1], 4)?];
+    let (_, scale) = read_throughput(text, units.split_whitespace().nth(5).unwrap_or_default())?;
+    let bits = if scale.unit == Some(Unit::BitsPerSecond) { 8.0 } else { 1.0 };
+    let Ok(size) = text.parse_number(sent[1]) else { return Ok(()) };
+    for [elapsed, count, rate] in [[sent[2], sent[3], sent[5]], [received[1], received[2], received[3]]] {
+        if let (Some(elapsed), Some(count), Some(stated)) =
+            (Span::written(elapsed), Span::written(count), Span::written(rate))
+        {
+            let computed = count.scaled(size * bits).over(elapsed).widened(0.01);
+            let what = "messages, size, time and throughput";
+            check_agreement(text, rate, stated.scaled(scale.factor), computed, what)?;
+        }
+    }
+    Ok(())
 }
 
 fn named(banner: &Banner) -> FigureBuilder {

@@ -1,13 +1,18 @@
-//! fio: the JSON of `--output-format=json`. A figure for each job and direction: rates, and the two latencies.
+//! fio: its text for people, and the JSON of `--output-format=json`. A figure for each job and direction: rates, and the
+//! two latencies.
+
+mod text;
 
 use super::prelude::*;
 
 pub static IMPORTER: Importer = Importer {
     name: "fio",
-    about: "JSON (`--output-format=json`)",
-    end_mark: Some("the closing brace"),
-    recognises: |text| json::speaks_of(text, &["\"fio version\"", "\"jobs\""]),
-    read: read_output,
+    about: "its text, and JSON (`--output-format=json`)",
+    // People quote as much of the text as they need.
+    end_mark: None,
+    begins: |line, _| text::begins_report(line),
+    read: text::read_fio_text,
+    json: Some(Json { words: &["\"fio version\"", "\"jobs\""], read: read_json }),
 };
 
 #[derive(Deserialize)]
@@ -17,6 +22,9 @@ struct Document {
     #[serde(rename = "global options", default)]
     global: Object<String>,
     jobs: List<FioJob>,
+    /// Unix time in seconds at which the document was written.
+    timestamp: Option<f64>,
+    timestamp_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -33,13 +41,20 @@ struct FioJob {
 
 #[derive(Deserialize)]
 struct Direction {
-    bw_bytes: f64,
+    /// In KiB, in every version.
+    bw: f64,
+    /// Since version 3.2.
+    bw_bytes: Option<f64>,
     iops: f64,
     /// Milliseconds.
     runtime: Option<f64>,
     total_ios: f64,
+    io_bytes: Option<f64>,
     clat_ns: Option<Latency>,
     lat_ns: Option<Latency>,
+    /// In microseconds, before version 3.
+    clat: Option<Latency>,
+    lat: Option<Latency>,
 }
 
 #[derive(Deserialize)]
@@ -60,7 +75,7 @@ struct Latency {
     percentile: Object<f64>,
 }
 
-fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
+fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     let document: Document = json::parse_json(text)?;
     let mut reading = ToolOutput::new("fio");
     reading.version =
@@ -68,6 +83,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     for (key, value) in &document.global.0 {
         reading.add_parameter(key, value);
     }
+    reading.period = find_period(&document);
     for job in &document.jobs.0 {
         if let Some(error) = job.error.filter(|error| *error != 0) {
             let job = fit_into_record(&job.jobname);
@@ -85,11 +101,19 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             && *total_ios > 0.0
         {
             let mut figure = FigureBuilder::new(&format!("{}: sync, latency", job.jobname));
-            state_latency(&mut figure, latency, &[]);
+            state_latency(&mut figure, latency, NANOSECONDS, &[]);
             reading.push(text, figure)?;
         }
     }
     Ok(reading)
+}
+
+/// Finds when the run began and when the document was written: with `--status-interval` there are several of a run.
+fn find_period(document: &Document) -> Option<(f64, f64)> {
+    let written = document.timestamp_ms.or(document.timestamp.map(|seconds| seconds * 1000.0))?;
+    let directions = document.jobs.0.iter().flat_map(|job| [&job.read, &job.write, &job.trim]);
+    let runtimes = directions.flatten().filter_map(|direction| direction.runtime);
+    Some((written - runtimes.fold(0.0, f64::max), written))
 }
 
 /// Options of a job: its own, else the global ones.
@@ -123,7 +147,11 @@ fn figures(
         figure
     };
     let mut rates = named("");
-    rates.add_json_value(Statistic::Throughput, Some(direction.bw_bytes), BYTES_PER_SECOND);
+    match direction.bw_bytes {
+        Some(bytes) => rates.add_json_value(Statistic::Throughput, Some(bytes), BYTES_PER_SECOND),
+        None => rates.add_json_value(Statistic::Throughput, Some(direction.bw), KIBIBYTES_PER_SECOND),
+    }
+    check_rates(text, direction, options)?;
     rates.set_metric("rate");
     rates.add_json_value(Statistic::Rate, Some(direction.iops), PER_SECOND);
     rates.set_metric("iops");
@@ -131,30 +159,54 @@ fn figures(
     rates.add_json_value(Statistic::Elapsed, direction.runtime, MILLISECONDS);
     reading.push(text, rates)?;
     // From submission to completion, as tare times a request; completion latency begins later.
+    let metrics = &["mean", "p50", "p99", "max"][..];
     let latencies = [
-        (", latency", &direction.lat_ns, &["mean", "p50", "p99", "max"][..]),
-        (", completion latency", &direction.clat_ns, &[][..]),
+        (", latency", &direction.lat_ns, NANOSECONDS, metrics),
+        (", latency", &direction.lat, MICROSECONDS, metrics),
+        (", completion latency", &direction.clat_ns, NANOSECONDS, &[][..]),
+        (", completion latency", &direction.clat, MICROSECONDS, &[][..]),
     ];
-    for (what, latency, metrics) in latencies {
+    for (what, latency, scale, metrics) in latencies {
         if let Some(latency) = latency.as_ref().filter(|latency| latency.count != Some(0.0)) {
             let mut figure = named(what);
             if metrics.is_empty() {
                 figure.no_counterpart();
             }
-            state_latency(&mut figure, latency, metrics);
+            state_latency(&mut figure, latency, scale, metrics);
             reading.push(text, figure)?;
         }
     }
     Ok(())
 }
 
+/// Refuses a rate that is not that of the bytes and the runtime.
+fn check_rates(text: &Text, direction: &Direction, options: &Options<'_>) -> Result<(), Refusal> {
+    // A ramp counts in one and not in the other.
+    let is_plain = options.get("ramp_time").is_none();
+    let (Some(bytes), Some(runtime)) = (direction.io_bytes, direction.runtime.filter(|time| *time > 0.0))
+    else {
+        return Ok(());
+    };
+    let stated = direction.bw_bytes.unwrap_or(direction.bw * 1024.0);
+    // The runtime is in whole milliseconds, and the rate of several jobs is a sum.
+    let computed =
+        Span::exact(bytes).over(Span::exact(runtime / 1000.0).widened(1.0 / runtime)).widened(0.05);
+    if is_plain
+        && options.get("numjobs").is_none_or(|jobs| jobs == "1")
+        && !Span::exact(stated).meets(computed)
+    {
+        return Err(text.refuse_end("fio's io_bytes, runtime and bw do not agree: a number was changed"));
+    }
+    Ok(())
+}
+
 /// States a latency; statistics that are named in `metrics` are metrics of the counterpart.
-fn state_latency(figure: &mut FigureBuilder, latency: &Latency, metrics: &[&str]) {
+fn state_latency(figure: &mut FigureBuilder, latency: &Latency, scale: Scale, metrics: &[&str]) {
     let mut hold = |statistic: Statistic, value: Option<f64>| {
         if value.is_none() {
             return;
         }
-        figure.add_json_value(statistic, value, NANOSECONDS);
+        figure.add_json_value(statistic, value, scale);
         let name = statistic.to_string();
         if metrics.contains(&name.as_str()) {
             figure.set_metric(&name);
