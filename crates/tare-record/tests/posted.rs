@@ -1,0 +1,139 @@
+//! Outputs as people post them: each is read with the values that stand in it, or refused where it is wrong.
+//!
+//! `fixtures/posted/expected.txt` was typed from the texts, not from what the importers read.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tare_data::imported::{Imported, ImportedFigure};
+use tare_data::unit::Unit;
+use tare_record::importers::import_file;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/posted")
+}
+
+/// Figures that are expected of a text and the count of all of them, or its refusal.
+struct Expected<'a> {
+    file: &'a str,
+    outcome: &'a str,
+    figures: Vec<&'a str>,
+}
+
+fn parse_expected(text: &str) -> Vec<Expected<'_>> {
+    let mut all: Vec<Expected> = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match line.strip_prefix("== ") {
+            Some(head) => {
+                let (file, outcome) = head.split_once(": ").expect("a file and its outcome");
+                all.push(Expected { file, outcome, figures: Vec::new() });
+            }
+            None => all.last_mut().expect("a file above").figures.push(line),
+        }
+    }
+    all
+}
+
+/// Converts a unit. A second copy of the importers' factors on purpose.
+fn convert(written: &str) -> (f64, Option<Unit>) {
+    let known = |factor, unit| (factor, Some(unit));
+    match written {
+        "" => known(1.0, Unit::Count),
+        "?" => (1.0, None),
+        "s" => known(1e9, Unit::Nanoseconds),
+        "ms" => known(1e6, Unit::Nanoseconds),
+        "us" => known(1e3, Unit::Nanoseconds),
+        "ns" => known(1.0, Unit::Nanoseconds),
+        "/s" => known(1.0, Unit::PerSecond),
+        "%" => known(1.0, Unit::Percent),
+        "bytes" => known(1.0, Unit::Bytes),
+        "KBytes" => known(1024.0, Unit::Bytes),
+        "MBytes" => known(1_048_576.0, Unit::Bytes),
+        "GBytes" => known(1_073_741_824.0, Unit::Bytes),
+        "Mbits/sec" => known(1e6, Unit::BitsPerSecond),
+        "Gbits/sec" => known(1e9, Unit::BitsPerSecond),
+        "B/s" => known(1.0, Unit::BytesPerSecond),
+        "MB/s" => known(1e6, Unit::BytesPerSecond),
+        "GB/s" => known(1e9, Unit::BytesPerSecond),
+        "KiB/s" => known(1024.0, Unit::BytesPerSecond),
+        "MiB/s" => known(1_048_576.0, Unit::BytesPerSecond),
+        other => panic!("no unit '{other}' is known here"),
+    }
+}
+
+/// Finds a figure with a name and all the values, which an earlier line has not taken.
+fn find_figure<'a>(
+    imports: &'a [Imported],
+    taken: &mut BTreeSet<*const ImportedFigure>,
+    expected: &str,
+) -> Result<&'a ImportedFigure, String> {
+    let mut parts = expected.split(" | ");
+    let (tool, name) = parts.next().unwrap_or_default().split_once(": ").expect("a tool and a figure");
+    let values: Vec<&str> = parts.collect();
+    let figures = imports.iter().filter(|import| import.tool == tool).flat_map(|import| &import.figures);
+    let mut others = Vec::new();
+    for figure in figures.filter(|figure| figure.name == name) {
+        let lacking: Vec<&&str> = values.iter().filter(|value| !has_value(figure, value)).collect();
+        if lacking.is_empty() && taken.insert(figure) {
+            return Ok(figure);
+        }
+        others.push(format!("{lacking:?} in {:?}", figure.values));
+    }
+    Err(format!("no '{expected}': {others:?}"))
+}
+
+fn has_value(figure: &ImportedFigure, expected: &str) -> bool {
+    let words: Vec<&str> = expected.split(' ').collect();
+    let (factor, unit) = convert(words.get(2).copied().unwrap_or_default());
+    let number = words[1].parse::<f64>().expect("a number") * factor;
+    figure.values.iter().any(|stated| {
+        let is_close = (stated.value - number).abs() <= 1e-9 * number.abs();
+        stated.statistic.to_string() == words[0] && stated.unit == unit && is_close
+    })
+}
+
+fn check(expected: &Expected<'_>) -> Result<(), String> {
+    let bytes = fs::read(folder().join(expected.file)).map_err(|error| error.to_string())?;
+    let outcome = import_file(&bytes, expected.file, None);
+    if let Some(refusal) = expected.outcome.strip_prefix("refused at line ") {
+        let (line, cause) = refusal.split_once(": ").expect("a line and a cause");
+        return match outcome {
+            Err(refusal) if refusal.position.line.to_string() == line && refusal.cause.contains(cause) => {
+                Ok(())
+            }
+            Err(refusal) => Err(format!("refused otherwise: {refusal}")),
+            Ok(imports) => Err(format!("it is read: {imports:?}")),
+        };
+    }
+    let imports = outcome.map_err(|refusal| format!("refused: {refusal}"))?;
+    let mut taken = BTreeSet::new();
+    for figure in &expected.figures {
+        find_figure(&imports, &mut taken, figure)?;
+    }
+    let count: usize = imports.iter().map(|import| import.figures.len()).sum();
+    if format!("{count} figures") != expected.outcome {
+        let names: Vec<&str> =
+            imports.iter().flat_map(|import| &import.figures).map(|figure| figure.name.as_str()).collect();
+        return Err(format!("{count} figures in place of {}: {names:?}", expected.outcome));
+    }
+    Ok(())
+}
+
+#[test]
+fn every_posted_output_is_read_as_it_was_typed_from_the_text() {
+    let text = fs::read_to_string(folder().join("expected.txt")).unwrap();
+    let all = parse_expected(&text);
+    let wrong: Vec<String> = all
+        .iter()
+        .filter_map(|expected| check(expected).err().map(|error| format!("{}: {error}", expected.file)))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let listed: BTreeSet<String> = all.iter().map(|expected| expected.file.to_owned()).collect();
+    let files =
+        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> =
+        files.filter(|name| name != "expected.txt" && name != "README.md").collect();
+    assert_eq!(files, listed, "every file is listed once");
+    assert_eq!(all.len(), listed.len());
+}
