@@ -62,9 +62,10 @@ fn find_odd_character(rest: &str) -> Option<(usize, Plain)> {
         }
         '<' => measure_tag(rest).map(|length| (length, Plain::Nothing)),
         '\r' => {
-            let returns = rest.bytes().take_while(|byte| *byte == b'\r').count();
-            let end = usize::from(rest[returns..].starts_with('\n'));
-            Some((returns + end, Plain::LineEnd))
+            // Some copies double the return before a line's end.
+            let returns = rest.bytes().take(LONGEST_SEQUENCE).take_while(|byte| *byte == b'\r').count();
+            let is_end = rest[returns..].starts_with('\n');
+            Some((if is_end { returns + 1 } else { 1 }, Plain::LineEnd))
         }
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\x0b' | '\x0c' => {
             Some((length, Plain::Blank))

@@ -32,7 +32,7 @@ fn strip_line<'a>(line: &'a str, labels: &HashSet<&str>) -> &'a str {
     let mut rest = line;
     for _ in 0..MOST_PREFIXES {
         let trimmed = rest.trim_start();
-        if is_prompt(trimmed) {
+        if is_prompt(trimmed) || is_fence(trimmed) {
             return "";
         }
         let label = find_label(trimmed).filter(|label| labels.contains(label)).map(str::len);
@@ -44,8 +44,13 @@ fn strip_line<'a>(line: &'a str, labels: &HashSet<&str>) -> &'a str {
     rest
 }
 
+/// Recognises a line of Markdown that opens or closes a quoted text.
+fn is_fence(line: &str) -> bool {
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
 /// Lines in sequence that begin with the same label make it one that a script wrote.
-const LABELLED_LINES: usize = 4;
+const LABELLED_LINES: usize = 3;
 const LONGEST_LABEL: usize = 64;
 
 /// Finds labels of scripts, such as `Client on 10.0.0.1: `. sockperf begins its own lines with its name.
@@ -53,7 +58,7 @@ fn find_labels(text: &str) -> HashSet<&str> {
     let mut labels = HashSet::new();
     let (mut last, mut count) = (None, 0);
     for line in text.lines() {
-        let label = find_label(line.trim_start()).filter(|label| !label.starts_with("sockperf"));
+        let label = find_label(line.trim_start()).filter(|label| !label.contains("sockperf"));
         count = if label == last { count + 1 } else { 1 };
         last = label;
         labels.extend(label.filter(|_| count >= LABELLED_LINES));
@@ -81,6 +86,7 @@ fn measure_quote(line: &str) -> Option<usize> {
         // `>=64=0.0%` is a line of fio's that was wrapped.
         '>' if !rest.starts_with('=') => Some(1),
         // A table's row ends with the mark too; a bar of a histogram follows it at once.
+        '|' if rest.starts_with(" |") => Some(1),
         '|' | '│'
             if (rest.is_empty() || rest.starts_with([' ', '['])) && !rest.trim_end().ends_with(mark) =>
         {
@@ -132,8 +138,8 @@ mod tests {
 
     #[test]
     fn labels_of_scripts_are_known_by_their_repetition() {
-        let labelled: String = (0..4).map(|i| format!("client-2 says: line {i}\n")).collect();
-        assert_eq!(plain(&labelled), "line 0\nline 1\nline 2\nline 3\n");
+        let labelled: String = (0..3).map(|i| format!("client-2 says: line {i}\n")).collect();
+        assert_eq!(plain(&labelled), "line 0\nline 1\nline 2\n");
         let own = "sockperf: a\nsockperf: b\nsockperf: c\nsockperf: d\n";
         assert_eq!(plain(own), own);
         let few = "a: 1\na: 2\nb: 3\na: 4\n";

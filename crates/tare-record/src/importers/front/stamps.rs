@@ -89,8 +89,10 @@ fn measure_logger(rest: &str) -> usize {
         (!is_part).then_some(end)
     });
     if let Some(end) = level {
-        let marks = after[end..].bytes().take_while(|byte| b":|-]) ".contains(byte)).count();
-        length += end + marks;
+        let behind = &after[end..];
+        let rest = behind.strip_prefix([':', '|', ']', ')']).unwrap_or(behind);
+        let rest = [" - ", " | "].iter().find_map(|mark| rest.strip_prefix(mark)).unwrap_or(rest);
+        length += after.len() - rest.len();
     }
     let stream =
         ["[stdout]", "[stderr]"].into_iter().find(|stream| rest[length..].trim_start().starts_with(stream));

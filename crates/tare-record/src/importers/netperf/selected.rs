@@ -55,10 +55,11 @@ impl<'a> Selected<'a> {
 
     /// Reads the output of `-o`: a head and a line a run.
     pub fn of_csv(text: &Text, lines: &[&'a str]) -> Result<Self, Refusal> {
-        let mut lines = lines.iter().copied().filter(|line| !line.trim().is_empty());
+        let mut lines = lines.iter().copied();
         let head = csv_fields(lines.next().unwrap_or_default());
         let mut sets = Vec::new();
-        for line in lines {
+        // Blank lines may come before the values; one behind them ends the table.
+        for line in lines.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()) {
             let values = csv_fields(line);
             if values.len() != head.len() {
                 let cause = format!("{} values under {} names", values.len(), head.len());
