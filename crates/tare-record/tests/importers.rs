@@ -220,49 +220,51 @@ fn a_file_is_named_with_its_origin() {
 /// the first of its values. Where a format has an end mark, each figure that is there is whole.
 #[test]
 fn a_cut_file_never_passes_for_another() {
-    for name in fixtures() {
-        let whole = bytes(&name);
-        let all = imported(&name);
-        let text = Text::decode(&whole).unwrap();
-        let importer = find_importer(&text).unwrap();
-        let mut last = 0;
-        // At every byte of a short file; a long one repeats itself.
-        for cut in (0..whole.len()).step_by(1 + whole.len() / 2000) {
-            match import_one(&whole[..cut], &name, None) {
-                Err(refusal) => {
-                    assert!(
-                        refusal.position.byte <= cut && refusal.position.line >= 1,
-                        "{name} at {cut}: {refusal}"
-                    );
-                    assert!(refusal.cause.len() > 10, "{name} at {cut}: {refusal}");
-                }
-                Ok(part) => {
-                    assert!(
-                        part.figures.len() >= last,
-                        "{name} at {cut}: fewer figures than in a shorter cut"
-                    );
-                    last = part.figures.len();
-                    for (found, full) in part.figures.iter().zip(&all.figures) {
-                        assert_eq!(found.name, full.name, "{name} at {cut}");
-                        if importer.end_mark.is_some() {
-                            assert_eq!(found.values, full.values, "{name} at {cut}");
-                        } else {
-                            let same =
-                                found.values.iter().all(|value| full.values.iter().any(|v| same(v, value)));
-                            assert!(same, "{name} at {cut}: {:?}", found.values);
-                        }
+    let names = fixtures();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let share = names.iter().skip(first).step_by(threads);
+            scope.spawn(move || share.for_each(|name| check_cuts(name)));
+        }
+    });
+}
+
+fn check_cuts(name: &str) {
+    let whole = bytes(name);
+    let all = imported(name);
+    let text = Text::decode(&whole).unwrap();
+    let importer = find_importer(&text).unwrap();
+    let mut last = 0;
+    // At every byte of a short file; a long one repeats itself.
+    for cut in (0..whole.len()).step_by(1 + whole.len() / 2000) {
+        match import_one(&whole[..cut], name, None) {
+            Err(refusal) => {
+                assert!(
+                    refusal.position.byte <= cut && refusal.position.line >= 1,
+                    "{name} at {cut}: {refusal}"
+                );
+                assert!(refusal.cause.len() > 10, "{name} at {cut}: {refusal}");
+            }
+            Ok(part) => {
+                assert!(part.figures.len() >= last, "{name} at {cut}: fewer figures than in a shorter cut");
+                last = part.figures.len();
+                for (found, full) in part.figures.iter().zip(&all.figures) {
+                    assert_eq!(found.name, full.name, "{name} at {cut}");
+                    if importer.end_mark.is_some() {
+                        assert_eq!(found.values, full.values, "{name} at {cut}");
+                    } else {
+                        let same =
+                            found.values.iter().all(|value| full.values.iter().any(|v| same(v, value)));
+                        assert!(same, "{name} at {cut}: {:?}", found.values);
                     }
                 }
             }
         }
-        let runs = ["dd-two.txt", "dd-three.txt", "unixbench-two-sets.txt", "unixbench-5.1.3.txt"];
-        if importer.end_mark.is_some() && !runs.contains(&name.as_str()) {
-            assert!(
-                last == 0 || last == all.figures.len(),
-                "{name}: a cut has {last} of {}",
-                all.figures.len()
-            );
-        }
+    }
+    let runs = ["dd-two.txt", "dd-three.txt", "unixbench-two-sets.txt", "unixbench-5.1.3.txt"];
+    if importer.end_mark.is_some() && !runs.contains(&name) {
+        assert!(last == 0 || last == all.figures.len(), "{name}: a cut has {last} of {}", all.figures.len());
     }
 }
 

@@ -4,10 +4,15 @@
 const LONGEST_PROMPT: usize = 120;
 
 const MARKS: [char; 4] = ['$', '#', '%', '>'];
+/// Marks that some shells draw in place of these.
+const DRAWN: [char; 3] = ['❯', '➜', 'λ'];
 
 /// Recognises a line with the prompt of a shell.
 pub fn is_prompt(line: &str) -> bool {
-    let is_mark = |word: &str| matches!(word, "$" | "❯" | "➜" | "λ");
+    if !MARKS.iter().any(|mark| line.contains(*mark)) && !line.starts_with(DRAWN) {
+        return false;
+    }
+    let is_mark = |word: &str| word == "$" || (word.chars().count() == 1 && word.starts_with(DRAWN));
     let mut words = line.split_whitespace();
     let (first, second) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
     // netperf has columns of percent.

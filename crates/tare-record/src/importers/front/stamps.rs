@@ -25,7 +25,12 @@ pub fn measure_stamp(line: &str) -> Option<usize> {
         return Some(length);
     }
     let bracketed = line.strip_prefix('[');
-    let time = measure_time(bracketed.unwrap_or(line))?;
+    let text = bracketed.unwrap_or(line);
+    // Days and months are the only letters with which a time begins.
+    if !text.starts_with(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase()) {
+        return None;
+    }
+    let time = measure_time(text)?;
     let mut length = match bracketed {
         Some(inner) => 1 + time + usize::from(inner[time..].starts_with(']').then_some(true)?),
         None => time,
