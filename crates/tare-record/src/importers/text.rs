@@ -135,6 +135,16 @@ impl Text {
         Refusal { position: self.find_position(part), cause: cause.into() }
     }
 
+    /// Refuses because of a number that a reader of JSON found, where it stands; at the end where it is not found.
+    pub(crate) fn refuse_number(&self, number: f64, cause: impl Into<String>) -> Refusal {
+        let is_part = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
+        let mut words = self.as_str().split(|c| !is_part(c));
+        match words.find(|word| word.parse() == Ok(number)) {
+            Some(word) => self.refuse_part(word, cause),
+            None => self.refuse_end(cause),
+        }
+    }
+
     /// Refuses because something is missing at the end.
     pub(crate) fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
         Refusal { position: self.position_at(self.as_str().len()), cause: cause.into() }

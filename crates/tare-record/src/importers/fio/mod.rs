@@ -195,7 +195,8 @@ fn check_rates(text: &Text, direction: &Direction, options: &Options<'_>) -> Res
         && options.get("numjobs").is_none_or(|jobs| jobs == "1")
         && !Span::exact(stated).meets(computed)
     {
-        return Err(text.refuse_end("fio's io_bytes, runtime and bw do not agree: a number was changed"));
+        let number = direction.bw_bytes.unwrap_or(direction.bw);
+        return Err(text.refuse_number(number, "io_bytes, runtime and bandwidth do not agree"));
     }
     Ok(())
 }

@@ -273,6 +273,7 @@ fn split_suffix(number: &str, scale: Scale) -> (&str, Scale) {
     let (thousand, million) = written("ns", "k ns", "M ns")
         .or_else(|| written("us", "k us", "M us"))
         .or_else(|| written("ms", "k ms", "M ms"))
+        .or_else(|| written("/s", "k/s", "M/s"))
         .unwrap_or(("k", "M"));
     match number.as_bytes().last() {
         Some(b'k') => (&number[..number.len() - 1], thousands(thousand, 1e3)),

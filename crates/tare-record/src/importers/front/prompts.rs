@@ -23,6 +23,8 @@ pub fn is_prompt(line: &str) -> bool {
     let is_place = first.contains(":~") || first.contains(":/") || first.starts_with(['~', '/']);
     let is_home = ["]#", "]$", "~#", "~$", "~%"].iter().any(|end| first.ends_with(end));
     let ends = first.ends_with(MARKS) && (is_home || is_place);
+    // macOS writes `host:~ user$ `.
+    let ends = ends || (is_place && second.ends_with(['$', '%', '#']));
     ends || (is_place && second.len() == 1 && second.starts_with(MARKS)) || is_user_at_host(line)
 }
 
@@ -76,6 +78,7 @@ mod tests {
             "(base) me@mac ~ % hyperfine",
             "~]# dd if=/dev/zero",
             "board:~$ netperf -H host",
+            "MacBook-Pro:~ me$ dd if=x",
             "linux:/xfs/a # dd of=/dev/null",
             "PS C:\\Users\\x> iperf3.exe",
             "C:\\>iperf3.exe",

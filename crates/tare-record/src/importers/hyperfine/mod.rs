@@ -67,7 +67,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
         if !is_ascending(&order) {
             let cause =
                 format!("min, mean and max of '{}' are not in their order", shorten_text(&outcome.command));
-            return Err(text.refuse_end(cause));
+            return Err(text.refuse_number(outcome.mean, cause));
         }
         figure.add_json_value(Statistic::Mean, Some(outcome.mean), SECONDS);
         figure.add_json_value(Statistic::StandardDeviation, outcome.stddev, SECONDS);

@@ -97,7 +97,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     let end = document.end;
     if let (Some(sum), None, None) = (&end.sum, &end.sum_sent, &end.sum_received) {
         let name = if reading.parameters.contains_key("direction") { "received" } else { "sent" };
-        reading.push(text, summed(name, sum))?;
+        reading.push(text, summed(text, name, sum)?)?;
         if is_udp && sum.packets.is_some_and(|packets| packets > 0.0) {
             reading.push(text, lost("received", sum))?;
         }
@@ -110,7 +110,7 @@ fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
     ];
     for (name, sum) in sums {
         if let Some(sum) = sum {
-            reading.push(text, summed(name, &sum))?;
+            reading.push(text, summed(text, name, &sum)?)?;
             if is_udp && name.starts_with("received") {
                 reading.push(text, lost(name, &sum))?;
             }
@@ -159,7 +159,7 @@ fn start(reading: &mut ToolOutput, test: Option<TestStart>) -> bool {
     protocol.eq_ignore_ascii_case("udp")
 }
 
-fn summed(name: &str, sum: &Sum) -> FigureBuilder {
+fn summed(text: &Text, name: &str, sum: &Sum) -> Result<FigureBuilder, Refusal> {
     let mut figure = FigureBuilder::new(name);
     figure.add_json_value(Statistic::Throughput, Some(sum.bits_per_second), BITS_PER_SECOND);
     figure.add_json_value(Statistic::Count, sum.bytes, BYTES);
@@ -167,7 +167,14 @@ fn summed(name: &str, sum: &Sum) -> FigureBuilder {
     if let Some(retransmits) = sum.retransmits {
         figure.add_parameter("retransmits", &retransmits.to_string());
     }
-    figure
+    if let (Some(bytes), Some(seconds)) = (sum.bytes, sum.seconds.filter(|seconds| *seconds > 0.0)) {
+        let computed = Span::exact(8.0 * bytes / seconds).widened(0.02);
+        if !Span::exact(sum.bits_per_second).meets(computed) {
+            let cause = "bytes, seconds and bits_per_second do not agree";
+            return Err(text.refuse_number(sum.bits_per_second, cause));
+        }
+    }
+    Ok(figure)
 }
 
 /// Builds the figure of datagrams that UDP lost, and of the jitter of the rest.
