@@ -1,5 +1,7 @@
 //! A hostile environment's messages can be written, and whatever is written can be read.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::path::{Path, PathBuf};
 
 use tare_data::batch::{Batch, Phase, Sample};

@@ -1,5 +1,7 @@
 //! Importers: every fixture is read as it was meant, and no cut of one passes for a whole.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! A record survives being cut anywhere, and the fault of one that was changed is reported.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::fs;
 use std::path::PathBuf;
 

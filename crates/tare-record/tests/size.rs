@@ -1,5 +1,7 @@
 //! Size: a record may be longer than memory, and one that may be written may be read.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Every number of every fixture: an imported one is as the file has it, and any other is reported.
 
+#![allow(clippy::disallowed_methods, reason = "tests write the files that they read")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;

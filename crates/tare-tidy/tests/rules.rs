@@ -1,5 +1,6 @@
 //! The rules of the house, held against this repository.
 
+use std::fs;
 use std::path::Path;
 
 use tare_tidy::tree::Tree;
@@ -94,6 +95,41 @@ fn what_a_library_shows_has_a_user() {
 #[test]
 fn every_file_opens_with_its_purpose_and_tells_one_story() {
     none(shape::of_files(&tree()));
+}
+
+/// Modules that read what any node of a fleet can write, and their calls that open a path: of files that the user named, and of this
+/// program.
+const BEHIND_THE_DOOR: [(&str, &[(&str, usize)]); 2] = [
+    ("crates/tare-lab/src/fleet", &[("cell.rs", 1), ("making.rs", 2)]),
+    ("crates/tare/src/commands/fleet", &[("planning.rs", 2)]),
+];
+
+/// Counts calls that open a path without the door, tests apart.
+fn paths_opened(text: &str) -> usize {
+    let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("use "));
+    lines
+        .map(|line| {
+            line.matches("fs::").count()
+                + line.matches("File::open").count()
+                + line.matches("input::").count()
+        })
+        .sum()
+}
+
+#[test]
+fn what_nodes_can_write_is_opened_by_the_door_alone() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    assert_eq!(paths_opened("use std::fs;\nfs::read(x);\n#[cfg(test)]\nfs::write(x)"), 1);
+    for (folder, allowed) in BEHIND_THE_DOOR {
+        let files = fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.filter(|path| path.is_file()) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let most = allowed.iter().find(|(known, _)| *known == name).map_or(0, |(_, most)| *most);
+            let opened = paths_opened(&fs::read_to_string(&file).unwrap());
+            assert_eq!(opened, most, "{folder}/{name}: paths that are opened without tare_record::door");
+        }
+    }
 }
 
 #[test]
