@@ -69,11 +69,16 @@ impl Orders {
     }
 }
 
-/// Shuffles the cases of a round, as indices into the plan.
-pub fn shuffle_cases(seed: u64, round: u32, cases: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..cases).collect();
-    Generator::for_part(seed, &format!("cases of round {round}")).shuffle(&mut order);
+/// Shuffles the environments of a round of a case, as indices into the plan: a fair coin between any two, whatever was before.
+pub fn shuffle_targets(seed: u64, case: &str, (round, attempt): (u32, u32), targets: &[usize]) -> Vec<usize> {
+    let mut order = targets.to_vec();
+    Generator::for_part(seed, &format!("environments of {case} {round} {attempt}")).shuffle(&mut order);
     order
+}
+
+/// Draws the place of a case among those that are level with it, from 0 to 1, for each of its rounds.
+pub fn draw_place(seed: u64, case: &str, round: u32) -> f64 {
+    Generator::for_part(seed, &format!("place of {case} {round}")).draw_unit()
 }
 
 #[cfg(test)]

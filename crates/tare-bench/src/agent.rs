@@ -222,7 +222,7 @@ impl Agent {
             Some(LOOPBACK) => Some(Peer::Loopback),
             Some(name) => Some(self.peers.get(name).cloned().ok_or("a peer that nobody has named")?),
         };
-        let request = TrialRequest {
+        let request = TrialRequest { turn: None,
             trial: number,
             case: case.clone(),
             amount,
@@ -261,7 +261,7 @@ impl Agent {
             }
         };
         let whole_ns = began.elapsed().as_nanos() as u64;
-        let trial = Trial {
+        let trial = Trial { partner: None,
             number,
             case,
             target: "native".into(),

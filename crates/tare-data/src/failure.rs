@@ -29,6 +29,8 @@ pub enum FailureKind {
     Deadline,
     /// The environment or the agent in it ended.
     Died,
+    /// The other side of a pair failed or fell silent: no failure of this side.
+    Partner,
 }
 
 /// The reason why there is no figure: the step that failed, and its cause.
@@ -69,6 +71,7 @@ impl FailureKind {
             FailureKind::Broken => "failed",
             FailureKind::Deadline => "deadline passed",
             FailureKind::Died => "died",
+            FailureKind::Partner => "partner failed",
         }
     }
 }

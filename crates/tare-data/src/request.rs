@@ -67,8 +67,25 @@ pub struct TrialRequest {
     /// Share by which the trial works longer on purpose, in everything that it times; 0 in an ordinary one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slower: f64,
+    /// The trial's side of a pair; none where it runs alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
     /// Drawn for this request alone, and echoed by the trial's first frame: an answer that was made before is not one.
     pub nonce: u64,
+}
+
+/// One side of a pair: two trials whose processes alternate, so that whatever the machine does meanwhile hits both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// File inside the environment that both sides map, and whose first four bytes say whose turn it is.
+    pub path: String,
+    pub is_second: bool,
+    /// Time that a step may take, and after which a side that does not hand over is given up.
+    pub patience_ms: u64,
+    /// Operations after each hand-over that are not timed.
+    pub settle: u64,
+    /// Processor that both sides run on; none where they run anywhere.
+    pub processor: Option<usize>,
 }
 
 /// Amount of a trial. Decided once for a session, so that every environment does the same.

@@ -12,6 +12,8 @@ pub enum Warning {
     SkewedTail { hodges_lehmann: f64, median: f64 },
     /// The cost is typically the same, but one in this many rounds takes longer, by this factor.
     Stalls { one_in: u32, factor: f64 },
+    /// The cost is typically the same, but one batch in this many is slow, and such batches add this share to the mean, or save it.
+    SlowBatches { one_in: u32, added: f64 },
     /// The cost is typically the same, but the ratio of mean costs is not known to be as close.
     MeanCost { ratio: f64, low: f64, high: f64 },
     /// Differences fall into separate groups.

@@ -2,7 +2,7 @@
 
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::Parameters;
-use tare_data::session::declared::{Batching, Declared, Promise, Times};
+use tare_data::session::declared::{Alternation, Batching, Declared, Promise, Times};
 use tare_data::unit::{Direction, Unit};
 
 /// A kind of measurement and its description. The code that measures is in `probes/` and differs by system,
@@ -24,6 +24,7 @@ pub struct Probe {
     /// The first is the headline.
     pub metrics: &'static [MetricDescription],
     pub family: Family,
+    pub alternates: fn(&Parameters) -> Alternates,
     /// Revision, raised when the measurement changes. Figures of different revisions are never compared.
     pub revision: u32,
     /// Heading of a case's row, kept short because a table has 80 columns.
@@ -172,6 +173,18 @@ pub enum Family {
     Command,
 }
 
+/// The way in which a case can alternate with the same one elsewhere: two processes that take turns, so that whatever the
+/// machine does meanwhile hits both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alternates {
+    /// Batch by batch, both on one processor.
+    OneProcessor,
+    /// Batch by batch, wherever the scheduler places them.
+    Anywhere,
+    /// Not at all, for this reason: it would be another quantity.
+    Alone(&'static str),
+}
+
 /// The depth that the bytes of a probe of files must reach.
 pub enum Storage {
     /// The page cache. The probe never waits for a disk, so no promise about one can mislead it.
@@ -226,7 +239,12 @@ impl Probe {
             Family::Command => Batching::Runs,
             _ => Batching::Short,
         };
-        Declared { rests_on, times, batching }
+        let alternation = match (self.alternates)(parameters) {
+            Alternates::OneProcessor => Alternation::OneProcessor,
+            Alternates::Anywhere => Alternation::Anywhere,
+            Alternates::Alone(_) => Alternation::Alone,
+        };
+        Declared { rests_on, times, batching, alternation }
     }
 
     /// Lists all parameters with their defaults for a size.
@@ -304,7 +322,7 @@ pub(crate) mod describing {
     pub(crate) use tare_data::session::declared::Promise;
 
     pub(crate) use super::{
-        Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first_call_metric,
+        Alternates, Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first_call_metric,
     };
     pub(crate) use super::{
         gauge_metric, nanoseconds_metric, per_second, placement_label, quantile_metric, rate_metric, size_of,

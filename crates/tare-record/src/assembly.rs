@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
-use tare_data::batch::Batches;
+use tare_data::batch::{Batch, Batches};
 use tare_data::failure::{BROKE_OFF, Failure, FailureKind};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Plan, RepeatedRound, Session, TargetFacts, Trial};
 use tare_data::warning::Warning;
 
-use crate::entry::{Entry, OTHER_SESSIONS, SCHEMA};
+use crate::entry::{Entry, OTHER_SESSIONS, Pair, SCHEMA};
 use crate::error::RecordError;
 use crate::lines::{Bad, Passed};
 use crate::room::{MOST_BATCHES, MOST_KEPT, Room};
@@ -137,6 +138,7 @@ impl Assembly {
                 Some(open) => self.close(end.complete_trial(open)),
                 None => self.stray(end.trial),
             },
+            Entry::Pair(pair) => self.add_pair(pair, bytes),
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {
@@ -149,6 +151,21 @@ impl Assembly {
             }
         }
         Ok(())
+    }
+
+    /// Adds both trials of a pair, which is one line.
+    fn add_pair(&mut self, pair: Pair, bytes: Range<u64>) {
+        self.abandon();
+        self.ending = None;
+        for (mut trial, batches) in pair.into_trials() {
+            self.skip_to(trial.number);
+            let held_bytes = batches.iter().map(Batch::held_bytes).sum();
+            let count = batches.iter().map(|batch| batch.sample.iter_timed().count().max(1)).sum();
+            let lying = self.keeper.leave_in_record(held_bytes, trial.number, bytes.clone());
+            self.open_batches = OpenBatches { from: bytes.start, count, held_bytes, lie: lying.is_some() };
+            trial.batches = lying.unwrap_or_else(|| batches.into());
+            self.close(trial);
+        }
     }
 
     /// Keeps a trial without an end, which broke off with its session and does not count.

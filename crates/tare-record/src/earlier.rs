@@ -5,7 +5,7 @@
 use serde_json::Value;
 use tare_data::names::{Case, USER};
 use tare_data::session::Plan;
-use tare_data::session::declared::{Batching, Declared, Promise, Times};
+use tare_data::session::declared::{Alternation, Batching, Declared, Promise, Times};
 
 /// Opening of a plan's JSON.
 const PLAN: &[u8] = br#"{"plan":"#;
@@ -60,7 +60,7 @@ fn declared(case: &Case) -> Declared {
         _ if probe.starts_with(USER) => Batching::Runs,
         _ => Batching::Short,
     };
-    Declared { rests_on, times, batching }
+    Declared { rests_on, times, batching, alternation: Alternation::Alone }
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
             let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string()));
             let parameters = Parameters(parameters.collect());
             let case = Case { probe: probe.into(), parameters, place: None, peer: None };
-            let expected = Declared { rests_on: rests_on.to_vec(), times, batching };
+            let expected = Declared { rests_on: rests_on.to_vec(), times, batching, alternation: Alternation::Alone };
             assert_eq!(declared(&case), expected, "{case}");
         }
     }

@@ -11,7 +11,7 @@ use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Targ
 use crate::earlier;
 
 /// Schema that is written. A reader reads this one and every earlier one.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// Longest line that is written. It has room for all that an environment can send: a frame as it came, or a reason and all notes of a trial.
 pub(crate) const LONGEST_WRITTEN: usize = 4 << 20;
@@ -42,6 +42,8 @@ pub enum Entry {
     Batch { trial: u64, batch: Batch },
     /// The trial ended, well or not.
     End(End),
+    /// Two trials whose processes alternated; since schema 2.
+    Pair(Pair),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
     /// The contents of another tool's file; only in a record without a session.
@@ -95,6 +97,73 @@ pub struct End {
     pub notes: Vec<String>,
 }
 
+/// A pair: two trials of one case and round, each the other's partner.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    pub case: String,
+    pub round: u32,
+    #[serde(default, skip_serializing_if = "is_zero_attempt")]
+    pub attempt: u32,
+    pub started_ns: u64,
+    pub sides: [Side; 2],
+}
+
+/// One trial of a pair.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Side {
+    pub trial: u64,
+    #[serde(rename = "environment")]
+    pub target: String,
+    pub start: u32,
+    pub host_elapsed_ns: u64,
+    pub agent_elapsed_ns: Option<u64>,
+    pub batches: Vec<Batch>,
+    #[serde(default, skip_serializing_if = "Interference::is_nothing")]
+    pub inside: Interference,
+    #[serde(default, skip_serializing_if = "Interference::is_nothing")]
+    pub outside: Interference,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Pair {
+    /// Splits it into its two trials, without their batches, which come with each.
+    pub fn into_trials(self) -> [(Trial, Vec<Batch>); 2] {
+        let Pair { case, round, attempt, started_ns, sides: [first, second] } = self;
+        let partners = [second.target.clone(), first.target.clone()];
+        let trial = |position: u32, side: Side, partner: String| {
+            let trial = Trial {
+                number: side.trial,
+                case: case.clone(),
+                target: side.target,
+                round,
+                attempt,
+                position,
+                start: side.start,
+                partner: Some(partner),
+                started_ns,
+                host_elapsed_ns: side.host_elapsed_ns,
+                agent_elapsed_ns: side.agent_elapsed_ns,
+                batches: Batches::default(),
+                inside: side.inside,
+                outside: side.outside,
+                failure: side.failure,
+                notes: side.notes,
+            };
+            (trial, side.batches)
+        };
+        let [of_first, of_second] = partners;
+        [trial(0, first, of_first), trial(1, second, of_second)]
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero_attempt(attempt: &u32) -> bool {
+    *attempt == 0
+}
+
 impl Begin {
     /// Creates the trial, of which nothing more is known yet.
     pub fn into_trial(self) -> Trial {
@@ -106,6 +175,7 @@ impl Begin {
             attempt: self.attempt,
             position: self.position,
             start: self.start,
+            partner: None,
             started_ns: self.started_ns,
             host_elapsed_ns: 0,
             agent_elapsed_ns: None,

@@ -5,7 +5,7 @@
 use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
 use tare_data::session::Trial;
 
-use crate::entry::{Entry, LONGEST_WRITTEN};
+use crate::entry::{Entry, LONGEST_WRITTEN, Side};
 
 /// Longest record: 16 GiB.
 pub(crate) const LONGEST_RECORD: u64 = 16 << 30;
@@ -56,6 +56,14 @@ fn kept(entry: &Entry, line: usize) -> usize {
         Entry::End(end) => {
             let reason = end.failure.iter().map(|failure| text(&failure.reason));
             reason.chain(end.notes.iter().map(text)).sum()
+        }
+        Entry::Pair(pair) => {
+            let side = |side: &Side| {
+                let reason = side.failure.iter().map(|failure| text(&failure.reason));
+                let own: usize = reason.chain(side.notes.iter().map(text)).sum();
+                size_of::<Trial>() + text(&pair.case) + 2 * text(&side.target) + own
+            };
+            pair.sides.iter().map(side).sum()
         }
         Entry::Imported(_) => FIGURES * line,
         _ => SCATTERED * line,

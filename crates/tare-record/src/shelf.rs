@@ -78,7 +78,7 @@ impl Shelf for RecordShelf {
         let lines = Lines::new(BufReader::new(Stretch { file: &self.file, stretch }), 0, 0);
         let series = series.map(|series| serde_json::to_string(series).expect("a text always serialises"));
         let head = format!("{{\"batch\":{{\"trial\":{trial},\"batch\":{{\"series\":");
-        Box::new(LyingBatches { lines, trial, head, series })
+        Box::new(LyingBatches { lines, trial, head, series, of_pair: Vec::new().into_iter() })
     }
 }
 
@@ -105,6 +105,8 @@ struct LyingBatches<'f> {
     head: String,
     /// As JSON.
     series: Option<String>,
+    /// Batches of a pair's line that were not given yet.
+    of_pair: std::vec::IntoIter<Batch>,
 }
 
 impl Iterator for LyingBatches<'_> {
@@ -112,14 +114,20 @@ impl Iterator for LyingBatches<'_> {
 
     fn next(&mut self) -> Option<Batch> {
         loop {
+            if let Some(batch) = self.of_pair.next() {
+                return Some(batch);
+            }
             let line = self.lines.next().ok()??;
             if !may_be_of(line, &self.head, self.series.as_deref()) {
                 continue;
             }
-            if let Some(Entry::Batch { trial, batch }) = from_line(line)
-                && trial == self.trial
-            {
-                return Some(batch);
+            match from_line(line) {
+                Some(Entry::Batch { trial, batch }) if trial == self.trial => return Some(batch),
+                Some(Entry::Pair(pair)) => {
+                    let ours = pair.sides.into_iter().find(|side| side.trial == self.trial);
+                    self.of_pair = ours.map(|side| side.batches).unwrap_or_default().into_iter();
+                }
+                _ => {}
             }
         }
     }

@@ -17,6 +17,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             skewed(libm::exp(*hodges_lehmann), libm::exp(*median), language)
         }
         Warning::Stalls { one_in, factor } => stalls(*one_in, *factor, language),
+        Warning::SlowBatches { one_in, added } => slow_batches(*one_in, *added, language),
         Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
@@ -186,6 +187,15 @@ fn stalls(one_in: u32, factor: f64, language: Language) -> String {
     )
 }
 
+fn slow_batches(one_in: u32, added: f64, language: Language) -> String {
+    say!(
+        language,
+        "typically the same, but one batch in {one_in} is slow, which changes the mean by {percent} %",
+        one_in = one_in,
+        percent = format!("{:+.0}", added * 100.0)
+    )
+}
+
 fn mean_cost(mean: [f64; 3], language: Language) -> String {
     let [ratio, low, high] = mean.map(|ratio| format!("{ratio:.2}"));
     say!(
@@ -205,6 +215,9 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         }
         Warning::SkewedTail { .. } => message!("the interval shown is that of the median"),
         Warning::Stalls { .. } => message!("compare the mean costs, and look at the rounds one by one"),
+        Warning::SlowBatches { .. } => {
+            message!("compare the mean costs: what stalls there is rare, and large")
+        }
         Warning::MeanCost { .. } => {
             message!("occasional slow operations raise the mean; a longer --budget narrows its interval")
         }
@@ -253,6 +266,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
             message!("differences are skewed: their centre and their median disagree")
         }
         Warning::Stalls { .. } => message!("typically the same, but some rounds take much longer"),
+        Warning::SlowBatches { .. } => message!("typically the same, but some batches are slow"),
         Warning::MeanCost { .. } => message!("typically the same, but the mean cost is not known as well"),
         Warning::Modal { .. } => message!("rounds fall into separate groups"),
         Warning::RoundsAlike { .. } => {

@@ -90,7 +90,7 @@ impl<'a> LookAt<'a> {
     fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
         let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
         let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
-        judge.begun = judge.begun.min(rounds);
+        judge.begun[planned] = judge.begun[planned].min(rounds);
         if !judge.schedule.is_look(rounds) {
             return None;
         }

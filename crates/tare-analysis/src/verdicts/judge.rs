@@ -10,7 +10,8 @@ use crate::statistics::modes;
 use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
-use crate::verdicts::pairs::{Pairs, Units};
+use crate::verdicts::pairs::{Pair, Pairs, Units};
+use crate::verdicts::slow_batches::TailDifference;
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
@@ -99,7 +100,7 @@ pub fn judge_pairs(
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
-    let totals = Totals { units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
+    let totals = Totals { pairs: &pairs.pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
     let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
     let typical = match last {
         None => Verdict::Inconclusive,
@@ -135,8 +136,9 @@ pub fn judge_pairs(
     Some(Judgement { verdict, needed: needed_to_decide(&judged, &units, schedule), ..judged })
 }
 
-/// Lowers a verdict on the typical cost to one that the mean cost allows: a typical cost within the margin is
-/// the same only where the mean cost is close as well, over rounds enough to have met rare events.
+/// Lowers a verdict on the typical cost to one that rare events allow: a typical cost within the margin is the same only where slow
+/// batches are known to add little, or, where trials did not take turns, where the mean cost is close as well, over rounds
+/// enough to have met them.
 fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) -> Verdict {
     let without = match typical {
         Verdict::Same => Verdict::Inconclusive,
@@ -145,12 +147,16 @@ fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) 
         other => return other,
     };
     let edge = total_edge(margin);
+    if let Some(tail) = TailDifference::before_round(totals.pairs, rounds) {
+        return if tail.is_within(edge) { typical } else { without };
+    }
     let are_enough = totals.units.rounds_before(rounds) >= FEWEST_FOR_SAME;
     if are_enough && totals.are_within(edge, rounds) { typical } else { without }
 }
 
 /// The ratios of mean costs of a cell, after all its rounds and at looks.
 struct Totals<'a> {
+    pairs: &'a [Pair],
     units: &'a Units,
     all: Option<RatioOfMeans>,
 }
@@ -187,11 +193,29 @@ pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
 /// Says why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
 pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning> {
     let total = judgement.total.filter(|_| judgement.typical.is_within_margin())?;
+    if let Some(tail) = TailDifference::before_round(&pairs.pairs, u32::MAX) {
+        return tail_warning(tail, total, judgement);
+    }
     stalls(pairs, judgement, total).or_else(|| {
         let Total { ratio, low, high } = ratio_in_total(total);
         let is_open = !judgement.verdict.is_within_margin() && pairs.pairs.len() >= FEWEST_FOR_SAME;
         is_open.then_some(Warning::MeanCost { ratio, low, high })
     })
+}
+
+/// Names slow batches that make a difference, or a mean that differs for another reason. Neither holds up the verdict on what is
+/// typical, unless slow batches are known to be there.
+fn tail_warning(tail: TailDifference, total: RatioOfMeans, judgement: &Judgement) -> Option<Warning> {
+    let edge = total_edge(judgement.margin);
+    let (slow, batches) = tail.slow;
+    if tail.is_beyond(edge) && slow > 0 {
+        let one_in = (batches as f64 / slow as f64).round() as u32;
+        return Some(Warning::SlowBatches { one_in, added: tail.estimate });
+    }
+    let Interval { low, high } = total.interval;
+    let Total { ratio, low: low_ratio, high: high_ratio } = ratio_in_total(total);
+    let differs = judgement.verdict.is_within_margin() && (low > edge || high < -edge);
+    differs.then_some(Warning::MeanCost { ratio, low: low_ratio, high: high_ratio })
 }
 
 /// Finds rounds that took much longer than the others, where the cost is not the same in total.

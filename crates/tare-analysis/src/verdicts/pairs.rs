@@ -2,7 +2,8 @@
 
 use tare_data::unit::Direction;
 
-use crate::statistics::signed_ranks::sort_values;
+use crate::statistics::signed_ranks::{compute_median, sort_values};
+use crate::verdicts::slow_batches::SlowBatches;
 use crate::verdicts::summary::{RoundValue, Series};
 
 /// A round in which both the environment and the baseline gave a value.
@@ -17,6 +18,8 @@ pub struct Pair {
     /// Cost of all timed work, in the baseline and in the environment; none where only a typical value is
     /// known.
     pub costs: Option<[f64; 2]>,
+    /// Slow batches of both; none where their trials did not take turns.
+    pub slow: Option<[SlowBatches; 2]>,
 }
 
 /// The paired rounds of a cell, in order, and how many rounds both have run, failures included.
@@ -51,20 +54,34 @@ pub(crate) fn pair_rounds(
         if of_target.value <= 0.0 || of_baseline.value <= 0.0 {
             return Err(NoPairs::NotPositive);
         }
-        let slower = libm::log(of_target.value) - libm::log(of_baseline.value);
+        let (slower, slow) = match neighbours_difference(of_baseline, of_target) {
+            Some(slower) => {
+                let slow = [of_baseline, of_target].map(|value| SlowBatches::count_slow(value, direction));
+                (slower, Some(slow))
+            }
+            None => (libm::log(of_target.value) - libm::log(of_baseline.value), None),
+        };
         let d = match direction {
             Direction::Lower => slower,
             Direction::Higher => -slower,
         };
         let costs = of_baseline.total.zip(of_target.total).map(|(a, b)| [cost(a), cost(b)]);
         let costs = costs.filter(|costs| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0));
-        let RoundValue { round, start, .. } = *of_target;
-        pairs.push(Pair { round, baseline_start: of_baseline.start, start, d, costs });
+        let (round, start) = (of_target.round, of_target.start);
+        pairs.push(Pair { round, baseline_start: of_baseline.start, start, d, costs, slow });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
     Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
+}
+
+/// Computes the typical difference between neighbouring batches of two trials that took turns: whatever hits both cancels out.
+fn neighbours_difference(baseline: &RoundValue, target: &RoundValue) -> Option<f64> {
+    let is_one = baseline.each.len() == target.each.len() && !target.each.is_empty();
+    let ratios = baseline.each.iter().zip(&target.each).map(|(a, b)| libm::log(*b) - libm::log(*a));
+    let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
+    (is_one && !ratios.is_empty()).then(|| compute_median(&sort_values(&ratios)))
 }
 
 /// Lists the values of rounds in which both gave one; those of a series are in order of rounds.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::{Metric, Reading};
+use tare_data::metric::Reading;
 use tare_data::session::{
     Ending, MOST_REST, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial,
 };
@@ -16,9 +16,10 @@ use crate::verdicts::comparable;
 use crate::verdicts::judge::{Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total};
 use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair_rounds};
+use crate::verdicts::partners::RowSeries;
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
-use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted, read_series};
+use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
 use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
@@ -86,8 +87,8 @@ pub(crate) struct Judge<'a> {
     trials: Vec<Vec<Vec<&'a Trial>>>,
     pub baseline: Option<usize>,
     control: Option<usize>,
-    /// Rounds that were begun, of any case.
-    pub begun: u32,
+    /// Rounds that were begun, case by case.
+    pub begun: Vec<u32>,
     /// True where the session's plan or its time has ended it.
     is_over: bool,
     /// True where it is judged for a report, and not to decide which cells go on.
@@ -101,7 +102,12 @@ impl<'a> Judge<'a> {
         let case_at = places(cases.iter().map(|case| case.id.as_str()));
         let target_at = places(targets.iter().map(|target| target.name.as_str()));
         let mut trials = vec![vec![Vec::new(); targets.len()]; cases.len()];
-        let begun = progress.trials.iter().map(|trial| trial.round.saturating_add(1)).max().unwrap_or(0);
+        let mut begun = vec![0; cases.len()];
+        for trial in progress.trials {
+            if let Some(case) = case_at.get(trial.case.as_str()) {
+                begun[*case] = trial.round.saturating_add(1).max(begun[*case]);
+            }
+        }
         let disturbed = collect_disturbed(progress.repeated);
         for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());
@@ -146,7 +152,7 @@ impl<'a> Judge<'a> {
     fn judge(
         &self,
         pairs: &Pairs,
-        target: usize,
+        (case, target): (usize, usize),
         margin: Margin,
         nulls: &mut Nulls,
     ) -> Option<(Judgement, Schedule)> {
@@ -155,7 +161,7 @@ impl<'a> Judge<'a> {
         let schedule = if corrected { self.schedule.clone() } else { self.schedule.without_correction() };
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let rest = if self.progress.plan.every.is_empty() { 1 } else { MOST_REST };
-        let to_the_end = self.is_over && reached.saturating_add(rest) >= self.begun;
+        let to_the_end = self.is_over && reached.saturating_add(rest) >= self.begun[case];
         if !to_the_end || self.schedule.is_look(reached) {
             let judgement = judge_pairs(pairs, &schedule, margin, nulls)?;
             let safe_p = corrected.then(|| safe_p(self.progress.plan));
@@ -200,33 +206,17 @@ impl<'a> Judge<'a> {
     ) -> Vec<JudgedRow> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
-        let targets = self.progress.plan.targets.len();
-        let mut by_target: Vec<Vec<Series>> =
-            (0..targets).map(|target| self.series(case, target, metrics)).collect();
-        let mut rows = Vec::with_capacity(metrics.len());
-        for at in 0..metrics.len() {
-            let row: Vec<Series> =
-                by_target.iter_mut().map(|target| std::mem::take(&mut target[at])).collect();
-            rows.push(self.row(case, at, &row, nulls));
-        }
+        let read = self.read_rows(case, metrics);
+        let mut rows: Vec<JudgedRow> =
+            read.iter().enumerate().map(|(at, series)| self.row(case, at, series, nulls)).collect();
         self.warn(case, &mut rows, canaries);
         rows
     }
 
-    /// Reads an environment's values in a case, by metric.
-    fn series(&self, case: usize, target: usize, metrics: &[Metric]) -> Vec<Series> {
-        let mut all = read_series(self.trials(case, target), metrics);
-        if !self.progress.plan.every.is_empty() {
-            for series in all.iter_mut().filter(|series| series.trials > 0) {
-                series.reached = self.schedule.with_rests(series.reached, self.begun);
-            }
-        }
-        all
-    }
-
-    fn row(&self, case: usize, at: usize, targets: &[Series], nulls: &mut Nulls) -> JudgedRow {
+    fn row(&self, case: usize, at: usize, read: &RowSeries, nulls: &mut Nulls) -> JudgedRow {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let nothing = Series::default();
+        let targets = &read.own;
         let baseline = self.baseline.map_or(&nothing, |target| &targets[target]);
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
         let usable = planned_margin.is_finite() && planned_margin > 0.0;
@@ -241,10 +231,10 @@ impl<'a> Judge<'a> {
         };
         let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
-            let series = [baseline, &targets[target]];
-            let own = self.own_control(planned, at, targets, target, nulls);
+            let series = [read.against(target, baseline), &targets[target]];
+            let own = self.own_control(planned, at, read, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
-            let mut judged = self.cell(planned, at, series, target, own_margin, nulls);
+            let mut judged = self.cell(planned, at, series, (case, target), own_margin, nulls);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
@@ -282,7 +272,7 @@ impl<'a> Judge<'a> {
         &self,
         planned: &PlannedCase,
         at: usize,
-        targets: &[Series],
+        read: &RowSeries,
         subject: usize,
         nulls: &mut Nulls,
     ) -> Option<Judgement> {
@@ -290,8 +280,9 @@ impl<'a> Judge<'a> {
         let is_own = |target: &usize| {
             plan.targets[*target].role == Role::Control && plan.control_of(*target) == Some(subject)
         };
-        let control = (0..targets.len()).find(is_own)?;
-        let pairs = pair_rounds(&targets[subject], &targets[control], planned.metrics[at].direction).ok()?;
+        let control = (0..read.own.len()).find(is_own)?;
+        let of_subject = read.against(control, &read.own[subject]);
+        let pairs = pair_rounds(of_subject, &read.own[control], planned.metrics[at].direction).ok()?;
         judge_pairs(&pairs, &self.schedule.without_correction(), Margin::from_planned(MARGIN), nulls)
     }
 
@@ -300,7 +291,7 @@ impl<'a> Judge<'a> {
         planned: &PlannedCase,
         metric_at: usize,
         [baseline, series]: [&Series; 2],
-        target: usize,
+        (case, target): (usize, usize),
         margin: Margin,
         nulls: &mut Nulls,
     ) -> Judged {
@@ -338,7 +329,7 @@ impl<'a> Judge<'a> {
                 return not_comparable("a value of zero or less has no ratio".into(), level);
             }
         };
-        let Some((judgement, schedule)) = self.judge(&pairs, target, margin, nulls) else {
+        let Some((judgement, schedule)) = self.judge(&pairs, (case, target), margin, nulls) else {
             return not_comparable("no round within the plan".into(), level);
         };
         let beyond =

@@ -85,10 +85,11 @@ impl Sum for Totals {
 /// Number of batches from which on the first is left out: it warms up caches for the others.
 const FEWEST_TO_DROP_FIRST: usize = 3;
 
-/// The cost of a trial's batches, typically and all together.
+/// The cost of a trial's batches: typically, all together, and each.
 struct Cost {
     typical: f64,
     total: f64,
+    each: Vec<f64>,
 }
 
 /// Computes the median over the timed batches of a series and the totals of them all, after the first where
@@ -103,17 +104,20 @@ fn cost(trial: &Trial, metric: &Metric) -> Option<Cost> {
     let kept = if warms_up { &all[1..] } else { &all };
     let each = kept.iter().filter_map(|batch| batch.read(metric.reading)).filter(|value| !value.is_nan());
     let total = kept.iter().copied().sum::<Totals>().read(metric.reading)?;
-    let each = sort_values(&each.collect::<Vec<_>>());
-    Some(Cost { typical: if each.is_empty() { total } else { compute_median(&each) }, total })
+    let each: Vec<f64> = each.collect();
+    let typical = if each.is_empty() { total } else { compute_median(&sort_values(&each)) };
+    Some(Cost { typical, total, each })
 }
 
 /// A value of a trial, and how many operations were timed one by one for it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct TrialValue {
     /// The typical value.
     pub value: f64,
     /// The value of all that was timed together, in the same unit; none where the typical one is not of batches.
     pub total: Option<f64>,
+    /// The value of each batch in turn; empty where the typical one is not of batches.
+    pub each: Vec<f64>,
     pub operations: u64,
 }
 
@@ -124,6 +128,7 @@ pub fn read_values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>>
     let mut read: Vec<(&str, OperationTimes)> = Vec::new();
     let mut values = Vec::with_capacity(metrics.len());
     for metric in metrics {
+        let mut each = Vec::new();
         let (value, total, operations) = match metric.reading {
             Reading::Quantile(_)
             | Reading::Minimum
@@ -144,12 +149,13 @@ pub fn read_values(trial: &Trial, metrics: &[Metric]) -> Vec<Option<TrialValue>>
             | Reading::OperationsPerMinute
             | Reading::BytesPerSecond
             | Reading::BitsPerSecond => {
-                let cost = cost(trial, metric);
+                let mut cost = cost(trial, metric);
+                each = cost.as_mut().map(|cost| std::mem::take(&mut cost.each)).unwrap_or_default();
                 (cost.as_ref().map(|cost| cost.typical), cost.map(|cost| cost.total), 0)
             }
         };
         let finite = value.filter(|value| value.is_finite());
-        values.push(finite.map(|value| TrialValue { value, total, operations }));
+        values.push(finite.map(|value| TrialValue { value, total, each, operations }));
     }
     values
 }
@@ -187,13 +193,15 @@ fn gauge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Option<f64> {
 }
 
 /// The value of one round.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RoundValue {
     pub round: u32,
     pub start: u32,
     pub value: f64,
     /// [`TrialValue::total`].
     pub total: Option<f64>,
+    /// [`TrialValue::each`], of a trial that took turns with its partner's; empty for one that ran alone.
+    pub each: Vec<f64>,
 }
 
 /// A metric of a case in an environment, over the rounds that counted.
@@ -220,6 +228,15 @@ impl Series {
 
 /// Reads every metric of a case from the trials of an environment that counted, one a round, in order of rounds.
 pub(crate) fn read_series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> {
+    read_series_against(trials, metrics, None)
+}
+
+/// Reads series as [`read_series`] does, with the batches of trials that took turns with this environment's.
+pub(crate) fn read_series_against(
+    trials: &[&Trial],
+    metrics: &[Metric],
+    partner: Option<&str>,
+) -> Vec<Series> {
     let mut all = vec![Series { least_operations: u64::MAX, ..Series::default() }; metrics.len()];
     let mut failures: Vec<(&Failure, usize)> = Vec::new();
     for trial in trials {
@@ -231,8 +248,10 @@ pub(crate) fn read_series(trials: &[&Trial], metrics: &[Metric]) -> Vec<Series> 
             series.trials += 1;
             series.reached = series.reached.max(trial.round.saturating_add(1));
             match value {
-                Some(TrialValue { value, total, operations }) => {
-                    series.values.push(RoundValue { round: trial.round, start: trial.start, value, total });
+                Some(TrialValue { value, total, each, operations }) => {
+                    let took_turns = partner.is_some() && trial.partner.as_deref() == partner;
+                    let each = if took_turns { each } else { Vec::new() };
+                    series.values.push(RoundValue { round: trial.round, start: trial.start, value, total, each });
                     if let Reading::Quantile(_) = metric.reading {
                         series.least_operations = series.least_operations.min(operations);
                     }
@@ -269,10 +288,10 @@ pub(crate) fn collect_disturbed(repeated: &[RepeatedRound]) -> HashSet<(&str, u3
     repeated.iter().map(|r| (r.case.as_str(), r.round, r.attempt)).collect()
 }
 
-/// Keeps the trials that count, one for each case, environment and round: repeated attempts do not; of several that do, the
-/// last. Sorts them by case, environment, round.
+/// Keeps the trials that count, one for each case, environment, round and partner: repeated attempts do not; of several that do,
+/// the last. Sorts them by case, environment, round.
 pub(crate) fn keep_counted<'a>(trials: &mut Vec<&'a Trial>, disturbed: &HashSet<(&str, u32, u32)>) {
-    let name = |t: &&'a Trial| (t.case.as_str(), t.target.as_str(), t.round);
+    let name = |t: &&'a Trial| (t.case.as_str(), t.target.as_str(), t.round, t.partner.as_deref());
     trials.retain(|t| !disturbed.contains(&(t.case.as_str(), t.round, t.attempt)));
     // Stable: trials of the same attempt stay in the order in which they ran.
     trials.sort_by(|a, b| (name(a), a.attempt).cmp(&(name(b), b.attempt)));

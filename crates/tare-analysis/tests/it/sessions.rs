@@ -38,7 +38,7 @@ pub fn make_case(
         place: place.map(Into::into),
         peer: None,
     };
-    PlannedCase {
+    PlannedCase { pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: probe.to_owned(),
         case,
@@ -144,7 +144,7 @@ pub fn make_trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Tri
         Outcome::Failed(failure) => (Vec::new(), Some(failure)),
         Outcome::Nothing => (Vec::new(), None),
     };
-    Trial {
+    Trial { partner: None,
         number: 0,
         case: case.into(),
         target: target.into(),

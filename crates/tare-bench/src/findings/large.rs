@@ -87,7 +87,7 @@ fn case(number: usize) -> PlannedCase {
         unit: Unit::Nanoseconds,
         direction: Direction::Lower,
     };
-    PlannedCase {
+    PlannedCase { pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: case.probe.clone(),
         case,
@@ -108,7 +108,7 @@ fn trial(case: &str, target: usize, round: u32, cost: f64, generator: &mut Gener
         let sample = Sample::Throughput { operations: 10_000, bytes: 0, elapsed_ns };
         Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
     };
-    Trial {
+    Trial { partner: None,
         number: 0,
         case: case.into(),
         target: TARGETS[target].0.into(),

@@ -9,6 +9,22 @@ pub struct Declared {
     pub rests_on: Vec<Promise>,
     pub times: Times,
     pub batching: Batching,
+    /// Lacking in plans of earlier versions, whose trials all ran alone.
+    #[serde(default)]
+    pub alternation: Alternation,
+}
+
+/// The way in which trials of two environments can alternate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Alternation {
+    /// Not at all: one trial after the other.
+    #[default]
+    Alone,
+    /// Batch by batch, wherever the scheduler places their processes.
+    Anywhere,
+    /// Batch by batch, on one processor.
+    OneProcessor,
 }
 
 /// Something that an environment may claim to do without doing it.

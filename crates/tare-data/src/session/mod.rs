@@ -110,8 +110,11 @@ pub struct PlannedCase {
     pub definition: String,
     /// Records of earlier versions lack it; it is added when they are read.
     pub declared: Declared,
-    /// Alike in every environment.
+    /// Amount of a trial that runs alone: alike in every environment.
     pub amount: Amount,
+    /// Amounts of pairs, by the environment that is compared with its partner. One without an amount is measured alone.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub pairs: BTreeMap<String, Amount>,
     /// The largest ratio that still counts as the same, as ln: ln(1.02) unless the study sets another.
     pub margin: f64,
     /// Environments where this case cannot be measured, with the reason; found before the first round.
@@ -242,6 +245,20 @@ impl Plan {
         !is_planted || self.planted.as_ref().is_some_and(|planted| planted.case == self.cases[case].id)
     }
 
+    /// Finds the environment that another is paired with: a control's subject, or the baseline; none for the baseline itself.
+    pub fn partner_of(&self, target: usize) -> Option<usize> {
+        match self.targets.get(target)?.role {
+            Role::Baseline => None,
+            Role::Control => self.control_of(target),
+            Role::Subject | Role::Planted => self.baseline_at(),
+        }
+    }
+
+    /// Finds the place of the baseline among the environments.
+    pub fn baseline_at(&self) -> Option<usize> {
+        self.targets.iter().position(|target| target.role == Role::Baseline)
+    }
+
     /// Finds the environment that a control repeats: the subject that is entered in the same way, or else the
     /// baseline.
     pub fn control_of(&self, control: usize) -> Option<usize> {
@@ -278,6 +295,8 @@ pub struct Trial {
     pub position: u32,
     /// Which start of the environment it ran in, from 0.
     pub start: u32,
+    /// The environment whose process alternated with this trial's; none where it ran alone.
+    pub partner: Option<String>,
     /// By the host's monotonic clock, from the beginning of the session.
     pub started_ns: u64,
     /// From the trial's first frame to its last, by the host's clock as they arrived.
@@ -297,20 +316,39 @@ pub struct Trial {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Interference {
     /// Processor time that the hypervisor took, over all processors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
     /// Time in which some task waited for a processor (PSI).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_cpu_ns: Option<u64>,
     /// Time in which some task waited for a disk (PSI).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure_io_ns: Option<u64>,
     /// Context switches by which the trial gave up the processor itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches_voluntary: Option<u64>,
     /// Context switches that were forced on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches_forced: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults_minor: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults_major: Option<u64>,
     /// Time of a fixed chain of dependent additions just before the trial; shows throttling and neighbours
     /// where no counter does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub canary_ns: Option<u64>,
+}
+
+impl Interference {
+    /// Tells whether nothing was reported, or nothing but noughts.
+    pub fn is_nothing(&self) -> bool {
+        let Interference { steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary, .. } = self;
+        let Interference { switches_forced, faults_minor, faults_major, canary_ns, .. } = self;
+        let disturbances = [steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary];
+        let others = [switches_forced, faults_minor, faults_major, canary_ns];
+        disturbances.into_iter().chain(others).all(|counter| counter.unwrap_or(0) == 0)
+    }
 }
 
 /// A round of a case that broke an interference limit and was run again.

@@ -14,6 +14,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &["bwrap"],
     parse: |specification| Ok(Box::new(Bwrap { net: Net::from_specification(specification)? })),

@@ -43,6 +43,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &["container", "docker-like"],
     parse: |specification| {

@@ -2,7 +2,7 @@
 
 use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
 use crate::owned::EngineName;
-use crate::provider::Provider;
+use crate::provider::{KernelKind, Provider};
 use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
 
@@ -15,6 +15,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("image"),
     options: OPTIONS,
     descends: false,
+    kernel: KernelKind::Machine,
     roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
     by_default: &[],
     parse: |specification| ENGINE.parse_container(specification),

@@ -57,6 +57,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Processor::OPTION],
     descends: true,
+    kernel: KernelKind::Own,
     roots: Roots::Own("programs of this machine would not be emulated"),
     by_default: &[],
     parse: |specification| {

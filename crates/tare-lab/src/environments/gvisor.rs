@@ -67,6 +67,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Platform::OPTION, Net::OPTION, Overlay::OPTION, Directfs::OPTION],
     descends: true,
+    kernel: KernelKind::Own,
     roots: Roots::Any,
     by_default: &["gvisor", "gvisor?platform=ptrace"],
     parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),

@@ -35,6 +35,7 @@ pub static PROVIDER: Provider = Provider {
     roots: Roots::Own("a pod has the root of its image"),
     by_default: &[],
     descends: false,
+    kernel: KernelKind::Own,
     parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
     preparation: None,
     footprint: Footprint {

@@ -21,6 +21,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),

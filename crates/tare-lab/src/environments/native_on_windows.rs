@@ -16,6 +16,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[],
     descends: true,
+    kernel: KernelKind::Own,
     roots: Roots::Own("other roots need Linux: Windows shows all programs the same files"),
     by_default: &["native"],
     parse: |_| Ok(Box::new(Native)),

@@ -28,6 +28,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION, Seccomp::OPTION],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &[],
     parse: |specification| {

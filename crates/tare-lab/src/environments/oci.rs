@@ -24,6 +24,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("runtime"),
     options: &[Net::OPTION],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &["oci:runc", "oci:crun"],
     parse: |specification| {

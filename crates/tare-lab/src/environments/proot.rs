@@ -43,6 +43,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Seccomp::OPTION],
     descends: true,
+    kernel: KernelKind::Supervised,
     roots: Roots::Host(
         "proot does not translate every call that names a file: it can show this machine's root and no other",
     ),

@@ -89,6 +89,7 @@ pub static PROVIDER: Provider = Provider {
         MEMORY,
     ],
     descends: true,
+    kernel: KernelKind::Own,
     roots: Roots::Host(LAYERS),
     by_default: &["qemu"],
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),

@@ -27,6 +27,7 @@ pub static PROVIDER: Provider = Provider {
     roots: Roots::Own("a node runs its own programs"),
     by_default: &[],
     descends: false,
+    kernel: KernelKind::Own,
     parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
     preparation: None,
     footprint: Footprint {

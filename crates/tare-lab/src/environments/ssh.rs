@@ -34,6 +34,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("[user@]host"),
     options: &[PORT, IDENTITY, CONFIG, FOLDER],
     descends: false,
+    kernel: KernelKind::Own,
     roots: Roots::Own("an ssh host runs its own programs"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Ssh::of(specification)?)),

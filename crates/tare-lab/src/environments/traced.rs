@@ -32,6 +32,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[],
     descends: true,
+    kernel: KernelKind::Supervised,
     roots: Roots::Any,
     by_default: &["traced"],
     parse: |_| Ok(Box::new(Traced)),

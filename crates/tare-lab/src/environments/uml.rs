@@ -78,6 +78,7 @@ pub static PROVIDER: Provider = Provider {
         MEMORY,
     ],
     descends: true,
+    kernel: KernelKind::Own,
     roots: Roots::Any,
     by_default: &["uml"],
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),

@@ -33,6 +33,7 @@ pub static PROVIDER: Provider = Provider {
     options: &[FOLDER],
     // Windows starts it, on a processor of its choice.
     descends: false,
+    kernel: KernelKind::Own,
     roots: Roots::Own("Windows shows all programs the same files"),
     by_default: &[],
     parse: |specification| {

@@ -73,6 +73,7 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
+    kernel: KernelKind::Own,
     roots: Roots::Own("a distribution runs its own programs"),
     by_default: &[],
     parse: |specification| Ok(Box::new(Wsl::of(specification)?)),

@@ -27,10 +27,10 @@ use crate::owned::PREFIX;
 use crate::ownership::clean::{Outcome, take_away};
 use crate::ownership::journal::Journal;
 use crate::platform;
-use crate::provider::Workspace;
+use crate::provider::{KernelKind, Workspace};
 use crate::provider::root::{Inside, RootFolder};
 use crate::storage::Site;
-use crate::storage::places::{SHARE, Wanted};
+use crate::storage::places::{SHARE, TURNS, Wanted};
 
 /// File systems that keep files in memory: a place on one would not be on a disk.
 const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
@@ -136,6 +136,7 @@ impl SessionWorkspace {
         };
         let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
         make_folder(&workspace.shared.folder)?;
+        make_folder(&workspace.turns_folder())?;
         for share in workspace.shared.shares.values() {
             let parent = share.parent().unwrap_or(share);
             private_folder::make_private_folder(share)
@@ -185,20 +186,34 @@ impl SessionWorkspace {
         self.shared.wants_work
     }
 
+    /// Locates the folder with the files of turns: see [`TURNS`].
+    pub(crate) fn turns_folder(&self) -> PathBuf {
+        self.shared.folder.join(TURNS)
+    }
+
     pub(crate) fn missing_places(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
     }
 
     /// Creates the workspace for one start of an environment with this root.
-    pub(crate) fn make_start_workspace(&self, root: &RootFolder) -> Result<StartWorkspace, LabError> {
+    pub(crate) fn make_start_workspace(
+        &self,
+        root: &RootFolder,
+        kernel: KernelKind,
+    ) -> Result<StartWorkspace, LabError> {
         let number = self.shared.starts.get();
         self.shared.starts.set(number + 1);
+        let mut shares = self.shared.shares.clone();
+        if kernel != KernelKind::Own {
+            shares.insert(TURNS.to_owned(), self.turns_folder());
+        }
         let folder = self.shared.folder.join(format!("{number:05}"));
         let mark = format!("{}/{number:05}", self.shared.id);
         let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
         let mut workspace = StartWorkspace {
             shared: Rc::clone(&self.shared),
             inside: Inside { root: root.clone(), ..self.shared.inside.clone() },
+            shares,
             folder,
             mark,
             name,
@@ -286,6 +301,8 @@ impl Shared {
 pub(crate) struct StartWorkspace {
     shared: Rc<Shared>,
     inside: Inside,
+    /// Folders that it shares with this machine.
+    shares: BTreeMap<String, PathBuf>,
     folder: PathBuf,
     mark: String,
     name: String,
@@ -356,7 +373,7 @@ impl Workspace for StartWorkspace {
     }
 
     fn shares(&self) -> &BTreeMap<String, PathBuf> {
-        &self.shared.shares
+        &self.shares
     }
 
     fn inside(&self) -> &Inside {

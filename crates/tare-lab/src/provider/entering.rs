@@ -14,6 +14,7 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
+use crate::provider::KernelKind;
 use crate::provider::root::{Inside, RootFolder, Roots};
 
 /// Function that prepares an environment once, and reports each step in words.
@@ -57,6 +58,8 @@ pub struct Ready {
     pub(crate) slower: f64,
     /// Source of its programs: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
+    /// Kernel that its processes run on.
+    pub(crate) kernel: KernelKind,
     /// Its agent, if that is not the session's.
     pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
@@ -69,7 +72,8 @@ impl Ready {
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
-        Ready { facts, slower: 0.0, root: RootFolder::Empty, agent: None, enter: Box::new(enter) }
+        let (root, kernel) = (RootFolder::Empty, KernelKind::default());
+        Ready { facts, slower: 0.0, root, kernel, agent: None, enter: Box::new(enter) }
     }
 
     /// Sets a different agent from the session's.

@@ -17,6 +17,18 @@ pub mod root;
 
 pub use self::entering::*;
 
+/// The kernel that an environment's processes run on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KernelKind {
+    /// This machine's. A process can be placed on a processor, with everything that works for it.
+    Machine,
+    /// This machine's, with a program that has a hand in every call and is not placed with the process.
+    Supervised,
+    /// One of its own, or another machine's: no memory is shared with a process here.
+    #[default]
+    Own,
+}
+
 /// Description of a kind of environment: its names and options, and the function that parses its
 /// specifications.
 #[derive(Debug)]
@@ -37,6 +49,8 @@ pub struct Provider {
     /// Set if its processes descend from this program and stay on its processor, unlike those of a daemon or
     /// of another machine.
     pub descends: bool,
+    /// Kernel that its processes run on: decides how their trials can take turns with another environment's.
+    pub kernel: KernelKind,
     /// Roots that its environments can have.
     pub roots: Roots,
     /// Specifications that `tare run` uses by default if they are ready, e.g. `gvisor`,

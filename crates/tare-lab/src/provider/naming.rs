@@ -47,7 +47,7 @@ impl Named {
         }
         (self.root_ready)(&root)?;
         let mut ready = self.environment.check_ready(programs)?;
-        (ready.slower, ready.root) = (self.slower, root);
+        (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
         Ok(ready)
     }
 }

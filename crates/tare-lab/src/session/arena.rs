@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::batch::Batch;
 use tare_data::facts::Facts;
-use tare_data::failure::Failure;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 use tare_data::request::TrialRequest;
 use tare_data::session::Interference;
@@ -24,6 +24,8 @@ pub struct Started {
     pub peers: BTreeMap<String, Peer>,
     /// Places that the session could not make, with the reasons.
     pub missing: BTreeMap<String, Failure>,
+    /// True where its trials can take turns with its partner's.
+    pub takes_turns: bool,
     /// From entering to the agent's first frame.
     pub elapsed_ns: u64,
 }
@@ -45,6 +47,15 @@ pub struct Outcome {
     pub interrupted: bool,
 }
 
+/// The way in which the trials of two environments take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turning {
+    /// On one processor, drawn for each pair.
+    OneProcessor,
+    /// Wherever the scheduler places them.
+    Anywhere,
+}
+
 /// Place where trials run, environment by environment.
 pub trait Arena {
     /// Counts nanoseconds since the session began, by the host's monotonic clock.
@@ -55,6 +66,23 @@ pub trait Arena {
 
     /// Runs one trial. Each batch goes to `sink` as it arrives, before anything else sees it.
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;
+
+    /// Proves that trials of two environments can take turns: by a word in memory that both map, on one processor where
+    /// both can be placed.
+    fn prove_turns(&mut self, _pair: [usize; 2]) -> Result<Turning, Failure> {
+        Err(Failure::new(FailureKind::NotSupported, "its trials cannot take turns with another's"))
+    }
+
+    /// Lists the processors that trials may be placed on.
+    fn list_processors(&self) -> Vec<usize> {
+        Vec::new()
+    }
+
+    /// Runs the two trials of a pair, which take turns. Gives their batches once both have ended.
+    fn run_pair(&mut self, _pair: [usize; 2], _requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
+        let failure = Failure::new(FailureKind::NotSupported, "its trials cannot take turns with another's");
+        [(); 2].map(|()| (Outcome { failure: Some(failure.clone()), ..Outcome::default() }, Vec::new()))
+    }
 
     /// Leaves an environment; nothing of it is left.
     fn leave_environment(&mut self, target: usize);

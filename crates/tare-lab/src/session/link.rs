@@ -117,6 +117,64 @@ impl<'i> Link<'i> {
         }
     }
 
+    /// Waits until a frame of one of two links is there, or a link ended; takes in whatever came.
+    #[cfg(unix)]
+    pub fn await_either(
+        first: &mut Link<'_>,
+        second: &mut Link<'_>,
+        deadline: Instant,
+    ) -> Result<(), LinkError> {
+        loop {
+            if first.interrupted.load(Ordering::Relaxed) {
+                return Err(LinkError::Interrupted);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(LinkError::Deadline);
+            }
+            let unruly = |e: io::Error| LinkError::Unruly(format!("poll: {e}"));
+            Streams::wait_for_either([&first.streams, &second.streams], left.min(WAIT_PIECE)).map_err(unruly)?;
+            first.take_in()?;
+            second.take_in()?;
+            if first.has_news() || second.has_news() {
+                return Ok(());
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    fn has_news(&self) -> bool {
+        self.ended || !self.frames.is_empty()
+    }
+
+    /// Takes in whatever is there already.
+    #[cfg(unix)]
+    fn take_in(&mut self) -> Result<(), LinkError> {
+        let ready = self.streams.wait_until_ready(false, Duration::ZERO);
+        let ready = ready.map_err(|e| LinkError::Unruly(format!("poll: {e}")))?;
+        let Some(ready) = ready.filter(|_| !self.ended) else { return Ok(()) };
+        let at = Instant::now();
+        if ready.output {
+            self.read_output(at)?;
+        }
+        if ready.errors {
+            self.read_errors();
+        }
+        Ok(())
+    }
+
+    /// Takes a frame that has arrived.
+    #[cfg(unix)]
+    pub fn take_arrived(&mut self) -> Option<Arrived> {
+        self.frames.pop_front()
+    }
+
+    /// Tells whether the stream has ended, and no frame of it is left.
+    #[cfg(unix)]
+    pub fn has_ended(&self) -> bool {
+        self.ended && self.frames.is_empty()
+    }
+
     /// Asks the agent to leave, and says how much of the patience is left for its environment to end. The streams stay open until its
     /// last frame: the port of a guest takes no bytes once nobody listens, so that the agent would wait there for ever.
     pub(crate) fn ask_to_leave(mut self, patience: Duration) -> Duration {

@@ -11,6 +11,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
 use tare_data::request::{Request, TrialRequest};
 use tare_data::session::Target;
+use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
 
 use crate::error::LabError;
@@ -20,6 +21,8 @@ use crate::ownership::workspace::SessionWorkspace;
 use crate::platform::taken;
 use crate::provider::Ready;
 use crate::session::arena::{Arena, Outcome, Started};
+#[cfg(unix)]
+use crate::session::arena::Turning;
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
 use crate::session::at_once::{self, Launched};
@@ -28,7 +31,9 @@ use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, find_peer_ways};
 use crate::session::targets::Resolved;
-use crate::storage::places::{OWN, WORK};
+#[cfg(unix)]
+use crate::session::turns::TurnFile;
+use crate::storage::places::{OWN, TURNS, WORK};
 use crate::study::startup;
 use crate::study::user_command::CarriedFile;
 
@@ -43,10 +48,10 @@ const START_LEAST: Duration = Duration::from_secs(10);
 const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
-    workspace: &'a SessionWorkspace,
+    pub(super) workspace: &'a SessionWorkspace,
     interrupted: &'a AtomicBool,
     began: Instant,
-    targets: Vec<LiveTarget<'a>>,
+    pub(super) targets: Vec<LiveTarget<'a>>,
     peers: Peers,
     host_peers: HostPeers<'a>,
     /// Files of commands in a study, which every start is given.
@@ -57,20 +62,31 @@ pub struct LiveArena<'a> {
     until: Option<Instant>,
     /// Error of the host itself.
     host_failure: Option<LabError>,
+    /// Processors that this session may use.
+    pub(super) allowed_processors: Vec<usize>,
+    /// Number of files of turns that were made.
+    pub(super) turn_files: u32,
 }
 
-struct LiveTarget<'a> {
-    resolved: Resolved,
-    inside: Option<Inside<'a>>,
+pub(super) struct LiveTarget<'a> {
+    pub(super) resolved: Resolved,
+    pub(super) inside: Option<Inside<'a>>,
     /// Data that it may still send in this session.
-    left: Left,
+    pub(super) left: Left,
     /// Facts are taken once a session: they do not change from start to start.
     described: Option<(Facts, BTreeMap<String, Facts>)>,
 }
 
-struct Inside<'a> {
+pub(super) struct Inside<'a> {
     entered: Entered,
-    link: Link<'a>,
+    pub(super) link: Link<'a>,
+    /// Folder of the files of turns, as seen from inside.
+    pub(super) turns: Option<String>,
+    /// The file of this start's turns, once it has one, and their proof.
+    #[cfg(unix)]
+    pub(super) turn_file: Option<TurnFile>,
+    #[cfg(unix)]
+    pub(super) proven: Option<Result<Turning, Failure>>,
 }
 
 impl<'a> LiveArena<'a> {
@@ -93,6 +109,8 @@ impl<'a> LiveArena<'a> {
             left: Vec::new(),
             until: None,
             host_failure: None,
+            allowed_processors: list_allowed_processors(),
+            turn_files: 0,
         }
     }
 
@@ -237,6 +255,7 @@ impl Arena for LiveArena<'_> {
         if !self.workspace.wants_work() {
             entered.places.remove(WORK);
         }
+        let turns = entered.places.remove(TURNS);
         let target = &mut self.targets[index];
         let Resolved { ready, .. } = &target.resolved;
         let brought = brought(ready, self.workspace);
@@ -266,10 +285,21 @@ impl Arena for LiveArena<'_> {
                     paths,
                     peers,
                     missing: self.workspace.missing_places().clone(),
+                    takes_turns: false,
                     elapsed_ns: (at - began).as_nanos() as u64,
                 };
                 target.described = Some(described);
-                target.inside = Some(Inside { entered, link });
+                #[cfg(unix)]
+                let (turn_file, proven) = (None, None);
+                target.inside = Some(Inside {
+                    entered,
+                    link,
+                    turns,
+                    #[cfg(unix)]
+                    turn_file,
+                    #[cfg(unix)]
+                    proven,
+                });
                 Ok(started)
             }
             Err(mut failure) => {
@@ -320,12 +350,26 @@ impl Arena for LiveArena<'_> {
         outcome
     }
 
+    #[cfg(unix)]
+    fn prove_turns(&mut self, pair: [usize; 2]) -> Result<Turning, Failure> {
+        self.prove_pair(pair)
+    }
+
+    fn list_processors(&self) -> Vec<usize> {
+        self.allowed_processors.clone()
+    }
+
+    #[cfg(unix)]
+    fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
+        self.run_turns(pair, requests)
+    }
+
     fn host_failure(&mut self) -> Option<LabError> {
         self.host_failure.take()
     }
 
     fn leave_environment(&mut self, index: usize) {
-        let Some(Inside { entered, link }) = self.targets[index].inside.take() else { return };
+        let Some(Inside { entered, link, .. }) = self.targets[index].inside.take() else { return };
         let patience = link.ask_to_leave(PATIENCE);
         self.left.extend(stuck(entered.leave_environment(patience)));
     }

@@ -17,6 +17,9 @@ mod prepare;
 pub(crate) mod protocol;
 mod rounds;
 mod targets;
+mod trials;
+#[cfg(unix)]
+mod turns;
 
 pub use self::bring_up::BringUp;
 pub use self::protocol::{

@@ -115,9 +115,27 @@ impl Open {
         plan.until_decided && self.only_hopeless
     }
 
-    /// Lists the cases that a round measures.
-    pub fn list_cases(&self, plan: &Plan, round: u32) -> Vec<usize> {
-        (0..plan.cases.len()).filter(|case| !self.list_targets(plan, *case, round).is_empty()).collect()
+    /// Tells whether a case has rounds left: a cell that is open, or none that could be.
+    pub fn is_case_open(&self, plan: &Plan, case: usize, round: u32) -> bool {
+        let all = usable(plan, case);
+        let mut subjects = all.iter().filter(|target| is(plan, **target, Role::Subject)).peekable();
+        if subjects.peek().is_none() {
+            return !all.is_empty();
+        }
+        let mut planted = all.iter().filter(|target| is(plan, **target, Role::Planted));
+        planted.any(|target| self.is_sought(plan, case, *target, round))
+            || subjects.any(|target| self.is_open(CellIndex { case, target: *target }))
+    }
+
+    /// Tells whether an environment, or a pair of it, still takes part in any case.
+    pub fn is_target_open(&self, plan: &Plan, target: usize) -> bool {
+        let cases = 0..plan.cases.len();
+        match plan.targets[target].role {
+            Role::Baseline | Role::Control => true,
+            Role::Subject | Role::Planted => {
+                cases.into_iter().any(|case| self.is_open(CellIndex { case, target }) && usable(plan, case).contains(&target))
+            }
+        }
     }
 
     /// Counts the cells of subjects that are decided, and all that can get a verdict.
@@ -131,11 +149,12 @@ impl Open {
         !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
     }
 
-    /// Takes an interim look at the data after this many rounds, if one is planned there. `reachable` says how many rounds
-    /// a cell could run in all if it alone had the time that is left; none where nothing but decisions ends the session.
+    /// Takes an interim look at a case after this many rounds of it, if one is planned there. `reachable` says how many rounds a cell
+    /// could run in all if it alone had the time that is left; none where nothing but decisions ends the session.
     pub fn take_look(
         &mut self,
         session: &Session,
+        case: usize,
         rounds: u32,
         reachable: impl Fn(CellIndex) -> Option<u32>,
     ) {
@@ -143,26 +162,22 @@ impl Open {
         if !plan.looks.contains(&rounds) || rounds == plan.rounds {
             return;
         }
-        let options = Options::default();
-        let progress = Progress::from_session(session);
-        for (case, planned) in plan.cases.iter().enumerate() {
-            let usable = usable(plan, case);
-            let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
-            let is_judged =
-                |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
-            if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
-                continue;
-            }
-            let done = find_finished_targets(progress, &planned.id, rounds, &options);
-            let done = usable.iter().filter(|target| done[**target]);
-            self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
-            let of_cell = |target| reachable(CellIndex { case, target });
-            let lost = beyond_reach(progress, &planned.id, rounds, &options, of_cell);
-            let lost = usable.iter().filter(|target| lost[**target]);
-            self.hopeless.extend(lost.map(|target| CellIndex { case, target: *target }));
-            if control_differs(progress, &planned.id, rounds, &options) {
-                self.suspected.insert(case);
-            }
+        let (options, progress) = (Options::default(), Progress::from_session(session));
+        let (planned, usable) = (&plan.cases[case], usable(plan, case));
+        let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
+        let is_judged = |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
+        if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
+            return;
+        }
+        let done = find_finished_targets(progress, &planned.id, rounds, &options);
+        let done = usable.iter().filter(|target| done[**target]);
+        self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
+        let of_cell = |target| reachable(CellIndex { case, target });
+        let lost = beyond_reach(progress, &planned.id, rounds, &options, of_cell);
+        let lost = usable.iter().filter(|target| lost[**target]);
+        self.hopeless.extend(lost.map(|target| CellIndex { case, target: *target }));
+        if control_differs(progress, &planned.id, rounds, &options) {
+            self.suspected.insert(case);
         }
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
         self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));

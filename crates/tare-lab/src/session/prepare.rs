@@ -8,7 +8,7 @@ use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::metric::Reading;
 use tare_data::request::Amount;
-use tare_data::session::declared::Declared;
+use tare_data::session::declared::{Alternation, Declared};
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::descriptions::{USER, USER_COMMAND};
@@ -16,7 +16,7 @@ use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer};
 use crate::error::{ErrorKind, LabError};
-use crate::session::arena::{Arena, Started};
+use crate::session::arena::{Arena, Started, Turning};
 use crate::session::before::{calibrate_case, count_demand};
 use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
 use crate::session::plan::budget::{self, RoundTime};
@@ -27,6 +27,9 @@ use crate::session::plan::starts::{Start, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
 use crate::study::startup;
+
+/// Fact of an environment: how its trials take turns with their partners', or why they do not.
+pub const TURNS_FACT: &str = "session.turns";
 
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;
@@ -99,6 +102,10 @@ pub fn enter_all(
         if started.is_err() && arena.is_interrupted() {
             return Err(LabError::interruption_error());
         }
+        let mut started = started;
+        if let Ok(started) = &mut started {
+            prove(targets, index, started, arena);
+        }
         match &started {
             Ok(started) => writer.append(&facts_of(target, started))?,
             Err(failure) if target.role == Role::Baseline => {
@@ -125,6 +132,30 @@ pub fn enter_all(
         all.push(started);
     }
     Ok(all)
+}
+
+/// Proves that an environment's trials can take turns with its partner's, and notes how, or why not.
+fn prove(targets: &[Target], index: usize, started: &mut Started, arena: &mut dyn Arena) {
+    let Some(partner) = partner_of(targets, index) else { return };
+    let proven = arena.prove_turns([index, partner]);
+    started.outside.add_fact(
+        TURNS_FACT,
+        match &proven {
+            Ok(Turning::OneProcessor) => "on one processor".to_owned(),
+            Ok(Turning::Anywhere) => "on any processor".to_owned(),
+            Err(failure) => format!("none: {}", failure.reason),
+        },
+    );
+    started.takes_turns = proven.is_ok();
+}
+
+/// Finds the environment that another is paired with, before there is a plan.
+fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
+    let target = &targets[index];
+    let is_subject = |other: &Target| other.role == Role::Subject && other.specification == target.specification;
+    let own = (target.role == Role::Control).then(|| targets.iter().position(is_subject)).flatten();
+    let baseline = targets.iter().position(|other| other.role == Role::Baseline);
+    own.or(baseline).filter(|_| target.role != Role::Baseline)
 }
 
 /// Drops looks before a number of rounds, and adds one at it; only the last stays where fewer rounds fit.
@@ -159,7 +190,7 @@ pub fn prepare_session(
         (None, None) => (1.0, not_before(least_rounds, planned_looks(ENDLESS))),
         (None, Some(left_s)) => {
             let round = |scale| round_time(&cases, &targets, scale);
-            note_few_starts(&targets, &starts, round(1.0).all_s, left_s, observer);
+            note_few_starts(&targets, &starts, left_s, observer);
             let (scale, rounds) = budget::rounds_within(left_s, &starts, round);
             (scale, not_before(least_rounds, planned_looks(rounds)))
         }
@@ -176,13 +207,16 @@ pub fn prepare_session(
     };
     let rounds = *looks.last().expect("there is always a look");
     let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
-    let planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
+    let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
     let mut cost_ns = costs(&cases, scale);
     let mut planted_in = None;
     if let (Some(target), Some((case, rounds))) = (planted, room.choose_planting(seed))
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
         cost_ns.insert(CellIndex { case, target: targets.len() }, room.trial_ns(case));
+        if entered.takes_turns && let Some(amount) = cases[case].pair_amount(scale, 0) {
+            planned[case].pairs.insert(target.name.clone(), amount);
+        }
         planted_in = Some(Planted { case: planned[case].id.clone(), rounds });
         targets.push(target);
         started.push(Ok(entered));
@@ -215,8 +249,11 @@ fn enter_planted(
     arena: &mut dyn Arena,
     writer: &mut Writer,
 ) -> Result<Result<Started, Failure>, LabError> {
-    let entered = arena.enter_environment(index);
+    let mut entered = arena.enter_environment(index);
     arena.host_failure().map_or(Ok(()), Err)?;
+    if let Ok(started) = &mut entered {
+        started.takes_turns = arena.prove_turns([index, 0]).is_ok();
+    }
     if entered.is_err() && arena.is_interrupted() {
         return Err(LabError::interruption_error());
     }
@@ -239,11 +276,10 @@ fn facts_of(target: &Target, started: &Started) -> Entry {
 fn note_few_starts(
     targets: &[Target],
     starts: &[Start],
-    round_s: f64,
     left_s: f64,
     observer: &mut dyn Observer,
 ) {
-    for (target, starts) in short_of_starts(starts, round_s, left_s) {
+    for (target, starts) in short_of_starts(starts, left_s) {
         let name = &targets[target].name;
         let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
         observer.observe_event(Event::Note(format!(
@@ -261,6 +297,8 @@ fn calibrate_all(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
     let (targets, of) = (started.len(), selected.len() * started.len());
+    let takes_turns = |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
+    let takes_turns: Vec<bool> = started.iter().map(takes_turns).collect();
     let mut cases: Vec<Calibrated> = Vec::new();
     for selected in selected {
         let mut paces = Vec::new();
@@ -271,7 +309,7 @@ fn calibrate_all(
                 Err(failure) => Err(failure.clone()),
             });
         }
-        cases.push(Calibrated { selected, paces });
+        cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
     }
     Ok(cases)
 }
@@ -379,6 +417,8 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
 struct Calibrated {
     selected: SelectedCase,
     paces: Vec<Result<Pace, Failure>>,
+    /// For each environment, if its trials can take turns with its partner's.
+    takes_turns: Vec<bool>,
 }
 
 impl Pilot {
@@ -421,11 +461,43 @@ impl Calibrated {
         })
     }
 
-    /// Estimates the time of a trial at a scale, by environment, wherever there is a pace.
+    /// Computes the amount of a pair of an environment and its partner at a scale; none where the case is measured alone there.
+    fn pair_amount(&self, scale: f64, target: usize) -> Option<Amount> {
+        let SelectedCase { probe, case, .. } = &self.selected;
+        let Declared { batching, alternation, .. } = probe.declare_case(&case.parameters);
+        let is_alone = alternation == Alternation::Alone || self.is_start() || self.selected.once;
+        if is_alone || self.selected.seconds.is_some() {
+            return None;
+        }
+        let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
+        let is_fixed = paces.iter().any(|pace| pace.fixed_ns.is_some());
+        let wanted = Wanted { batching, metrics: &probe.metrics(), scale };
+        (!is_fixed).then(|| wanted.compute_pair_amount(*paces[0], *paces[1]))
+    }
+
+    /// Returns the amount of a pair where an environment takes turns.
+    fn planned_pair(&self, scale: f64, target: usize) -> Option<Amount> {
+        self.takes_turns.get(target).filter(|takes_turns| **takes_turns)?;
+        self.pair_amount(scale, target)
+    }
+
+    /// Estimates the time of a trial, or a pair, at a scale, by environment, wherever there is a pace. The baseline has trials for
+    /// those that are measured alone.
     fn trials_ns(&self, scale: f64) -> Vec<(usize, f64)> {
         let Some(amount) = self.amount(scale) else { return Vec::new() };
-        let paces = self.paces.iter().enumerate();
-        paces.filter_map(|(target, pace)| Some((target, cost_ns(*pace.as_ref().ok()?, amount)))).collect()
+        let Some(Ok(baseline)) = self.paces.first() else { return Vec::new() };
+        let is_alone = |target: usize| self.planned_pair(scale, target).is_none();
+        let others = (1..self.paces.len()).filter(|target| self.paces[*target].is_ok());
+        let has_alone = self.paces.len() == 1 || others.clone().any(is_alone);
+        let of_baseline = if has_alone { cost_ns(*baseline, amount) } else { 0.0 };
+        let of_other = |target: usize| {
+            let pace = self.paces[target].as_ref().ok()?;
+            Some((target, match self.planned_pair(scale, target) {
+                Some(pair) => cost_ns(*baseline, pair) + cost_ns(*pace, pair),
+                None => cost_ns(*pace, amount),
+            }))
+        };
+        [(0, of_baseline)].into_iter().chain(others.filter_map(of_other)).collect()
     }
 
     /// Estimates the time of a trial in the baseline, in seconds, where a cost can be planted: where work
@@ -438,7 +510,7 @@ impl Calibrated {
         let is_plain = case.place.is_none() && case.peer.is_none() && !case.probe.starts_with(USER);
         let pace = self.paces.first()?.as_ref().ok()?;
         (is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none())
-            .then(|| self.trials_ns(scale).first().map(|(_, ns)| ns / 1e9))?
+            .then(|| Some(cost_ns(*pace, self.amount(scale)?) / 1e9))?
     }
 
     fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
@@ -454,6 +526,12 @@ impl Calibrated {
             definition: probe.definition_hash(&case.parameters),
             declared: probe.declare_case(&case.parameters),
             amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
+            pairs: targets
+                .iter()
+                .enumerate()
+                .filter(|(_, target)| target.role != Role::Baseline)
+                .filter_map(|(at, target)| Some((target.name.clone(), self.planned_pair(scale, at)?)))
+                .collect(),
             margin: *margin,
             missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
         }

@@ -1,29 +1,24 @@
-//! The rounds of a session: trials in random order, written down as they come, until every comparison is
-//! decided or the time is up.
+//! The rounds of a session: case by case in the order in which they decide most, written down as they come, until every
+//! comparison is decided or the time is up.
+//!
+//! Each case has rounds of its own, so that quick ones have many in the time of one slow one. What comes next follows from
+//! the plan, its seed and the trials so far alone: a session that is resumed goes on as it would have.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::order::{self, Orders};
-use tare_data::batch::Batch;
-use tare_data::failure::Failure;
-use tare_data::generator::Generator;
-use tare_data::session::{Ending, RepeatedRound, Session, Target, Trial};
-use tare_record::entry::{Begin, End};
+use tare_analysis::order;
+use tare_data::failure::FailureKind;
+use tare_data::session::{Ending, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer, Standing};
 use crate::error::LabError;
-use crate::session::arena::{Arena, Outcome};
-use crate::session::before::trial_request;
+use crate::session::arena::Arena;
 use crate::session::open::{Open, rounds_alone};
-use crate::session::plan::starts::{Start, rounds_a_start};
+use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s};
-use crate::study::startup;
+use crate::session::trials::Slot;
 
-/// A trial may take this many times what calibration expects, and at least [`DEADLINE_LEAST_MS`].
-const DEADLINE_FACTOR: f64 = 20.0;
-const DEADLINE_LEAST_MS: u64 = 5_000;
-const DEADLINE_MOST_MS: u64 = 1_800_000;
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
 /// A round is disturbed when the hypervisor took this share of a trial's time, and at least three ticks of the counter of it.
@@ -31,87 +26,90 @@ const STEAL_SHARE: f64 = 0.25;
 const STEAL_LEAST_NS: u64 = 30_000_000;
 /// Rounds of which one may be run again. Where more are disturbed, that is normal here, and only half the rounds would be left.
 const ROUNDS_A_REPEAT: usize = 10;
-/// A baseline without a value in this many rounds in a row will not have one later: without it nothing can be compared.
+/// A baseline without a value in this many rounds of every open case will not have one later: without it nothing can be compared.
 const MOST_FAILED_ROUNDS: u32 = 10;
 /// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
-
 /// Rounds before which a session that lasts until all is decided gives nothing up.
 const FEWEST_UNTIL_DECIDED: u32 = 300;
+/// Time after which what was written is synced: a crash of the machine loses this much, and one of tare nothing.
+const SYNC_NS: u64 = 1_000_000_000;
 
 /// A session in its rounds.
 pub struct Rounds<'a> {
-    arena: &'a mut dyn Arena,
-    writer: &'a mut Writer,
-    observer: &'a mut dyn Observer,
-    session: Session,
-    pilot: Pilot,
+    pub(super) arena: &'a mut dyn Arena,
+    pub(super) writer: &'a mut Writer,
+    pub(super) observer: &'a mut dyn Observer,
+    pub(super) session: Session,
+    pub(super) pilot: Pilot,
     /// When the budget is spent, by the arena's clock.
     until_ns: Option<u64>,
-    targets: Vec<TargetState>,
-    /// Time of the trials of the last round, in seconds, and the time for which starts held up this one.
-    round_s: f64,
-    waits_s: f64,
-    /// Orders of each case, by the environments of a round. Each combination has its own squares.
-    orders: Vec<BTreeMap<Vec<usize>, Orders>>,
+    /// Time from the first round to then, in seconds.
+    whole_s: Option<f64>,
+    pub(super) targets: Vec<TargetState>,
+    /// Time for which starts held up a round, in seconds.
+    pub(super) waits_s: f64,
+    /// Time of all trials so far, in seconds.
+    trials_s: f64,
+    /// Rounds that each case has had.
+    rounds: Vec<u32>,
     open: Open,
-    next_trial: u64,
+    pub(super) next_trial: u64,
     failures: u32,
-    /// Rounds in a row without a value of the baseline.
+    /// Rounds in a row, of any case, without a value of the baseline.
     failed_rounds: u32,
+    /// Environments of which was said that their trials run alone.
+    pub(super) noted_alone: BTreeSet<usize>,
+    synced_ns: u64,
     resumed: Resumed,
 }
 
-/// Position of a trial in its session.
-#[derive(Clone, Copy)]
-struct Slot {
-    round: u32,
-    /// 0 for the first; a round that was disturbed is run again as a whole.
-    attempt: u32,
-    /// Place in the order of its round, from 0.
-    position: u32,
-}
-
-/// Point at which a resumed session continues. Rounds are finished one after the other, so the last trial
-/// shows it.
+/// Point at which a resumed session continues: rounds are finished one after the other, so the last trial shows it.
 #[derive(Debug, Default)]
 struct Resumed {
-    round: u32,
-    /// Cases that had this round before the session broke off.
-    done: BTreeSet<String>,
-    /// The case that broke off in it, and the attempt that it is up to now.
-    broken: Option<(String, u32)>,
+    /// The case and the round that broke off, and the attempt that it is up to now.
+    broken: Option<(usize, u32, u32)>,
+    /// Rounds of each case before.
+    rounds: Vec<u32>,
 }
 
 impl Resumed {
-    fn after(trials: &[Trial]) -> Self {
-        let Some(last) = trials.last() else { return Resumed::default() };
-        let same_round = trials.iter().filter(|t| t.round == last.round && t.case != last.case);
-        Resumed {
-            round: last.round,
-            done: same_round.map(|t| t.case.clone()).collect(),
-            broken: Some((last.case.clone(), last.attempt + 1)),
+    fn after(session: &Session) -> Self {
+        let cases = session.plan.cases.iter().map(|case| case.id.as_str()).zip(0..);
+        let cases: BTreeMap<&str, usize> = cases.collect();
+        let mut rounds = vec![0; session.plan.cases.len()];
+        for trial in &session.trials {
+            if let Some(case) = cases.get(trial.case.as_str()) {
+                rounds[*case] = trial.round.saturating_add(1).max(rounds[*case]);
+            }
         }
+        let last = session.trials.last();
+        let broken = last.and_then(|last| Some((*cases.get(last.case.as_str())?, last.round, last.attempt + 1)));
+        if let Some((case, round, _)) = broken {
+            rounds[case] = round;
+        }
+        Resumed { broken, rounds }
     }
 }
 
 /// An environment between rounds.
 #[derive(Debug, Default)]
-struct TargetState {
+pub(super) struct TargetState {
     /// Number of the current start.
-    number: u32,
-    /// Rounds that the current start has seen.
+    pub number: u32,
+    /// Time of all trials when it was entered, and rounds that the current start has seen.
+    since_s: f64,
     rounds: u32,
     /// True once the current start has had a trial.
-    is_used: bool,
+    pub is_used: bool,
     /// Number of starts so far, and the time of the last.
-    start: Start,
+    pub start: Start,
     /// Starts that failed in a row.
-    lost: u32,
+    pub lost: u32,
 }
 
 /// Why the rounds end before their number.
-enum Stop {
+pub(super) enum Stop {
     Budget,
     BaselineFailed,
     Interrupted,
@@ -134,14 +132,15 @@ impl<'a> Rounds<'a> {
         pilot: Pilot,
         until_ns: Option<u64>,
     ) -> Self {
-        let orders = vec![BTreeMap::new(); session.plan.cases.len()];
         let open = Open::from_plan(&session.plan);
         let next_trial = session.trials.iter().map(|t| t.number + 1).max().unwrap_or(0);
         let targets = states(&session, &pilot);
-        let round_s = pilot.cost_ns.values().sum::<f64>() / 1e9;
-        let failures = session.trials.iter().filter(|trial| trial.failure.is_some()).count() as u32;
-        let resumed = Resumed::after(&session.trials);
+        let failures = session.trials.iter().filter(|trial| is_own_failure(trial)).count() as u32;
+        let resumed = Resumed::after(&session);
+        let now_ns = arena.now_ns();
         Rounds {
+            whole_s: until_ns.map(|until_ns| until_ns.saturating_sub(now_ns) as f64 / 1e9),
+            rounds: resumed.rounds.clone(),
             arena,
             writer,
             observer,
@@ -149,13 +148,14 @@ impl<'a> Rounds<'a> {
             pilot,
             until_ns,
             targets,
-            round_s,
             waits_s: 0.0,
-            orders,
+            trials_s: 0.0,
             open,
             next_trial,
             failures,
             failed_rounds: 0,
+            noted_alone: BTreeSet::new(),
+            synced_ns: now_ns,
             resumed,
         }
     }
@@ -163,21 +163,17 @@ impl<'a> Rounds<'a> {
     /// Runs until decided, done, out of time or stopped. The end is in the record when this returns.
     pub fn run_rounds(mut self, ended: &dyn Fn(Ending) -> Entry) -> Result<Ending, LabError> {
         let plan = &self.session.plan;
-        let (cases, targets, rounds) = (plan.cases.len(), plan.targets.len(), plan.rounds);
+        let (cases, targets) = (plan.cases.len(), plan.targets.len());
         self.observer.observe_event(Event::Planned { cases, targets });
-        if let Some((case, attempt)) = self.resumed.broken.clone() {
+        self.look_again();
+        if let Some((case, round, attempt)) = self.resumed.broken {
             let reason = "the session broke off during this round".to_owned();
-            self.repeat(RepeatedRound { case, round: self.resumed.round, attempt: attempt - 1, reason })?;
+            let case = self.session.plan.cases[case].id.clone();
+            self.repeat(RepeatedRound { case, round, attempt: attempt - 1, reason })?;
         }
         let mut stopped = None;
-        for round in 0..rounds {
-            self.look(round);
-            if self.open.is_over(&self.session.plan)
-                || self.open.list_cases(&self.session.plan, round).is_empty()
-            {
-                break;
-            }
-            if let Err(stop) = self.round(round).and_then(|()| self.check_baseline(round)) {
+        while let Some(case) = self.next_case() {
+            if let Err(stop) = self.run_case(case).and_then(|()| self.check_baseline()) {
                 stopped = Some(stop);
                 break;
             }
@@ -194,61 +190,95 @@ impl<'a> Rounds<'a> {
         Ok(ending)
     }
 
-    /// Runs one round of every open case.
-    fn round(&mut self, round: u32) -> Result<(), Stop> {
-        let open = self.open.list_cases(&self.session.plan, round);
-        if round >= self.resumed.round {
-            self.start_again(round)?;
+    /// Finds the case whose turn it is; none when nothing is open any more.
+    ///
+    /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
+    /// the next one is the one that is furthest behind its share. A draw for each round shuffles those that are level.
+    fn next_case(&self) -> Option<usize> {
+        let plan = &self.session.plan;
+        if self.open.is_over(plan) {
+            return None;
         }
-        let began_ns = self.arena.now_ns();
-        self.waits_s = 0.0;
-        for index in order::shuffle_cases(self.session.plan.seed, round, open.len()) {
-            let case = open[index];
-            let id = self.session.plan.cases[case].id.clone();
-            let done_here = round == self.resumed.round && self.resumed.done.contains(&id);
-            if round < self.resumed.round || done_here {
-                // A resumed session: the orders move on as they did before.
-                self.next_order(case, round);
-                continue;
+        let is_next = |case: &usize| self.rounds[*case] < plan.rounds && self.open.is_case_open(plan, *case, self.rounds[*case]);
+        let due = |case: usize| {
+            let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
+            (f64::from(self.rounds[case]) + drawn) * self.round_s(case).sqrt()
+        };
+        let open = (0..plan.cases.len()).filter(is_next).map(|case| (due(case), case));
+        open.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
+    }
+
+    /// Estimates the time of a round of a case, with environments that rest in their share of rounds. By the plan alone, so that
+    /// what comes next does not depend on what was measured.
+    fn round_s(&self, case: usize) -> f64 {
+        let plan = &self.session.plan;
+        let targets = (0..plan.targets.len()).filter(|target| plan.targets[*target].role != Role::Control);
+        let cost = |target| self.pilot.cost_ns.get(&CellIndex { case, target }).copied().unwrap_or(0.0);
+        let all: f64 = targets.map(|target| cost(target) / f64::from(plan.round_interval(target))).sum();
+        (all / 1e9).max(1e-4)
+    }
+
+    /// Runs the next round of a case, and looks at it where that is planned.
+    fn run_case(&mut self, case: usize) -> Result<(), Stop> {
+        let round = self.rounds[case];
+        let targets = self.open.list_targets(&self.session.plan, case, round);
+        if !targets.is_empty() {
+            if self.is_time_up() {
+                return Err(Stop::Budget);
             }
-            let first = match &self.resumed.broken {
-                Some((broken, attempt)) if *broken == id && round == self.resumed.round => *attempt,
+            self.start_again(&targets)?;
+            let id = self.session.plan.cases[case].id.clone();
+            let first = match self.resumed.broken {
+                Some((broken, at, attempt)) if (broken, at) == (case, round) => attempt,
                 _ => 0,
             };
+            let began_ns = self.arena.now_ns();
+            self.waits_s = 0.0;
             for attempt in first..first + MOST_ATTEMPTS {
-                match self.case_round(case, round, attempt)? {
-                    Some(reason) if attempt + 1 < first + MOST_ATTEMPTS && self.may_repeat(round) => {
+                let trials = self.run_attempt(Slot { case, round, attempt }, &targets)?;
+                let disturbed = trials.iter().find_map(find_disturbance);
+                self.failures += trials.iter().filter(|trial| is_own_failure(trial)).count() as u32;
+                self.session.trials.extend(trials);
+                match disturbed {
+                    Some(reason) if attempt + 1 < first + MOST_ATTEMPTS && self.may_repeat() => {
                         self.repeat(RepeatedRound { case: id.clone(), round, attempt, reason })?;
                     }
                     _ => break,
                 }
             }
+            self.trials_s += (self.arena.now_ns() - began_ns) as f64 / 1e9 - self.waits_s;
             self.observer.observe_event(Event::RoundDone(&self.session));
         }
-        if round > self.resumed.round {
-            self.round_s = (self.arena.now_ns() - began_ns) as f64 / 1e9 - self.waits_s;
-        }
+        self.rounds[case] += 1;
+        self.take_look(case, self.rounds[case], true);
         Ok(())
     }
 
     /// Ends a session whose baseline fails round after round.
-    fn check_baseline(&mut self, round: u32) -> Result<(), Stop> {
+    fn check_baseline(&mut self) -> Result<(), Stop> {
         let Some(baseline) = self.session.baseline() else { return Ok(()) };
-        let of_round = self.session.trials.iter().rev().take_while(|trial| trial.round == round);
-        let mut failed = of_round.filter(|trial| trial.target == baseline.name).map(|t| t.failure.is_some());
-        let all_failed = failed.next().map(|first| first && failed.all(|failed| failed));
-        self.failed_rounds = match all_failed {
-            None => self.failed_rounds,
-            Some(true) => self.failed_rounds + 1,
-            Some(false) => 0,
+        let Some(last) = self.session.trials.last() else { return Ok(()) };
+        let of_round = self.session.trials.iter().rev();
+        let of_round = of_round.take_while(|trial| trial.round == last.round && trial.case == last.case);
+        let (mut values, mut failures) = (0, 0);
+        for trial in of_round.filter(|trial| trial.target == baseline.name) {
+            values += u32::from(trial.failure.is_none());
+            failures += u32::from(is_own_failure(trial));
+        }
+        self.failed_rounds = match (values, failures) {
+            (0, 0) => self.failed_rounds,
+            (0, _) => self.failed_rounds + 1,
+            _ => 0,
         };
-        if self.failed_rounds < MOST_FAILED_ROUNDS { Ok(()) } else { Err(Stop::BaselineFailed) }
+        let open = (0..self.rounds.len()).filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
+        let most = MOST_FAILED_ROUNDS.saturating_mul(open.count().max(1) as u32);
+        if self.failed_rounds < most { Ok(()) } else { Err(Stop::BaselineFailed) }
     }
 
     /// Tells whether one more round may be run again. By count alone, blind to the measurements.
-    fn may_repeat(&self, round: u32) -> bool {
-        let rounds = (round as usize + 1) * self.session.plan.cases.len();
-        self.session.repeated.len() < 1 + rounds / ROUNDS_A_REPEAT
+    fn may_repeat(&self) -> bool {
+        let rounds: u32 = self.rounds.iter().sum();
+        self.session.repeated.len() < 1 + rounds as usize / ROUNDS_A_REPEAT
     }
 
     /// Writes down that an attempt at a round does not count.
@@ -258,30 +288,31 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Enters environments afresh whose starts have seen their share of rounds.
-    fn start_again(&mut self, round: u32) -> Result<(), Stop> {
+    /// Enters environments afresh whose starts have seen their share of the time.
+    fn start_again(&mut self, targets: &[usize]) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
-        let plan = &self.session.plan;
-        let wanted: BTreeSet<usize> =
-            (0..plan.cases.len()).flat_map(|case| self.open.list_targets(plan, case, round)).collect();
-        let entered = |index: usize| self.pilot.started[index].is_ok() && wanted.contains(&index);
-        let are_entered: Vec<bool> = (0..self.targets.len()).map(entered).collect();
-        let starts = self.targets.iter().zip(&are_entered);
-        let starts: Vec<Start> = starts
-            .map(|(state, is_entered)| if *is_entered { state.start } else { Start::default() })
-            .collect();
-        let shared = rounds_a_start(&starts, self.round_s, self.left_s(), plan.count_comparisons());
-        for index in 0..self.targets.len() {
-            let every = self.open.round_spacing(index);
-            let is_used = round > 0 && self.targets[index].rounds.saturating_mul(every) >= shared[index];
+        let is_open = |target: &usize| self.pilot.started[*target].is_ok() && self.open.is_target_open(&self.session.plan, *target);
+        let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
+        let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
+        let shares = seconds_a_start(&starts, self.whole_s, self.session.plan.count_comparisons());
+        let cases = (0..self.rounds.len()).filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
+        let cases = cases.count() as u32;
+        let due: Vec<(usize, f64)> =
+            open.into_iter().zip(shares).filter(|(target, _)| targets.contains(target)).collect();
+        for (target, share_s) in due {
+            let state = &self.targets[target];
+            let is_due = match self.until_ns {
+                Some(_) => self.trials_s - state.since_s >= share_s,
+                None => state.rounds >= cases,
+            };
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
-            let has_time = self.left_s().is_none_or(|left_s| starts[index].s < left_s);
-            if are_entered[index] && is_used && has_time {
-                self.enter(index)?;
+            let has_time = self.left_s().is_none_or(|left_s| state.start.s < left_s);
+            if state.is_used && is_due && has_time {
+                self.enter_again(target)?;
             }
-            self.targets[index].rounds += u32::from(are_entered[index]);
+            self.targets[target].rounds += 1;
         }
         Ok(())
     }
@@ -290,8 +321,22 @@ impl<'a> Rounds<'a> {
         self.until_ns.map(|until_ns| until_ns.saturating_sub(self.arena.now_ns()) as f64 / 1e9)
     }
 
+    pub(super) fn is_time_up(&self) -> bool {
+        self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns)
+    }
+
+    /// Syncs what was written when a second has passed since the last time.
+    pub(super) fn sync_now_and_then(&mut self) -> Result<(), Stop> {
+        let now_ns = self.arena.now_ns();
+        if now_ns.saturating_sub(self.synced_ns) >= SYNC_NS {
+            self.writer.sync().map_err(LabError::from)?;
+            self.synced_ns = now_ns;
+        }
+        Ok(())
+    }
+
     /// Enters an environment afresh; gives it up when that fails too often in a row.
-    fn enter(&mut self, index: usize) -> Result<(), Stop> {
+    pub(super) fn enter_again(&mut self, index: usize) -> Result<(), Stop> {
         while self.targets[index].lost < MOST_LOST_STARTS {
             let began_ns = self.arena.now_ns();
             let state = &mut self.targets[index];
@@ -303,6 +348,7 @@ impl<'a> Rounds<'a> {
                     state.start.s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
                     state.start.made += 1;
                     (state.rounds, state.lost, state.is_used) = (0, 0, false);
+                    state.since_s = self.trials_s;
                     return Ok(());
                 }
                 Err(failure) => {
@@ -323,120 +369,8 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Runs one round of one case: a trial in every environment that is still open, in the order of its
-    /// Williams row. Returns the disturbance, if there was one.
-    fn case_round(&mut self, case: usize, round: u32, attempt: u32) -> Result<Option<String>, Stop> {
-        let order = self.next_order(case, round);
-        let mut disturbed = None;
-        for (position, target) in (0..).zip(order) {
-            if self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns) {
-                return Err(Stop::Budget);
-            }
-            let trial = self.trial(CellIndex { case, target }, Slot { round, attempt, position })?;
-            let steal_ns = trial.outside.steal_ns.unwrap_or(0);
-            if steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE {
-                disturbed = Some(format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000));
-            }
-            self.failures += u32::from(trial.failure.is_some());
-            self.session.trials.push(trial);
-        }
-        Ok(disturbed)
-    }
-
-    /// Runs one trial, from its first line in the record to its last.
-    fn trial(&mut self, cell: CellIndex, slot: Slot) -> Result<Trial, Stop> {
-        self.announce(cell, slot.round);
-        if !self.writer.has_room() {
-            self.observer.observe_event(Event::Note(
-                "the record has reached its maximum size: the session ends".into(),
-            ));
-            return Err(Stop::Budget);
-        }
-        let trial = self.next_trial;
-        self.next_trial += 1;
-        let plan = &self.session.plan;
-        let case = &plan.cases[cell.case];
-        if startup::is_start(&case.case) {
-            self.targets[cell.target].number += 1;
-        }
-        let begin = Begin {
-            trial,
-            case: case.id.clone(),
-            target: plan.targets[cell.target].name.clone(),
-            round: slot.round,
-            attempt: slot.attempt,
-            position: slot.position,
-            start: self.targets[cell.target].number,
-            started_ns: self.arena.now_ns(),
-        };
-        self.writer.append(&Entry::Begin(begin.clone())).map_err(LabError::from)?;
-        let (from, mut batches) = (self.writer.bytes(), Vec::new());
-        let outcome = self.measure(cell, trial, slot.round, &mut batches)?;
-        let state = &mut self.targets[cell.target];
-        if !std::mem::replace(&mut state.is_used, true) && outcome.failure.is_none() {
-            // What only the first trial of a start waits for, as for gVisor's clock to be measured, belongs to the start.
-            let trial_ns = outcome.host_elapsed_ns + begin.started_ns;
-            let waited_s = self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;
-            state.start.s += waited_s;
-            self.waits_s += waited_s;
-        }
-        if outcome.interrupted {
-            return Err(Stop::Interrupted);
-        }
-        if outcome.lost {
-            self.targets[cell.target].lost = 0;
-            self.enter(cell.target)?;
-        }
-        let end = End {
-            trial,
-            host_elapsed_ns: outcome.host_elapsed_ns,
-            agent_elapsed_ns: outcome.agent_elapsed_ns,
-            inside: outcome.inside,
-            outside: outcome.outside,
-            failure: outcome.failure,
-            notes: outcome.notes,
-        };
-        let batches = self.writer.keep_batches(trial, from, batches);
-        self.writer.append(&Entry::End(end.clone())).map_err(LabError::from)?;
-        self.writer.sync().map_err(LabError::from)?;
-        Ok(Trial { batches, ..end.complete_trial(begin.into_trial()) })
-    }
-
-    /// Has the arena run a trial; every batch is in the record before anything else sees it.
-    fn measure(
-        &mut self,
-        cell: CellIndex,
-        trial: u64,
-        round: u32,
-        batches: &mut Vec<Batch>,
-    ) -> Result<Outcome, Stop> {
-        let gave_up = |failure: Failure| Outcome { failure: Some(failure), ..Default::default() };
-        let case = &self.session.plan.cases[cell.case];
-        let started = match &self.pilot.started[cell.target] {
-            Ok(started) => started,
-            Err(failure) => return Ok(gave_up(failure.clone())),
-        };
-        let expected_ns = self.pilot.cost_ns.get(&cell).copied().unwrap_or(0.0);
-        let deadline_ms =
-            ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
-        let seed = Generator::for_part(self.session.plan.seed, &format!("{} {round}", case.id)).next_u64();
-        let request = match trial_request(trial, &case.case, case.amount, started, seed, deadline_ms) {
-            Ok(request) => request,
-            Err(failure) => return Ok(gave_up(failure)),
-        };
-        let mut written = Ok(());
-        let outcome = self.arena.run_trial(cell.target, &request, &mut |batch| {
-            if written.is_ok() {
-                written = self.writer.append(&Entry::Batch { trial, batch: batch.clone() });
-            }
-            batches.push(batch.clone());
-        });
-        written.map_err(LabError::from)?;
-        self.arena.host_failure().map_or(Ok(outcome), |error| Err(error.into()))
-    }
-
     /// Shows how far the session is, before a trial.
-    fn announce(&mut self, cell: CellIndex, round: u32) {
+    pub(super) fn announce(&mut self, cell: CellIndex, round: u32) {
         let plan = &self.session.plan;
         let elapsed_s = self.arena.now_ns() as f64 / 1e9;
         // The number of rounds is a promise only where it was fixed; else it lies beyond what time allows.
@@ -458,33 +392,45 @@ impl<'a> Rounds<'a> {
         }));
     }
 
-    /// Draws the order of the environments in which a round measures a case.
-    fn next_order(&mut self, case: usize, round: u32) -> Vec<usize> {
-        let plan = &self.session.plan;
-        let targets = self.open.list_targets(plan, case, round);
-        let names = targets.iter().map(|target| plan.targets[*target].name.as_str());
-        let label = format!("{} in {}", plan.cases[case].id, names.collect::<Vec<_>>().join(", "));
-        let orders = self.orders[case].entry(targets.clone());
-        orders.or_insert_with(|| Orders::new(plan.seed, &label)).draw_next(&targets)
+    /// Takes the looks of a resumed session again, which decided what it left.
+    fn look_again(&mut self) {
+        for case in 0..self.rounds.len() {
+            let (looks, rounds) = (self.session.plan.looks.clone(), self.rounds[case]);
+            for look in looks.into_iter().take_while(|look| *look <= rounds) {
+                self.take_look(case, look, false);
+            }
+        }
     }
 
-    /// Takes an interim look at the data after this many rounds, if one is planned there.
-    fn look(&mut self, rounds: u32) {
+    /// Takes an interim look at a case after this many rounds, if one is planned there.
+    fn take_look(&mut self, case: usize, rounds: u32, gives_up: bool) {
         let left_s = self.left_s();
-        let Rounds { open, session, pilot, targets, resumed, .. } = self;
+        let Rounds { open, session, pilot, targets, .. } = self;
         let reachable = |cell: CellIndex| match (session.plan.until_decided, left_s) {
             // What five times as many rounds would most likely not decide is left undecided.
             (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| rounds.saturating_mul(5)),
             // What a session gave up before it was resumed, its new time may decide.
-            (false, Some(left_s)) if rounds >= resumed.round => {
+            (false, Some(left_s)) if gives_up => {
                 let start_s = |target: usize| targets[target].start.s;
                 let more = rounds_alone(&session.plan, &pilot.cost_ns, start_s, cell, left_s);
                 Some(rounds.saturating_add(more))
             }
             _ => None,
         };
-        open.take_look(session, rounds, reachable);
+        open.take_look(session, case, rounds, reachable);
     }
+}
+
+/// Describes the disturbance of a trial, if there was one.
+fn find_disturbance(trial: &Trial) -> Option<String> {
+    let steal_ns = trial.outside.steal_ns.unwrap_or(0);
+    let is_disturbed = steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE;
+    is_disturbed.then(|| format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000))
+}
+
+/// Tells whether a trial failed, and not because of its partner.
+fn is_own_failure(trial: &Trial) -> bool {
+    trial.failure.as_ref().is_some_and(|failure| failure.kind != FailureKind::Partner)
 }
 
 /// Describes the environments as a session finds them, with their starts before it was resumed.

@@ -15,6 +15,9 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
 pub const OWN: &str = "own";
+/// Folder that environments on this machine's kernel share with it for the files by which two of them take turns. No case
+/// works there.
+pub(crate) const TURNS: &str = "turns";
 /// Place where a command finds its files: a folder of the view that an environment has of this machine's
 /// files; without a view, as [`OWN`].
 pub(crate) const WORK: &str = "work";

@@ -13,7 +13,7 @@ use tare_data::names::{BadParameter, Case};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::unit::Unit;
 use tare_probes::Probe;
-use tare_probes::probe::{Family, Parameter, gauge_metric, time_metric};
+use tare_probes::probe::{Alternates, Family, Parameter, gauge_metric, time_metric};
 
 /// The parameter that has a case be several starts.
 pub const AT_ONCE: &str = "at_once";
@@ -39,6 +39,7 @@ pub static PROBE: Probe = Probe {
         gauge_metric("disk", "disk", Unit::Bytes),
     ],
     family: Family::Kernel,
+    alternates: |_| Alternates::Alone("each trial is a start"),
     revision: 2,
     label: |parameters| match parameters.get_text(AT_ONCE) {
         Ok("1") | Err(_) => "start of environment".into(),

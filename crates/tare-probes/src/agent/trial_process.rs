@@ -2,21 +2,27 @@
 
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
-use tare_data::request::TrialRequest;
+use tare_data::request::{TrialRequest, Turn};
 use tare_data::session::Interference;
 
+use crate::harness::affinity;
 use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
+use crate::harness::turns::Turns;
 use crate::platform::bound_trial;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
 /// processes shows it.
 pub const TRIAL: &str = "agent-trial";
+
+/// Of this many pairs one has canaries: a canary takes as long as some pairs.
+const PAIRS_A_CANARY: u64 = 20;
 
 /// Runs the trial of a request in this process and sends its frames. `carried` holds the files of user commands.
 pub fn run_requested_trial(program: &Path, carried: Option<&Path>) -> io::Result<()> {
@@ -54,10 +60,11 @@ fn measure(
         Some(place) => {
             let is_apart = crate::find_probe(&request.case.probe).is_some_and(|probe| probe.is_apart());
             let place = Path::new(place);
-            match if is_apart {
-                Folder::make_apart(place, (request.seed, request.trial))
-            } else {
-                Folder::make_fresh(place)
+            let side = request.turn.as_ref().map(|turn| turn.is_second);
+            match match side {
+                _ if is_apart => Folder::make_apart(place, side, (request.seed, request.trial)),
+                Some(is_second) => Folder::make_for_side(place, is_second),
+                None => Folder::make_fresh(place),
             } {
                 Ok(folder) => Some(folder),
                 Err(failure) => return Ok(Err(failure)),
@@ -71,10 +78,28 @@ fn measure(
         }
     };
     work_longer(request.slower);
-    let watch = Watch::start();
+    let turns = match &request.turn {
+        None => None,
+        Some(turn) => match take_place(turn, request) {
+            Ok(turns) => Some(turns),
+            Err(failure) => return Ok(Err(failure)),
+        },
+    };
+    let has_canary = request.turn.is_none() || request.trial / 2 % PAIRS_A_CANARY == 0;
+    let watch = if has_canary { Watch::start() } else { Watch::of_counters() };
     let directory = folder.as_ref().map(Folder::path);
-    let outcome = run(&mut Trial::new(request, program, directory, &mut sink).with_carried(carried));
+    let mut trial = Trial::new(request, program, directory, &mut sink).with_carried(carried).with_turns(turns);
+    let outcome = run(&mut trial);
+    if outcome.is_err() {
+        trial.give_up();
+    }
     let interference = watch.stop();
     sent?;
     Ok(outcome.map(|()| interference))
+}
+
+/// Moves this process to the processor of its pair, and maps the file of its turns.
+fn take_place(turn: &Turn, request: &TrialRequest) -> Result<Turns, Failure> {
+    turn.processor.map_or(Ok(()), affinity::pin_to_processor)?;
+    Turns::open(turn, request.seed, Duration::from_millis(request.deadline_ms))
 }

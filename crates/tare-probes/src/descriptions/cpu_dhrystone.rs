@@ -19,6 +19,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "loop"), per_second("rate", "loop")],
     family: Family::Processor,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "Dhrystone 2.1".into(),
 };

@@ -30,6 +30,10 @@ pub static PROBE: Probe = Probe {
         nanoseconds_metric("max", "event", Reading::Maximum),
     ],
     family: Family::Processor,
+    alternates: |parameters| match parameters.get_text("threads") {
+        Ok("1") => Alternates::OneProcessor,
+        _ => Alternates::Alone("its threads use several processors"),
+    },
     revision: 2,
     label: |parameters| {
         let max_prime = parameters.get_text("max_prime").unwrap_or("20000");

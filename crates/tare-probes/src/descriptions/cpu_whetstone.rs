@@ -22,6 +22,7 @@ pub static PROBE: Probe = Probe {
         time_metric("pass", "pass"),
     ],
     family: Family::Processor,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "Whetstone, double".into(),
 };

@@ -27,6 +27,7 @@ pub static PROBE: Probe = Probe {
     parameters: PARAMETERS,
     metrics: &METRICS,
     family: Family::Command,
+    alternates: |_| Alternates::Alone("it counts, and times nothing"),
     revision: 4,
     label: |_| "demand".into(),
 };

@@ -23,6 +23,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block")],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |parameters| format!("copy, {} blocks", size_of(parameters, "bs")),
 };

@@ -28,6 +28,7 @@ pub static PROBE: Probe = Probe {
         time_metric("unlink", "unlink"),
     ],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: true },
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "small file lifecycle".into(),
 };

@@ -34,6 +34,7 @@ pub static PROBE: Probe = Probe {
     ],
     // io_uring is needed by one engine only: a trial without it fails with that reason.
     family: Family::Files { rests_on: |_| Storage::Disk(Promise::Direct, &[]), apart: false },
+    alternates: |_| Alternates::Alone("it has requests in flight, which would fall into the other side"),
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");

@@ -43,6 +43,7 @@ pub static PROBE: Probe = Probe {
         quantile_metric("fsync_p95", "fsync", 0.95),
     ],
     family: Family::Files { rests_on, apart: false },
+    alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
     revision: 3,
     label: |parameters| {
         let block = size_of(parameters, "bs");

@@ -40,6 +40,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block"), time_metric("sync", "sync")],
     family: Family::Files { rests_on, apart: false },
+    alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
     revision: 3,
     label,
 };

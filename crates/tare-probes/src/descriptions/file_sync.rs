@@ -23,6 +23,7 @@ pub static PROBE: Probe = Probe {
         first_call_metric("commit"),
     ],
     family: Family::Files { rests_on: |_| Storage::Disk(Promise::Sync, &[]), apart: false },
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "commit, 4K".into(),
 };

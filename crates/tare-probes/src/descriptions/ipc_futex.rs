@@ -15,6 +15,11 @@ pub static PROBE: Probe = Probe {
     parameters: &[PIN],
     metrics: &[time_metric("time", "round"), per_second("rate", "round"), first_call_metric("round")],
     family: Family::Pair { placed: false },
+    alternates: |parameters| match parameters.get_text(PIN.name) {
+        Ok("same") => Alternates::OneProcessor,
+        Ok("cross") => Alternates::Alone("its two processes are on two processors"),
+        _ => Alternates::Anywhere,
+    },
     revision: 1,
     label: |parameters| placement_label(parameters, "futex", "futex round trip"),
 };

@@ -15,6 +15,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "pair"), per_second("rate", "pair"), first_call_metric("pair")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "pipe, 512 B".into(),
 };

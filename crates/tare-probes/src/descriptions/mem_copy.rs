@@ -16,6 +16,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[Parameter::from_values("size", ["16MiB", "256MiB"], "bytes of each buffer")],
     metrics: &[bytes_per_second("rate", "copy"), time_metric("time", "copy")],
     family: Family::Processor,
+    alternates: |_| Alternates::Alone("its working set is a cache, which the other side would take"),
     revision: 1,
     label: |parameters| format!("memory copy, {}", size_of(parameters, "size")),
 };

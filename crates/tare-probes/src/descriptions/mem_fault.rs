@@ -15,6 +15,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "page"), per_second("rate", "page"), first_call_metric("page")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "page fault".into(),
 };

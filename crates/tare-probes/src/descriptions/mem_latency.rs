@@ -18,6 +18,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[Parameter::from_values("size", ["32MiB", "256MiB"], "bytes that the chain covers")],
     metrics: &[time_metric("time", "load")],
     family: Family::Processor,
+    alternates: |_| Alternates::Alone("its working set is a cache, which the other side would take"),
     revision: 1,
     label: |parameters| format!("memory latency, {}", size_of(parameters, "size")),
 };

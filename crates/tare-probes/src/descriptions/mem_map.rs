@@ -15,6 +15,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[Parameter::from_one_value("size", "64KiB", "bytes of a block")],
     metrics: &[time_metric("time", "piece"), first_call_metric("piece")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |parameters| format!("map + unmap, {}", size_of(parameters, "size")),
 };

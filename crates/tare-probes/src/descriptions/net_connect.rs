@@ -39,6 +39,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds_metric("connect first", "connect", Reading::Cold),
     ],
     family: Family::Network { placed: false },
+    alternates: |_| Alternates::Anywhere,
     revision: 1,
     label: |_| "TCP connect + request".into(),
 };

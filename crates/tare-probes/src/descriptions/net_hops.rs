@@ -30,6 +30,7 @@ pub static PROBE: Probe = Probe {
         quantile_metric("round p50", "round", 0.5),
     ],
     family: Family::Network { placed: false },
+    alternates: |_| Alternates::Alone("its answer comes by several hosts, which both sides would share"),
     revision: 1,
     label: |_| "round trip, by hop".into(),
 };

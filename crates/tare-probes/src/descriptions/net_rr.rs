@@ -55,6 +55,11 @@ pub static PROBE: Probe = Probe {
         gauge_metric("reordered", "reordered", Unit::Count),
     ],
     family: Family::Network { placed: true },
+    alternates: |parameters| match (parameters.get_text("rate"), parameters.get_text(PIN.name)) {
+        (Ok("0"), Ok("none")) => Alternates::Anywhere,
+        (Ok("0"), Ok("same")) => Alternates::OneProcessor,
+        _ => Alternates::Alone("requests have their own times, or two processors"),
+    },
     revision: 5,
     label: |parameters| {
         let text = |key| parameters.get_text(key).unwrap_or_default();

@@ -33,6 +33,7 @@ pub static PROBE: Probe = Probe {
         gauge_metric("sent again", "sent again", Unit::Count),
     ],
     family: Family::Network { placed: false },
+    alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
     revision: 1,
     label: |parameters| {
         let text = |key| parameters.get_text(key).unwrap_or_default();

@@ -12,6 +12,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "turn")],
     family: Family::Processor,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "empty loop (harness)".into(),
 };

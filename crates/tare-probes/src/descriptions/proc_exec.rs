@@ -25,6 +25,7 @@ pub static PROBE: Probe = Probe {
     )],
     metrics: &[time_metric("time", "exec"), per_second("rate", "exec"), first_call_metric("exec")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |parameters| match parameters.get_text("target") {
         Ok("dynamic") => "exec, dynamic".into(),

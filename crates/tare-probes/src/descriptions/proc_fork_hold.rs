@@ -35,6 +35,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &held_metrics("process"),
     family: Family::Held,
+    alternates: |_| Alternates::Alone("it reads the memory that the whole machine has left"),
     revision: 2,
     label: |parameters| {
         let size = size_of(parameters, "size");

@@ -28,6 +28,7 @@ pub static PROBE: Probe = Probe {
         first_call_metric("run"),
     ],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |parameters| {
         let count = parameters.get_text("parallel").unwrap_or("1");

@@ -20,6 +20,7 @@ pub static PROBE: Probe = Probe {
         first_call_metric("process"),
     ],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "fork + wait".into(),
 };

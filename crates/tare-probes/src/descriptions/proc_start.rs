@@ -23,6 +23,7 @@ pub static PROBE: Probe = Probe {
         first_call_metric("program"),
     ],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "program start".into(),
 };

@@ -29,6 +29,7 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &held_metrics("thread"),
     family: Family::Held,
+    alternates: |_| Alternates::Alone("it reads the memory that the whole machine has left"),
     revision: 2,
     label: |parameters| format!("thread, {} stack", parameters.get_text("stack").unwrap_or_default()),
 };

@@ -15,6 +15,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "call"), first_call_metric("call")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "system call".into(),
 };

@@ -18,6 +18,7 @@ pub static PROBE: Probe = Probe {
     parameters: &[],
     metrics: &[time_metric("time", "call"), per_second("turns", "turn"), first_call_metric("turn")],
     family: Family::Kernel,
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "system call mix".into(),
 };

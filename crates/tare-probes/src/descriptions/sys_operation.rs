@@ -19,6 +19,7 @@ pub static PROBE: Probe = Probe {
     )],
     metrics: &[time_metric("time", "operation"), first_call_metric("operation")],
     family: Family::Files { rests_on: |_| Storage::PageCache, apart: false },
+    alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |parameters| {
         let named = parameters.get_text("operation").unwrap_or_default();

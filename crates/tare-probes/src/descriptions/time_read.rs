@@ -19,6 +19,7 @@ pub static PROBE: Probe = Probe {
         first_call_metric("read"),
     ],
     family: Family::Processor,
+    alternates: |_| Alternates::OneProcessor,
     revision: 1,
     label: |_| "clock read".into(),
 };

@@ -24,6 +24,7 @@ pub static PROBE: Probe = Probe {
         time_metric("read", "read"),
     ],
     family: Family::Processor,
+    alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
     revision: 2,
     label: |_| "longest interruption".into(),
 };

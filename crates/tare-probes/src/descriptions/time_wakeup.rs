@@ -24,6 +24,7 @@ pub static PROBE: Probe = Probe {
         nanoseconds_metric("max", "late", Reading::Maximum),
     ],
     family: Family::Kernel,
+    alternates: |_| Alternates::Anywhere,
     revision: 1,
     label: |_| "timer wake-up latency".into(),
 };

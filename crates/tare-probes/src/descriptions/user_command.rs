@@ -77,6 +77,13 @@ pub static PROBE: Probe = Probe {
         first_call_metric("run"),
     ],
     family: Family::Command,
+    alternates: |parameters| {
+        let has = |key| parameters.get_text(key).is_ok_and(|value| !matches!(value, "" | "[]"));
+        match ["setup", "prepare", "clean"].into_iter().any(has) {
+            true => Alternates::Alone("what prepares or cleans for one side would do so for the other"),
+            false => Alternates::Anywhere,
+        }
+    },
     revision: 3,
     label: |parameters| {
         let given = |key| parameters.get_text(key).ok().filter(|text| !text.is_empty());

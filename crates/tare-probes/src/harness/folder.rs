@@ -42,28 +42,33 @@ pub struct Folder {
 impl Folder {
     /// Makes the trial's folder in a place; what an earlier trial that was killed left there is removed first.
     pub(crate) fn make_fresh(place: &Path) -> Result<Folder, Failure> {
-        Folder::make(place, None)
+        Folder::make(place, NAME, None)
+    }
+
+    /// Makes the folder of one side of a pair, whose other side may work in the same place. Both have names of one length.
+    pub(crate) fn make_for_side(place: &Path, is_second: bool) -> Result<Folder, Failure> {
+        Folder::make(place, side_name(is_second), None)
     }
 
     /// Creates a folder for a trial that makes many files. On a place that is [`spread_folders`], it lies away from
     /// those of other trials.
     ///
     /// ext4 has each folder where the fewest are, and among those by its name: this one has another name in
-    /// each session, and stays until the place goes, so that the next one is elsewhere.
-    pub(crate) fn make_apart(place: &Path, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
-        Folder::make(place, Some(format!("{seed:x}-{trial}")))
+    /// each session, and stays until the place goes, so that the next one is elsewhere. `side` is that of a pair.
+    pub(crate) fn make_apart(place: &Path, side: Option<bool>, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
+        Folder::make(place, side.map_or(NAME, side_name), Some(format!("{seed:x}-{trial}")))
     }
 
-    fn make(place: &Path, apart: Option<String>) -> Result<Folder, Failure> {
+    fn make(place: &Path, name: &str, apart: Option<String>) -> Result<Folder, Failure> {
         let make = || {
-            for left in left_in(place)? {
+            for left in left_in(place, name)? {
                 match remove_all(&place.join(left)) {
                     Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
                     _ => {}
                 }
             }
             let named = |begin: &str| apart.as_ref().map(|name| place.join(format!("{begin}-{name}")));
-            let path = named(NAME).unwrap_or_else(|| place.join(NAME));
+            let path = named(name).unwrap_or_else(|| place.join(name));
             make(&path)?;
             Ok(Folder { path, stays: named(STAYS) })
         };
@@ -125,23 +130,28 @@ pub fn keep_empty(place: &Path, kept: &Path) {
     }
 }
 
-/// Lists the folders that trials have left in a place.
+/// Names the folder of a side of a pair.
+fn side_name(is_second: bool) -> &'static str {
+    if is_second { "tare-trial-b" } else { "tare-trial-a" }
+}
+
+/// Lists the folders of this name, and whatever follows it, that trials have left in a place.
 #[cfg(unix)]
-fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
+fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
     let folder = open(CWD, place)?;
     let mut left = Vec::new();
     for entry in Dir::read_from(&folder)? {
         let entry = entry?;
-        if entry.file_name().to_bytes().starts_with(NAME.as_bytes()) {
+        if entry.file_name().to_bytes().starts_with(name.as_bytes()) {
             left.push(OsStr::from_bytes(entry.file_name().to_bytes()).into());
         }
     }
     Ok(left)
 }
 
-/// Lists the folders that trials have left in a place.
+/// Lists the folders of this name, and whatever follows it, that trials have left in a place.
 #[cfg(windows)]
-fn left_in(place: &Path) -> io::Result<Vec<PathBuf>> {
+fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
     let names = std::fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
     let names: Vec<_> = names.collect::<io::Result<_>>()?;
     let is_left = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(NAME);
@@ -243,7 +253,7 @@ mod tests {
     fn a_folder_apart_is_empty_when_it_stays() {
         let place = tempfile::tempdir().unwrap();
         for trial in [7, 8] {
-            let folder = Folder::make_apart(place.path(), (1, trial)).unwrap();
+            let folder = Folder::make_apart(place.path(), None, (1, trial)).unwrap();
             std::fs::create_dir(folder.path().join("deep")).unwrap();
             std::fs::write(folder.path().join("deep/file"), "of this trial").unwrap();
         }

@@ -10,6 +10,8 @@ use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+use crate::harness::turns::Turns;
+use crate::platform::set_alarm;
 
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
 /// interrupt, short against a trial.
@@ -23,6 +25,8 @@ const STEADY_MOST_NS: u64 = 250_000_000;
 const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
+/// The first step of a pair may take this many times as long as others.
+const FIRST_PATIENCE: u32 = 5;
 /// Short batches are sent together after this long, or at the end: while one is timed, nobody reads or records another.
 const SENT_AFTER_NS: u64 = 20_000_000;
 
@@ -32,6 +36,8 @@ pub struct Trial<'a> {
     directory: Option<&'a Path>,
     carried: Option<&'a Path>,
     waiting: Waiting,
+    /// This side's turns, where the trial is one of a pair.
+    turns: Option<Turns>,
     sink: &'a mut dyn FnMut(Batch),
 }
 
@@ -46,7 +52,18 @@ impl<'a> Trial<'a> {
         directory: Option<&'a Path>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        Trial { request, program, directory, carried: None, waiting: Waiting::default(), sink }
+        Trial { request, program, directory, carried: None, waiting: Waiting::default(), turns: None, sink }
+    }
+
+    /// Adds the turns of a pair.
+    pub(crate) fn with_turns(mut self, turns: Option<Turns>) -> Self {
+        self.turns = turns;
+        self
+    }
+
+    /// Tells the other side of a pair that nothing more comes.
+    pub(crate) fn give_up(&self) {
+        self.turns.iter().for_each(Turns::give_up);
     }
 
     /// Adds a folder that holds the files of user commands.
@@ -113,10 +130,17 @@ impl<'a> Trial<'a> {
         };
         match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
-            Amount::Operations { batch, batches } => {
-                warm_up(self, &mut work)?;
-                (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
-            }
+            Amount::Operations { batch, batches } => match self.turns.take() {
+                None => {
+                    warm_up(self, &mut work)?;
+                    (0..batches).try_for_each(|_| self.batch(Phase::Warm, batch, &mut work))
+                }
+                Some(mut turns) => {
+                    let done = self.alternate(&mut turns, (batch, batches), &mut work, warm_up);
+                    self.turns = Some(turns);
+                    done
+                }
+            },
             Amount::Duration { batch, seconds } => {
                 warm_up(self, &mut work)?;
                 let end_ns = now_ns() + (seconds * 1e9) as u64;
@@ -128,6 +152,36 @@ impl<'a> Trial<'a> {
         }?;
         self.send();
         Ok(())
+    }
+
+    /// Runs `work` in turn with the other side of a pair. After each hand-over some operations are not timed: they bring back the
+    /// caches that the other side has used.
+    fn alternate<F>(
+        &mut self,
+        turns: &mut Turns,
+        (operations, batches): (u64, u32),
+        work: &mut F,
+        warm_up: impl Fn(&mut Self, &mut F) -> Result<(), Failure>,
+    ) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let (patience, settle) = (turns.patience(), turns.settle());
+        turns.meet()?;
+        // A first run may load what it needs from a disk.
+        turns.step(|| bounded(patience * FIRST_PATIENCE, self.deadline(), || warm_up(self, work)))?;
+        for _ in 0..batches {
+            turns.step(|| {
+                bounded(patience, self.deadline(), || {
+                    if settle > 0 {
+                        work(settle, &mut Report::default())?;
+                    }
+                    self.batch(Phase::Warm, operations, work)
+                })
+            })?;
+        }
+        // Neither takes down what it made while the other is timed.
+        turns.meet()
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.
@@ -176,7 +230,9 @@ impl<'a> Trial<'a> {
         // While a trial holds what it made, the host looks at its own memory.
         let is_awaited = report.samples.iter().any(|(series, _)| *series == HELD);
         self.waiting.add(phase, started_ns, report);
-        if is_awaited || now_ns() >= self.waiting.since_ns + SENT_AFTER_NS {
+        // Nothing is sent while a pair runs: it would fall into the other side's batch.
+        let is_alone = self.request.turn.is_none();
+        if is_alone && (is_awaited || now_ns() >= self.waiting.since_ns + SENT_AFTER_NS) {
             self.send();
         }
         Ok(())
@@ -185,6 +241,18 @@ impl<'a> Trial<'a> {
     fn send(&mut self) {
         self.waiting.take().for_each(&mut *self.sink);
     }
+}
+
+/// Ends this process when a step of a pair takes longer than the other side waits; after it, when the trial's time is up.
+fn bounded(
+    patience: Duration,
+    deadline: Duration,
+    step: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    set_alarm(patience.as_millis() as u64);
+    let done = step();
+    set_alarm(deadline.as_millis() as u64);
+    done
 }
 
 /// Samples of one batch, reported by the probe after the clock has stopped.
@@ -330,7 +398,7 @@ mod tests {
         let (trial, directory, peer, seed, slower, nonce) = Default::default();
         let amount = Amount::Operations { batch, batches };
         let request =
-            TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms: 1, slower, nonce };
+            TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms: 1, slower, turn: None, nonce };
         let mut sent = Vec::new();
         let mut sink = |batch| sent.push(batch);
         let work = |operations, to: &mut Report| {

@@ -16,7 +16,8 @@ pub(crate) use rustix::pipe::pipe;
 use rustix::time::{ClockId, clock_gettime};
 use tare_data::request::LONGEST_DEADLINE_MS;
 
-use super::alarm::{set_alarm, wake_on_alarm};
+pub(crate) use super::alarm::set_alarm;
+use super::alarm::wake_on_alarm;
 
 /// Time after its deadline at which a trial's process is killed, in ms. Its own alarm comes first.
 const GRACE_MS: u64 = 2_000;

@@ -19,6 +19,7 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[User::OPTION],
     descends: true,
+    kernel: KernelKind::Machine,
     roots: Roots::Any,
     by_default: &[],
     parse: |specification| Ok(Box::new(Chroot { user: User::from_specification(specification)? })),

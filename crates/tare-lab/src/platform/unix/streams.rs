@@ -48,6 +48,16 @@ impl Streams {
         Ok(Some(Ready { output: is_ready[0], room: to_write && is_ready[1], errors }))
     }
 
+    /// Waits until something can be read of one of two agents' streams; false where nothing could in this time, or a signal came.
+    pub(crate) fn wait_for_either(both: [&Streams; 2], wait: Duration) -> io::Result<bool> {
+        let mut descriptors = Vec::with_capacity(4);
+        for streams in both {
+            descriptors.push(PollFd::new(&streams.output, PollFlags::IN));
+            descriptors.extend(streams.errors.iter().map(|errors| PollFd::new(errors, PollFlags::IN)));
+        }
+        until_ready_or_signal(&mut descriptors, wait)
+    }
+
     /// Writes as much as there is room for.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(rustix::io::write(&self.input, bytes)?)

@@ -71,7 +71,7 @@ mod tests {
 
     fn request(probe: &str, amount: Amount) -> TrialRequest {
         let case = Case { probe: probe.into(), parameters: Default::default(), place: None, peer: None };
-        TrialRequest {
+        TrialRequest { turn: None,
             trial: 1,
             case,
             amount,

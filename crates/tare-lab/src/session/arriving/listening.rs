@@ -81,50 +81,72 @@ impl<'t> Listening<'t> {
 
     /// Sends the request and takes frames until the last one of this trial.
     pub fn send_and_listen(&mut self, link: &mut Link<'_>) -> Result<(), LinkError> {
-        let deadline = Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE;
-        link.send(&Request::Trial(self.request.clone()), deadline)?;
-        loop {
-            let Arrived { frame, at } = link.receive(deadline)?;
-            let ours = |trial: u64| trial == self.request.trial;
-            match frame {
-                Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
-                    self.begun = Some((clock_ns, at));
-                }
-                Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
-                    if batch.series == OUTSIDE {
-                        return Err(LinkError::Unruly("a value that only the host measures".into()));
-                    }
-                    match self.allowance.take_batch(&batch) {
-                        Ok(bytes) => self.bytes += bytes,
-                        Err(why) => {
-                            // What still comes is not listened to: the environment is entered afresh.
-                            self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
-                            return Err(LinkError::Unruly(why));
-                        }
-                    }
-                    (self.sink)(&batch);
-                    if let Err(failure) = self.claims.check_batch(&batch, at) {
-                        self.outcome.failure.get_or_insert(failure);
-                    }
-                    if let Some(taken) = self.memory.observe_batch(&batch, available_bytes) {
-                        (self.sink)(&taken);
-                    }
-                }
-                Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
-                    self.outcome.inside = interference;
-                    self.end(clock_ns, at);
-                    return Ok(());
-                }
-                Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
-                    self.outcome.failure = Some(failure);
-                    self.end(clock_ns, at);
-                    return Ok(());
-                }
-                Frame::Bye => return Err(LinkError::Ended),
-                // A late frame of an earlier trial, or one that no request asked for.
-                _ => {}
+        let deadline = self.deadline();
+        self.send(link)?;
+        while !self.take_frame(link.receive(deadline)?)? {}
+        Ok(())
+    }
+
+    /// Returns the time that a step of a pair may take.
+    #[cfg(unix)]
+    pub fn patience(&self) -> Duration {
+        Duration::from_millis(self.request.turn.as_ref().map_or(0, |turn| turn.patience_ms))
+    }
+
+    /// Returns when the last frame must be there.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + Duration::from_millis(self.request.deadline_ms) + NEWS_GRACE
+    }
+
+    pub fn send(&self, link: &mut Link<'_>) -> Result<(), LinkError> {
+        link.send(&Request::Trial(self.request.clone()), self.deadline())
+    }
+
+    /// Takes a frame; true for the last one of this trial.
+    pub fn take_frame(&mut self, Arrived { frame, at }: Arrived) -> Result<bool, LinkError> {
+        let ours = |trial: u64| trial == self.request.trial;
+        match frame {
+            Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
+                self.begun = Some((clock_ns, at));
+            }
+            Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => self.take_batch(&batch, at)?,
+            Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
+                self.outcome.inside = interference;
+                self.end(clock_ns, at);
+                return Ok(true);
+            }
+            Frame::Failed { trial, failure, clock_ns } if ours(trial) => {
+                self.outcome.failure = Some(failure);
+                self.end(clock_ns, at);
+                return Ok(true);
+            }
+            Frame::Bye => return Err(LinkError::Ended),
+            // A late frame of an earlier trial, or one that no request asked for.
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn take_batch(&mut self, batch: &Batch, at: Instant) -> Result<(), LinkError> {
+        if batch.series == OUTSIDE {
+            return Err(LinkError::Unruly("a value that only the host measures".into()));
+        }
+        match self.allowance.take_batch(batch) {
+            Ok(bytes) => self.bytes += bytes,
+            Err(why) => {
+                // What still comes is not listened to: the environment is entered afresh.
+                self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
+                return Err(LinkError::Unruly(why));
             }
         }
+        (self.sink)(batch);
+        if let Err(failure) = self.claims.check_batch(batch, at) {
+            self.outcome.failure.get_or_insert(failure);
+        }
+        if let Some(taken) = self.memory.observe_batch(batch, available_bytes) {
+            (self.sink)(&taken);
+        }
+        Ok(())
     }
 
     fn end(&mut self, clock_ns: u64, at: Instant) {

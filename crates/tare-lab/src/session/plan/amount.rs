@@ -21,6 +21,12 @@ const SLOWEST_COUNTED_NS: f64 = 32e6;
 const FEWEST_COUNTED: f64 = 2.0;
 /// ...and at most this many.
 const MOST_COUNTED: f64 = 32.0;
+/// Target time of a batch of a pair, on its quicker side: what disturbs a machine lasts longer than two of them.
+const PAIR_BATCH_NS: f64 = 60e3;
+/// Batches of a pair that count: more say little more of two processes...
+const PAIR_COUNTED: f64 = 24.0;
+/// ...and the time that they may take on both sides together.
+const PAIR_NS: f64 = 40e6;
 /// Time of a batch in a trial of a fixed time, of which there are thousands.
 const BATCH_OF_TIME_NS: f64 = 4e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
@@ -95,6 +101,22 @@ impl Wanted<'_> {
         let batches = 1 + counted;
         // What warms up does not count for a quantile.
         let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted.max(1));
+        let operations = (batch as u64 * batches).max(least);
+        Amount::Operations { batch: operations.div_ceil(batches), batches: batches as u32 }
+    }
+
+    /// Computes the amount of a pair, from both sides' paces: as many short batches as say enough, in little time.
+    pub fn compute_pair_amount(&self, one: Pace, other: Pace) -> Amount {
+        let (quicker_ns, slower_ns) = paces(one, &[other]);
+        let both_ns = one.operation_ns + other.operation_ns;
+        let batch = match self.batching {
+            Batching::Runs => 1.0,
+            Batching::Short | Batching::Placed => in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns),
+        };
+        let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
+        let counted = (self.scale * PAIR_NS / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        let batches = 1 + counted as u64;
+        let least = (self.operations_of_quantiles(quicker_ns) * batches).div_ceil(counted as u64);
         let operations = (batch as u64 * batches).max(least);
         Amount::Operations { batch: operations.div_ceil(batches), batches: batches as u32 }
     }

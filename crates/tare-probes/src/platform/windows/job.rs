@@ -24,6 +24,9 @@ const LONGEST_WAIT_MS: u64 = 86_400_000;
 /// Does nothing: the agent has no waits that must be interrupted.
 pub(crate) fn begin_agent() {}
 
+/// Does nothing: no trial alternates here.
+pub(crate) fn set_alarm(_after_ms: u64) {}
+
 /// Does nothing: the agent's job ends the trial's process.
 pub(crate) fn bound_trial(_deadline_ms: u64) {}
 

@@ -33,7 +33,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         place: place.map(Into::into),
         peer: peer.map(Into::into),
     };
-    PlannedCase {
+    PlannedCase { pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: probe.into(),
         case,
@@ -78,7 +78,7 @@ fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Bat
         Ok(batches) => (batches, None),
         Err(failure) => (Vec::new(), Some(failure)),
     };
-    session.trials.push(Trial {
+    session.trials.push(Trial { partner: None,
         number: session.trials.len() as u64,
         case: id,
         target: target.into(),

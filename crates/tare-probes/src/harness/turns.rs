@@ -1,0 +1,223 @@
+//! Turns: two processes of a pair alternate by a word in a file that both map, so that whatever the machine does meanwhile
+//! hits both.
+//!
+//! The file carries the turn and nothing else: each side's times go to the host by its own pipe. Nothing in it is trusted:
+//! a word that moves backwards or too far, or does not move in time, ends the pair for this side, and is no failure of it.
+
+#![allow(unsafe_code, reason = "maps a file, and waits for a word in it")]
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::thread::futex;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::generator::Generator;
+use tare_data::request::Turn;
+
+/// Length of the file that is mapped.
+const LENGTH: usize = 4096;
+/// Value of the word once a side has given up: no position gets there.
+pub const GIVEN_UP: u32 = u32::MAX;
+/// Longest wait in one piece: the host writes [`GIVEN_UP`] into the file of a side that died, and wakes nobody.
+const PIECE: Duration = Duration::from_millis(20);
+
+/// One side of a pair, between its steps.
+///
+/// In each step both sides work once, in an order that both draw from the seed of the pair. The word counts the sides that
+/// have had their turn, over all steps.
+pub(crate) struct Turns {
+    word: NonNull<AtomicU32>,
+    side: u32,
+    order: Generator,
+    /// Position of the step's first side.
+    position: u32,
+    patience: Duration,
+    settle: u64,
+    deadline: Instant,
+}
+
+impl Turns {
+    /// Maps the file of a pair. `deadline` bounds the wait for the other side to get ready, which may have files to make.
+    pub fn open(turn: &Turn, seed: u64, deadline: Duration) -> Result<Turns, Failure> {
+        let refused = |what: &str, e: Errno| {
+            Failure::new(FailureKind::NotSupported, format!("{what} the file of the turns: {e}"))
+        };
+        let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = openat(CWD, turn.path.as_str(), flags, Mode::empty()).map_err(|e| refused("opening", e))?;
+        let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+        // SAFETY: a new mapping, whose address the kernel chooses.
+        let start = unsafe { mmap(std::ptr::null_mut(), LENGTH, access, shared, &file, 0) };
+        let start = start.map_err(|e| refused("mapping", e))?;
+        let word = NonNull::new(start.cast()).ok_or_else(|| refused("mapping", Errno::NOMEM))?;
+        let patience = Duration::from_millis(turn.patience_ms);
+        let order = Generator::for_part(seed, "turns");
+        let (side, settle) = (u32::from(turn.is_second), turn.settle);
+        Ok(Turns { word, side, order, position: 0, patience, settle, deadline: Instant::now() + deadline })
+    }
+
+    /// Returns the time that a step may take.
+    pub fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// Returns the operations after each hand-over that are not timed.
+    pub fn settle(&self) -> u64 {
+        self.settle
+    }
+
+    /// Waits until the other side is as far.
+    pub fn meet(&mut self) -> Result<(), Failure> {
+        let until = self.deadline;
+        self.take_turn(until, || Ok(()))
+    }
+
+    /// Works when it is this side's turn, and hands over. A side that fails gives up later: see [`Turns::give_up`].
+    pub fn step(&mut self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let until = Instant::now() + 2 * self.patience;
+        self.take_turn(until, work)
+    }
+
+    fn take_turn(&mut self, until: Instant, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+        let is_second = self.order.draw_below(2) as u32 ^ self.side;
+        let ours = self.position + is_second;
+        self.wait_for(ours, until)?;
+        work()?;
+        self.position += 2;
+        self.hand_over(ours + 1);
+        Ok(())
+    }
+
+    fn wait_for(&self, ours: u32, until: Instant) -> Result<(), Failure> {
+        loop {
+            let now = self.word().load(Ordering::Acquire);
+            if now == ours {
+                return Ok(());
+            }
+            // The other side's turn is the only other place where the word can be.
+            if now == GIVEN_UP || now.wrapping_add(2) < ours || now > ours {
+                return Err(Failure::new(FailureKind::Partner, "the other side of the pair gave up"));
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.give_up();
+                return Err(Failure::new(FailureKind::Partner, "the other side of the pair was silent"));
+            }
+            let left = futex::Timespec { tv_sec: 0, tv_nsec: left.min(PIECE).subsec_nanos().into() };
+            match futex::wait(self.word(), futex::Flags::empty(), now, Some(&left)) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
+                Err(e) => {
+                    let reason = format!("waiting for a turn: {e}");
+                    return Err(Failure::new(FailureKind::NotSupported, reason));
+                }
+            }
+        }
+    }
+
+    /// Tells the other side that nothing more comes.
+    pub fn give_up(&self) {
+        self.hand_over(GIVEN_UP);
+    }
+
+    fn hand_over(&self, to: u32) {
+        self.word().store(to, Ordering::Release);
+        // Nobody may be waiting, and a call that is refused shows as silence on the other side.
+        let _ = futex::wake(self.word(), futex::Flags::empty(), 1);
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: the mapping lasts as long as `self`, and whoever else has it changes the word by atomic stores, or ends
+        // this process by a truncation.
+        unsafe { self.word.as_ref() }
+    }
+}
+
+impl Drop for Turns {
+    fn drop(&mut self) {
+        // SAFETY: what `open` mapped, which nothing else refers to.
+        let _ = unsafe { munmap(self.word.as_ptr().cast(), LENGTH) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn file(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("tare-turns-{}-{name}", std::process::id()));
+        std::fs::write(&path, [0; LENGTH]).unwrap();
+        path
+    }
+
+    fn side(path: &std::path::Path, is_second: bool) -> Turns {
+        let path = path.to_str().unwrap().to_owned();
+        let turn = Turn { path, is_second, patience_ms: 50, settle: 0, processor: None };
+        Turns::open(&turn, 7, Duration::from_secs(5)).unwrap()
+    }
+
+    #[test]
+    fn sides_work_in_turn_and_each_is_first_about_as_often() {
+        let path = file("in-turn");
+        let log = std::sync::Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for is_second in [false, true] {
+                let (path, log) = (&path, &log);
+                scope.spawn(move || {
+                    let mut turns = side(path, is_second);
+                    for step in 0..64 {
+                        turns.step(|| {
+                            log.lock().unwrap().push((step, is_second));
+                            Ok(())
+                        })
+                        .unwrap();
+                    }
+                });
+            }
+        });
+        std::fs::remove_file(path).unwrap();
+        let log = log.into_inner().unwrap();
+        assert!(log.chunks(2).zip(0..).all(|(pair, step)| pair[0].0 == step && pair[1].0 == step && pair[0].1 != pair[1].1));
+        let first = log.iter().step_by(2).filter(|(_, is_second)| *is_second).count();
+        assert!((20..=44).contains(&first), "{first}");
+    }
+
+    #[test]
+    fn a_silent_side_a_side_that_fails_and_a_word_out_of_place_are_not_this_sides_failure() {
+        let path = file("silent");
+        let kind = |turns: &mut Turns| turns.step(|| Ok(())).and_then(|()| turns.step(|| Ok(()))).unwrap_err().kind;
+        assert_eq!(kind(&mut side(&path, false)), FailureKind::Partner, "nobody else is there");
+        for out_of_place in [GIVEN_UP, 77] {
+            std::fs::write(&path, [0; LENGTH]).unwrap();
+            let mut turns = side(&path, true);
+            turns.word().store(out_of_place, Ordering::Release);
+            assert_eq!(kind(&mut turns), FailureKind::Partner, "{out_of_place}");
+        }
+        std::fs::write(&path, [0; LENGTH]).unwrap();
+        let failed = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut turns = side(&path, false);
+                let failed = turns.step(|| Err(Failure::new(FailureKind::Broken, "own"))).err();
+                turns.give_up();
+                failed
+            });
+            let mut turns = side(&path, true);
+            let ours = (0..3).find_map(|_| turns.step(|| Ok(())).err());
+            (other.join().unwrap().unwrap().kind, ours.unwrap().kind)
+        });
+        assert_eq!(failed, (FailureKind::Broken, FailureKind::Partner));
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_mapped_is_a_reason_to_measure_alone() {
+        let turn = |path: &str| Turn { path: path.into(), is_second: false, patience_ms: 1, settle: 0, processor: None };
+        let open = |path: &str| Turns::open(&turn(path), 0, Duration::from_secs(1)).err().map(|failure| failure.kind);
+        assert_eq!(open("/nowhere/at/all"), Some(FailureKind::NotSupported));
+        assert_eq!(open("/"), Some(FailureKind::NotSupported), "a folder");
+    }
+}
