@@ -57,7 +57,8 @@ pub(crate) fn pair_rounds(
         let (slower, slow) = match neighbours_difference(of_baseline, of_target) {
             Some(slower) => {
                 let slow = [of_baseline, of_target].map(|value| SlowBatches::count_slow(value, direction));
-                (slower, Some(slow))
+                // A single pass has no batches among which one is slow.
+                (slower, Some(slow).filter(|_| of_target.each.len() > 1))
             }
             None => (libm::log(of_target.value) - libm::log(of_baseline.value), None),
         };
@@ -205,7 +206,7 @@ mod tests {
     fn pairs(starts: impl Fn(u32) -> (u32, u32)) -> Vec<Pair> {
         let pair = |round| {
             let (baseline_start, start) = starts(round);
-            Pair { round, baseline_start, start, d: f64::from(round), costs: Some([1.0, 2.0]) }
+            Pair { slow: None, round, baseline_start, start, d: f64::from(round), costs: Some([1.0, 2.0]) }
         };
         (0..12).map(pair).collect()
     }

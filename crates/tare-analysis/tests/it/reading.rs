@@ -9,14 +9,14 @@ use crate::sessions::{Outcome, make_metric, make_trial};
 fn read(batches: Vec<Batch>, reading: Reading) -> Option<f64> {
     let mut trial = make_trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches.into();
-    read_values(&trial, &[make_metric("m", reading)])[0].map(|read| read.value)
+    read_values(&trial, &[make_metric("m", reading)])[0].as_ref().map(|read| read.value)
 }
 
 /// Reads the typical value and the total.
 fn both(batches: Vec<Batch>, reading: Reading) -> (f64, f64) {
     let mut trial = make_trial("case", "environment", 0, Outcome::Nothing);
     trial.batches = batches.into();
-    let read = read_values(&trial, &[make_metric("m", reading)])[0].unwrap();
+    let read = read_values(&trial, &[make_metric("m", reading)]).remove(0).unwrap();
     (read.value, read.total.unwrap())
 }
 

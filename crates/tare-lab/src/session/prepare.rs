@@ -178,7 +178,7 @@ pub fn prepare_session(
     let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
-    let cases = calibrate_all(selected, &started, seed, arena, observer)?;
+    let cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let spent_s = arena.now_ns() as f64 / 1e9;
@@ -291,22 +291,27 @@ fn note_few_starts(
 /// Calibrates every case in every environment that was entered.
 fn calibrate_all(
     selected: Vec<SelectedCase>,
-    started: &[Result<Started, Failure>],
+    started: (&[Result<Started, Failure>], &[Target]),
     seed: u64,
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
+    let (started, roles) = started;
     let (targets, of) = (started.len(), selected.len() * started.len());
     let takes_turns = |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
     let takes_turns: Vec<bool> = started.iter().map(takes_turns).collect();
     let mut cases: Vec<Calibrated> = Vec::new();
     for selected in selected {
-        let mut paces = Vec::new();
+        let mut paces: Vec<Result<Pace, Failure>> = Vec::new();
         for (index, started) in started.iter().enumerate() {
             observer.observe_event(Event::Calibrating { done: cases.len() * targets + index, of });
-            paces.push(match started {
-                Ok(started) => calibrate_case(&selected, index, started, seed, arena)?,
-                Err(failure) => Err(failure.clone()),
+            // A control is as quick as the environment that it repeats, which stands before it.
+            let is_control = roles[index].role == Role::Control;
+            let repeated = partner_of(roles, index).filter(|_| is_control).and_then(|at| paces.get(at).cloned());
+            paces.push(match (started, repeated) {
+                (Err(failure), _) => Err(failure.clone()),
+                (Ok(_), Some(repeated)) => repeated,
+                (Ok(started), None) => calibrate_case(&selected, index, started, seed, arena)?,
             });
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
@@ -472,7 +477,9 @@ impl Calibrated {
         let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
         let is_fixed = paces.iter().any(|pace| pace.fixed_ns.is_some());
         let wanted = Wanted { batching, metrics: &probe.metrics(), scale };
-        (!is_fixed).then(|| wanted.compute_pair_amount(*paces[0], *paces[1]))
+        // One pass, in turns of a part each.
+        let once = Amount::Operations { batch: 1, batches: 1 };
+        Some(if is_fixed { once } else { wanted.compute_pair_amount(*paces[0], *paces[1]) })
     }
 
     /// Returns the amount of a pair where an environment takes turns.

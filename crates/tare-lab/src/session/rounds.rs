@@ -44,8 +44,6 @@ pub struct Rounds<'a> {
     pub(super) pilot: Pilot,
     /// When the budget is spent, by the arena's clock.
     until_ns: Option<u64>,
-    /// Time from the first round to then, in seconds.
-    whole_s: Option<f64>,
     pub(super) targets: Vec<TargetState>,
     /// Time for which starts held up a round, in seconds.
     pub(super) waits_s: f64,
@@ -139,7 +137,6 @@ impl<'a> Rounds<'a> {
         let resumed = Resumed::after(&session);
         let now_ns = arena.now_ns();
         Rounds {
-            whole_s: until_ns.map(|until_ns| until_ns.saturating_sub(now_ns) as f64 / 1e9),
             rounds: resumed.rounds.clone(),
             arena,
             writer,
@@ -296,7 +293,7 @@ impl<'a> Rounds<'a> {
         let is_open = |target: &usize| self.pilot.started[*target].is_ok() && self.open.is_target_open(&self.session.plan, *target);
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
-        let shares = seconds_a_start(&starts, self.whole_s, self.session.plan.count_comparisons());
+        let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
         let cases = (0..self.rounds.len()).filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
         let cases = cases.count() as u32;
         let due: Vec<(usize, f64)> =

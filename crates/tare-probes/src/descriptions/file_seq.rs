@@ -40,7 +40,10 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[bytes_per_second("rate", "block"), time_metric("block", "block"), time_metric("sync", "sync")],
     family: Family::Files { rests_on, apart: false },
-    alternates: |_| Alternates::Alone("it works for a fixed time, or a fixed amount"),
+    alternates: |parameters| match parameters.get_text("cache") {
+        Ok("cold") => Alternates::Alone("the disk would serve both sides at once"),
+        _ => Alternates::OneProcessor,
+    },
     revision: 3,
     label,
 };

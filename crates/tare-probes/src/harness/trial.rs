@@ -15,12 +15,12 @@ use crate::platform::set_alarm;
 
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
 /// interrupt, short against a trial.
-const CALIBRATION_NS: u64 = 2_000_000;
+const CALIBRATION_NS: u64 = 1_000_000;
 /// A calibration goes on until an operation takes as long as in the batch before, but for this share: the first ones in
 /// an emulated processor or a fresh sandbox take ten times as long, and a hypervisor may take the processor away.
 const STEADY: f64 = 0.75;
 /// Longest that all batches of a calibration go on for becoming steady.
-const STEADY_MOST_NS: u64 = 250_000_000;
+const STEADY_MOST_NS: u64 = 40_000_000;
 /// Limit on the operations of a calibration: stops a probe whose operations take no time.
 const CALIBRATION_MOST: u64 = 1 << 30;
 /// Operations of the cold batch: the very first call.
@@ -182,6 +182,34 @@ impl<'a> Trial<'a> {
         }
         // Neither takes down what it made while the other is timed.
         turns.meet()
+    }
+
+    /// Tells whether this is one side of a pair.
+    pub fn takes_turns(&self) -> bool {
+        self.turns.is_some()
+    }
+
+    /// Runs the pieces of one pass, each when it is this side's turn.
+    pub fn run_pieces(
+        &mut self,
+        pieces: u64,
+        mut piece: impl FnMut(u64) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        match self.turns.take() {
+            None => (0..pieces).try_for_each(&mut piece)?,
+            Some(mut turns) => {
+                let (patience, deadline) = (turns.patience(), self.deadline());
+                let mut in_turn = || {
+                    turns.meet()?;
+                    (0..pieces).try_for_each(|number| turns.step(|| bounded(patience, deadline, || piece(number))))?;
+                    turns.meet()
+                };
+                let done = in_turn();
+                self.turns = Some(turns);
+                done?;
+            }
+        }
+        Ok(())
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.

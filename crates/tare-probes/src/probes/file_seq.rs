@@ -1,5 +1,7 @@
 //! Loop of `file.seq`: see its description.
 
+use std::ops::Range;
+
 use crate::harness::syscall;
 use crate::probe::prelude::*;
 use crate::probe::size_words;
@@ -14,6 +16,8 @@ pub(super) fn measure_file_seq(trial: &mut Trial<'_>) -> Result<(), Failure> {
     }
 }
 
+/// Bytes that are moved in one turn of a pair.
+const PIECE: u64 = 1 << 20;
 /// Incompressible data repeat only after this much: more than any file system compresses at once.
 const POOL: usize = 1 << 20;
 /// Largest block: a slip of the pen beyond, and memory that must be there.
@@ -72,6 +76,11 @@ impl SequentialSettings {
         })
     }
 
+    /// Chooses how much is moved in one turn: a part of a pass that takes about as long as a batch elsewhere, or all of it.
+    fn piece(&self, takes_turns: bool) -> u64 {
+        if takes_turns { PIECE.next_multiple_of(self.block as u64) } else { self.size }
+    }
+
     /// Builds the content of the file, which repeats in whole blocks.
     fn pool(&self, seed: u64) -> Result<Buffer, Failure> {
         let length = POOL.next_multiple_of(self.block);
@@ -91,15 +100,27 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
     let pool = job.pool(trial.seed())?;
     let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
     let mut copy = Buffer::new_zeroed(job.block)?;
-    trial.run_once(|report| {
+    let piece = job.piece(trial.takes_turns());
+    let pieces = job.size.div_ceil(piece);
+    let (mut stopwatch, mut ended, mut blocks) = (Stopwatch::default(), Stopwatch::default(), 0);
+    let write_piece = |number: u64| {
+        if number == pieces {
+            ended = end(sync, file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
+            return Ok(());
+        }
+        let (from, to) = (number * piece, ((number + 1) * piece).min(job.size));
         let written = match &source {
-            None => write_blocks(file.as_fd(), &pool, job.block, job.size),
-            Some(source) => copy_in(file.as_fd(), source, &mut copy, pool.len() as u64, job.size),
+            None => write_blocks(file.as_fd(), &pool, job.block, from..to),
+            Some(source) => copy_in(file.as_fd(), source, &mut copy, pool.len() as u64, from..to),
         };
-        let (mut stopwatch, blocks) =
-            written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
-        let ended = end(sync, file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
-        stopwatch.add(&ended);
+        let (of_piece, calls) = written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
+        stopwatch.add(&of_piece);
+        blocks += calls;
+        Ok(())
+    };
+    trial.run_pieces(pieces + 1, write_piece)?;
+    stopwatch.add(&ended);
+    trial.run_once(|report| {
         prove_count("bytes in the file", files::find_file_length(file.as_fd())?, job.size)?;
         report.add_transfer("block", blocks, job.size, &stopwatch);
         if matches!(sync, Sync::Fdatasync | Sync::Fsync) {
@@ -133,12 +154,19 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
         Cache::Direct => drop(files::drop_cache(filled.as_fd(), job.size)),
     }
     let sink = if job.both { Some(files::open_device("/dev/null", OFlags::WRONLY)?) } else { None };
-    trial.run_once(|report: &mut Report| {
-        let read = match &sink {
-            None => read_blocks(file.as_fd(), &mut block, job.size),
-            Some(sink) => copy_out(file.as_fd(), sink.as_fd(), &mut block, job.size),
+    let piece = job.piece(trial.takes_turns());
+    let mut read = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
+    let read_piece = |number: u64| {
+        let bytes = piece.min(job.size - number * piece);
+        let of_piece = match &sink {
+            None => read_blocks(file.as_fd(), &mut block, bytes),
+            Some(sink) => copy_out(file.as_fd(), sink.as_fd(), &mut block, bytes),
         };
-        let read = read.map_err(|e| refused(e, job, cache == Cache::Direct, "reading"))?;
+        read.add(&of_piece.map_err(|e| refused(e, job, cache == Cache::Direct, "reading"))?);
+        Ok(())
+    };
+    trial.run_pieces(job.size.div_ceil(piece), read_piece)?;
+    trial.run_once(|report: &mut Report| {
         prove_count("bytes read", read.bytes, job.size)?;
         let from = job.size - read.last as u64;
         let right = (from..job.size).zip(&block[..read.last]);
@@ -176,6 +204,15 @@ impl Source {
     }
 }
 
+impl Done {
+    fn add(&mut self, piece: &Done) {
+        self.stopwatch.add(&piece.stopwatch);
+        self.blocks += piece.blocks;
+        self.bytes += piece.bytes;
+        self.last = piece.last;
+    }
+}
+
 struct Done {
     stopwatch: Stopwatch,
     blocks: u64,
@@ -189,11 +226,12 @@ crate::timed! {
         file: BorrowedFd<'_>,
         pool: &[u8],
         block: usize,
-        size: u64,
+        bytes: Range<u64>,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut calls, mut done, mut from, mut stopwatch) = (0, 0, 0, Stopwatch::start_new());
-        while done < size {
-            let length = (size - done).min((block - from % block) as u64) as usize;
+        let mut from = (bytes.start % pool.len() as u64) as usize;
+        let (mut calls, mut done, mut stopwatch) = (0, bytes.start, Stopwatch::start_new());
+        while done < bytes.end {
+            let length = (bytes.end - done).min((block - from % block) as u64) as usize;
             let written = syscall::write(file, &pool[from..from + length])?;
             done += written as u64;
             from = if from + written == pool.len() { 0 } else { from + written };
@@ -208,13 +246,13 @@ crate::timed! {
         source: &Source,
         block: &mut [u8],
         pool: u64,
-        size: u64,
+        bytes: Range<u64>,
     ) -> Result<(Stopwatch, u64), Errno> {
-        let (mut stopwatch, mut calls, mut done) = (Stopwatch::default(), 0, 0);
+        let (mut stopwatch, mut calls, mut done) = (Stopwatch::default(), 0, bytes.start);
         let input = source.file.as_fd();
         stopwatch.start();
-        while done < size {
-            let length = (size - done).min(block.len() as u64) as usize;
+        while done < bytes.end {
+            let length = (bytes.end - done).min(block.len() as u64) as usize;
             let piece = &mut block[..length];
             let read = if source.endless {
                 syscall::read(input, piece)?

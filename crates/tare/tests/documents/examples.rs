@@ -67,7 +67,7 @@ fn case() -> Case {
 fn plan() -> Plan {
     let probe = tare_probes::find_probe(CASE).unwrap();
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
-    let planned = PlannedCase {
+    let planned = PlannedCase { pairs: std::collections::BTreeMap::new(),
         id: CASE.into(),
         case: case(),
         label: (probe.label)(&Parameters::default()),
@@ -213,6 +213,7 @@ fn kind(entry: &Entry) -> &'static str {
         Entry::Begin(_) => "begin",
         Entry::Batch { .. } => "batch",
         Entry::End(_) => "end",
+        Entry::Pair(_) => "pair",
         Entry::Repeated(_) => "repeated",
         Entry::Imported(_) => "imported",
         Entry::Resumed { .. } => "resumed",
@@ -259,7 +260,7 @@ fn the_record_in_the_document_is_one() {
 }
 
 fn requests() -> Vec<Request> {
-    let trial = TrialRequest {
+    let trial = TrialRequest { turn: None,
         trial: 7,
         case: Case { probe: "file.sync".into(), place: Some("own".into()), ..case() },
         amount: Amount::Operations { batch: 40, batches: 5 },

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use tare_data::batch::{Phase, Sample};
+use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
@@ -99,18 +99,15 @@ pub fn write_record(path: &Path, made: Made) {
             }
             Entry::Batch { batch, .. } => {
                 let (target, round) = &target_of_trial;
-                let cost = if target == "container" { made.cost } else { 1.0 };
-                let place = (f64::from(*round) * 0.618).fract() - 0.5;
-                let each_ns = made.native_ns * cost * (1.0 + place * made.spread);
-                match &mut batch.sample {
-                    _ if batch.phase == Phase::Cold => {}
-                    Sample::Throughput { operations, elapsed_ns, .. } => {
-                        *elapsed_ns = (*operations as f64 * each_ns) as u64;
+                set_time(batch, target, *round, made);
+            }
+            Entry::Pair(pair) => {
+                let has_container = pair.sides.iter().any(|side| side.target == "container");
+                left_out = (has_container && pair.case.starts_with("cpu.primes")).then_some(pair.sides[0].trial);
+                for side in &mut pair.sides {
+                    for batch in &mut side.batches {
+                        set_time(batch, &side.target, pair.round, made);
                     }
-                    Sample::Stretches { operations, elapsed_ns, .. } => {
-                        elapsed_ns.fill((*operations as f64 * each_ns) as u64);
-                    }
-                    Sample::Latency { .. } | Sample::Gauge { .. } => {}
                 }
             }
             Entry::Facts(_)
@@ -121,11 +118,24 @@ pub fn write_record(path: &Path, made: Made) {
             | Entry::Imported(_) => {}
         }
         // An environment without a case has no trials of it.
-        if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_)) {
+        if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_) | Entry::Pair(_)) {
             text.push_str(&to_line(&entry));
         }
     }
     fs::write(path, text).unwrap();
+}
+
+/// Gives a batch the time that the rule says.
+fn set_time(batch: &mut Batch, target: &str, round: u32, made: Made) {
+    let cost = if target == "container" { made.cost } else { 1.0 };
+    let place = (f64::from(round) * 0.618).fract() - 0.5;
+    let each_ns = made.native_ns * cost * (1.0 + place * made.spread);
+    match &mut batch.sample {
+        _ if batch.phase == Phase::Cold => {}
+        Sample::Throughput { operations, elapsed_ns, .. } => *elapsed_ns = (*operations as f64 * each_ns) as u64,
+        Sample::Stretches { operations, elapsed_ns, .. } => elapsed_ns.fill((*operations as f64 * each_ns) as u64),
+        Sample::Latency { .. } | Sample::Gauge { .. } => {}
+    }
 }
 
 /// Derives a session ID from the file name, so that each file is a different session.

@@ -91,7 +91,7 @@ pub fn simulate_pairs(model: NoiseModel, rounds: u32, effect: f64, seed: u64) ->
         }
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
         let costs = Some(times.map(libm::exp));
-        pairs.push(Pair { round, baseline_start: round, start, d: times[1] - times[0], costs });
+        pairs.push(Pair { slow: None, round, baseline_start: round, start, d: times[1] - times[0], costs });
     }
     Pairs { pairs, reached: rounds }
 }
@@ -101,7 +101,7 @@ pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
         let noise = 0.01 * (draw_normal(&mut generator) - draw_normal(&mut generator));
-        Pair { round, baseline_start: round, start: round, d: noise + 0.02, costs: None }
+        Pair { slow: None, round, baseline_start: round, start: round, d: noise + 0.02, costs: None }
     };
     Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds }
 }

@@ -41,6 +41,9 @@ const PLACED_COUNTED: f64 = 8.0;
 /// Fewest operations from which a quantile can be read: with six the median has an interval, and ten leave
 /// room for one or two that failed.
 const LEAST_FOR_QUANTILES: u64 = 10;
+/// Batches at the end of a calibration that count however short they are, and the length from which earlier ones count.
+const LAST_BATCHES: usize = 2;
+const LONG_ENOUGH_NS: f64 = 5e4;
 
 /// Time of an operation in an environment, and the cost of a trial besides its operations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +58,8 @@ pub struct Pace {
 
 /// Reads the pace from the batches of a calibration and the time that all of it took.
 ///
-/// A calibration doubles its operations and reports after each batch how long that took: the last two are the longest,
-/// and the quicker of them counts, which a hiccup of the machine has not met. A probe that does a fixed amount
+/// A calibration doubles its operations and reports after each batch how long that took. Of the last ones, and those that took long
+/// against a clock read, the quickest counts, which a hiccup of the machine has not met. A probe that does a fixed amount
 /// reports no such batches.
 pub fn compute_pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let timed = |batch: &Batch| -> Vec<(f64, f64)> {
@@ -66,7 +69,10 @@ pub fn compute_pace(batches: &[Batch], host_elapsed_ns: u64) -> Option<Pace> {
     let calibrations: Vec<(f64, f64)> =
         batches.iter().filter(|b| b.series == CALIBRATION).flat_map(timed).collect();
     let overhead = |work_ns: f64| (host_elapsed_ns as f64 - work_ns).max(0.0);
-    let each_ns = calibrations.iter().rev().take(2).map(|(operations, ns)| ns / operations.max(1.0));
+    let last = calibrations.len().saturating_sub(LAST_BATCHES);
+    let is_long = |(at, (_, ns)): &(usize, &(f64, f64))| *at >= last || *ns >= LONG_ENOUGH_NS;
+    let long = calibrations.iter().enumerate().filter(is_long);
+    let each_ns = long.map(|(_, (operations, ns))| ns / operations.max(1.0));
     if let Some(operation_ns) = each_ns.reduce(f64::min) {
         return Some(Pace {
             operation_ns,
@@ -114,7 +120,7 @@ impl Wanted<'_> {
             Batching::Short | Batching::Placed => in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns),
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
-        let counted = (self.scale * PAIR_NS / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        let counted = (PAIR_NS / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
         let batches = 1 + counted as u64;
         let least = (self.operations_of_quantiles(quicker_ns) * batches).div_ceil(counted as u64);
         let operations = (batch as u64 * batches).max(least);

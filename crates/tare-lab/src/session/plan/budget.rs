@@ -47,7 +47,7 @@ mod tests {
         assert_eq!(planned(100.0, 0.0, 10.0).0, 0.5);
         assert_eq!(planned(100.0, 0.0, 20.0).0, 0.25);
         assert_eq!(planned(100.0, 0.0, 1000.0).0, 0.1, "nothing fits");
-        assert_eq!(planned(100.0, 5.0, 4.0).0, 0.5, "eight starts of five seconds come first");
+        assert_eq!(planned(100.0, 5.0, 4.5).0, 0.5, "starts of five seconds have half of the time");
     }
 
     #[test]

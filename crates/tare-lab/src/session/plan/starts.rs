@@ -1,13 +1,15 @@
 //! Starts: after how much time in trials an environment is entered afresh.
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::units_to_leave;
+use tare_analysis::verdicts::stopping::{rounds_before_look, units_to_leave};
 
 /// Shortest trials of a round that starts are set against.
 pub const SHORTEST_ROUND_S: f64 = 1e-3;
-/// Where there is time for the starts that are wanted, starts take one part in this many and one of the session...
+/// The starts that a verdict needs come first where those of all environments take at most this share of the time.
+const FIRST_STARTS_SHARE: f64 = 0.5;
+/// Time of trials for each second of starts, where there is time for the starts that are wanted...
 const TRIALS_A_START: f64 = 4.0;
-/// ...and never more than half of it.
+/// ...and where it is short.
 const FEWEST_TRIALS_A_START: f64 = 1.0;
 
 /// An environment's starts: how many there were, and what one more takes in seconds.
@@ -17,39 +19,71 @@ pub struct Start {
     pub s: f64,
 }
 
-/// Computes after how many seconds of trials each environment has its next start, in a session that has `whole_s` for both.
-///
-/// More starts pay where starts differ more than rounds do (Kalibera and Jones 2013), which is where trials take turns. Among
-/// themselves, environments share the time of starts by its roots, by which the sum of their variances is least. Where the time is
-/// short, it goes into the starts that a cell among so many needs to leave, up to half of it.
-pub fn seconds_a_start(starts: &[Start], whole_s: Option<f64>, cells: usize) -> Vec<f64> {
-    let roots: f64 = starts.iter().map(|start| start.s.sqrt()).sum();
-    let wanted_s = whole_s.map(|whole_s| whole_s / f64::from(units_to_leave(cells) + 1));
-    let share = |start: &Start| {
-        let level_s = start.s.sqrt() * roots;
-        let (least_s, most_s) = (FEWEST_TRIALS_A_START * level_s, TRIALS_A_START * level_s);
-        wanted_s.map_or(most_s, |wanted_s| wanted_s.clamp(least_s, most_s))
-    };
-    starts.iter().map(share).collect()
+impl Start {
+    /// Estimates the time of the starts that are still missing of a number.
+    fn missing_s(&self, of: u32) -> f64 {
+        f64::from(of.saturating_sub(self.made)) * self.s
+    }
 }
 
-/// Computes the share of the time that trials have beside starts.
-fn trials_share(starts: &[Start], shares_s: &[f64]) -> f64 {
-    let a_second = starts.iter().zip(shares_s).filter(|(_, share_s)| **share_s > 0.0);
-    1.0 / (1.0 + a_second.map(|(start, share_s)| start.s / share_s).sum::<f64>())
+/// Computes after how many seconds of trials each environment has its next start, where `left_s` are left for both.
+///
+/// The starts that a verdict needs come first, a new one for each round. Beyond them, more pay where starts differ more than rounds
+/// do (Kalibera and Jones 2013), which is where trials take turns. Among themselves, environments share the time of starts by its roots,
+/// by which the sum of their variances is least. Where the time is short, it goes into the starts that a cell among so many needs
+/// to leave, up to half of it.
+pub fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<f64> {
+    let roots: f64 = starts.iter().map(|start| start.s.sqrt()).sum();
+    let come_first = come_first(starts, left_s, cells);
+    let share = |(start, comes_first): (&Start, bool)| {
+        let level_s = start.s.sqrt() * roots;
+        let (least_s, most_s) = (FEWEST_TRIALS_A_START * level_s, TRIALS_A_START * level_s);
+        let missing = f64::from(units_to_leave(cells).saturating_sub(start.made)).max(1.0);
+        let wanted_s = left_s.map_or(most_s, |left_s| left_s / missing);
+        if comes_first { 0.0 } else { wanted_s.clamp(least_s, most_s) }
+    };
+    starts.iter().zip(come_first).map(share).collect()
+}
+
+/// Selects the environments that get a start a round until they have as many as a verdict needs, or, better,
+/// as the first look has rounds, or as a cell among all of these needs to leave at one of the next: the
+/// quickest ones, as far as that takes half of the time.
+fn come_first(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<bool> {
+    let mut come_first = vec![false; starts.len()];
+    for wanted in [FEWEST_STARTS as u32, rounds_before_look(0), units_to_leave(cells)] {
+        let mut by_need: Vec<usize> = (0..starts.len()).collect();
+        by_need.sort_by(|a, b| starts[*a].missing_s(wanted).total_cmp(&starts[*b].missing_s(wanted)));
+        let mut spent_s = 0.0;
+        for target in by_need {
+            spent_s += starts[target].missing_s(wanted);
+            if left_s.is_some_and(|left_s| spent_s > left_s * FIRST_STARTS_SHARE) {
+                break;
+            }
+            come_first[target] |= starts[target].missing_s(wanted) > 0.0;
+        }
+    }
+    come_first
+}
+
+/// Computes the time that trials have of what is left, and the starts that each environment has beside them.
+fn divide_time(starts: &[Start], left_s: f64) -> (f64, Vec<f64>) {
+    let roots: f64 = starts.iter().map(|start| start.s.sqrt()).sum();
+    let all_s: f64 = starts.iter().map(|start| start.s).sum();
+    let wanted_s = f64::from(rounds_before_look(0)) * all_s;
+    let starts_s = wanted_s.clamp(left_s / (1.0 + TRIALS_A_START), left_s * FIRST_STARTS_SHARE).min(left_s);
+    let starts_s = if all_s > 0.0 { starts_s } else { 0.0 };
+    let made = |start: &Start| starts_s * start.s.sqrt() / roots.max(1e-9) / start.s.max(1e-9);
+    (left_s - starts_s, starts.iter().map(made).collect())
 }
 
 /// Computes how many rounds of `round_s` fit into the time that is left, with the starts that go with them.
 pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
-    let shares_s = seconds_a_start(starts, Some(left_s), 1);
-    left_s * trials_share(starts, &shares_s) / round_s.max(SHORTEST_ROUND_S)
+    divide_time(starts, left_s).0 / round_s.max(SHORTEST_ROUND_S)
 }
 
 /// Finds the environments for whose verdicts the time has too few starts, and how many it has room for.
 pub fn short_of_starts(starts: &[Start], left_s: f64) -> Vec<(usize, u32)> {
-    let shares_s = seconds_a_start(starts, Some(left_s), 1);
-    let trials_s = left_s * trials_share(starts, &shares_s);
-    let made = shares_s.iter().map(|share_s| (trials_s / share_s).max(1.0) as u32);
+    let made = divide_time(starts, left_s).1.into_iter().map(|made| made.max(1.0) as u32);
     made.enumerate().filter(|(_, made)| *made < FEWEST_STARTS as u32).collect()
 }
 
@@ -57,8 +91,8 @@ pub fn short_of_starts(starts: &[Start], left_s: f64) -> Vec<(usize, u32)> {
 mod tests {
     use super::*;
 
-    fn starts(seconds: &[f64]) -> Vec<Start> {
-        seconds.iter().map(|s| Start { made: 0, s: *s }).collect()
+    fn starts(made: u32, seconds: &[f64]) -> Vec<Start> {
+        seconds.iter().map(|s| Start { made, s: *s }).collect()
     }
 
     fn near(values: Vec<f64>, expected: &[f64]) {
@@ -69,24 +103,30 @@ mod tests {
     }
 
     #[test]
-    fn quick_starts_come_often_and_slow_ones_as_often_as_the_time_allows() {
-        near(seconds_a_start(&starts(&[0.01, 0.04]), Some(60.0), 16), &[0.12, 0.24]);
-        near(seconds_a_start(&starts(&[0.01, 0.04]), None, 16), &[0.12, 0.24]);
-        near(seconds_a_start(&starts(&[0.01, 4.0]), Some(84.0), 16), &[0.84, 6.0]);
-        near(seconds_a_start(&starts(&[4.0]), Some(10.0), 16), &[4.0]);
-        near(seconds_a_start(&starts(&[4.0]), Some(1_000.0), 16), &[16.0]);
+    fn the_starts_that_a_verdict_needs_come_first_and_later_ones_take_a_fifth_of_the_time() {
+        near(seconds_a_start(&starts(20, &[0.01, 0.04]), Some(60.0), 16), &[0.12, 0.24]);
+        near(seconds_a_start(&starts(20, &[0.01, 0.04]), None, 16), &[0.12, 0.24]);
+        assert_eq!(seconds_a_start(&starts(3, &[0.01, 0.04]), Some(60.0), 16), [0.0, 0.0]);
+        assert_eq!(seconds_a_start(&starts(3, &[0.01, 9.0]), Some(60.0), 16)[0], 0.0, "one without room takes none away");
     }
 
     #[test]
-    fn starts_take_a_fifth_of_the_time_or_up_to_half_of_it() {
-        assert!((rounds_with_starts(&starts(&[0.01]), 1.0, 100.0) - 80.0).abs() < 1.0);
-        assert!((rounds_with_starts(&starts(&[5.0]), 1.0, 10.0) - 5.0).abs() < 0.1);
+    fn slow_starts_have_up_to_half_of_a_time_that_is_short() {
+        near(seconds_a_start(&starts(8, &[4.0]), Some(10.0), 16), &[4.0]);
+        near(seconds_a_start(&starts(20, &[4.0]), Some(1_000.0), 16), &[16.0]);
+        near(seconds_a_start(&starts(8, &[0.01, 4.0]), Some(30.0), 16)[1..].to_vec(), &[6.0]);
+    }
+
+    #[test]
+    fn rounds_have_the_time_that_starts_leave() {
+        assert!((rounds_with_starts(&starts(0, &[0.01]), 1.0, 100.0) - 80.0).abs() < 1.0);
+        assert!((rounds_with_starts(&starts(0, &[5.0]), 1.0, 10.0) - 5.0).abs() < 0.1);
         assert_eq!(rounds_with_starts(&[], 1.0, 100.0), 100.0);
     }
 
     #[test]
     fn environments_without_room_for_eight_starts_are_named() {
-        assert_eq!(short_of_starts(&starts(&[0.001, 9.0]), 70.0), [(1, 3)]);
-        assert_eq!(short_of_starts(&starts(&[0.001, 3.0]), 70.0), []);
+        assert_eq!(short_of_starts(&starts(0, &[0.001, 9.0]), 70.0), [(1, 3)]);
+        assert_eq!(short_of_starts(&starts(0, &[0.001, 3.0]), 70.0), []);
     }
 }

@@ -240,8 +240,9 @@ fn rounds_that_become_shorter_bring_further_starts() {
     let session = read_session(&record).unwrap().session;
     let of_layer = session.trials.iter().filter(|trial| trial.target == "layer0");
     let starts = of_layer.map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
-    let half = 30.0 / 0.3;
-    assert!(starts as f64 > 0.6 * half, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
+    // A fifth of the time.
+    let fifth = 12.0 / 0.3;
+    assert!(starts as f64 > 0.8 * fifth, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
 }
 
 /// Counts the rounds of an environment.
@@ -413,7 +414,7 @@ fn the_control_runs_in_the_rounds_before_the_first_look_and_then_every_third() {
 }
 
 #[test]
-fn orders_are_balanced_with_and_without_the_control() {
+fn who_comes_first_is_drawn_for_each_round() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(84), None);
     let session = read_session(&record).unwrap().session;
@@ -421,8 +422,9 @@ fn orders_are_balanced_with_and_without_the_control() {
         let of = |round: u32| (round < 12 || round.is_multiple_of(3)) != without;
         let first = session.trials.iter().filter(|trial| trial.position == 0 && of(trial.round));
         let of_baseline = first.clone().filter(|trial| trial.target == "native").count();
-        let (rounds, targets) = if without { (48, 2) } else { (36, 3) };
-        assert_eq!((first.count(), of_baseline), (rounds, rounds / targets));
+        let (rounds, likely) = if without { (48, 14..=34) } else { (36, 5..=20) };
+        assert_eq!(first.count(), rounds);
+        assert!(likely.contains(&of_baseline), "{of_baseline} of {rounds}");
     }
 }
 
