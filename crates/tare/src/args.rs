@@ -55,7 +55,7 @@ pub use self::view::{View, Wanted};
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = format!("Examples:
   tare check                              show which environments are ready, and what is missing
-  tare run                                measure every environment that is ready
+  tare run                                measure up to three environments that are ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
   tare report tare-2026-01-31T12-00.tare  show a session again
 
@@ -122,7 +122,7 @@ pub fn command_line() -> clap::Command {
 /// Run a study in several environments and report how much slower each is than the baseline.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare run                                          run 'quick' in all environments that are ready
+  tare run                                          run 'quick' in up to three environments that are ready
   tare run --in native,gvisor?platform=ptrace       compare gVisor on ptrace with native
   tare run --only 'file.*' --place own,/mnt/data    run file probes in two places
   tare run --only file.seq --place own,ext4,btrfs   create file systems for the session
@@ -141,7 +141,7 @@ pub struct Run {
     /// --only].
     pub study: Option<String>,
     /// Measure these environments, comma-separated: NAME or provider:instance?key=value&key=value [default:
-    /// all that are ready].
+    /// the first three that are ready].
     #[arg(long = "in", help_heading = "Where", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Repeat the measurements of a published article in comparable environments, and show its figures next

@@ -70,6 +70,9 @@ impl Drop for Mounted {
     }
 }
 
+/// Age from which on a trial must have been synced.
+const SYNCED_NS: u64 = 1_500_000_000;
+
 /// Cuts the power: the content of the disk at a moment is all that there is afterwards. Everything synced by
 /// then must be there.
 pub fn cut_power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
@@ -83,10 +86,11 @@ pub fn cut_power(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Res
     let record = at.join("s.tare");
     let mut running = session(site, &record).spawn()?;
     thread::sleep(after);
-    // A trial is there when the line after it is: the writer has waited for the disk between them.
     kill_process(Pid::from_child(&running), Signal::STOP)?;
+    // A crash of the machine loses what was written since the last sync, which is a second ago and a trial.
     let mut held = read_trials(&record);
-    held.pop();
+    let synced_ns = held.last().map_or(0, |last| last.started_ns).saturating_sub(SYNCED_NS);
+    held.retain(|trial| trial.started_ns + trial.host_elapsed_ns < synced_ns);
     let cut = site.folder.join("cut.img");
     let _ = fs::remove_file(&cut);
     let is_still = (0..LOOKS).any(|_| {

@@ -96,9 +96,34 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     Ok(Target { name, specification, role, short_description })
 }
 
-/// Lists the default subjects: specifications that are used if they are ready.
+/// Subjects of a session that names none, the first that are ready: one of each architecture before a second of any.
+const DEFAULT_SUBJECTS: [&str; 7] = ["container", "gvisor", "qemu", "docker", "podman", "bwrap", "docker-like"];
+/// Number of them that are measured: more would have too little time each.
+const MOST_DEFAULT: usize = 3;
+
+/// Lists the subjects of a session that names none: specifications of which the first that are ready are used.
 pub fn default_subjects() -> Vec<String> {
+    let is_here = |text: &&&str| environments::parse_environment(text).is_ok();
+    let known: Vec<String> = DEFAULT_SUBJECTS.iter().filter(is_here).map(|&text| text.to_owned()).collect();
+    if known.is_empty() { every_default_subject() } else { known }
+}
+
+/// Lists a specification of every kind of environment that needs none of its options.
+pub fn every_default_subject() -> Vec<String> {
     PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&text| text.to_owned()).collect()
+}
+
+/// Keeps the first of the default subjects, and returns the names of the others.
+pub fn keep_first_subjects(resolved: &mut Vec<Resolved>) -> Vec<String> {
+    let mut subjects = 0;
+    let mut others = Vec::new();
+    resolved.retain(|resolved| {
+        subjects += usize::from(resolved.target.role == Role::Subject);
+        let is_kept = resolved.target.role != Role::Subject || subjects <= MOST_DEFAULT;
+        others.extend((!is_kept).then(|| resolved.target.name.clone()));
+        is_kept
+    });
+    others
 }
 
 /// Adds a control for each of these subjects, which measures the environment a second time.

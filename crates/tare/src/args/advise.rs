@@ -17,7 +17,7 @@ pub struct Advise {
     /// Use the measurements of an earlier session.
     #[arg(value_name = "RECORD", conflicts_with_all = ["environments", "words"])]
     pub file: Option<PathBuf>,
-    /// Compare these environments, comma-separated [default: all that are ready].
+    /// Compare these environments, comma-separated [default: the first three that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Consider only these kinds of work, comma-separated [default: all in the file].

@@ -21,7 +21,7 @@ pub struct Explain {
     /// Show the record of an earlier session again, or explain all commands of a study.
     #[arg(value_name = "RECORD|STUDY", required_unless_present_any = ["words", "prices"], conflicts_with = "words")]
     pub file: Option<PathBuf>,
-    /// Measure these environments, comma-separated [default: all that are ready]. With --from, allow the command
+    /// Measure these environments, comma-separated [default: the first three that are ready]. With --from, allow the command
     /// to run in these of the record's.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,

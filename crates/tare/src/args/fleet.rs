@@ -90,7 +90,7 @@ pub struct FleetPlanning {
     /// Run at most N jobs at a time [default: the number of nodes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), requires = "on")]
     pub at_once: Option<u32>,
-    /// Measure these environments on each node, as for 'tare run' [default: all that are ready there].
+    /// Measure these environments on each node, as for 'tare run' [default: the first three that are ready there].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "on")]
     pub environments: Vec<String>,
     /// Compare the other environments with this one, as for 'tare run'.

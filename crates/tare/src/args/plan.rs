@@ -16,7 +16,7 @@ pub struct Plan {
     /// --only].
     #[arg(value_name = "STUDY|RECORD")]
     pub study: Option<String>,
-    /// Measure these environments, as for 'tare run' [default: all that are ready].
+    /// Measure these environments, as for 'tare run' [default: the first three that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Compare the other environments with this one, the baseline.

@@ -15,7 +15,7 @@ use tare_data::session::specification::Specification;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
-use tare_record::entry::{Begin, End, SCHEMA, to_line};
+use tare_record::entry::{Begin, End, Pair, SCHEMA, Side, to_line};
 use tare_record::importers::import_file;
 use tare_record::{Contents, Entry};
 
@@ -178,12 +178,38 @@ fn record() -> Vec<Entry> {
     entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: Some(BOOT.into()) });
     entries.extend(make_trial_entries(2, "native", 1, 0, vec![make_warm_batch(23_000, 3_990_174)]));
     entries.extend(make_trial_entries(3, "container", 1, 0, vec![make_warm_batch(23_000, 4_008_240)]));
+    entries.push(Entry::Pair(make_pair()));
     entries.push(Entry::Ended {
         ending: Ending::Complete,
         at: "2026-01-31T12:05:11+01:00".into(),
         others: 0,
     });
     entries
+}
+
+/// Builds a pair of trials that took turns.
+fn make_pair() -> Pair {
+    let side = |trial: u64, target: &str, elapsed_ns: [u64; 4]| {
+        let sample =
+            Sample::Stretches { operations: 345, bytes: 0, elapsed_ns: elapsed_ns.into(), histogram: None };
+        Side {
+            trial,
+            target: target.into(),
+            start: 1,
+            host_elapsed_ns: 1_204_310,
+            agent_elapsed_ns: Some(1_198_004),
+            batches: vec![Batch { series: "call".into(), phase: Phase::Warm, started_ns: 61_000, sample }],
+            inside: Interference::default(),
+            outside: Interference::default(),
+            failure: None,
+            notes: Vec::new(),
+        }
+    };
+    let sides = [
+        side(4, "container", [60_118, 60_095, 60_240, 60_101]),
+        side(5, "native", [59_870, 59_902, 60_011, 59_866]),
+    ];
+    Pair { case: CASE.into(), round: 2, attempt: 0, started_ns: 95_000_000, sides }
 }
 
 /// Builds a record of another tool's results.
@@ -237,7 +263,7 @@ fn the_record_in_the_document_is_one() {
     let [lines, imported] = keep_record();
     let page = fs::read_to_string(book::repository_root().join("docs/reference/record-format.md")).unwrap();
     let kinds: BTreeSet<&str> = record().iter().chain(&imported_record()).map(kind).collect();
-    assert_eq!(kinds.len(), 10, "the examples show every kind of entry");
+    assert_eq!(kinds.len(), 11, "the examples show every kind of entry");
     let all = lines.clone() + &imported;
     for kind in kinds {
         assert!(page.contains(&format!("| `{kind}` |")), "the document does not explain '{kind}'");

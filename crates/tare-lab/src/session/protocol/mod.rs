@@ -36,7 +36,8 @@ use crate::session::peers::{self, Peers};
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
-    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, name_targets, resolve_targets,
+    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
+    keep_first_subjects, name_targets, resolve_targets,
 };
 use crate::storage::places::Wanted;
 use crate::study::published;
@@ -71,6 +72,15 @@ pub fn begin_session(
     study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
     let root = &request.inside.root;
     let mut resolved = resolved(&request, setting)?;
+    if request.environments.is_empty() {
+        let others = keep_first_subjects(&mut resolved);
+        if !others.is_empty() {
+            observer.observe_event(Event::Note(format!(
+                "also ready, and left out because each would have too little time: {} (--in NAME,... measures them)",
+                others.join(", ")
+            )));
+        }
+    }
     add_controls(&mut resolved, &request.controls)?;
     if request.planted {
         add_planted(&mut resolved, root, &setting.programs);
@@ -176,7 +186,7 @@ pub fn time_starts(
 ) -> Result<Vec<BringUp>, LabError> {
     clean_up(setting, observer)?;
     let (named, when_not_ready) = match environments.split_first() {
-        None => (name_targets("native", &default_subjects())?, WhenNotReady::LeaveOut),
+        None => (name_targets("native", &every_default_subject())?, WhenNotReady::LeaveOut),
         Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
     let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;

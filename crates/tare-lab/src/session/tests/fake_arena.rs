@@ -15,7 +15,7 @@ const OVERHEAD_NS: u64 = 1_000_000;
 /// Environments whose operations cost a known multiple of the baseline's, with noise of 1 % a batch.
 pub struct FakeArena {
     pub now_ns: u64,
-    generator: Generator,
+    pub generator: Generator,
     /// Noise of a trial in percent, environment by environment.
     pub noise: Vec<f64>,
     pub ratios: Vec<f64>,

@@ -47,7 +47,7 @@ fn what_was_synced_survives_a_cut_of_power_and_disks_may_be_full() {
     if !rustix::process::geteuid().is_root() {
         return println!("SKIPPED what_was_synced_survives_a_cut_of_power: only root may mount");
     }
-    nothing_is_wrong(|site, count| cut_power(site, Duration::from_millis(2000), count).unwrap());
+    nothing_is_wrong(|site, count| cut_power(site, Duration::from_millis(3500), count).unwrap());
     nothing_is_wrong(|site, count| {
         for disk in DISKS {
             full_disk(site, disk, 128 << 10, count).unwrap();
