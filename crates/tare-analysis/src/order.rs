@@ -152,7 +152,8 @@ mod tests {
         assert_eq!(run(5), run(5));
         assert_ne!(run(5), run(6));
         // A record from years ago must be explained by its seed: this may never change.
-        let shuffled = |attempt| shuffle_targets(0x7f3a_91c2, "net.rr->loopback", (3, attempt), &[0, 1, 2, 3, 4, 5]);
+        let shuffled =
+            |attempt| shuffle_targets(0x7f3a_91c2, "net.rr->loopback", (3, attempt), &[0, 1, 2, 3, 4, 5]);
         assert_eq!([shuffled(0), shuffled(1)], [[5, 2, 1, 4, 0, 3], [3, 5, 1, 0, 4, 2]]);
         assert_eq!((draw_place(0x7f3a_91c2, "net.rr->loopback", 3) * 1e9) as u64, 768_672_715);
         assert_eq!(run(0x7f3a_91c2)[..2], [[1, 3, 0, 2], [3, 2, 1, 0]]);

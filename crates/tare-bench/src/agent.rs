@@ -222,7 +222,8 @@ impl Agent {
             Some(LOOPBACK) => Some(Peer::Loopback),
             Some(name) => Some(self.peers.get(name).cloned().ok_or("a peer that nobody has named")?),
         };
-        let request = TrialRequest { turn: None,
+        let request = TrialRequest {
+            turn: None,
             trial: number,
             case: case.clone(),
             amount,
@@ -261,7 +262,8 @@ impl Agent {
             }
         };
         let whole_ns = began.elapsed().as_nanos() as u64;
-        let trial = Trial { partner: None,
+        let trial = Trial {
+            partner: None,
             number,
             case,
             target: "native".into(),

@@ -52,7 +52,8 @@ impl Ratio {
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
             // Each run of either side is a new process: every round is a start.
             let round = at as u32;
-            Pair { slow: None,
+            Pair {
+                slow: None,
                 round,
                 baseline_start: round,
                 start: round,

@@ -322,7 +322,8 @@ pub(crate) mod describing {
     pub(crate) use tare_data::session::declared::Promise;
 
     pub(crate) use super::{
-        Alternates, Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second, first_call_metric,
+        Alternates, Family, MetricDescription, PIN, Parameter, Probe, Storage, bytes_per_second,
+        first_call_metric,
     };
     pub(crate) use super::{
         gauge_metric, nanoseconds_metric, per_second, placement_label, quantile_metric, rate_metric, size_of,

@@ -103,7 +103,8 @@ impl Agent {
 
 fn request(name: &str, place: Option<&Path>) -> TrialRequest {
     let probe = tare_probes::find_probe(name);
-    TrialRequest { turn: None,
+    TrialRequest {
+        turn: None,
         trial: 41,
         case: Case {
             probe: name.into(),

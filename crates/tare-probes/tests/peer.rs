@@ -291,7 +291,8 @@ fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<
     let probe = tare_probes::find_probe(probe).unwrap();
     let mut all = probe.default_parameters(Size::Short);
     parameters.iter().for_each(|(key, value)| drop(all.0.insert((*key).into(), (*value).into())));
-    let request = TrialRequest { turn: None,
+    let request = TrialRequest {
+        turn: None,
         trial: 1,
         case: Case { probe: probe.name.into(), parameters: all, place: None, peer: Some("host".into()) },
         amount: Amount::Operations { batch: 23, batches: 2 },

@@ -114,7 +114,8 @@ mod tests {
             let parameters = parameters.iter().map(|(key, value)| (key.to_string(), value.to_string()));
             let parameters = Parameters(parameters.collect());
             let case = Case { probe: probe.into(), parameters, place: None, peer: None };
-            let expected = Declared { rests_on: rests_on.to_vec(), times, batching, alternation: Alternation::Alone };
+            let expected =
+                Declared { rests_on: rests_on.to_vec(), times, batching, alternation: Alternation::Alone };
             assert_eq!(declared(&case), expected, "{case}");
         }
     }

@@ -25,6 +25,7 @@ fn entries() -> Vec<Entry> {
     };
     let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
     let plan = Plan {
+        own_rounds: false,
         study: "quick".into(),
         seed: 7,
         rounds: 12,

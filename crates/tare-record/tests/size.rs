@@ -33,6 +33,7 @@ fn begun(folder: &Path) -> (PathBuf, Writer) {
     let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
     let (looks, targets) = (vec![1], vec![target]);
     let plan = Plan {
+        own_rounds: false,
         study,
         seed: 7,
         rounds: 1,

@@ -163,7 +163,8 @@ pub fn make_session(targets: usize) -> Session {
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
     all.extend(TARGETS[..targets].iter().map(|(name, _)| target(name, Role::Subject)));
-    let cases = (0..WORK.len()).map(|i| PlannedCase { pairs: std::collections::BTreeMap::new(),
+    let cases = (0..WORK.len()).map(|i| PlannedCase {
+        pairs: std::collections::BTreeMap::new(),
         id: case(i).to_string(),
         case: case(i),
         label: WORK[i].1.into(),
@@ -187,6 +188,7 @@ pub fn make_session(targets: usize) -> Session {
             fleet: None,
         },
         plan: Plan {
+            own_rounds: false,
             study: "quick".into(),
             seed: 0x7f3a_91c2,
             rounds: ROUNDS,

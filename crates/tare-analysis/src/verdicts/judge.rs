@@ -100,7 +100,8 @@ pub fn judge_pairs(
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
-    let totals = Totals { pairs: &pairs.pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
+    let totals =
+        Totals { pairs: &pairs.pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
     let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
     let typical = match last {
         None => Verdict::Inconclusive,

@@ -56,9 +56,16 @@ impl<'a> Judge<'a> {
 
     /// Reads an environment's values in a case from the trials that took turns with another one's, and those that ran alone; from all,
     /// one a round, where no other is named.
-    fn read_against(&self, case: usize, target: usize, other: Option<usize>, metrics: &[Metric]) -> Vec<Series> {
+    fn read_against(
+        &self,
+        case: usize,
+        target: usize,
+        other: Option<usize>,
+        metrics: &[Metric],
+    ) -> Vec<Series> {
         let name = other.map(|other| self.progress.plan.targets[other].name.as_str());
-        let is_wanted = |trial: &&Trial| name.is_none() || trial.partner.is_none() || trial.partner.as_deref() == name;
+        let is_wanted =
+            |trial: &&Trial| name.is_none() || trial.partner.is_none() || trial.partner.as_deref() == name;
         let mut trials: Vec<&Trial> = self.trials(case, target).iter().copied().filter(is_wanted).collect();
         if name.is_some() {
             // Of a round that has both, the trial that took turns, which is sorted behind the one that ran alone.

@@ -108,6 +108,10 @@ impl<'a> Judge<'a> {
                 begun[*case] = trial.round.saturating_add(1).max(begun[*case]);
             }
         }
+        if !progress.plan.own_rounds {
+            let of_all = begun.iter().copied().max().unwrap_or(0);
+            begun.fill(of_all);
+        }
         let disturbed = collect_disturbed(progress.repeated);
         for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());

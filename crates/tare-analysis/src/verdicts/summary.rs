@@ -251,7 +251,13 @@ pub(crate) fn read_series_against(
                 Some(TrialValue { value, total, each, operations }) => {
                     let took_turns = partner.is_some() && trial.partner.as_deref() == partner;
                     let each = if took_turns { each } else { Vec::new() };
-                    series.values.push(RoundValue { round: trial.round, start: trial.start, value, total, each });
+                    series.values.push(RoundValue {
+                        round: trial.round,
+                        start: trial.start,
+                        value,
+                        total,
+                        each,
+                    });
                     if let Reading::Quantile(_) = metric.reading {
                         series.least_operations = series.least_operations.min(operations);
                     }

@@ -38,7 +38,8 @@ pub fn make_case(
         place: place.map(Into::into),
         peer: None,
     };
-    PlannedCase { pairs: std::collections::BTreeMap::new(),
+    PlannedCase {
+        pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: probe.to_owned(),
         case,
@@ -81,6 +82,7 @@ pub fn make_session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> 
         },
         facts: targets.iter().map(fact).collect(),
         plan: Plan {
+            own_rounds: false,
             study: "test".into(),
             seed: 1,
             rounds,
@@ -144,7 +146,8 @@ pub fn make_trial(case: &str, target: &str, round: u32, outcome: Outcome) -> Tri
         Outcome::Failed(failure) => (Vec::new(), Some(failure)),
         Outcome::Nothing => (Vec::new(), None),
     };
-    Trial { partner: None,
+    Trial {
+        partner: None,
         number: 0,
         case: case.into(),
         target: target.into(),

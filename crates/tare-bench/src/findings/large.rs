@@ -51,6 +51,7 @@ pub fn make_large_session() -> Session {
             fleet: None,
         },
         plan: Plan {
+            own_rounds: false,
             study: "large".into(),
             seed: 1,
             rounds: 2 * ROUNDS,
@@ -87,7 +88,8 @@ fn case(number: usize) -> PlannedCase {
         unit: Unit::Nanoseconds,
         direction: Direction::Lower,
     };
-    PlannedCase { pairs: std::collections::BTreeMap::new(),
+    PlannedCase {
+        pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: case.probe.clone(),
         case,
@@ -108,7 +110,8 @@ fn trial(case: &str, target: usize, round: u32, cost: f64, generator: &mut Gener
         let sample = Sample::Throughput { operations: 10_000, bytes: 0, elapsed_ns };
         Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
     };
-    Trial { partner: None,
+    Trial {
+        partner: None,
         number: 0,
         case: case.into(),
         target: TARGETS[target].0.into(),

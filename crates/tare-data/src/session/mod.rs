@@ -131,6 +131,9 @@ pub struct Plan {
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
+    /// True where each case has rounds of its own. In a record of schema 1 all cases had theirs together.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own_rounds: bool,
     /// True where only decisions end the session: looks then have no horizon.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_decided: bool,

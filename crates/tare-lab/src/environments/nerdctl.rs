@@ -2,9 +2,9 @@
 
 use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
 use crate::owned::EngineName;
-use crate::provider::{KernelKind, Provider};
 use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
+use crate::provider::{KernelKind, Provider};
 
 pub static PROVIDER: Provider = Provider {
     name: "nerdctl",

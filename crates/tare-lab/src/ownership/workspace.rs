@@ -27,8 +27,8 @@ use crate::owned::PREFIX;
 use crate::ownership::clean::{Outcome, take_away};
 use crate::ownership::journal::Journal;
 use crate::platform;
-use crate::provider::{KernelKind, Workspace};
 use crate::provider::root::{Inside, RootFolder};
+use crate::provider::{KernelKind, Workspace};
 use crate::storage::Site;
 use crate::storage::places::{SHARE, TURNS, Wanted};
 

@@ -123,7 +123,18 @@ pub fn trial_request(
     };
     let peer = case.peer.as_deref().map(|name| route(name, started)).transpose()?;
     let case = case.clone();
-    Ok(TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms, slower: 0.0, turn: None, nonce: 0 })
+    Ok(TrialRequest {
+        trial,
+        case,
+        amount,
+        directory,
+        peer,
+        seed,
+        deadline_ms,
+        slower: 0.0,
+        turn: None,
+        nonce: 0,
+    })
 }
 
 /// Finds the route from the environment to a peer.

@@ -133,7 +133,8 @@ impl<'i> Link<'i> {
                 return Err(LinkError::Deadline);
             }
             let unruly = |e: io::Error| LinkError::Unruly(format!("poll: {e}"));
-            Streams::wait_for_either([&first.streams, &second.streams], left.min(WAIT_PIECE)).map_err(unruly)?;
+            Streams::wait_for_either([&first.streams, &second.streams], left.min(WAIT_PIECE))
+                .map_err(unruly)?;
             first.take_in()?;
             second.take_in()?;
             if first.has_news() || second.has_news() {

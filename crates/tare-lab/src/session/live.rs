@@ -20,9 +20,9 @@ use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::platform::taken;
 use crate::provider::Ready;
-use crate::session::arena::{Arena, Outcome, Started};
 #[cfg(unix)]
 use crate::session::arena::Turning;
+use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
 use crate::session::at_once::{self, Launched};

@@ -132,9 +132,9 @@ impl Open {
         let cases = 0..plan.cases.len();
         match plan.targets[target].role {
             Role::Baseline | Role::Control => true,
-            Role::Subject | Role::Planted => {
-                cases.into_iter().any(|case| self.is_open(CellIndex { case, target }) && usable(plan, case).contains(&target))
-            }
+            Role::Subject | Role::Planted => cases
+                .into_iter()
+                .any(|case| self.is_open(CellIndex { case, target }) && usable(plan, case).contains(&target)),
         }
     }
 
@@ -224,6 +224,7 @@ mod tests {
         let case: PlannedCase = serde_json::from_value(case).unwrap();
         let targets = [("native", Role::Baseline), ("a", Role::Subject), ("b", Role::Subject)];
         Plan {
+            own_rounds: false,
             study: "test".into(),
             seed: 0,
             rounds: 100,

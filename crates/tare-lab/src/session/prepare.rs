@@ -7,6 +7,7 @@ use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::metric::Reading;
+use tare_data::peer::LOOPBACK;
 use tare_data::request::Amount;
 use tare_data::session::declared::{Alternation, Declared};
 use tare_data::session::demand::Counted;
@@ -152,7 +153,8 @@ fn prove(targets: &[Target], index: usize, started: &mut Started, arena: &mut dy
 /// Finds the environment that another is paired with, before there is a plan.
 fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
     let target = &targets[index];
-    let is_subject = |other: &Target| other.role == Role::Subject && other.specification == target.specification;
+    let is_subject =
+        |other: &Target| other.role == Role::Subject && other.specification == target.specification;
     let own = (target.role == Role::Control).then(|| targets.iter().position(is_subject)).flatten();
     let baseline = targets.iter().position(|other| other.role == Role::Baseline);
     own.or(baseline).filter(|_| target.role != Role::Baseline)
@@ -214,7 +216,9 @@ pub fn prepare_session(
         && let Ok(entered) = enter_planted(&target, targets.len(), arena, writer)?
     {
         cost_ns.insert(CellIndex { case, target: targets.len() }, room.trial_ns(case));
-        if entered.takes_turns && let Some(amount) = cases[case].pair_amount(scale, 0) {
+        if entered.takes_turns
+            && let Some(amount) = cases[case].pair_amount(scale, 0)
+        {
             planned[case].pairs.insert(target.name.clone(), amount);
         }
         planted_in = Some(Planted { case: planned[case].id.clone(), rounds });
@@ -228,6 +232,7 @@ pub fn prepare_session(
         rounds,
         looks,
         budget_s,
+        own_rounds: true,
         until_decided,
         planted: planted_in,
         control_every,
@@ -273,12 +278,7 @@ fn facts_of(target: &Target, started: &Started) -> Entry {
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.
-fn note_few_starts(
-    targets: &[Target],
-    starts: &[Start],
-    left_s: f64,
-    observer: &mut dyn Observer,
-) {
+fn note_few_starts(targets: &[Target], starts: &[Start], left_s: f64, observer: &mut dyn Observer) {
     for (target, starts) in short_of_starts(starts, left_s) {
         let name = &targets[target].name;
         let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
@@ -298,7 +298,8 @@ fn calibrate_all(
 ) -> Result<Vec<Calibrated>, LabError> {
     let (started, roles) = started;
     let (targets, of) = (started.len(), selected.len() * started.len());
-    let takes_turns = |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
+    let takes_turns =
+        |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
     let takes_turns: Vec<bool> = started.iter().map(takes_turns).collect();
     let mut cases: Vec<Calibrated> = Vec::new();
     for selected in selected {
@@ -307,7 +308,8 @@ fn calibrate_all(
             observer.observe_event(Event::Calibrating { done: cases.len() * targets + index, of });
             // A control is as quick as the environment that it repeats, which stands before it.
             let is_control = roles[index].role == Role::Control;
-            let repeated = partner_of(roles, index).filter(|_| is_control).and_then(|at| paces.get(at).cloned());
+            let repeated =
+                partner_of(roles, index).filter(|_| is_control).and_then(|at| paces.get(at).cloned());
             paces.push(match (started, repeated) {
                 (Err(failure), _) => Err(failure.clone()),
                 (Ok(_), Some(repeated)) => repeated,
@@ -470,8 +472,10 @@ impl Calibrated {
     fn pair_amount(&self, scale: f64, target: usize) -> Option<Amount> {
         let SelectedCase { probe, case, .. } = &self.selected;
         let Declared { batching, alternation, .. } = probe.declare_case(&case.parameters);
+        // A peer serves one trial at a time.
+        let has_peer = case.peer.as_deref().is_some_and(|peer| peer != LOOPBACK);
         let is_alone = alternation == Alternation::Alone || self.is_start() || self.selected.once;
-        if is_alone || self.selected.seconds.is_some() {
+        if is_alone || has_peer || self.selected.seconds.is_some() {
             return None;
         }
         let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
@@ -499,10 +503,13 @@ impl Calibrated {
         let of_baseline = if has_alone { cost_ns(*baseline, amount) } else { 0.0 };
         let of_other = |target: usize| {
             let pace = self.paces[target].as_ref().ok()?;
-            Some((target, match self.planned_pair(scale, target) {
-                Some(pair) => cost_ns(*baseline, pair) + cost_ns(*pace, pair),
-                None => cost_ns(*pace, amount),
-            }))
+            Some((
+                target,
+                match self.planned_pair(scale, target) {
+                    Some(pair) => cost_ns(*baseline, pair) + cost_ns(*pace, pair),
+                    None => cost_ns(*pace, amount),
+                },
+            ))
         };
         [(0, of_baseline)].into_iter().chain(others.filter_map(of_other)).collect()
     }

@@ -82,7 +82,8 @@ impl Resumed {
             }
         }
         let last = session.trials.last();
-        let broken = last.and_then(|last| Some((*cases.get(last.case.as_str())?, last.round, last.attempt + 1)));
+        let broken =
+            last.and_then(|last| Some((*cases.get(last.case.as_str())?, last.round, last.attempt + 1)));
         if let Some((case, round, _)) = broken {
             rounds[case] = round;
         }
@@ -196,7 +197,9 @@ impl<'a> Rounds<'a> {
         if self.open.is_over(plan) {
             return None;
         }
-        let is_next = |case: &usize| self.rounds[*case] < plan.rounds && self.open.is_case_open(plan, *case, self.rounds[*case]);
+        let is_next = |case: &usize| {
+            self.rounds[*case] < plan.rounds && self.open.is_case_open(plan, *case, self.rounds[*case])
+        };
         let due = |case: usize| {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
             (f64::from(self.rounds[case]) + drawn) * self.round_s(case).sqrt()
@@ -267,7 +270,8 @@ impl<'a> Rounds<'a> {
             (0, _) => self.failed_rounds + 1,
             _ => 0,
         };
-        let open = (0..self.rounds.len()).filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
+        let open = (0..self.rounds.len())
+            .filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
         let most = MOST_FAILED_ROUNDS.saturating_mul(open.count().max(1) as u32);
         if self.failed_rounds < most { Ok(()) } else { Err(Stop::BaselineFailed) }
     }
@@ -290,11 +294,14 @@ impl<'a> Rounds<'a> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
-        let is_open = |target: &usize| self.pilot.started[*target].is_ok() && self.open.is_target_open(&self.session.plan, *target);
+        let is_open = |target: &usize| {
+            self.pilot.started[*target].is_ok() && self.open.is_target_open(&self.session.plan, *target)
+        };
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
         let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
-        let cases = (0..self.rounds.len()).filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
+        let cases = (0..self.rounds.len())
+            .filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
         let cases = cases.count() as u32;
         let due: Vec<(usize, f64)> =
             open.into_iter().zip(shares).filter(|(target, _)| targets.contains(target)).collect();
@@ -421,7 +428,8 @@ impl<'a> Rounds<'a> {
 /// Describes the disturbance of a trial, if there was one.
 fn find_disturbance(trial: &Trial) -> Option<String> {
     let steal_ns = trial.outside.steal_ns.unwrap_or(0);
-    let is_disturbed = steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE;
+    let is_disturbed =
+        steal_ns >= STEAL_LEAST_NS && steal_ns as f64 > trial.host_elapsed_ns as f64 * STEAL_SHARE;
     is_disturbed.then(|| format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000))
 }
 

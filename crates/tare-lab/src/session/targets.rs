@@ -97,7 +97,8 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
 }
 
 /// Subjects of a session that names none, the first that are ready: one of each architecture before a second of any.
-const DEFAULT_SUBJECTS: [&str; 7] = ["container", "gvisor", "qemu", "docker", "podman", "bwrap", "docker-like"];
+const DEFAULT_SUBJECTS: [&str; 7] =
+    ["container", "gvisor", "qemu", "docker", "podman", "bwrap", "docker-like"];
 /// Number of them that are measured: more would have too little time each.
 const MOST_DEFAULT: usize = 3;
 

@@ -56,7 +56,8 @@ impl Rounds<'_> {
         let partners: Vec<Option<usize>> = order.iter().map(|target| plan.partner_of(*target)).collect();
         // One that no pair has a trial of has one for those that are measured alone.
         let is_alone = |at: usize| turning[at].is_none() && partners[at].is_some();
-        let wanted: BTreeSet<usize> = (0..order.len()).filter(|at| is_alone(*at)).filter_map(|at| partners[at]).collect();
+        let wanted: BTreeSet<usize> =
+            (0..order.len()).filter(|at| is_alone(*at)).filter_map(|at| partners[at]).collect();
         let is_single = partners.iter().all(Option::is_none);
         let mut trials = Vec::new();
         for ((target, turning), partner) in order.into_iter().zip(turning).zip(partners) {
@@ -122,7 +123,8 @@ impl Rounds<'_> {
             let turn = Turn { is_second: at == 1, ..turn.clone() };
             requests.push(self.make_request(slot, target, numbers[at], Some((subject, turn))));
         }
-        let outcomes = match <[_; 2]>::try_from(requests).map(|requests| <[Result<_, _>; 2]>::from(requests)) {
+        let outcomes = match <[_; 2]>::try_from(requests).map(|requests| <[Result<_, _>; 2]>::from(requests))
+        {
             Ok([Ok(first), Ok(second)]) => self.arena.run_pair(pair, [first, second]),
             Ok(failed) => failed.map(|request| {
                 let failure = request.err().unwrap_or_else(|| partner_failed());
@@ -184,7 +186,8 @@ impl Rounds<'_> {
             Batching::Short if batch > 1 => (batch / SETTLING).max(1),
             Batching::Short => u64::from(operation_ns < SETTLES_ITSELF_NS),
         };
-        let on_one = turning == Turning::OneProcessor && case.declared.alternation == Alternation::OneProcessor;
+        let on_one =
+            turning == Turning::OneProcessor && case.declared.alternation == Alternation::OneProcessor;
         let processors = self.arena.list_processors();
         let drawn = self.draw(slot, "processor").draw_below(processors.len().max(1) as u64);
         Turn {

@@ -166,7 +166,11 @@ fn unproven(reason: &str) -> Failure {
 }
 
 /// Sends both requests, and takes the frames of both until each has ended.
-fn run_both(targets: [&mut LiveTarget<'_>; 2], requests: [&TrialRequest; 2], file: &TurnFile) -> [SideOutcome; 2] {
+fn run_both(
+    targets: [&mut LiveTarget<'_>; 2],
+    requests: [&TrialRequest; 2],
+    file: &TurnFile,
+) -> [SideOutcome; 2] {
     let watch = Watch::of_counters();
     let [first, second] = targets;
     let (mut of_first, mut of_second) = (Vec::new(), Vec::new());

@@ -88,7 +88,8 @@ fn measure(
     let has_canary = request.turn.is_none() || request.trial / 2 % PAIRS_A_CANARY == 0;
     let watch = if has_canary { Watch::start() } else { Watch::of_counters() };
     let directory = folder.as_ref().map(Folder::path);
-    let mut trial = Trial::new(request, program, directory, &mut sink).with_carried(carried).with_turns(turns);
+    let mut trial =
+        Trial::new(request, program, directory, &mut sink).with_carried(carried).with_turns(turns);
     let outcome = run(&mut trial);
     if outcome.is_err() {
         trial.give_up();

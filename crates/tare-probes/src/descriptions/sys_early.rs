@@ -27,7 +27,9 @@ pub static PROBE: Probe = Probe {
     ],
     metrics: &[time_metric("time", "program"), first_call_metric("program")],
     family: Family::Kernel,
-    alternates: |_| Alternates::Alone("each operation comes after other work, whose caches the other side would take"),
+    alternates: |_| {
+        Alternates::Alone("each operation comes after other work, whose caches the other side would take")
+    },
     revision: 2,
     label: |parameters| {
         let what =

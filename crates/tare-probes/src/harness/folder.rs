@@ -55,7 +55,11 @@ impl Folder {
     ///
     /// ext4 has each folder where the fewest are, and among those by its name: this one has another name in
     /// each session, and stays until the place goes, so that the next one is elsewhere. `side` is that of a pair.
-    pub(crate) fn make_apart(place: &Path, side: Option<bool>, (seed, trial): (u64, u64)) -> Result<Folder, Failure> {
+    pub(crate) fn make_apart(
+        place: &Path,
+        side: Option<bool>,
+        (seed, trial): (u64, u64),
+    ) -> Result<Folder, Failure> {
         Folder::make(place, side.map_or(NAME, side_name), Some(format!("{seed:x}-{trial}")))
     }
 

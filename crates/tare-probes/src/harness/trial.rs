@@ -201,7 +201,9 @@ impl<'a> Trial<'a> {
                 let (patience, deadline) = (turns.patience(), self.deadline());
                 let mut in_turn = || {
                     turns.meet()?;
-                    (0..pieces).try_for_each(|number| turns.step(|| bounded(patience, deadline, || piece(number))))?;
+                    (0..pieces).try_for_each(|number| {
+                        turns.step(|| bounded(patience, deadline, || piece(number)))
+                    })?;
                     turns.meet()
                 };
                 let done = in_turn();
@@ -425,8 +427,18 @@ mod tests {
         let case = Case { probe: "null".into(), parameters: Parameters::default(), place: None, peer: None };
         let (trial, directory, peer, seed, slower, nonce) = Default::default();
         let amount = Amount::Operations { batch, batches };
-        let request =
-            TrialRequest { trial, case, amount, directory, peer, seed, deadline_ms: 1, slower, turn: None, nonce };
+        let request = TrialRequest {
+            trial,
+            case,
+            amount,
+            directory,
+            peer,
+            seed,
+            deadline_ms: 1,
+            slower,
+            turn: None,
+            nonce,
+        };
         let mut sent = Vec::new();
         let mut sink = |batch| sent.push(batch);
         let work = |operations, to: &mut Report| {

@@ -47,7 +47,8 @@ impl Turns {
             Failure::new(FailureKind::NotSupported, format!("{what} the file of the turns: {e}"))
         };
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file = openat(CWD, turn.path.as_str(), flags, Mode::empty()).map_err(|e| refused("opening", e))?;
+        let file =
+            openat(CWD, turn.path.as_str(), flags, Mode::empty()).map_err(|e| refused("opening", e))?;
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping, whose address the kernel chooses.
         let start = unsafe { mmap(std::ptr::null_mut(), LENGTH, access, shared, &file, 0) };
@@ -81,7 +82,11 @@ impl Turns {
         self.take_turn(until, work)
     }
 
-    fn take_turn(&mut self, until: Instant, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    fn take_turn(
+        &mut self,
+        until: Instant,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let is_second = self.order.draw_below(2) as u32 ^ self.side;
         let ours = self.position + is_second;
         self.wait_for(ours, until)?;
@@ -170,18 +175,23 @@ mod tests {
                 scope.spawn(move || {
                     let mut turns = side(path, is_second);
                     for step in 0..64 {
-                        turns.step(|| {
-                            log.lock().unwrap().push((step, is_second));
-                            Ok(())
-                        })
-                        .unwrap();
+                        turns
+                            .step(|| {
+                                log.lock().unwrap().push((step, is_second));
+                                Ok(())
+                            })
+                            .unwrap();
                     }
                 });
             }
         });
         std::fs::remove_file(path).unwrap();
         let log = log.into_inner().unwrap();
-        assert!(log.chunks(2).zip(0..).all(|(pair, step)| pair[0].0 == step && pair[1].0 == step && pair[0].1 != pair[1].1));
+        assert!(
+            log.chunks(2)
+                .zip(0..)
+                .all(|(pair, step)| pair[0].0 == step && pair[1].0 == step && pair[0].1 != pair[1].1)
+        );
         let first = log.iter().step_by(2).filter(|(_, is_second)| *is_second).count();
         assert!((20..=44).contains(&first), "{first}");
     }
@@ -189,7 +199,8 @@ mod tests {
     #[test]
     fn a_silent_side_a_side_that_fails_and_a_word_out_of_place_are_not_this_sides_failure() {
         let path = file("silent");
-        let kind = |turns: &mut Turns| turns.step(|| Ok(())).and_then(|()| turns.step(|| Ok(()))).unwrap_err().kind;
+        let kind =
+            |turns: &mut Turns| turns.step(|| Ok(())).and_then(|()| turns.step(|| Ok(()))).unwrap_err().kind;
         assert_eq!(kind(&mut side(&path, false)), FailureKind::Partner, "nobody else is there");
         for out_of_place in [GIVEN_UP, 77] {
             std::fs::write(&path, [0; LENGTH]).unwrap();
@@ -215,8 +226,16 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_mapped_is_a_reason_to_measure_alone() {
-        let turn = |path: &str| Turn { path: path.into(), is_second: false, patience_ms: 1, settle: 0, processor: None };
-        let open = |path: &str| Turns::open(&turn(path), 0, Duration::from_secs(1)).err().map(|failure| failure.kind);
+        let turn = |path: &str| Turn {
+            path: path.into(),
+            is_second: false,
+            patience_ms: 1,
+            settle: 0,
+            processor: None,
+        };
+        let open = |path: &str| {
+            Turns::open(&turn(path), 0, Duration::from_secs(1)).err().map(|failure| failure.kind)
+        };
         assert_eq!(open("/nowhere/at/all"), Some(FailureKind::NotSupported));
         assert_eq!(open("/"), Some(FailureKind::NotSupported), "a folder");
     }

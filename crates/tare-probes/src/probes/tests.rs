@@ -23,7 +23,8 @@ pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRe
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }
-    TrialRequest { turn: None,
+    TrialRequest {
+        turn: None,
         trial: 1,
         case: Case {
             probe: probe.name.into(),

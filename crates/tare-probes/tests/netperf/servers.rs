@@ -73,7 +73,8 @@ fn trial(
     for (key, value) in parameters {
         assert!(all.0.insert((*key).into(), (*value).into()).is_some(), "{} has no {key}", probe.name);
     }
-    let request = TrialRequest { turn: None,
+    let request = TrialRequest {
+        turn: None,
         trial: 1,
         case: Case { probe: probe.name.into(), parameters: all, place: None, peer: Some("far".into()) },
         amount,

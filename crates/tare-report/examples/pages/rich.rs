@@ -222,7 +222,8 @@ fn trial(
     let planned = &session.plan.cases[case];
     let failed = case == 5 && target == 3 && round % 6 == 2;
     let is_latency = matches!(planned.case.probe.as_str(), "net.rr" | "file.sync");
-    Trial { partner: None,
+    Trial {
+        partner: None,
         number: session.trials.len() as u64,
         case: planned.id.clone(),
         target: session.plan.targets[target].name.clone(),

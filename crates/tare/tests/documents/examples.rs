@@ -67,7 +67,8 @@ fn case() -> Case {
 fn plan() -> Plan {
     let probe = tare_probes::find_probe(CASE).unwrap();
     let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
-    let planned = PlannedCase { pairs: std::collections::BTreeMap::new(),
+    let planned = PlannedCase {
+        pairs: std::collections::BTreeMap::new(),
         id: CASE.into(),
         case: case(),
         label: (probe.label)(&Parameters::default()),
@@ -80,6 +81,7 @@ fn plan() -> Plan {
         missing: BTreeMap::new(),
     };
     Plan {
+        own_rounds: false,
         study: "quick".into(),
         seed: 0x7f3a_91c2,
         rounds: 1,
@@ -286,7 +288,8 @@ fn the_record_in_the_document_is_one() {
 }
 
 fn requests() -> Vec<Request> {
-    let trial = TrialRequest { turn: None,
+    let trial = TrialRequest {
+        turn: None,
         trial: 7,
         case: Case { probe: "file.sync".into(), place: Some("own".into()), ..case() },
         amount: Amount::Operations { batch: 40, batches: 5 },

@@ -252,7 +252,8 @@ impl Spoken {
     pub fn run_trial(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
         let parameters = tare_probes::find_probe(probe).unwrap().default_parameters(Size::Short);
         let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
-        self.send(&Request::Trial(TrialRequest { turn: None,
+        self.send(&Request::Trial(TrialRequest {
+            turn: None,
             trial: number,
             case: Case { probe: probe.into(), parameters, place: place_name, peer: peer_name },
             amount: Amount::Operations { batch: 10, batches: 2 },
@@ -280,7 +281,8 @@ impl Spoken {
         let (parameters, files) = command.make_case("tried", folder).unwrap();
         tare_lab::session::carrying::carry_files(&mut self.link, self.entered.places.get("own"), &files)
             .unwrap();
-        self.send(&Request::Trial(TrialRequest { turn: None,
+        self.send(&Request::Trial(TrialRequest {
+            turn: None,
             trial: number,
             case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },
             amount: Amount::Operations { batch: 2, batches: 1 },

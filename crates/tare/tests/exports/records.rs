@@ -103,7 +103,8 @@ pub fn write_record(path: &Path, made: Made) {
             }
             Entry::Pair(pair) => {
                 let has_container = pair.sides.iter().any(|side| side.target == "container");
-                left_out = (has_container && pair.case.starts_with("cpu.primes")).then_some(pair.sides[0].trial);
+                left_out =
+                    (has_container && pair.case.starts_with("cpu.primes")).then_some(pair.sides[0].trial);
                 for side in &mut pair.sides {
                     for batch in &mut side.batches {
                         set_time(batch, &side.target, pair.round, made);
@@ -118,7 +119,9 @@ pub fn write_record(path: &Path, made: Made) {
             | Entry::Imported(_) => {}
         }
         // An environment without a case has no trials of it.
-        if left_out.is_none() || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_) | Entry::Pair(_)) {
+        if left_out.is_none()
+            || !matches!(entry, Entry::Begin(_) | Entry::Batch { .. } | Entry::End(_) | Entry::Pair(_))
+        {
             text.push_str(&to_line(&entry));
         }
     }
@@ -132,8 +135,12 @@ fn set_time(batch: &mut Batch, target: &str, round: u32, made: Made) {
     let each_ns = made.native_ns * cost * (1.0 + place * made.spread);
     match &mut batch.sample {
         _ if batch.phase == Phase::Cold => {}
-        Sample::Throughput { operations, elapsed_ns, .. } => *elapsed_ns = (*operations as f64 * each_ns) as u64,
-        Sample::Stretches { operations, elapsed_ns, .. } => elapsed_ns.fill((*operations as f64 * each_ns) as u64),
+        Sample::Throughput { operations, elapsed_ns, .. } => {
+            *elapsed_ns = (*operations as f64 * each_ns) as u64
+        }
+        Sample::Stretches { operations, elapsed_ns, .. } => {
+            elapsed_ns.fill((*operations as f64 * each_ns) as u64)
+        }
         Sample::Latency { .. } | Sample::Gauge { .. } => {}
     }
 }

@@ -106,7 +106,18 @@ mod tests {
         let (parameters, place, peer) = Default::default();
         let case = Case { probe: "null".into(), parameters, place, peer };
         let (trial, directory, seed, slower, nonce) = Default::default();
-        TrialRequest { turn: None, trial, case, amount, directory, peer: None, seed, deadline_ms: 1, slower, nonce }
+        TrialRequest {
+            turn: None,
+            trial,
+            case,
+            amount,
+            directory,
+            peer: None,
+            seed,
+            deadline_ms: 1,
+            slower,
+            nonce,
+        }
     }
 
     fn batch(series: &str, histogram: usize) -> Batch {

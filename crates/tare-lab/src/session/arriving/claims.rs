@@ -71,7 +71,8 @@ mod tests {
 
     fn request(probe: &str, amount: Amount) -> TrialRequest {
         let case = Case { probe: probe.into(), parameters: Default::default(), place: None, peer: None };
-        TrialRequest { turn: None,
+        TrialRequest {
+            turn: None,
             trial: 1,
             case,
             amount,

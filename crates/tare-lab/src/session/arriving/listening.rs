@@ -109,7 +109,9 @@ impl<'t> Listening<'t> {
             Frame::Begun { trial, nonce, clock_ns } if ours(trial) && nonce == self.request.nonce => {
                 self.begun = Some((clock_ns, at));
             }
-            Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => self.take_batch(&batch, at)?,
+            Frame::Batch { trial, batch } if ours(trial) && self.begun.is_some() => {
+                self.take_batch(&batch, at)?
+            }
             Frame::Done { trial, interference, clock_ns } if ours(trial) && self.begun.is_some() => {
                 self.outcome.inside = interference;
                 self.end(clock_ns, at);

@@ -107,7 +107,11 @@ mod tests {
         near(seconds_a_start(&starts(20, &[0.01, 0.04]), Some(60.0), 16), &[0.06, 0.12]);
         near(seconds_a_start(&starts(20, &[0.01, 0.04]), None, 16), &[0.06, 0.12]);
         assert_eq!(seconds_a_start(&starts(3, &[0.01, 0.04]), Some(60.0), 16), [0.0, 0.0]);
-        assert_eq!(seconds_a_start(&starts(3, &[0.01, 9.0]), Some(60.0), 16)[0], 0.0, "one without room takes none away");
+        assert_eq!(
+            seconds_a_start(&starts(3, &[0.01, 9.0]), Some(60.0), 16)[0],
+            0.0,
+            "one without room takes none away"
+        );
     }
 
     #[test]

@@ -84,7 +84,11 @@ impl DryRun {
     ) -> Result<Peers, LabError> {
         let peers = peers.for_cases(cases.iter().copied())?;
         for target in targets.iter().filter(|target| target.role != Role::Control) {
-            let condition = if is_default && target.role == Role::Subject { " (if it is ready, and one of the first three that are)" } else { "" };
+            let condition = if is_default && target.role == Role::Subject {
+                " (if it is ready, and one of the first three that are)"
+            } else {
+                ""
+            };
             self.environment(target, condition, &setting.programs)?;
         }
         self.start.push("in each of them: a fresh process for each trial".into());

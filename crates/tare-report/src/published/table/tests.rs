@@ -33,7 +33,8 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         place: place.map(Into::into),
         peer: peer.map(Into::into),
     };
-    PlannedCase { pairs: std::collections::BTreeMap::new(),
+    PlannedCase {
+        pairs: std::collections::BTreeMap::new(),
         id: case.to_string(),
         label: probe.into(),
         case,
@@ -78,7 +79,8 @@ fn add(session: &mut Session, case: usize, target: &str, outcome: Result<Vec<Bat
         Ok(batches) => (batches, None),
         Err(failure) => (Vec::new(), Some(failure)),
     };
-    session.trials.push(Trial { partner: None,
+    session.trials.push(Trial {
+        partner: None,
         number: session.trials.len() as u64,
         case: id,
         target: target.into(),

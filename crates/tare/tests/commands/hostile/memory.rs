@@ -31,7 +31,7 @@ fn lengthened(program: &Program, from: &str, to: &str, bytes: u64) {
         written
     };
     let (mut number, mut rounds) = (0, 0);
-    entries.iter().take_while(|entry| !matches!(entry, Entry::Begin(_))).for_each(|entry| {
+    entries.iter().take_while(|entry| !matches!(entry, Entry::Begin(_) | Entry::Pair(_))).for_each(|entry| {
         write(entry);
     });
     let long = |series: &str| {
@@ -46,13 +46,21 @@ fn lengthened(program: &Program, from: &str, to: &str, bytes: u64) {
                 Entry::Begin(begin) => (begin.trial, begin.round) = (number, begin.round + rounds),
                 Entry::Batch { trial, .. } => *trial = number,
                 Entry::End(end) => end.trial = number,
+                Entry::Pair(pair) => {
+                    pair.round += rounds;
+                    for side in &mut pair.sides {
+                        side.trial = number;
+                        side.batches.push(long("long"));
+                        number += 1;
+                    }
+                }
                 _ => continue,
             }
             if let Entry::End(_) = entry {
                 write(&Entry::Batch { trial: number, batch: long("long") });
                 number += 1;
             }
-            if write(&entry) > bytes && matches!(entry, Entry::End(_)) {
+            if write(&entry) > bytes && matches!(entry, Entry::End(_) | Entry::Pair(_)) {
                 write(entries.last().unwrap());
                 return;
             }
