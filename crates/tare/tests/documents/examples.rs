@@ -277,9 +277,9 @@ fn the_record_in_the_document_is_one() {
     let recording = tare_record::read_session(&path).unwrap();
     assert_eq!((recording.torn_line, recording.whole_bytes), (None, lines.len() as u64));
     let Session { trials, ending, plan, .. } = &recording.session;
-    assert_eq!((trials.len(), *ending, plan.seed), (4, Ending::Complete, 0x7f3a_91c2));
+    assert_eq!((trials.len(), *ending, plan.seed), (6, Ending::Complete, 0x7f3a_91c2));
     let counted = trials.iter().filter(|trial| recording.session.is_counted(trial)).count();
-    assert_eq!(counted, 2, "the disturbed attempt is kept, and does not count");
+    assert_eq!(counted, 4, "the disturbed attempt is kept, and does not count");
     fs::write(&path, &imported).unwrap();
     let Ok(Contents::Imported(read)) = tare_record::read_record(&path) else {
         panic!("it holds no figures of other tools")
