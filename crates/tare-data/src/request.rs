@@ -74,7 +74,10 @@ pub struct TrialRequest {
     pub nonce: u64,
 }
 
-/// One side of a pair: two trials whose processes alternate, so that whatever the machine does meanwhile hits both.
+/// Value of the word in the file of a pair's turns once a side has given up: no turn gets there.
+pub const GIVEN_UP: u32 = u32::MAX;
+
+/// Side of a pair: two trials whose processes alternate, so that whatever the machine does meanwhile hits both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// File inside the environment that both sides map, and whose first four bytes say whose turn it is.

@@ -108,7 +108,7 @@ pub struct Pair {
     pub sides: [Side; 2],
 }
 
-/// One trial of a pair.
+/// Trial of a pair.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Side {
     pub trial: u64,

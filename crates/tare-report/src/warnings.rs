@@ -13,9 +13,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
     let trials = |count: usize| language.counted(count, "trial", "trials");
     match warning {
         Warning::ControlColoured { coloured, cells } => control(*coloured, *cells, language),
-        Warning::SkewedTail { hodges_lehmann, median } => {
-            skewed(libm::exp(*hodges_lehmann), libm::exp(*median), language)
-        }
+        Warning::SkewedTail { hodges_lehmann, median } => skewed(*hodges_lehmann, *median, language),
         Warning::Stalls { one_in, factor } => stalls(*one_in, *factor, language),
         Warning::SlowBatches { one_in, added } => slow_batches(*one_in, *added, language),
         Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
@@ -93,8 +91,8 @@ fn skewed(by_pairs: f64, by_median: f64, language: Language) -> String {
     say!(
         language,
         "differences are skewed: {by_pairs}x by Hodges-Lehmann, {by_median}x by the median",
-        by_pairs = format!("{by_pairs:.3}"),
-        by_median = format!("{by_median:.3}")
+        by_pairs = format!("{:.3}", libm::exp(by_pairs)),
+        by_median = format!("{:.3}", libm::exp(by_median))
     )
 }
 

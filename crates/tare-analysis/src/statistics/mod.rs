@@ -10,6 +10,7 @@ pub mod ratio_of_means;
 pub(crate) mod serial;
 pub mod sign_test;
 pub mod signed_ranks;
+pub mod slow_batches;
 pub mod spread;
 pub(crate) mod student;
 pub(crate) mod tails;

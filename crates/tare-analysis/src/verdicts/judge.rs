@@ -5,13 +5,13 @@
 
 use tare_data::warning::{Group, Warning};
 
-use crate::findings::{Leading, Needed, SharedStarts, Total, Verdict};
+use crate::findings::{Leading, Needed, SharedStarts, Smallest, Total, Verdict};
 use crate::statistics::modes;
 use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
-use crate::verdicts::pairs::{Pair, Pairs, Units};
-use crate::verdicts::slow_batches::TailDifference;
+use crate::statistics::slow_batches::TailDifference;
+use crate::verdicts::pairs::{Pairs, Units};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
@@ -100,8 +100,7 @@ pub fn judge_pairs(
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
-    let totals =
-        Totals { pairs: &pairs.pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
+    let totals = Totals { pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
     let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
     let typical = match last {
         None => Verdict::Inconclusive,
@@ -148,7 +147,7 @@ fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) 
         other => return other,
     };
     let edge = total_edge(margin);
-    if let Some(tail) = TailDifference::before_round(totals.pairs, rounds) {
+    if let Some(tail) = totals.pairs.tail_before(rounds) {
         return if tail.is_within(edge) { typical } else { without };
     }
     let are_enough = totals.units.rounds_before(rounds) >= FEWEST_FOR_SAME;
@@ -157,7 +156,7 @@ fn in_total(typical: Verdict, totals: &Totals<'_>, rounds: u32, margin: Margin) 
 
 /// The ratios of mean costs of a cell, after all its rounds and at looks.
 struct Totals<'a> {
-    pairs: &'a [Pair],
+    pairs: &'a Pairs,
     units: &'a Units,
     all: Option<RatioOfMeans>,
 }
@@ -191,10 +190,19 @@ pub(crate) fn ratio_in_total(total: RatioOfMeans) -> Total {
     }
 }
 
+/// Computes the smallest ratios that a cell could have found.
+pub(crate) fn smallest_ratios(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
+    let effect = judgement.scatter().smallest_effect();
+    (judgement.units >= FEWEST_UNITS as usize).then(|| Smallest {
+        differs: libm::exp(effect),
+        slower: libm::exp(margin.difference_edge() + effect),
+    })
+}
+
 /// Says why a cell that is typically the same is not the same: rounds that stall where such show, or else the mean cost.
 pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning> {
     let total = judgement.total.filter(|_| judgement.typical.is_within_margin())?;
-    if let Some(tail) = TailDifference::before_round(&pairs.pairs, u32::MAX) {
+    if let Some(tail) = pairs.tail_before(u32::MAX) {
         return tail_warning(tail, total, judgement);
     }
     stalls(pairs, judgement, total).or_else(|| {
@@ -204,7 +212,7 @@ pub(crate) fn mean_cost(pairs: &Pairs, judgement: &Judgement) -> Option<Warning>
     })
 }
 
-/// Names slow batches that make a difference, or a mean that differs for another reason. Neither holds up the verdict on what is
+/// Warns of slow batches that make a difference, or a mean that differs for another reason. Neither holds up the verdict on what is
 /// typical, unless slow batches are known to be there.
 fn tail_warning(tail: TailDifference, total: RatioOfMeans, judgement: &Judgement) -> Option<Warning> {
     let edge = total_edge(judgement.margin);

@@ -1,10 +1,12 @@
 //! Pairs: rounds in which an environment and the baseline both gave a value, and the units that are compared.
 
+use tare_data::metric::Metric;
+use tare_data::session::Trial;
 use tare_data::unit::Direction;
 
 use crate::statistics::signed_ranks::{compute_median, sort_values};
-use crate::verdicts::slow_batches::SlowBatches;
-use crate::verdicts::summary::{RoundValue, Series};
+use crate::statistics::slow_batches::{SlowBatches, TailDifference};
+use crate::verdicts::summary::{RoundValue, Series, read_series_against};
 
 /// A round in which both the environment and the baseline gave a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +29,14 @@ pub struct Pair {
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub reached: u32,
+}
+
+impl Pairs {
+    /// Sums up the slow batches of the rounds before this one; none where trials did not take turns.
+    pub(crate) fn tail_before(&self, round: u32) -> Option<TailDifference> {
+        let known = self.pairs.iter().take_while(|pair| pair.round < round);
+        TailDifference::from_pairs(&known.map(|pair| pair.slow).collect::<Option<Vec<_>>>()?)
+    }
 }
 
 /// Why values cannot be paired.
@@ -56,7 +66,9 @@ pub(crate) fn pair_rounds(
         }
         let (slower, slow) = match neighbours_difference(of_baseline, of_target) {
             Some(slower) => {
-                let slow = [of_baseline, of_target].map(|value| SlowBatches::count_slow(value, direction));
+                let costs =
+                    |value: &RoundValue| value.each.iter().map(|each| cost(*each)).collect::<Vec<_>>();
+                let slow = [of_baseline, of_target].map(|value| SlowBatches::count_slow(&costs(value)));
                 // A single pass has no batches among which one is slow.
                 (slower, Some(slow).filter(|_| of_target.each.len() > 1))
             }
@@ -83,6 +95,33 @@ fn neighbours_difference(baseline: &RoundValue, target: &RoundValue) -> Option<f
     let ratios = baseline.each.iter().zip(&target.each).map(|(a, b)| libm::log(*b) - libm::log(*a));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
     (is_one && !ratios.is_empty()).then(|| compute_median(&sort_values(&ratios)))
+}
+
+/// A row's values before they are judged, environment by environment.
+pub(crate) struct RowSeries {
+    pub own: Vec<Series>,
+    /// Values of the partner from trials that took turns with the environment's; none where none did.
+    pub partner: Vec<Option<Series>>,
+}
+
+impl RowSeries {
+    /// Returns the values that an environment's are compared with: its partner's, or those of another one's trials alone.
+    pub fn against<'s>(&'s self, target: usize, other: &'s Series) -> &'s Series {
+        self.partner[target].as_ref().unwrap_or(other)
+    }
+}
+
+/// Reads an environment's values from the trials that took turns with another one's, and those that ran alone; from all, where no
+/// other is named.
+pub(crate) fn read_against(trials: &[&Trial], metrics: &[Metric], other: Option<&str>) -> Vec<Series> {
+    let Some(name) = other else { return read_series_against(trials, metrics, None) };
+    let is_wanted = |trial: &&&Trial| trial.partner.as_deref().is_none_or(|partner| partner == name);
+    let mut wanted: Vec<&Trial> = trials.iter().filter(is_wanted).copied().collect();
+    // Of a round that has both, the trial that took turns, which is sorted behind the one that ran alone.
+    wanted.reverse();
+    wanted.dedup_by_key(|trial| trial.round);
+    wanted.reverse();
+    read_series_against(&wanted, metrics, other)
 }
 
 /// Lists the values of rounds in which both gave one; those of a series are in order of rounds.

@@ -3,20 +3,21 @@
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::metric::Reading;
+use tare_data::metric::{Metric, Reading};
 use tare_data::session::{
     Ending, MOST_REST, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts, Trial,
 };
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Smallest};
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::comparable;
-use crate::verdicts::judge::{Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total};
+use crate::verdicts::judge::{
+    Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
+};
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, common_rounds, pair_rounds};
-use crate::verdicts::partners::RowSeries;
+use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, common_rounds, pair_rounds, read_against};
 use crate::verdicts::stability;
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
@@ -217,6 +218,37 @@ impl<'a> Judge<'a> {
         rows
     }
 
+    /// Reads the rows of a case, one for each metric.
+    pub fn read_rows(&self, case: usize, metrics: &[Metric]) -> Vec<RowSeries> {
+        let targets = 0..self.progress.plan.targets.len();
+        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
+        let read = |target: usize, other: Option<usize>| {
+            let mut all = read_against(self.trials(case, target), metrics, other.map(name));
+            if !self.progress.plan.every.is_empty() {
+                for series in all.iter_mut().filter(|series| series.trials > 0) {
+                    series.reached = self.schedule.with_rests(series.reached, self.begun[case]);
+                }
+            }
+            all
+        };
+        let took_turns = |target: usize, partner: usize| {
+            self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == Some(name(partner)))
+        };
+        // Against another baseline than the plan's there are no pairs.
+        let is_plans = self.baseline == self.progress.plan.baseline_at();
+        let partner = |target: usize| {
+            self.progress.plan.partner_of(target).filter(|partner| is_plans && took_turns(target, *partner))
+        };
+        let mut own: Vec<_> = targets.clone().map(|target| read(target, partner(target))).collect();
+        let mut partners: Vec<_> =
+            targets.map(|target| partner(target).map(|partner| read(partner, Some(target)))).collect();
+        let row = |at: usize| RowSeries {
+            own: own.iter_mut().map(|series| std::mem::take(&mut series[at])).collect(),
+            partner: partners.iter_mut().map(|all| Some(std::mem::take(&mut all.as_mut()?[at]))).collect(),
+        };
+        (0..metrics.len()).map(row).collect()
+    }
+
     fn row(&self, case: usize, at: usize, read: &RowSeries, nulls: &mut Nulls) -> JudgedRow {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let nothing = Series::default();
@@ -341,7 +373,7 @@ impl<'a> Judge<'a> {
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: judgement.total.map(ratio_in_total),
-            smallest: smallest(&judgement, margin),
+            smallest: smallest_ratios(&judgement, margin),
             beyond,
             ..comparison(level, &judgement, baseline, series)
         };
@@ -381,15 +413,6 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
         places.entry(name).or_insert(place);
     }
     places
-}
-
-/// Computes the smallest ratios that a cell could have found.
-fn smallest(judgement: &Judgement, margin: Margin) -> Option<Smallest> {
-    let effect = judgement.scatter().smallest_effect();
-    (judgement.units >= FEWEST_UNITS as usize).then(|| Smallest {
-        differs: libm::exp(effect),
-        slower: libm::exp(margin.difference_edge() + effect),
-    })
 }
 
 fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {

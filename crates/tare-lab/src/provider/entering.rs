@@ -14,7 +14,7 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
-use crate::provider::KernelKind;
+use crate::provider::kernel_kind::KernelKind;
 use crate::provider::root::{Inside, RootFolder, Roots};
 
 /// Function that prepares an environment once, and reports each step in words.

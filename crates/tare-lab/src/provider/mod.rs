@@ -9,6 +9,7 @@ use crate::provider::root::Roots;
 
 mod entering;
 pub mod footprint;
+mod kernel_kind;
 pub(crate) mod naming;
 pub mod options;
 pub(crate) mod prelude;
@@ -16,18 +17,7 @@ pub(crate) mod processor;
 pub mod root;
 
 pub use self::entering::*;
-
-/// The kernel that an environment's processes run on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KernelKind {
-    /// This machine's. A process can be placed on a processor, with everything that works for it.
-    Machine,
-    /// This machine's, with a program that has a hand in every call and is not placed with the process.
-    Supervised,
-    /// One of its own, or another machine's: no memory is shared with a process here.
-    #[default]
-    Own,
-}
+pub use self::kernel_kind::KernelKind;
 
 /// Description of a kind of environment: its names and options, and the function that parses its
 /// specifications.

@@ -119,7 +119,7 @@ impl<'i> Link<'i> {
 
     /// Waits until a frame of one of two links is there, or a link ended; takes in whatever came.
     #[cfg(unix)]
-    pub fn await_either(
+    pub(crate) fn await_either(
         first: &mut Link<'_>,
         second: &mut Link<'_>,
         deadline: Instant,
@@ -166,13 +166,13 @@ impl<'i> Link<'i> {
 
     /// Takes a frame that has arrived.
     #[cfg(unix)]
-    pub fn take_arrived(&mut self) -> Option<Arrived> {
+    pub(crate) fn take_arrived(&mut self) -> Option<Arrived> {
         self.frames.pop_front()
     }
 
     /// Tells whether the stream has ended, and no frame of it is left.
     #[cfg(unix)]
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.ended && self.frames.is_empty()
     }
 

@@ -31,9 +31,9 @@ use crate::session::entered::{self, Entered, PATIENCE};
 use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, find_peer_ways};
 use crate::session::targets::Resolved;
-#[cfg(unix)]
-use crate::session::turns::TurnFile;
 use crate::storage::places::{OWN, TURNS, WORK};
+#[cfg(unix)]
+use crate::storage::turn_file::TurnFile;
 use crate::study::startup;
 use crate::study::user_command::CarriedFile;
 

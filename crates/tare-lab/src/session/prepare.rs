@@ -6,22 +6,18 @@ use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
-use tare_data::metric::Reading;
-use tare_data::peer::LOOPBACK;
-use tare_data::request::Amount;
-use tare_data::session::declared::{Alternation, Declared};
 use tare_data::session::demand::Counted;
-use tare_data::session::{Inside, Plan, PlannedCase, Planted, Role, Session, Target, TargetFacts};
-use tare_probes::descriptions::{USER, USER_COMMAND};
+use tare_data::session::{Inside, Plan, Planted, Role, Session, Target, TargetFacts};
+use tare_probes::descriptions::USER_COMMAND;
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer};
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started, Turning};
 use crate::session::before::{calibrate_case, count_demand};
-use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
+use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{self, RoundTime};
-use crate::session::plan::label::make_row_label;
+use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::starts::{Start, short_of_starts};
@@ -200,13 +196,7 @@ pub fn prepare_session(
     // With one look, at the end, all are to have the same rounds.
     let left_to_share_s = left_s.filter(|_| looks.len() > 1);
     let every = left_to_share_s.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s));
-    let room = Room {
-        trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
-        start_s: start_s(&started[0]),
-        round_s: round_time(&cases, &targets, scale).all_s,
-        rounds,
-        left_s,
-    };
+    let room = make_room(&cases, &targets, &started, scale, (rounds, left_s));
     let rounds = *looks.last().expect("there is always a look");
     let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
     let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
@@ -245,6 +235,23 @@ pub fn prepare_session(
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
     Ok(Prepared { plan, pilot })
+}
+
+/// Measures the room of a session for a planted cost.
+fn make_room(
+    cases: &[Calibrated],
+    targets: &[Target],
+    started: &[Result<Started, Failure>],
+    scale: f64,
+    (rounds, left_s): (Option<u32>, Option<f64>),
+) -> Room {
+    Room {
+        trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
+        start_s: start_s(&started[0]),
+        round_s: round_time(cases, targets, scale).all_s,
+        rounds,
+        left_s,
+    }
 }
 
 /// Enters the planted environment, which nothing is lost without.
@@ -420,14 +427,6 @@ fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), 
         }))
 }
 
-/// A case with the pace of every environment, or why it has none there.
-struct Calibrated {
-    selected: SelectedCase,
-    paces: Vec<Result<Pace, Failure>>,
-    /// For each environment, if its trials can take turns with its partner's.
-    takes_turns: Vec<bool>,
-}
-
 impl Pilot {
     /// Rebuilds the pilot of a session that is resumed: its trials show the time of trials.
     pub fn from_session(session: &Session, started: Vec<Result<Started, Failure>>) -> Self {
@@ -443,111 +442,5 @@ impl Pilot {
         }
         let trials_are_starts = plan.cases.iter().all(|case| startup::is_start(&case.case));
         Pilot { started, cost_ns, trials_are_starts }
-    }
-}
-
-impl Calibrated {
-    /// Tells whether the case measures starts, so that each trial is one.
-    fn is_start(&self) -> bool {
-        startup::is_start(&self.selected.case)
-    }
-
-    /// Computes the amount at a scale: from the baseline's pace, or the slowest environment's where the
-    /// baseline has none.
-    fn amount(&self, scale: f64) -> Option<Amount> {
-        let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
-        let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
-        let SelectedCase { probe, case, .. } = &self.selected;
-        Some(match self.selected.seconds {
-            _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
-            Some(seconds) => amount_of_time(*baseline, &known, seconds),
-            None => {
-                let Declared { batching, .. } = probe.declare_case(&case.parameters);
-                Wanted { batching, metrics: &probe.metrics(), scale }.compute_amount(*baseline, &known)
-            }
-        })
-    }
-
-    /// Computes the amount of a pair of an environment and its partner at a scale; none where the case is measured alone there.
-    fn pair_amount(&self, scale: f64, target: usize) -> Option<Amount> {
-        let SelectedCase { probe, case, .. } = &self.selected;
-        let Declared { batching, alternation, .. } = probe.declare_case(&case.parameters);
-        // A peer serves one trial at a time.
-        let has_peer = case.peer.as_deref().is_some_and(|peer| peer != LOOPBACK);
-        let is_alone = alternation == Alternation::Alone || self.is_start() || self.selected.once;
-        if is_alone || has_peer || self.selected.seconds.is_some() {
-            return None;
-        }
-        let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
-        let is_fixed = paces.iter().any(|pace| pace.fixed_ns.is_some());
-        let wanted = Wanted { batching, metrics: &probe.metrics(), scale };
-        // One pass, in turns of a part each.
-        let once = Amount::Operations { batch: 1, batches: 1 };
-        Some(if is_fixed { once } else { wanted.compute_pair_amount(*paces[0], *paces[1]) })
-    }
-
-    /// Returns the amount of a pair where an environment takes turns.
-    fn planned_pair(&self, scale: f64, target: usize) -> Option<Amount> {
-        self.takes_turns.get(target).filter(|takes_turns| **takes_turns)?;
-        self.pair_amount(scale, target)
-    }
-
-    /// Estimates the time of a trial, or a pair, at a scale, by environment, wherever there is a pace. The baseline has trials for
-    /// those that are measured alone.
-    fn trials_ns(&self, scale: f64) -> Vec<(usize, f64)> {
-        let Some(amount) = self.amount(scale) else { return Vec::new() };
-        let Some(Ok(baseline)) = self.paces.first() else { return Vec::new() };
-        let is_alone = |target: usize| self.planned_pair(scale, target).is_none();
-        let others = (1..self.paces.len()).filter(|target| self.paces[*target].is_ok());
-        let has_alone = self.paces.len() == 1 || others.clone().any(is_alone);
-        let of_baseline = if has_alone { cost_ns(*baseline, amount) } else { 0.0 };
-        let of_other = |target: usize| {
-            let pace = self.paces[target].as_ref().ok()?;
-            Some((
-                target,
-                match self.planned_pair(scale, target) {
-                    Some(pair) => cost_ns(*baseline, pair) + cost_ns(*pace, pair),
-                    None => cost_ns(*pace, amount),
-                },
-            ))
-        };
-        [(0, of_baseline)].into_iter().chain(others.filter_map(of_other)).collect()
-    }
-
-    /// Estimates the time of a trial in the baseline, in seconds, where a cost can be planted: where work
-    /// that needs no place and no peer is timed.
-    fn plantable_s(&self, scale: f64) -> Option<f64> {
-        let SelectedCase { probe, case, .. } = &self.selected;
-        let is_timed = probe.metrics().first().is_some_and(|headline| {
-            matches!(headline.reading, Reading::TimePerOperation | Reading::OperationsPerSecond)
-        });
-        let is_plain = case.place.is_none() && case.peer.is_none() && !case.probe.starts_with(USER);
-        let pace = self.paces.first()?.as_ref().ok()?;
-        (is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none())
-            .then(|| Some(cost_ns(*pace, self.amount(scale)?) / 1e9))?
-    }
-
-    fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
-        let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
-        let failures = targets.iter().zip(&self.paces);
-        let failures = failures.filter_map(|(target, pace)| Some((target, pace.as_ref().err()?)));
-        PlannedCase {
-            id: case.to_string(),
-            case: case.clone(),
-            label: make_row_label(probe, case, brief),
-            metrics: probe.metrics(),
-            decide: decide.clone(),
-            definition: probe.definition_hash(&case.parameters),
-            declared: probe.declare_case(&case.parameters),
-            amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
-            pairs: targets
-                .iter()
-                .enumerate()
-                .filter(|(_, target)| target.role != Role::Baseline)
-                .filter_map(|(at, target)| Some((target.name.clone(), self.planned_pair(scale, at)?)))
-                .collect(),
-            margin: *margin,
-            missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
-        }
     }
 }

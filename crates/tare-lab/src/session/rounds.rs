@@ -17,7 +17,6 @@ use crate::session::arena::Arena;
 use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s};
-use crate::session::trials::Slot;
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;
@@ -105,6 +104,15 @@ pub(super) struct TargetState {
     pub start: Start,
     /// Starts that failed in a row.
     pub lost: u32,
+}
+
+/// Place of a trial in its session.
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    pub case: usize,
+    pub round: u32,
+    /// 0 for the first; a round that was disturbed is run again as a whole.
+    pub attempt: u32,
 }
 
 /// Why the rounds end before their number.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use tare_analysis::order;
 use tare_data::batch::Batch;
-use tare_data::failure::Failure;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
-use tare_data::request::{Amount, Turn};
+use tare_data::request::{Amount, TrialRequest, Turn};
 use tare_data::session::declared::{Alternation, Batching};
 use tare_data::session::{PlannedCase, Trial};
 use tare_record::Entry;
@@ -17,7 +17,7 @@ use crate::error::LabError;
 use crate::session::arena::{Outcome, Turning};
 use crate::session::before::trial_request;
 use crate::session::prepare::CellIndex;
-use crate::session::rounds::{Rounds, Stop};
+use crate::session::rounds::{Rounds, Slot, Stop};
 use crate::study::startup;
 
 /// A trial may take this many times what calibration expects, and at least [`DEADLINE_LEAST_MS`].
@@ -31,15 +31,6 @@ const PATIENCE_LEAST_MS: u64 = 200;
 const SETTLING: u64 = 8;
 /// An operation that takes longer than this brings its own caches back.
 const SETTLES_ITSELF_NS: f64 = 2e5;
-
-/// Place of a trial in its session.
-#[derive(Clone, Copy)]
-pub(super) struct Slot {
-    pub case: usize,
-    pub round: u32,
-    /// 0 for the first; a round that was disturbed is run again as a whole.
-    pub attempt: u32,
-}
 
 impl Rounds<'_> {
     /// Runs one attempt at a round of a case: pairs with those that can take turns, and the others one after the other.
@@ -127,7 +118,7 @@ impl Rounds<'_> {
         {
             Ok([Ok(first), Ok(second)]) => self.arena.run_pair(pair, [first, second]),
             Ok(failed) => failed.map(|request| {
-                let failure = request.err().unwrap_or_else(|| partner_failed());
+                let failure = request.err().unwrap_or_else(partner_failed);
                 (Outcome { failure: Some(failure), ..Outcome::default() }, Vec::new())
             }),
             Err(_) => unreachable!("a pair has two sides"),
@@ -213,7 +204,7 @@ impl Rounds<'_> {
         target: usize,
         number: u64,
         turn: Option<(usize, Turn)>,
-    ) -> Result<tare_data::request::TrialRequest, Failure> {
+    ) -> Result<TrialRequest, Failure> {
         let plan = &self.session.plan;
         let case = &plan.cases[slot.case];
         let started = self.pilot.started[target].as_ref().map_err(Failure::clone)?;
@@ -317,5 +308,5 @@ fn pair_amount(case: &PlannedCase, subject: &str) -> Amount {
 }
 
 fn partner_failed() -> Failure {
-    Failure::new(tare_data::failure::FailureKind::Partner, "the other side of the pair could not begin")
+    Failure::new(FailureKind::Partner, "the other side of the pair could not begin")
 }

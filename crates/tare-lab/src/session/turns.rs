@@ -1,17 +1,12 @@
 //! Turns of the live arena: two trials, in environments on one kernel, whose processes hand over to each other.
 
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::{Case, Parameters};
-use tare_data::request::{Amount, TrialRequest, Turn};
+use tare_data::request::{Amount, GIVEN_UP, TrialRequest, Turn};
 use tare_probes::harness::interference::Watch;
-use tare_probes::harness::turns::GIVEN_UP;
 
 use crate::provider::KernelKind;
 use crate::session::arena::{Outcome, Turning};
@@ -19,9 +14,8 @@ use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::listening::{Listening, fresh_nonce};
 use crate::session::link::{Link, LinkError};
 use crate::session::live::{Inside, LiveArena, LiveTarget};
+use crate::storage::turn_file::TurnFile;
 
-/// Length of a file of turns: a page, which is the least that is mapped.
-const LENGTH: u64 = 4096;
 /// Hand-overs that prove that two environments can take turns, and the time that each may take.
 const PROOF_BATCHES: u32 = 10;
 const PROOF_PATIENCE_MS: u64 = 100;
@@ -29,28 +23,6 @@ const PROOF_PATIENCE_MS: u64 = 100;
 const PROOF_DEADLINE_MS: u64 = 2_000;
 /// Once a side has ended, the other has this long besides a step of its own.
 const AFTER_PARTNER: Duration = Duration::from_millis(300);
-
-/// The file by which a start's trials take turns with others'.
-#[derive(Debug)]
-pub(super) struct TurnFile {
-    file: File,
-    name: String,
-}
-
-impl TurnFile {
-    /// Makes it in the folder that environments share. Whoever an agent runs as may write it.
-    fn create(folder: &Path, name: String) -> io::Result<TurnFile> {
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create_new(true).mode(0o600).open(folder.join(&name))?;
-        file.set_permissions(std::fs::Permissions::from_mode(0o666))?;
-        file.set_len(LENGTH)?;
-        Ok(TurnFile { file, name })
-    }
-
-    fn write_word(&self, word: u32) -> io::Result<()> {
-        self.file.write_all_at(&word.to_ne_bytes(), 0)
-    }
-}
 
 /// A trial of a pair with its batches.
 type SideOutcome = (Outcome, Vec<Batch>);
@@ -135,8 +107,8 @@ impl LiveArena<'_> {
         if let Err(e) = file.write_word(0) {
             return failed(unproven(&format!("the file of the turns: {e}")));
         }
-        let file = match file.file.try_clone() {
-            Ok(clone) => TurnFile { file: clone, name: file.name.clone() },
+        let file = match file.try_clone() {
+            Ok(file) => file,
             Err(e) => return failed(unproven(&format!("the file of the turns: {e}"))),
         };
         let [mut of_first, mut of_second] = requests;

@@ -9,5 +9,7 @@ mod nodes;
 pub(crate) mod passthrough;
 pub mod places;
 mod site;
+#[cfg(unix)]
+pub(crate) mod turn_file;
 
 pub(crate) use self::site::Site;

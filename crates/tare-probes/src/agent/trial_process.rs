@@ -14,14 +14,14 @@ use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
-use crate::harness::turns::Turns;
 use crate::platform::bound_trial;
+use crate::platform::turns::Turns;
 
 /// First argument under which the program runs one trial; the request comes by standard input, where no list of
 /// processes shows it.
 pub const TRIAL: &str = "agent-trial";
 
-/// Of this many pairs one has canaries: a canary takes as long as some pairs.
+/// Number of pairs of which one has canaries, because a canary takes as long as some pairs.
 const PAIRS_A_CANARY: u64 = 20;
 
 /// Runs the trial of a request in this process and sends its frames. `carried` holds the files of user commands.

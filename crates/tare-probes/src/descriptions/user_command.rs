@@ -80,7 +80,7 @@ pub static PROBE: Probe = Probe {
     alternates: |parameters| {
         let has = |key| parameters.get_text(key).is_ok_and(|value| !matches!(value, "" | "[]"));
         match ["setup", "prepare", "clean"].into_iter().any(has) {
-            true => Alternates::Alone("what prepares or cleans for one side would do so for the other"),
+            true => Alternates::Alone("preparing or cleaning for one side would do so for the other"),
             false => Alternates::Anywhere,
         }
     },

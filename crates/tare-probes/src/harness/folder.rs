@@ -134,7 +134,7 @@ pub fn keep_empty(place: &Path, kept: &Path) {
     }
 }
 
-/// Names the folder of a side of a pair.
+/// Chooses the name of the folder of a side of a pair.
 fn side_name(is_second: bool) -> &'static str {
     if is_second { "tare-trial-b" } else { "tare-trial-a" }
 }

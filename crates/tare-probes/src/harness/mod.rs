@@ -21,12 +21,10 @@ pub mod stopwatch;
 #[cfg(unix)]
 pub mod syscall;
 pub mod trial;
-#[cfg(unix)]
-pub mod turns;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(windows)]
 pub use windows::affinity;
 #[cfg(windows)]
-pub(crate) use windows::{calls as syscall, files, partner, turns};
+pub(crate) use windows::{calls as syscall, files, partner};

@@ -10,8 +10,8 @@ use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::harness::turns::Turns;
 use crate::platform::set_alarm;
+use crate::platform::turns::Turns;
 
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
 /// interrupt, short against a trial.
@@ -185,12 +185,12 @@ impl<'a> Trial<'a> {
     }
 
     /// Tells whether this is one side of a pair.
-    pub fn takes_turns(&self) -> bool {
+    pub(crate) fn takes_turns(&self) -> bool {
         self.turns.is_some()
     }
 
     /// Runs the pieces of one pass, each when it is this side's turn.
-    pub fn run_pieces(
+    pub(crate) fn run_pieces(
         &mut self,
         pieces: u64,
         mut piece: impl FnMut(u64) -> Result<(), Failure>,

@@ -7,6 +7,8 @@
 mod alarm;
 #[cfg(unix)]
 mod linux;
+#[cfg(unix)]
+pub(crate) mod turns;
 #[cfg(windows)]
 mod windows;
 

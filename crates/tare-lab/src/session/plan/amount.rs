@@ -112,7 +112,7 @@ impl Wanted<'_> {
     }
 
     /// Computes the amount of a pair, from both sides' paces: as many short batches as say enough, in little time.
-    pub fn compute_pair_amount(&self, one: Pace, other: Pace) -> Amount {
+    pub(crate) fn compute_pair_amount(&self, one: Pace, other: Pace) -> Amount {
         let (quicker_ns, slower_ns) = paces(one, &[other]);
         let both_ns = one.operation_ns + other.operation_ns;
         let batch = match self.batching {

@@ -73,13 +73,7 @@ pub fn begin_session(
     let root = &request.inside.root;
     let mut resolved = resolved(&request, setting)?;
     if request.environments.is_empty() {
-        let others = keep_first_subjects(&mut resolved);
-        if !others.is_empty() {
-            observer.observe_event(Event::Note(format!(
-                "also ready, and left out because each would have too little time: {} (--in NAME,... measures them)",
-                others.join(", ")
-            )));
-        }
+        leave_out_further(&mut resolved, observer);
     }
     add_controls(&mut resolved, &request.controls)?;
     if request.planted {
@@ -222,6 +216,17 @@ impl Checked {
         let wanted = Wanted::from_cases(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
         Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget: None, pin: None })
+    }
+}
+
+/// Leaves out all but the first default subjects, and says so.
+fn leave_out_further(resolved: &mut Vec<Resolved>, observer: &mut dyn Observer) {
+    let others = keep_first_subjects(resolved);
+    if !others.is_empty() {
+        observer.observe_event(Event::Note(format!(
+            "also ready, and left out because each would have too little time: {} (--in NAME,... measures them)",
+            others.join(", ")
+        )));
     }
 }
 

@@ -4,4 +4,3 @@ pub mod affinity;
 pub(crate) mod calls;
 pub(crate) mod files;
 pub(crate) mod partner;
-pub(crate) mod turns;

@@ -20,6 +20,7 @@ use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerf
 use windows_sys::Win32::System::SystemInformation::{GetSystemInfo, SYSTEM_INFO};
 
 mod job;
+pub(crate) mod turns;
 
 pub use job::Job;
 pub(crate) use job::{

@@ -3,11 +3,7 @@
 //! The typical difference does not see one batch in a hundred that takes ten times as long. Such batches are few, so that their
 //! number says more than the mean that they make: the bound is that of a compound Poisson count.
 
-use tare_data::unit::Direction;
-
 use crate::statistics::signed_ranks::{compute_median, sort_values};
-use crate::verdicts::pairs::Pair;
-use crate::verdicts::summary::RoundValue;
 
 /// A batch is slow where it takes this many times its trial's median.
 const SLOW: f64 = 1.5;
@@ -29,16 +25,11 @@ pub struct SlowBatches {
 }
 
 impl SlowBatches {
-    /// Counts the slow batches of a trial.
-    pub(crate) fn count_slow(value: &RoundValue, direction: Direction) -> SlowBatches {
-        // Work done in a time costs the time that it takes.
-        let costs: Vec<f64> = match direction {
-            Direction::Lower => value.each.clone(),
-            Direction::Higher => value.each.iter().map(|rate| rate.recip()).collect(),
-        };
-        let typical = compute_median(&sort_values(&costs));
+    /// Counts the slow ones among the costs of a trial's batches.
+    pub(crate) fn count_slow(costs: &[f64]) -> SlowBatches {
+        let typical = compute_median(&sort_values(costs));
         let mut counted = SlowBatches { batches: costs.len() as u64, ..SlowBatches::default() };
-        for cost in costs.into_iter().filter(|cost| *cost > SLOW * typical) {
+        for cost in costs.iter().filter(|cost| **cost > SLOW * typical) {
             let added = cost / typical - 1.0;
             counted.slow += 1;
             counted.added += added;
@@ -73,10 +64,8 @@ pub(crate) struct TailDifference {
 }
 
 impl TailDifference {
-    /// Sums up the pairs before a round; none where trials did not take turns.
-    pub fn before_round(pairs: &[Pair], round: u32) -> Option<TailDifference> {
-        let known = pairs.iter().take_while(|pair| pair.round < round);
-        let slow: Vec<[SlowBatches; 2]> = known.map(|pair| pair.slow).collect::<Option<_>>()?;
+    /// Sums up pairs, the baseline's side first; none where there are no batches.
+    pub fn from_pairs(slow: &[[SlowBatches; 2]]) -> Option<TailDifference> {
         let sum =
             |side: usize| slow.iter().map(|both| both[side]).fold(SlowBatches::default(), SlowBatches::join);
         let (baseline, target) = (sum(0), sum(1));
@@ -112,36 +101,32 @@ impl TailDifference {
 mod tests {
     use super::*;
 
-    fn pair(round: u32, baseline: &[f64], target: &[f64]) -> Pair {
-        let value =
-            |each: &[f64]| RoundValue { round, start: 0, value: 1.0, total: None, each: each.to_vec() };
-        let slow = [baseline, target].map(|each| SlowBatches::count_slow(&value(each), Direction::Lower));
-        Pair { round, baseline_start: 0, start: 0, d: 0.0, costs: None, slow: Some(slow) }
+    fn pairs(count: u32, both: impl Fn(u32) -> [Vec<f64>; 2]) -> Option<TailDifference> {
+        let slow = |round| both(round).map(|costs| SlowBatches::count_slow(&costs));
+        TailDifference::from_pairs(&(0..count).map(slow).collect::<Vec<_>>())
     }
 
-    fn pairs(count: u32, target: impl Fn(u32) -> Vec<f64>) -> Vec<Pair> {
-        (0..count).map(|round| pair(round, &[1.0; 24], &target(round))).collect()
+    /// Makes batches of which one is this much slower.
+    fn with_one(cost: f64) -> Vec<f64> {
+        let mut each = vec![1.0; 24];
+        each[7] = cost;
+        each
     }
 
     #[test]
     fn nothing_slow_in_enough_batches_is_no_tail() {
-        let plain = pairs(40, |_| vec![1.0; 24]);
-        assert!(TailDifference::before_round(&plain, 40).unwrap().is_within(0.05));
-        assert!(!TailDifference::before_round(&plain, 28).unwrap().is_within(0.05), "too few pairs");
-        let short: Vec<Pair> = (0..40).map(|round| pair(round, &[1.0; 4], &[1.0; 4])).collect();
-        assert!(!TailDifference::before_round(&short, 40).unwrap().is_within(0.05), "too few batches");
+        let plain = |batches: usize| move |_| [vec![1.0; batches], vec![1.0; batches]];
+        assert!(pairs(40, plain(24)).unwrap().is_within(0.05));
+        assert!(!pairs(28, plain(24)).unwrap().is_within(0.05), "too few pairs");
+        assert!(!pairs(40, plain(4)).unwrap().is_within(0.05), "too few batches");
+        assert_eq!(pairs(0, plain(4)), None);
     }
 
     #[test]
     fn one_batch_in_a_hundred_at_ten_times_is_seen() {
-        let with_tail = pairs(60, |round| {
-            let mut each = vec![1.0; 24];
-            if round % 4 == 0 {
-                each[7] = 10.0;
-            }
-            each
-        });
-        let tail = TailDifference::before_round(&with_tail, 60).unwrap();
+        let tail =
+            pairs(60, |round| [vec![1.0; 24], if round % 4 == 0 { with_one(10.0) } else { vec![1.0; 24] }]);
+        let tail = tail.unwrap();
         assert_eq!(tail.slow, (15, 1_440));
         assert!((tail.estimate - 15.0 * 9.0 / 1_440.0).abs() < 1e-12);
         assert!(!tail.is_within(0.05) && tail.is_beyond(0.05));
@@ -149,14 +134,7 @@ mod tests {
 
     #[test]
     fn stalls_of_both_sides_are_the_machines() {
-        let stall = |round: u32| {
-            let mut each = vec![1.0; 24];
-            if round % 6 == 0 {
-                each[3] = 3.0;
-            }
-            each
-        };
-        let both: Vec<Pair> = (0..90).map(|round| pair(round, &stall(round), &stall(round + 3))).collect();
-        assert!(TailDifference::before_round(&both, 90).unwrap().is_within(0.05));
+        let stall = |round: u32| if round % 6 == 0 { with_one(3.0) } else { vec![1.0; 24] };
+        assert!(pairs(90, |round| [stall(round), stall(round + 3)]).unwrap().is_within(0.05));
     }
 }

@@ -2,7 +2,7 @@
 //! hits both.
 //!
 //! The file carries the turn and nothing else: each side's times go to the host by its own pipe. Nothing in it is trusted:
-//! a word that moves backwards or too far, or does not move in time, ends the pair for this side, and is no failure of it.
+//! a word that moves backwards or too far, or does not move in time, ends the pair for this side, and is not its failure.
 
 #![allow(unsafe_code, reason = "maps a file, and waits for a word in it")]
 
@@ -16,16 +16,14 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::thread::futex;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
-use tare_data::request::Turn;
+use tare_data::request::{GIVEN_UP, Turn};
 
 /// Length of the file that is mapped.
 const LENGTH: usize = 4096;
-/// Value of the word once a side has given up: no position gets there.
-pub const GIVEN_UP: u32 = u32::MAX;
 /// Longest wait in one piece: the host writes [`GIVEN_UP`] into the file of a side that died, and wakes nobody.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// One side of a pair, between its steps.
+/// Side of a pair, between its steps.
 ///
 /// In each step both sides work once, in an order that both draw from the seed of the pair. The word counts the sides that
 /// have had their turn, over all steps.

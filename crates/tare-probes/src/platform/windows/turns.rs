@@ -5,7 +5,7 @@ use std::time::Duration;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::Turn;
 
-/// One side of a pair, which nobody can be here.
+/// Side of a pair, which nobody can be here.
 pub(crate) enum Turns {}
 
 impl Turns {

@@ -1,0 +1,130 @@
+//! A case once it is calibrated: the amounts of its trials and pairs, and the time that they take.
+
+use std::collections::BTreeMap;
+
+use tare_data::failure::Failure;
+use tare_data::metric::Reading;
+use tare_data::peer::LOOPBACK;
+use tare_data::request::Amount;
+use tare_data::session::declared::{Alternation, Declared};
+use tare_data::session::{PlannedCase, Role, Target};
+use tare_probes::descriptions::USER;
+
+use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
+use crate::session::plan::label::make_row_label;
+use crate::study::SelectedCase;
+use crate::study::startup;
+
+/// A case with the pace of every environment, or why it has none there.
+pub(crate) struct Calibrated {
+    pub selected: SelectedCase,
+    pub paces: Vec<Result<Pace, Failure>>,
+    /// For each environment, if its trials can take turns with its partner's.
+    pub takes_turns: Vec<bool>,
+}
+
+impl Calibrated {
+    /// Tells whether the case measures starts, so that each trial is one.
+    pub fn is_start(&self) -> bool {
+        startup::is_start(&self.selected.case)
+    }
+
+    /// Computes the amount at a scale: from the baseline's pace, or the slowest environment's where the
+    /// baseline has none.
+    fn amount(&self, scale: f64) -> Option<Amount> {
+        let known: Vec<Pace> = self.paces.iter().flatten().copied().collect();
+        let baseline = self.paces.first()?.as_ref().ok().or(known.first())?;
+        let SelectedCase { probe, case, .. } = &self.selected;
+        Some(match self.selected.seconds {
+            _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
+            Some(seconds) => amount_of_time(*baseline, &known, seconds),
+            None => {
+                let Declared { batching, .. } = probe.declare_case(&case.parameters);
+                Wanted { batching, metrics: &probe.metrics(), scale }.compute_amount(*baseline, &known)
+            }
+        })
+    }
+
+    /// Computes the amount of a pair of an environment and its partner at a scale; none where the case is measured alone there.
+    pub fn pair_amount(&self, scale: f64, target: usize) -> Option<Amount> {
+        let SelectedCase { probe, case, .. } = &self.selected;
+        let Declared { batching, alternation, .. } = probe.declare_case(&case.parameters);
+        // A peer serves one trial at a time.
+        let has_peer = case.peer.as_deref().is_some_and(|peer| peer != LOOPBACK);
+        let is_alone = alternation == Alternation::Alone || self.is_start() || self.selected.once;
+        if is_alone || has_peer || self.selected.seconds.is_some() {
+            return None;
+        }
+        let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
+        let is_fixed = paces.iter().any(|pace| pace.fixed_ns.is_some());
+        let wanted = Wanted { batching, metrics: &probe.metrics(), scale };
+        // One pass, in turns of a part each.
+        let once = Amount::Operations { batch: 1, batches: 1 };
+        Some(if is_fixed { once } else { wanted.compute_pair_amount(*paces[0], *paces[1]) })
+    }
+
+    /// Returns the amount of a pair where an environment takes turns.
+    fn planned_pair(&self, scale: f64, target: usize) -> Option<Amount> {
+        self.takes_turns.get(target).filter(|takes_turns| **takes_turns)?;
+        self.pair_amount(scale, target)
+    }
+
+    /// Estimates the time of a trial, or a pair, at a scale, by environment, wherever there is a pace. The baseline has trials for
+    /// those that are measured alone.
+    pub fn trials_ns(&self, scale: f64) -> Vec<(usize, f64)> {
+        let Some(amount) = self.amount(scale) else { return Vec::new() };
+        let Some(Ok(baseline)) = self.paces.first() else { return Vec::new() };
+        let is_alone = |target: usize| self.planned_pair(scale, target).is_none();
+        let others = (1..self.paces.len()).filter(|target| self.paces[*target].is_ok());
+        let has_alone = self.paces.len() == 1 || others.clone().any(is_alone);
+        let of_baseline = if has_alone { cost_ns(*baseline, amount) } else { 0.0 };
+        let of_other = |target: usize| {
+            let pace = self.paces[target].as_ref().ok()?;
+            Some((
+                target,
+                match self.planned_pair(scale, target) {
+                    Some(pair) => cost_ns(*baseline, pair) + cost_ns(*pace, pair),
+                    None => cost_ns(*pace, amount),
+                },
+            ))
+        };
+        [(0, of_baseline)].into_iter().chain(others.filter_map(of_other)).collect()
+    }
+
+    /// Estimates the time of a trial in the baseline, in seconds, where a cost can be planted: where work
+    /// that needs no place and no peer is timed.
+    pub fn plantable_s(&self, scale: f64) -> Option<f64> {
+        let SelectedCase { probe, case, .. } = &self.selected;
+        let is_timed = probe.metrics().first().is_some_and(|headline| {
+            matches!(headline.reading, Reading::TimePerOperation | Reading::OperationsPerSecond)
+        });
+        let is_plain = case.place.is_none() && case.peer.is_none() && !case.probe.starts_with(USER);
+        let pace = self.paces.first()?.as_ref().ok()?;
+        (is_timed && is_plain && !self.is_start() && pace.fixed_ns.is_none())
+            .then(|| Some(cost_ns(*pace, self.amount(scale)?) / 1e9))?
+    }
+
+    pub fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
+        let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
+        let failures = targets.iter().zip(&self.paces);
+        let failures = failures.filter_map(|(target, pace)| Some((target, pace.as_ref().err()?)));
+        PlannedCase {
+            id: case.to_string(),
+            case: case.clone(),
+            label: make_row_label(probe, case, brief),
+            metrics: probe.metrics(),
+            decide: decide.clone(),
+            definition: probe.definition_hash(&case.parameters),
+            declared: probe.declare_case(&case.parameters),
+            amount: self.amount(scale).unwrap_or(Amount::Operations { batch: 1, batches: 1 }),
+            pairs: targets
+                .iter()
+                .enumerate()
+                .filter(|(_, target)| target.role != Role::Baseline)
+                .filter_map(|(at, target)| Some((target.name.clone(), self.planned_pair(scale, at)?)))
+                .collect(),
+            margin: *margin,
+            missing: failures.map(|(target, failure)| (target.name.clone(), failure.clone())).collect(),
+        }
+    }
+}
