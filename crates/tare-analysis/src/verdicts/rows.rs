@@ -19,7 +19,7 @@ use crate::verdicts::judge::{
 use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, common_rounds, pair_rounds, read_against};
 use crate::verdicts::stability;
-use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
+use crate::verdicts::stopping::Schedule;
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
 use crate::verdicts::verdict::Margin;
 

@@ -95,9 +95,9 @@ impl Resumed {
 pub(super) struct TargetState {
     /// Number of the current start.
     pub number: u32,
-    /// Time of all trials when it was entered, and rounds that the current start has seen.
+    /// Time of all trials when it was entered, and the round of a case that was next then.
     since_s: f64,
-    rounds: u32,
+    since_round: u32,
     /// True once the current start has had a trial.
     pub is_used: bool,
     /// Number of starts so far, and the time of the last.
@@ -199,21 +199,25 @@ impl<'a> Rounds<'a> {
     /// Finds the case whose turn it is; none when nothing is open any more.
     ///
     /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
-    /// the next one is the one that is furthest behind its share. A draw for each round shuffles those that are level.
+    /// the next one is the one that is furthest behind its share. Without a limit of time all have a round before any has the next.
+    /// A draw for each round shuffles those that are level.
     fn next_case(&self) -> Option<usize> {
         let plan = &self.session.plan;
         if self.open.is_over(plan) {
             return None;
         }
-        let is_next = |case: &usize| {
-            self.rounds[*case] < plan.rounds && self.open.is_case_open(plan, *case, self.rounds[*case])
-        };
         let due = |case: usize| {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
-            (f64::from(self.rounds[case]) + drawn) * self.round_s(case).sqrt()
+            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s(case).sqrt())
         };
-        let open = (0..plan.cases.len()).filter(is_next).map(|case| (due(case), case));
+        let open = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).map(|case| (due(case), case));
         open.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
+    }
+
+    /// Tells whether a case has a cell that is open, and rounds left.
+    fn has_rounds(&self, case: usize) -> bool {
+        let (plan, rounds) = (&self.session.plan, self.rounds[case]);
+        rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
     }
 
     /// Estimates the time of a round of a case, with environments that rest in their share of rounds. By the plan alone, so that
@@ -234,7 +238,7 @@ impl<'a> Rounds<'a> {
             if self.is_time_up() {
                 return Err(Stop::Budget);
             }
-            self.start_again(&targets)?;
+            self.start_again(&targets, round)?;
             let id = self.session.plan.cases[case].id.clone();
             let first = match self.resumed.broken {
                 Some((broken, at, attempt)) if (broken, at) == (case, round) => attempt,
@@ -298,7 +302,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters environments afresh whose starts have seen their share of the time.
-    fn start_again(&mut self, targets: &[usize]) -> Result<(), Stop> {
+    fn start_again(&mut self, targets: &[usize], round: u32) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
@@ -308,23 +312,21 @@ impl<'a> Rounds<'a> {
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
         let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
-        let cases = (0..self.rounds.len())
-            .filter(|case| self.open.is_case_open(&self.session.plan, *case, self.rounds[*case]));
-        let cases = cases.count() as u32;
         let due: Vec<(usize, f64)> =
             open.into_iter().zip(shares).filter(|(target, _)| targets.contains(target)).collect();
         for (target, share_s) in due {
             let state = &self.targets[target];
             let is_due = match self.until_ns {
                 Some(_) => self.trials_s - state.since_s >= share_s,
-                None => state.rounds >= cases,
+                // Without a limit of time every round has its own start.
+                None => round > state.since_round,
             };
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
             let has_time = self.left_s().is_none_or(|left_s| state.start.s < left_s);
             if state.is_used && is_due && has_time {
                 self.enter_again(target)?;
+                self.targets[target].since_round = round;
             }
-            self.targets[target].rounds += 1;
         }
         Ok(())
     }
@@ -359,7 +361,7 @@ impl<'a> Rounds<'a> {
                     // With what leaving the one before takes.
                     state.start.s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
                     state.start.made += 1;
-                    (state.rounds, state.lost, state.is_used) = (0, 0, false);
+                    (state.lost, state.is_used) = (0, false);
                     state.since_s = self.trials_s;
                     return Ok(());
                 }

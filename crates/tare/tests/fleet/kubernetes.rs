@@ -94,7 +94,7 @@ impl Site {
     fn wait_until_it_measures(&self) {
         let has_begun = |name: &str| {
             let record = fs::read_to_string(self.place.path("f/pairs/0").join(name)).unwrap_or_default();
-            record.contains("{\"end\":")
+            record.contains("{\"end\":") || record.contains("{\"pair\":")
         };
         let end = Instant::now() + WAIT;
         while !["n1--n2.part", "n2--n1.part"].into_iter().any(has_begun) {

@@ -55,7 +55,9 @@ fn kill_session(folder: &Path, node: &str, session: u32) {
     loop {
         assert!(Instant::now() < end, "{} never began", part.display());
         std::thread::sleep(Duration::from_millis(5));
-        let rounds = fs::read_to_string(&part).map_or(0, |text| text.matches("{\"end\":").count());
+        let rounds = fs::read_to_string(&part).map_or(0, |text| {
+            [r#"{"end":"#, r#"{"pair":"#].map(|line| text.matches(line).count()).iter().sum()
+        });
         if rounds < 4 {
             continue;
         }
