@@ -200,10 +200,8 @@ fn a_record_of_a_newer_schema_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
     let line = to_line(&Entry::Record { schema: SCHEMA + 1, header });
-    assert!(matches!(
-        read_session(&file(&folder, line.as_bytes())),
-        Err(RecordError::Newer { found: 2, .. })
-    ));
+    let refused = read_session(&file(&folder, line.as_bytes()));
+    assert!(matches!(refused, Err(RecordError::Newer { found, .. }) if found == SCHEMA + 1));
 }
 
 #[test]
