@@ -138,7 +138,7 @@ impl Assembly {
                 Some(open) => self.close(end.complete_trial(open)),
                 None => self.stray(end.trial),
             },
-            Entry::Pair(pair) => self.add_pair(pair, bytes),
+            Entry::Pair(pair) => self.add_pair(*pair, bytes),
             Entry::Repeated(repeated) => self.repeated.push(repeated),
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {

@@ -43,7 +43,7 @@ pub enum Entry {
     /// The trial ended, well or not.
     End(End),
     /// Two trials whose processes alternated; since schema 2.
-    Pair(Pair),
+    Pair(Box<Pair>),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
     /// The contents of another tool's file; only in a record without a session.

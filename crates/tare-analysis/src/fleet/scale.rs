@@ -48,7 +48,7 @@ impl Scale {
     }
 
     /// Converts a distance from the centre to deviations.
-    pub(super) fn to_deviations(&self, distance: f64) -> f64 {
+    pub(super) fn to_deviations(self, distance: f64) -> f64 {
         distance / self.deviation
     }
 

@@ -124,8 +124,9 @@ mod tests {
 
     #[test]
     fn one_batch_in_a_hundred_at_ten_times_is_seen() {
-        let tail =
-            pairs(60, |round| [vec![1.0; 24], if round % 4 == 0 { with_one(10.0) } else { vec![1.0; 24] }]);
+        let tail = pairs(60, |round| {
+            [vec![1.0; 24], if round.is_multiple_of(4) { with_one(10.0) } else { vec![1.0; 24] }]
+        });
         let tail = tail.unwrap();
         assert_eq!(tail.slow, (15, 1_440));
         assert!((tail.estimate - 15.0 * 9.0 / 1_440.0).abs() < 1e-12);
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn stalls_of_both_sides_are_the_machines() {
-        let stall = |round: u32| if round % 6 == 0 { with_one(3.0) } else { vec![1.0; 24] };
+        let stall = |round: u32| if round.is_multiple_of(6) { with_one(3.0) } else { vec![1.0; 24] };
         assert!(pairs(90, |round| [stall(round), stall(round + 3)]).unwrap().is_within(0.05));
     }
 }

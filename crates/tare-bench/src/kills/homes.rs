@@ -55,7 +55,9 @@ struct Node {
 
 impl Node {
     fn start(folder: &Path, name: &'static str) -> io::Result<Node> {
-        let script = "hostname \"$1\" && mount --bind home view && echo ready && exec cat";
+        // Another machine has another boot: a name alone may have been changed.
+        let script = "hostname \"$1\" && mount --bind home view && echo \"$1\" >\"boot-$1\" && \
+                      mount --bind \"boot-$1\" /proc/sys/kernel/random/boot_id && echo ready && exec cat";
         let mut holder = Command::new("unshare");
         holder.args(["--mount", "--uts", "sh", "-c", script, "sh", name]).current_dir(folder);
         let mut holder = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;

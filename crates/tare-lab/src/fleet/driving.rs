@@ -69,7 +69,7 @@ fn waiting(folder: &Folder) -> Vec<Task> {
         Task { files, nodes: vec![cell.node], number: cell.session }
     });
     let open = folder.pairs.iter().filter(|pair| !pair.what.is_whole() && pair.what != What::Running);
-    cells.chain(open.map(|pair| task_of_pair(pair))).collect()
+    cells.chain(open.map(task_of_pair)).collect()
 }
 
 fn task_of_pair(pair: &PairState) -> Task {

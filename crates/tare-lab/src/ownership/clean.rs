@@ -158,7 +158,7 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
         .collect()
 }
 
-fn remove_folder(path: &PathBuf, scratch: &Path) -> Option<Outcome> {
+fn remove_folder(path: &Path, scratch: &Path) -> Option<Outcome> {
     let what = format!("folder {}", path.display());
     // In a share, the session's folder has the same name as the scratch folder.
     let in_share = path.file_name() == scratch.file_name() && mounts::is_inside(path, Path::new("/"));

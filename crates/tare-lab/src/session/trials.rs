@@ -114,8 +114,7 @@ impl Rounds<'_> {
             let turn = Turn { is_second: at == 1, ..turn.clone() };
             requests.push(self.make_request(slot, target, numbers[at], Some((subject, turn))));
         }
-        let outcomes = match <[_; 2]>::try_from(requests).map(|requests| <[Result<_, _>; 2]>::from(requests))
-        {
+        let outcomes = match <[_; 2]>::try_from(requests) {
             Ok([Ok(first), Ok(second)]) => self.arena.run_pair(pair, [first, second]),
             Ok(failed) => failed.map(|request| {
                 let failure = request.err().unwrap_or_else(partner_failed);
@@ -152,7 +151,7 @@ impl Rounds<'_> {
         let case = self.session.plan.cases[slot.case].id.clone();
         let line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides };
         let from = self.writer.bytes();
-        self.writer.append(&Entry::Pair(line.clone())).map_err(LabError::from)?;
+        self.writer.append(&Entry::Pair(Box::new(line.clone()))).map_err(LabError::from)?;
         let trials = line.into_trials().map(|(mut trial, batches)| {
             trial.batches = self.writer.keep_batches(trial.number, from, batches);
             trial

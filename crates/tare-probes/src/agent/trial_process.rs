@@ -85,7 +85,7 @@ fn measure(
             Err(failure) => return Ok(Err(failure)),
         },
     };
-    let has_canary = request.turn.is_none() || request.trial / 2 % PAIRS_A_CANARY == 0;
+    let has_canary = request.turn.is_none() || (request.trial / 2).is_multiple_of(PAIRS_A_CANARY);
     let watch = if has_canary { Watch::start() } else { Watch::of_counters() };
     let directory = folder.as_ref().map(Folder::path);
     let mut trial =

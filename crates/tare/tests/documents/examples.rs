@@ -180,7 +180,7 @@ fn record() -> Vec<Entry> {
     entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: Some(BOOT.into()) });
     entries.extend(make_trial_entries(2, "native", 1, 0, vec![make_warm_batch(23_000, 3_990_174)]));
     entries.extend(make_trial_entries(3, "container", 1, 0, vec![make_warm_batch(23_000, 4_008_240)]));
-    entries.push(Entry::Pair(make_pair()));
+    entries.push(Entry::Pair(Box::new(make_pair())));
     entries.push(Entry::Ended {
         ending: Ending::Complete,
         at: "2026-01-31T12:05:11+01:00".into(),

@@ -245,7 +245,7 @@ mod tests {
         fs::create_dir_all(top.join("closed/inner")).unwrap();
         fs::write(top.join("closed/inner/file"), "").unwrap();
         for name in ["closed/inner", "closed"] {
-            fs::set_permissions(top.join(name), Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(top.join(name), Permissions::from_mode(0o0)).unwrap();
         }
         fs::create_dir(top.join("fixed")).unwrap();
         for (name, flags) in
