@@ -2,6 +2,8 @@
 //!
 //! `fixtures/posted/expected.txt` was typed from the texts, not from what the importers read.
 
+#![allow(clippy::disallowed_methods, reason = "tests read fixtures by their paths")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -200,6 +200,8 @@ pub fn named_in(journal: &[u8]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use tare_data::generator::Generator;
 
     use super::*;

@@ -193,6 +193,13 @@ impl<'i> Link<'i> {
         self.notes.drain(..).collect()
     }
 
+    /// Puts back lines that were taken too early.
+    #[cfg(unix)]
+    pub(crate) fn put_back_notes(&mut self, notes: &[String]) {
+        notes.iter().rev().for_each(|note| self.notes.push_front(note.clone()));
+        self.notes.truncate(MOST_NOTES);
+    }
+
     /// Waits until something can be read (and is), or until `input` has room when `to_write`.
     fn wait(&mut self, deadline: Instant, to_write: bool) -> Result<(), LinkError> {
         loop {

@@ -26,7 +26,7 @@ const DEADLINE_LEAST_MS: u64 = 5_000;
 const DEADLINE_MOST_MS: u64 = 1_800_000;
 /// A step of a pair may take this many times what is expected, and at least [`PATIENCE_LEAST_MS`].
 const PATIENCE_FACTOR: f64 = 20.0;
-const PATIENCE_LEAST_MS: u64 = 200;
+const PATIENCE_LEAST_MS: u64 = 500;
 /// Share of a batch's operations that are not timed after each hand-over.
 const SETTLING: u64 = 8;
 /// An operation that takes longer than this brings its own caches back.

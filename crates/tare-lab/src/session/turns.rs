@@ -75,6 +75,12 @@ impl LiveArena<'_> {
             nonce: 0,
         };
         let sides = self.run_turns(pair, [request(false), request(true)]);
+        for (target, (outcome, _)) in pair.into_iter().zip(&sides) {
+            // Lines that came with the start belong to its first trial, and a proof is none.
+            if let Some(inside) = &mut self.targets[target].inside {
+                inside.link.put_back_notes(&outcome.notes);
+            }
+        }
         // The reason is that of the side that failed by itself, if one did.
         let failures = sides.into_iter().filter_map(|(outcome, _)| outcome.failure);
         failures.min_by_key(|failure| failure.kind == FailureKind::Partner).map_or(Ok(()), Err)
@@ -180,7 +186,6 @@ fn listen_to_both(sides: &mut [Listening<'_>; 2], mut links: [&mut Link<'_>; 2],
     let mut is_open = [true; 2];
     let mut deadline = sides[0].deadline();
     for (at, link) in links.iter_mut().enumerate() {
-        link.take_notes();
         if let Err(error) = sides[at].send(link) {
             fail(&mut sides[at].outcome, &error);
             is_open[at] = false;

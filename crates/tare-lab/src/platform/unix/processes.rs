@@ -289,9 +289,20 @@ impl Kept {
     pub(crate) fn end_remaining(&self) {}
 }
 
+/// Longest wait for a program that was just written: what another thread forked meanwhile holds it open until its own exec.
+const BUSY: Duration = Duration::from_millis(200);
+
 /// Starts a command that ends with this process.
 pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
-    Ok((command.spawn()?, Kept))
+    let end = Instant::now() + BUSY;
+    loop {
+        match command.spawn() {
+            Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < end => {
+                thread::sleep(BUSY / 20);
+            }
+            started => return Ok((started?, Kept)),
+        }
+    }
 }
 
 fn all() -> BTreeMap<u32, Stat> {
