@@ -49,6 +49,11 @@ pub(crate) fn make_heading(
             say!(language, "{study}: {all} against {baseline}", study = study, all = all, baseline = baseline)
         }
     };
+    // On the first line, because it is what a reader must know of such a session.
+    let compared = match findings.certificate.decided == 0 && findings.certificate.compared > 0 {
+        false => compared,
+        true => say!(language, "{compared}: nothing is decided", compared = compared),
+    };
     let elapsed_s = elapsed_s.or_else(|| measured_s(session));
     let effort =
         elapsed_s.map(|s| language.format_duration(s)).into_iter().chain([rounds(findings, language)]);

@@ -24,6 +24,8 @@ use crate::study::startup;
 const DEADLINE_FACTOR: f64 = 20.0;
 const DEADLINE_LEAST_MS: u64 = 5_000;
 const DEADLINE_MOST_MS: u64 = 1_800_000;
+/// ...and a pair as long as this many of its longest steps.
+const DEADLINE_STEPS: u64 = 4;
 /// A step of a pair may take this many times what is expected, and at least [`PATIENCE_LEAST_MS`].
 const PATIENCE_FACTOR: f64 = 20.0;
 const PATIENCE_LEAST_MS: u64 = 500;
@@ -178,12 +180,14 @@ impl Rounds<'_> {
         };
         let on_one =
             turning == Turning::OneProcessor && case.declared.alternation == Alternation::OneProcessor;
+        // A disk that others write to may take seconds for a sync.
+        let least_ms = if case.case.place.is_some() { DEADLINE_LEAST_MS } else { PATIENCE_LEAST_MS };
         let processors = self.arena.list_processors();
         let drawn = self.draw(slot, "processor").draw_below(processors.len().max(1) as u64);
         Turn {
             path: String::new(),
             is_second: false,
-            patience_ms: ((step_ns * PATIENCE_FACTOR / 1e6) as u64).max(PATIENCE_LEAST_MS),
+            patience_ms: ((step_ns * PATIENCE_FACTOR / 1e6) as u64).max(least_ms),
             settle,
             processor: processors.get(drawn as usize).copied().filter(|_| on_one),
         }
@@ -212,6 +216,9 @@ impl Rounds<'_> {
             self.pilot.cost_ns.get(&CellIndex { case: slot.case, target: subject }).copied().unwrap_or(0.0);
         let deadline_ms =
             ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
+        // A side waits for its partner's step, and a first one may take longer.
+        let patience_ms = turn.as_ref().map_or(0, |(_, turn)| turn.patience_ms);
+        let deadline_ms = deadline_ms.max(DEADLINE_STEPS * patience_ms);
         let seed = Generator::for_part(plan.seed, &format!("{} {}", case.id, slot.round)).next_u64();
         let amount = match &turn {
             Some((subject, _)) => pair_amount(case, &plan.targets[*subject].name),

@@ -105,7 +105,10 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
         Err(e) => (FailureKind::Died, format!("could not start the trial's process: {e}")),
         Ok(None) => (FailureKind::Deadline, format!("{} ms, and it had to be killed", request.deadline_ms)),
         Ok(Some(status)) if ended_by_alarm(status) => {
-            (FailureKind::Deadline, format!("{} ms", request.deadline_ms))
+            // A step of a pair has less time than the whole trial.
+            let of_step =
+                request.turn.as_ref().map(|turn| format!("{} ms for a step of a pair", turn.patience_ms));
+            (FailureKind::Deadline, of_step.unwrap_or_else(|| format!("{} ms", request.deadline_ms)))
         }
         Ok(Some(status)) => match status.code() {
             Some(0) => return Ok(()),
