@@ -1,6 +1,6 @@
 //! Importers: other tools' outputs as figures, each format recognised by the file's contents.
 //!
-//! Every file takes one way: [`front`] takes decoration off, [`cut`] cuts the text into outputs, an importer reads each, and
+//! Every file takes one way: `front` takes decoration off, `cut` cuts the text into outputs, an importer reads each, and
 //! outputs of one tool become one import. A file is untrusted: its size is bounded, nothing in it is believed but
 //! figures, and a mismatch is refused with its position. An importer is one file, and two lines here.
 
