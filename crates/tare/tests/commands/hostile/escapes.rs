@@ -206,14 +206,14 @@ fn others_than_root_measure_commands_whatever_is_mounted_below_their_folders() {
         return;
     }
     let place = tempfile::Builder::new().prefix("escapes-").tempdir_in("/var/tmp").unwrap();
-    let script = "set -e; D=$1; cp \"$2\" $D/tare; chmod 755 $D $D/tare; mkdir -m 777 $D/u $D/u/work\n\
-                  run() { (cd $D/u/work; rm -f *.tare *.html; setpriv --reuid=61001 --regid=61001 --clear-groups \
+    let script = "set -e; D=$1; cp \"$2\" $D/tare; chmod 755 $D $D/tare; mkdir -m 777 $D/u $D/u/here\n\
+                  run() { (cd $D/u/here; rm -f *.tare *.html; setpriv --reuid=61001 --regid=61001 --clear-groups \
                   env HOME=$D/u XDG_STATE_HOME=$D/u/state timeout -s KILL 100 $D/tare run --in native --rounds 1 --scratch $D/u \
                   --record a.tare -- sh -c 'echo x >file && echo y >/var/tmp/y' >&2); }\n\
                   run; echo without\n\
-                  mkdir -p $D/m/deep $D/u/work/m; mount -t tmpfs t $D/m/deep; run; echo below /var/tmp\n\
-                  mount -t tmpfs t $D/u/work/m; run; echo below the folder\n\
-                  mount -t tmpfs t /var/tmp; mkdir -p $D/u/work $D/u/state; chmod -R 777 /var/tmp; echo done\n";
+                  mkdir -p $D/m/deep $D/u/here/m; mount -t tmpfs t $D/m/deep; run; echo below /var/tmp\n\
+                  mount -t tmpfs t $D/u/here/m; run; echo below the folder\n\
+                  mount -t tmpfs t /var/tmp; mkdir -p $D/u/here $D/u/state; chmod -R 777 /var/tmp; echo done\n";
     let mut command = Command::new("unshare");
     command.args(["-m", "--propagation", "private", "sh", "-c", script, "sh"]);
     let said = Said::from_output(command.arg(place.path()).arg(env!("CARGO_BIN_EXE_tare")).output().unwrap());
