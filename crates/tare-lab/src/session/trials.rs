@@ -9,8 +9,8 @@ use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest, Turn};
 use tare_data::session::declared::{Alternation, Batching};
 use tare_data::session::{PlannedCase, Trial};
-use tare_record::Entry;
 use tare_record::entry::{Begin, End, Pair, Side};
+use tare_record::{Entry, RecordError};
 
 use crate::asked::progress::Event;
 use crate::error::LabError;
@@ -29,6 +29,8 @@ const DEADLINE_STEPS: u64 = 4;
 /// A step of a pair may take this many times what is expected, and at least [`PATIENCE_LEAST_MS`].
 const PATIENCE_FACTOR: f64 = 20.0;
 const PATIENCE_LEAST_MS: u64 = 500;
+/// Bytes of a side's batches in memory that fit into a pair's line, whatever the other side has.
+const LONGEST_SIDE: usize = 512 << 10;
 /// Share of a batch's operations that are not timed after each hand-over.
 const SETTLING: u64 = 8;
 /// An operation that takes longer than this brings its own caches back.
@@ -151,9 +153,13 @@ impl Rounds<'_> {
         }
         let Ok(sides) = <[Side; 2]>::try_from(sides) else { unreachable!("a pair has two sides") };
         let case = self.session.plan.cases[slot.case].id.clone();
-        let line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides };
+        let mut line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides };
         let from = self.writer.bytes();
-        self.writer.append(&Entry::Pair(Box::new(line.clone()))).map_err(LabError::from)?;
+        if let Err(error) = self.writer.append(&Entry::Pair(Box::new(line.clone()))) {
+            let RecordError::TooLongLine { .. } = error else { return Err(LabError::from(error).into()) };
+            leave_out_too_long(&mut line.sides);
+            self.writer.append(&Entry::Pair(Box::new(line.clone()))).map_err(LabError::from)?;
+        }
         let trials = line.into_trials().map(|(mut trial, batches)| {
             trial.batches = self.writer.keep_batches(trial.number, from, batches);
             trial
@@ -313,6 +319,55 @@ fn pair_amount(case: &PlannedCase, subject: &str) -> Amount {
     case.pairs.get(subject).copied().unwrap_or(case.amount)
 }
 
+/// Fails the sides of a pair that are too long for its line: an environment may send more than any probe does.
+fn leave_out_too_long(sides: &mut [Side; 2]) {
+    for side in sides {
+        side.notes.clear();
+        if side.batches.iter().map(Batch::held_bytes).sum::<usize>() > LONGEST_SIDE {
+            side.batches.clear();
+            let reason = "its samples are too long for the line of a pair";
+            side.failure.get_or_insert(Failure::new(FailureKind::WrongWork, reason));
+        }
+    }
+}
+
 fn partner_failed() -> Failure {
     Failure::new(FailureKind::Partner, "the other side of the pair could not begin")
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::batch::{Phase, Sample};
+    use tare_record::entry::{from_line, to_line};
+
+    use super::*;
+
+    #[test]
+    fn a_side_that_floods_its_pair_fails_alone() {
+        let side = |number: u64, batches: usize| {
+            let sample = Sample::Stretches {
+                operations: 1,
+                bytes: 0,
+                elapsed_ns: vec![u64::MAX; 1_000],
+                histogram: None,
+            };
+            let batch = Batch { series: "a".into(), phase: Phase::Warm, started_ns: 0, sample };
+            let side = serde_json::json!({
+                "trial": number, "environment": "e", "start": 0, "host_elapsed_ns": 1, "agent_elapsed_ns": 1,
+                "batches": vec![batch; batches], "notes": vec!["n"; 10],
+            });
+            serde_json::from_value::<Side>(side).unwrap()
+        };
+        let mut sides = [side(0, 1), side(1, 300)];
+        leave_out_too_long(&mut sides);
+        assert_eq!((sides[0].batches.len(), &sides[0].failure), (1, &None));
+        assert!(sides[1].batches.is_empty());
+        assert_eq!(sides[1].failure.as_ref().map(|failure| failure.kind), Some(FailureKind::WrongWork));
+        // What stays of two sides that are just short enough fits into a line.
+        let mut longest = [side(0, 60), side(1, 60)];
+        leave_out_too_long(&mut longest);
+        let pair = Pair { case: "c".into(), round: 0, attempt: 0, started_ns: 0, sides: longest };
+        let line = to_line(&Entry::Pair(Box::new(pair)));
+        assert!(line.len() < 4 << 20 && from_line(line.as_bytes()).is_some(), "{}", line.len());
+    }
 }
