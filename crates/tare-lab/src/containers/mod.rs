@@ -8,6 +8,7 @@ pub mod private_mounts;
 pub mod root;
 pub mod seccomp;
 pub(crate) mod silent_mounts;
+pub mod speculation;
 pub mod steps;
 pub mod user_namespaces;
 pub mod view;

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::containers::devices::{self, Devices};
 use crate::containers::root::Root;
 use crate::containers::seccomp::Seccomp;
+use crate::containers::speculation::Speculation;
 use crate::containers::steps::Failed;
 use crate::containers::user_namespaces;
 use crate::error::add_error_context;
@@ -41,7 +42,14 @@ pub static PROVIDER: Provider = Provider {
                  control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
                  of image layers, which is here with root=host.",
     instance: None,
-    options: &[Net::OPTION, Namespaces::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION],
+    options: &[
+        Net::OPTION,
+        Namespaces::OPTION,
+        User::OPTION,
+        Limits::OPTION,
+        Seccomp::OPTION,
+        Speculation::OPTION,
+    ],
     descends: true,
     kernel: KernelKind::Machine,
     roots: Roots::Any,
@@ -53,6 +61,7 @@ pub static PROVIDER: Provider = Provider {
             user: User::from_specification(specification)?,
             limits: Limits::from_specification(specification)?,
             seccomp: Seccomp::from_specification(specification)?,
+            speculation: Speculation::from_specification(specification)?,
         }))
     },
     preparation: None,
@@ -99,6 +108,7 @@ struct Container {
     user: User,
     limits: Limits,
     seccomp: Seccomp,
+    speculation: Speculation,
 }
 
 impl Environment for Container {
@@ -114,9 +124,11 @@ impl Environment for Container {
         if self.limits == Limits::Yes && rootless {
             return Err(NotReady::from_reason("limits=yes: only root may make control groups"));
         }
+        self.speculation.check_ready()?;
         self.namespaces.note_choice(&mut facts);
         self.limits.note_choice(&mut facts);
         self.seccomp.note_choice(&mut facts);
+        self.speculation.note_choice(&mut facts);
         let container = *self;
         Ok(Ready::new(facts, move |workspace| enter(&way, container, workspace)))
     }
@@ -135,6 +147,7 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
         namespaces: container.namespaces,
         user: container.user,
         seccomp: container.seccomp,
+        speculation: container.speculation,
         mark: workspace.mark().to_owned(),
     };
     let json = serde_json::to_string(&plan)
@@ -183,6 +196,7 @@ struct Plan {
     namespaces: Namespaces,
     user: User,
     seccomp: Seccomp,
+    speculation: Speculation,
     /// Value of the mark that processes inside carry.
     mark: String,
 }
@@ -252,6 +266,7 @@ fn exit_code(status: WaitStatus) -> i32 {
 /// Turns this process into the agent inside. Returns only if that failed.
 fn inhabit(plan: &Plan) -> io::Error {
     let prepared = furnish(plan).and_then(|()| {
+        plan.speculation.switch_off().map_err(|e| add_error_context("switching off speculation", e))?;
         plan.seccomp.install().map_err(|e| add_error_context("installing the system call filter", e))
     });
     if let Err(e) = prepared {

@@ -50,6 +50,24 @@ pub const LADDERS: &[Ladder] = &[
         ],
     },
     Ladder {
+        name: "speculation",
+        summary: "work that a processor may do ahead of time, where the kernel lets a process switch it off: loads before stores, then indirect branches",
+        steps: &[
+            step("a container", "container"),
+            step("no store bypass", "container?speculation=no-bypass"),
+            step("no indirect branch", "container?speculation=none"),
+        ],
+    },
+    Ladder {
+        name: "landlock",
+        summary: "Landlock by its size: the first layer with one rule, a hundred rules, and nearly as many layers as a kernel has",
+        steps: &[
+            step("Landlock, 1 rule", "landlock"),
+            step("100 rules", "landlock?rules=100"),
+            step("15 layers", "landlock?layers=15&rules=100"),
+        ],
+    },
+    Ladder {
         name: "gvisor",
         summary: "gVisor: a container, its kernel, files by way of a second process, and ptrace instead of patched calls",
         steps: &[

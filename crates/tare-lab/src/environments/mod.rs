@@ -24,6 +24,7 @@ pub(crate) mod emulated;
 pub(crate) mod gvisor;
 pub(crate) mod kubernetes;
 pub mod ladders;
+pub(crate) mod landlock;
 pub(crate) mod native;
 pub(crate) mod nerdctl;
 pub(crate) mod nspawn;
@@ -45,6 +46,7 @@ pub(crate) mod wsl;
 pub const PROVIDERS: &[&Provider] = &[
     &native::PROVIDER,
     &container::PROVIDER,
+    &landlock::PROVIDER,
     &traced::PROVIDER,
     &emulated::PROVIDER,
     &bwrap::PROVIDER,
@@ -83,6 +85,7 @@ pub fn find_environment(specification: Specification) -> Result<Named, LabError>
 pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {
         (container::ENTER, [plan]) => Some(container::enter_main(plan.to_str()?)),
+        (landlock::ENTER, words) => Some(landlock::enter_main(words)),
         (traced::ENTER, words) => Some(traced::enter_main(words)),
         (kvm::PROVE, []) => Some(kvm::prove_main()),
         (passthrough::SERVE, [folder]) => Some(passthrough::serve_main(folder)),

@@ -33,15 +33,12 @@ struct Native;
 
 impl Environment for Native {
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
-        Ok(Ready::new(Facts::default(), |workspace| enter_by(workspace, None)))
+        Ok(Ready::new(Facts::default(), |workspace| enter_by(workspace, &[])))
     }
 }
 
-/// Enters the host itself; by a verb of this program, which starts the agent, where one is named.
-pub(super) fn enter_by(
-    workspace: &mut dyn Workspace,
-    verb: Option<&'static str>,
-) -> Result<Entrance, LabError> {
+/// Enters the host itself; by a verb of this program and its words, which starts the agent, where one is named.
+pub(super) fn enter_by(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, LabError> {
     if workspace.inside().root != RootFolder::Empty {
         return enter_view(workspace, verb);
     }
@@ -65,7 +62,7 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
 }
 
 /// Enters the host through the layers that capture changes, with nothing else in between.
-fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entrance, LabError> {
+fn enter_view(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
     let mut command = make_agent_command(Path::new(&root.agent), verb);
     root.enter_with(&mut command, workspace)?;
@@ -74,10 +71,10 @@ fn enter_view(workspace: &mut dyn Workspace, verb: Option<&str>) -> Result<Entra
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
 }
 
-pub(super) fn make_agent_command(program: &Path, verb: Option<&str>) -> Command {
+pub(super) fn make_agent_command(program: &Path, verb: &[&str]) -> Command {
     let mut command = Command::new(program);
-    if let Some(verb) = verb {
-        command.arg(verb).arg(program);
+    if !verb.is_empty() {
+        command.args(verb).arg(program);
     }
     command.arg(tare_probes::agent::AGENT).env_clear();
     command

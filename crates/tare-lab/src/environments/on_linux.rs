@@ -3,6 +3,7 @@
 pub(crate) const NAMES: &[&str] = &[
     "native",
     "container",
+    "landlock",
     "traced",
     "emulated",
     "bwrap",

@@ -53,7 +53,7 @@ impl Environment for Traced {
                 "this kernel allows no tracing until the next reboot (yama/ptrace_scope = 3)",
             ));
         }
-        Ok(Ready::new(Facts::default(), |workspace| native::enter_by(workspace, Some(ENTER))))
+        Ok(Ready::new(Facts::default(), |workspace| native::enter_by(workspace, &[ENTER])))
     }
 }
 

@@ -78,6 +78,9 @@ fn process(facts: &mut Facts) {
         ("process.seccomp", "Seccomp:"),
         ("process.seccomp_filters", "Seccomp_filters:"),
         ("process.no_new_privileges", "NoNewPrivs:"),
+        // Filters of system calls switched these off for their processes before Linux 5.16 (proc(5), PR_SET_SPECULATION_CTRL).
+        ("process.store_bypass", "Speculation_Store_Bypass:"),
+        ("process.indirect_branch", "SpeculationIndirectBranch:"),
     ] {
         let value = status.lines().find_map(|text| text.strip_prefix(line));
         facts.add_fact(key, value.unwrap_or_default().trim());

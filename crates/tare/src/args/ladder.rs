@@ -7,10 +7,11 @@ use super::SessionOptions;
 #[command(after_help = "Examples:
   tare ladder container                     add namespaces, control groups and a filter in turn
   tare ladder seccomp --only sys.getppid    vary the number of rules in a seccomp filter
+  tare ladder landlock --only sys.operation vary the rules and layers of Landlock
   tare ladder container -- git status       show what each mechanism adds to your own command
   tare ladder tare-ladder-2026-01-31T12-00.tare  show an earlier ladder again")]
 pub struct Ladder {
-    /// Build up container, seccomp or gvisor; or show the record of an earlier ladder again.
+    /// Build up container, seccomp, landlock, speculation or gvisor; or show the record of an earlier ladder again.
     #[arg(value_name = "LADDER|RECORD")]
     pub ladder: String,
     #[command(flatten)]

@@ -67,6 +67,12 @@ fn container() {
 }
 
 #[test]
+fn landlock() {
+    visit("landlock", "landlock");
+    visit("landlock", "landlock?root=host&rules=100&layers=15");
+}
+
+#[test]
 fn traced() {
     visit("traced", "traced");
     visit("traced", "traced?root=host");
