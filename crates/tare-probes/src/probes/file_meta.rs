@@ -1,5 +1,7 @@
 //! Loop of `file.meta`: see its description.
 
+use std::ops::Range;
+
 use crate::file_loops::small_files::{
     LISTING, Name, Root, create_files, list_folders, open_files, rename_files, stat_files, unlink_files,
 };
@@ -14,11 +16,11 @@ pub(super) fn measure_file_meta(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let directory = trial.directory()?;
     let root = Root::open(directory).map_err(|e| broken_failure("opening the trial's folder", e))?;
     let content = [b't'; BYTES];
-    let mut generation = 0;
+    let mut made = 0;
     trial.repeat(|operations, report| {
         files::check_room(directory, operations * ROOM_A_FILE)?;
-        generation += 1;
-        let tree = Tree::make(&root, generation, operations)?;
+        let tree = Tree::make(&root, made..made + operations)?;
+        made += operations;
         let mut all = Stopwatch::default();
         let mut step = |name, done: Result<(Stopwatch, u64), Errno>, expected| {
             let (stopwatch, counted) = done.map_err(|e| broken_failure(name, e))?;
@@ -35,7 +37,7 @@ pub(super) fn measure_file_meta(trial: &mut Trial<'_>) -> Result<(), Failure> {
         step("list", list_folders(at, &tree.folders, &mut [0; LISTING]), operations)?;
         step("unlink", unlink_files(at, &tree.later_names), operations)?;
         report.add_throughput("file", operations, &all);
-        tree.remove(&root)
+        Ok(())
     })
 }
 
@@ -47,25 +49,21 @@ struct Tree {
 }
 
 impl Tree {
-    /// Makes the folders of a batch. Each batch has folders of its own: a used one is slower on some systems.
-    fn make(root: &Root, generation: u64, files: u64) -> Result<Tree, Failure> {
-        let text = |text: String| root.make_name(&text);
-        let folder = |file: u64| format!("g{generation}d{}", file / FILES_A_FOLDER);
-        let tree = Tree {
-            folders: (0..files.div_ceil(FILES_A_FOLDER)).map(|i| text(folder(i * FILES_A_FOLDER))).collect(),
-            names: (0..files).map(|i| text(format!("{}/f{i}", folder(i)))).collect(),
-            later_names: (0..files).map(|i| text(format!("{}/r{i}", folder(i)))).collect(),
+    /// Makes the folders that a batch is the first to have files in: a folder has so many in its life, since one that has had
+    /// more is slower on some systems. All stay until the trial ends: removing one takes some systems longer than what is timed.
+    fn make(root: &Root, files: Range<u64>) -> Result<Tree, Failure> {
+        let folder = |file: u64| format!("d{}", file / FILES_A_FOLDER);
+        let named = |name: &str| -> Vec<Name> {
+            files.clone().map(|file| root.make_name(&format!("{}/{name}{file}", folder(file)))).collect()
         };
-        for folder in &tree.folders {
+        let (first, end) = (files.start / FILES_A_FOLDER, files.end.div_ceil(FILES_A_FOLDER));
+        let folders: Vec<Name> =
+            (first..end).map(|at| root.make_name(&folder(at * FILES_A_FOLDER))).collect();
+        let is_begun = !files.start.is_multiple_of(FILES_A_FOLDER);
+        for folder in &folders[usize::from(is_begun)..] {
             root.make_folder(folder).map_err(|e| broken_failure("making a folder", e))?;
         }
-        Ok(tree)
-    }
-
-    fn remove(&self, root: &Root) -> Result<(), Failure> {
-        self.folders.iter().try_for_each(|folder| {
-            root.remove_folder(folder).map_err(|e| broken_failure("removing a folder", e))
-        })
+        Ok(Tree { folders, names: named("f"), later_names: named("r") })
     }
 }
 

@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::harness::stopwatch::Stopwatch;
@@ -33,10 +33,6 @@ impl Root {
 
     pub(crate) fn make_folder(&self, name: &Name) -> Result<(), Errno> {
         rustix::fs::mkdirat(&self.0, name, Mode::RWXU)
-    }
-
-    pub(crate) fn remove_folder(&self, name: &Name) -> Result<(), Errno> {
-        rustix::fs::unlinkat(&self.0, name, AtFlags::REMOVEDIR)
     }
 }
 

@@ -13,7 +13,7 @@ use windows_sys::Win32::Foundation::{
 use windows_sys::Win32::Storage::FileSystem::{
     CREATE_NEW, CreateDirectoryW, CreateFileW, DeleteFileW, FILE_ATTRIBUTE_NORMAL, FILE_SHARE_READ,
     FindClose, FindFirstFileW, FindNextFileW, GetFileAttributesExW, GetFileExInfoStandard, MoveFileExW,
-    OPEN_EXISTING, RemoveDirectoryW, WIN32_FILE_ATTRIBUTE_DATA, WIN32_FIND_DATAW, WriteFile,
+    OPEN_EXISTING, WIN32_FILE_ATTRIBUTE_DATA, WIN32_FIND_DATAW, WriteFile,
 };
 
 use crate::harness::stopwatch::Stopwatch;
@@ -46,11 +46,6 @@ impl Root {
     pub(crate) fn make_folder(&self, name: &Name) -> Result<(), Errno> {
         // SAFETY: the path ends with a zero.
         done(unsafe { CreateDirectoryW(name.path.as_ptr(), ptr::null()) })
-    }
-
-    pub(crate) fn remove_folder(&self, name: &Name) -> Result<(), Errno> {
-        // SAFETY: the path ends with a zero.
-        done(unsafe { RemoveDirectoryW(name.path.as_ptr()) })
     }
 }
 
