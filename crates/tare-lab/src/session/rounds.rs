@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::order;
 use tare_data::failure::FailureKind;
-use tare_data::session::{Ending, RepeatedRound, Role, Session, Target, Trial};
+use tare_data::session::{Ending, Plan, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer, Standing};
@@ -31,6 +31,8 @@ const MOST_FAILED_ROUNDS: u32 = 10;
 const MOST_LOST_STARTS: u32 = 3;
 /// Rounds before which a session that lasts until all is decided gives nothing up.
 const FEWEST_UNTIL_DECIDED: u32 = 300;
+/// Least time of a round, in seconds, by which cases share the time.
+const LEAST_ROUND_S: f64 = 1e-4;
 /// Time after which what was written is synced: a crash of the machine loses this much, and one of tare nothing.
 const SYNC_NS: u64 = 1_000_000_000;
 
@@ -50,6 +52,8 @@ pub struct Rounds<'a> {
     trials_s: f64,
     /// Rounds that each case has had.
     rounds: Vec<u32>,
+    /// Time of a round of each case, in seconds: by the plan, and from its first look on by its trials.
+    round_s: Vec<f64>,
     open: Open,
     pub(super) next_trial: u64,
     failures: u32,
@@ -98,8 +102,8 @@ pub(super) struct TargetState {
     /// Time of all trials when it was entered, and the round of a case that was next then.
     since_s: f64,
     since_round: u32,
-    /// True once the current start has had a trial.
-    pub is_used: bool,
+    /// Cases that the current start has had a trial of.
+    pub cases: BTreeSet<usize>,
     /// Number of starts so far, and the time of the last.
     pub start: Start,
     /// Starts that failed in a row.
@@ -145,8 +149,10 @@ impl<'a> Rounds<'a> {
         let failures = session.trials.iter().filter(|trial| is_own_failure(trial)).count() as u32;
         let resumed = Resumed::after(&session);
         let now_ns = arena.now_ns();
+        let cases = 0..session.plan.cases.len();
         Rounds {
             rounds: resumed.rounds.clone(),
+            round_s: cases.map(|case| planned_round_s(&session.plan, &pilot, case)).collect(),
             arena,
             writer,
             observer,
@@ -199,7 +205,8 @@ impl<'a> Rounds<'a> {
     /// Finds the case whose turn it is; none when nothing is open any more.
     ///
     /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
-    /// the next one is the one that is furthest behind its share. Without a limit of time all have a round before any has the next.
+    /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
+    /// look on; between looks nothing depends on what is measured. Without a limit of time all have a round before any has the next.
     /// A draw for each round shuffles those that are level.
     fn next_case(&self) -> Option<usize> {
         let plan = &self.session.plan;
@@ -208,7 +215,7 @@ impl<'a> Rounds<'a> {
         }
         let due = |case: usize| {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
-            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s(case).sqrt())
+            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
         };
         let open = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).map(|case| (due(case), case));
         open.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
@@ -220,16 +227,6 @@ impl<'a> Rounds<'a> {
         rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
     }
 
-    /// Estimates the time of a round of a case, with environments that rest in their share of rounds. By the plan alone, so that
-    /// what comes next does not depend on what was measured.
-    fn round_s(&self, case: usize) -> f64 {
-        let plan = &self.session.plan;
-        let targets = (0..plan.targets.len()).filter(|target| plan.targets[*target].role != Role::Control);
-        let cost = |target| self.pilot.cost_ns.get(&CellIndex { case, target }).copied().unwrap_or(0.0);
-        let all: f64 = targets.map(|target| cost(target) / f64::from(plan.round_interval(target))).sum();
-        (all / 1e9).max(1e-4)
-    }
-
     /// Runs the next round of a case, and looks at it where that is planned.
     fn run_case(&mut self, case: usize) -> Result<(), Stop> {
         let round = self.rounds[case];
@@ -238,7 +235,7 @@ impl<'a> Rounds<'a> {
             if self.is_time_up() {
                 return Err(Stop::Budget);
             }
-            self.start_again(&targets, round)?;
+            self.start_again(&targets, case, round)?;
             let id = self.session.plan.cases[case].id.clone();
             let first = match self.resumed.broken {
                 Some((broken, at, attempt)) if (broken, at) == (case, round) => attempt,
@@ -302,7 +299,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Enters environments afresh whose starts have seen their share of the time.
-    fn start_again(&mut self, targets: &[usize], round: u32) -> Result<(), Stop> {
+    fn start_again(&mut self, targets: &[usize], case: usize, round: u32) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
@@ -321,9 +318,11 @@ impl<'a> Rounds<'a> {
                 // Without a limit of time every round has its own start.
                 None => round > state.since_round,
             };
+            // A case that this start has not seen yet gains nothing from another.
+            let is_seen = state.cases.contains(&case);
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
             let has_time = self.left_s().is_none_or(|left_s| state.start.s < left_s);
-            if state.is_used && is_due && has_time {
+            if is_seen && is_due && has_time {
                 self.enter_again(target)?;
                 self.targets[target].since_round = round;
             }
@@ -361,7 +360,8 @@ impl<'a> Rounds<'a> {
                     // With what leaving the one before takes.
                     state.start.s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
                     state.start.made += 1;
-                    (state.lost, state.is_used) = (0, false);
+                    state.lost = 0;
+                    state.cases.clear();
                     state.since_s = self.trials_s;
                     return Ok(());
                 }
@@ -432,7 +432,27 @@ impl<'a> Rounds<'a> {
             _ => None,
         };
         open.take_look(session, case, rounds, reachable);
+        if session.plan.looks.contains(&rounds) {
+            self.round_s[case] = measured_round_s(session, case, rounds);
+        }
     }
+}
+
+/// Estimates the time of a round of a case, in seconds, with environments that rest in their share of rounds.
+fn planned_round_s(plan: &Plan, pilot: &Pilot, case: usize) -> f64 {
+    let targets = (0..plan.targets.len()).filter(|target| plan.targets[*target].role != Role::Control);
+    let cost = |target| pilot.cost_ns.get(&CellIndex { case, target }).copied().unwrap_or(0.0);
+    let all: f64 = targets.map(|target| cost(target) / f64::from(plan.round_interval(target))).sum();
+    (all / 1e9).max(LEAST_ROUND_S)
+}
+
+/// Computes the mean time of the rounds of a case before this one, in seconds. Both sides of a pair take the same time.
+pub(super) fn measured_round_s(session: &Session, case: usize, rounds: u32) -> f64 {
+    let id = &session.plan.cases[case].id;
+    let of_case = session.trials.iter().filter(|trial| trial.case == *id && trial.round < rounds);
+    let share = |trial: &Trial| if trial.partner.is_some() { 0.5 } else { 1.0 };
+    let all_ns: f64 = of_case.map(|trial| trial.host_elapsed_ns as f64 * share(trial)).sum();
+    (all_ns / 1e9 / f64::from(rounds.max(1))).max(LEAST_ROUND_S)
 }
 
 /// Describes the disturbance of a trial, if there was one.

@@ -133,7 +133,7 @@ impl Rounds<'_> {
         let mut sides = Vec::with_capacity(2);
         for ((target, number), (outcome, batches)) in pair.into_iter().zip(numbers).zip(outcomes) {
             let start = self.targets[target].number;
-            self.targets[target].is_used = true;
+            self.targets[target].cases.insert(slot.case);
             if outcome.lost {
                 self.targets[target].lost = 0;
                 self.enter_again(target)?;
@@ -261,7 +261,9 @@ impl Rounds<'_> {
         let (from, mut batches) = (self.writer.bytes(), Vec::new());
         let outcome = self.measure(slot, target, trial, &mut batches)?;
         let state = &mut self.targets[cell.target];
-        if !std::mem::replace(&mut state.is_used, true) && outcome.failure.is_none() {
+        let is_first = state.cases.is_empty();
+        state.cases.insert(cell.case);
+        if is_first && outcome.failure.is_none() {
             // What only the first trial of a start waits for, as for gVisor's clock to be measured, belongs to the start.
             let trial_ns = outcome.host_elapsed_ns + begin.started_ns;
             let waited_s = self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;

@@ -21,7 +21,7 @@ use tare_record::{Entry, Writer, read_session};
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::Unobserved;
 use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
-use crate::session::rounds::Rounds;
+use crate::session::rounds::{Rounds, measured_round_s};
 use crate::study::{Study, select_cases};
 
 /// A ratio at the edge of the margin, which no number of rounds decides.
@@ -284,6 +284,34 @@ fn each_round_of_a_cheap_target_has_its_own_start() {
     for trial in read_session(&record).unwrap().session.trials {
         assert_eq!(trial.start, trial.round);
     }
+}
+
+#[test]
+fn a_start_is_left_by_a_case_that_it_has_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE]);
+    let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
+    let three = ["null", "time.read", "sys.getppid"].map(String::from);
+    let selected = select_cases(selected, &three).unwrap();
+    let request = PlanRequest { selected, budget_s: Some(10.0), ..plan_request(targets(1)) };
+    let (record, _) = planned(&mut arena, folder.path(), request);
+    let session = read_session(&record).unwrap().session;
+    let of_subject: Vec<&Trial> = session.trials.iter().filter(|trial| trial.target == "layer0").collect();
+    let starts: Vec<&[&Trial]> = of_subject.chunk_by(|a, b| a.start == b.start).collect();
+    assert!(starts.len() > 20, "{}", starts.len());
+    for pair in starts.windows(2) {
+        assert!(pair[0].iter().any(|trial| trial.case == pair[1][0].case), "start {}", pair[1][0].start);
+    }
+}
+
+#[test]
+fn a_round_takes_what_its_trials_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.0]), folder.path(), Some(4), None);
+    let mut session = read_session(&record).unwrap().session;
+    assert_eq!(measured_round_s(&session, 0, 4), 3.0 * 0.021, "three trials alone");
+    session.trials.iter_mut().for_each(|trial| trial.partner = Some("native".into()));
+    assert_eq!(measured_round_s(&session, 0, 4), 1.5 * 0.021, "sides of pairs");
 }
 
 #[test]
