@@ -189,29 +189,49 @@ impl<'a> Trial<'a> {
         self.turns.is_some()
     }
 
-    /// Runs the pieces of one pass, each when it is this side's turn.
-    pub(crate) fn run_pieces(
-        &mut self,
-        pieces: u64,
-        mut piece: impl FnMut(u64) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        match self.turns.take() {
-            None => (0..pieces).try_for_each(&mut piece)?,
-            Some(mut turns) => {
-                let (patience, deadline) = (turns.patience(), self.deadline());
-                let mut in_turn = || {
-                    turns.meet()?;
-                    (0..pieces).try_for_each(|number| {
-                        turns.step(|| bounded(patience, deadline, || piece(number)))
-                    })?;
-                    turns.meet()
-                };
-                let done = in_turn();
+    /// Runs passes over a fixed amount of work, each a batch: one, or as many as the request of a pair demands, whose `pieces` each
+    /// run when it is this side's turn.
+    ///
+    /// `piece` adds the samples of a pass to the report with its last piece.
+    pub(crate) fn run_passes<F>(&mut self, pieces: u64, mut piece: F) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        match (self.turns.take(), self.request.amount) {
+            (Some(mut turns), Amount::Operations { batches, .. }) => {
+                let done = self.pass_in_turn(&mut turns, (batches, pieces), &mut piece);
                 self.turns = Some(turns);
                 done?;
             }
+            (turns, _) => {
+                self.turns = turns;
+                let mut pass = |_, report: &mut Report| (0..pieces).try_for_each(|at| piece(at, report));
+                self.batch(Phase::Warm, 1, &mut pass)?;
+            }
         }
+        self.send();
         Ok(())
+    }
+
+    fn pass_in_turn<F>(
+        &mut self,
+        turns: &mut Turns,
+        (passes, pieces): (u32, u64),
+        piece: &mut F,
+    ) -> Result<(), Failure>
+    where
+        F: FnMut(u64, &mut Report) -> Result<(), Failure>,
+    {
+        let (patience, deadline) = (turns.patience(), self.deadline());
+        turns.meet()?;
+        for _ in 0..passes {
+            let (started_ns, mut report) = (now_ns(), Report::default());
+            for at in 0..pieces {
+                turns.step(|| bounded(patience, deadline, || piece(at, &mut report)))?;
+            }
+            self.waiting.add(Phase::Warm, started_ns, report);
+        }
+        turns.meet()
     }
 
     /// Runs `work` once, whatever the amount: for probes whose parameters fix how much they do.

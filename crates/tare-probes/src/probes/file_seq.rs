@@ -1,6 +1,7 @@
 //! Loop of `file.seq`: see its description.
 
 use std::ops::Range;
+use std::path::Path;
 
 use crate::harness::syscall;
 use crate::probe::prelude::*;
@@ -89,45 +90,64 @@ impl SequentialSettings {
 }
 
 fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Result<(), Failure> {
-    let flags = match sync {
-        Sync::Direct => OFlags::DIRECT,
-        Sync::Dsync => OFlags::DSYNC,
-        _ => OFlags::empty(),
-    };
-    let file = files::open_file(trial.directory()?, "written", OFlags::TRUNC | flags)?;
-    // What emptying the last trial's file left in the journal is not this one's to write out.
-    syscall::fsync(file.as_fd()).map_err(|e| broken_failure("writing out an empty file", e))?;
+    let directory = trial.directory()?;
     let pool = job.pool(trial.seed())?;
     let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
     let mut copy = Buffer::new_zeroed(job.block)?;
     let piece = job.piece(trial.takes_turns());
     let pieces = job.size.div_ceil(piece);
-    let (mut stopwatch, mut ended, mut blocks) = (Stopwatch::default(), Stopwatch::default(), 0);
-    let write_piece = |number: u64| {
+    let mut pass = Written::create(directory, sync)?;
+    trial.run_passes(pieces + 1, |number, report| {
         if number == pieces {
-            ended = end(sync, file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
-            return Ok(());
+            pass.ended = end(sync, pass.file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
+            return pass.report(job, sync, report);
+        }
+        if number == 0 && pass.blocks > 0 {
+            pass = Written::create(directory, sync)?;
         }
         let (from, to) = (number * piece, ((number + 1) * piece).min(job.size));
         let written = match &source {
-            None => write_blocks(file.as_fd(), &pool, job.block, from..to),
-            Some(source) => copy_in(file.as_fd(), source, &mut copy, pool.len() as u64, from..to),
+            None => write_blocks(pass.file.as_fd(), &pool, job.block, from..to),
+            Some(source) => copy_in(pass.file.as_fd(), source, &mut copy, pool.len() as u64, from..to),
         };
         let (of_piece, calls) = written.map_err(|e| refused(e, job, sync == Sync::Direct, "writing"))?;
-        stopwatch.add(&of_piece);
-        blocks += calls;
-        Ok(())
-    };
-    trial.run_pieces(pieces + 1, write_piece)?;
-    stopwatch.add(&ended);
-    trial.run_once(|report| {
-        prove_count("bytes in the file", files::find_file_length(file.as_fd())?, job.size)?;
-        report.add_transfer("block", blocks, job.size, &stopwatch);
-        if matches!(sync, Sync::Fdatasync | Sync::Fsync) {
-            report.add_throughput("sync", 1, &ended);
-        }
+        pass.stopwatch.add(&of_piece);
+        pass.blocks += calls;
         Ok(())
     })
+}
+
+/// A new file, and what a pass has written into it.
+struct Written {
+    file: OwnedFd,
+    stopwatch: Stopwatch,
+    ended: Stopwatch,
+    blocks: u64,
+}
+
+impl Written {
+    fn create(directory: &Path, sync: Sync) -> Result<Written, Failure> {
+        let flags = match sync {
+            Sync::Direct => OFlags::DIRECT,
+            Sync::Dsync => OFlags::DSYNC,
+            _ => OFlags::empty(),
+        };
+        let file = files::open_file(directory, "written", OFlags::TRUNC | flags)?;
+        // What emptying the last file left in the journal is not this one's to write out.
+        syscall::fsync(file.as_fd()).map_err(|e| broken_failure("writing out an empty file", e))?;
+        Ok(Written { file, stopwatch: Stopwatch::default(), ended: Stopwatch::default(), blocks: 0 })
+    }
+
+    fn report(&self, job: &SequentialSettings, sync: Sync, report: &mut Report) -> Result<(), Failure> {
+        prove_count("bytes in the file", files::find_file_length(self.file.as_fd())?, job.size)?;
+        let mut all = self.stopwatch;
+        all.add(&self.ended);
+        report.add_transfer("block", self.blocks, job.size, &all);
+        if matches!(sync, Sync::Fdatasync | Sync::Fsync) {
+            report.add_throughput("sync", 1, &self.ended);
+        }
+        Ok(())
+    }
 }
 
 fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> Result<(), Failure> {
@@ -155,18 +175,22 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     }
     let sink = if job.both { Some(files::open_device("/dev/null", OFlags::WRONLY)?) } else { None };
     let piece = job.piece(trial.takes_turns());
-    let mut read = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
-    let read_piece = |number: u64| {
+    let pieces = job.size.div_ceil(piece);
+    let mut read = Done::default();
+    trial.run_passes(pieces, |number, report| {
+        if number == 0 && read.blocks > 0 {
+            syscall::rewind_file(file.as_fd()).map_err(|e| broken_failure("rewinding", e))?;
+            read = Done::default();
+        }
         let bytes = piece.min(job.size - number * piece);
         let of_piece = match &sink {
             None => read_blocks(file.as_fd(), &mut block, bytes),
             Some(sink) => copy_out(file.as_fd(), sink.as_fd(), &mut block, bytes),
         };
         read.add(&of_piece.map_err(|e| refused(e, job, cache == Cache::Direct, "reading"))?);
-        Ok(())
-    };
-    trial.run_pieces(job.size.div_ceil(piece), read_piece)?;
-    trial.run_once(|report: &mut Report| {
+        if number + 1 < pieces {
+            return Ok(());
+        }
         prove_count("bytes read", read.bytes, job.size)?;
         let from = job.size - read.last as u64;
         let right = (from..job.size).zip(&block[..read.last]);
@@ -213,6 +237,7 @@ impl Done {
     }
 }
 
+#[derive(Default)]
 struct Done {
     stopwatch: Stopwatch,
     blocks: u64,
@@ -281,7 +306,7 @@ crate::timed! {
     }
 
     fn read_blocks(file: BorrowedFd<'_>, block: &mut [u8], size: u64) -> Result<Done, Errno> {
-        let mut done = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
+        let mut done = Done::default();
         done.stopwatch.start();
         while done.bytes < size {
             done.last = syscall::read(file, block)?;
@@ -301,7 +326,7 @@ crate::timed! {
         block: &mut [u8],
         size: u64,
     ) -> Result<Done, Errno> {
-        let mut done = Done { stopwatch: Stopwatch::default(), blocks: 0, bytes: 0, last: 0 };
+        let mut done = Done::default();
         done.stopwatch.start();
         while done.bytes < size {
             done.last = syscall::read(file, block)?;

@@ -172,6 +172,12 @@ fn worthwhile(batch: f64, targets: &[Pace]) -> f64 {
     ((overhead_ns + batches_ns) / batches_ns.max(1.0)).sqrt()
 }
 
+/// Computes the passes of a pair whose sides do a fixed amount of work in each, in turns of a part of it.
+pub(crate) fn compute_passes(one: Pace, other: Pace) -> Amount {
+    let passes = (PAIR_NS / (one.operation_ns + other.operation_ns).max(1.0)).clamp(1.0, 1.0 + PAIR_COUNTED);
+    Amount::Operations { batch: 1, batches: passes as u32 }
+}
+
 /// Computes the amount of a trial with this duration, as tools run them.
 pub fn amount_of_time(baseline: Pace, targets: &[Pace], seconds: f64) -> Amount {
     let (operation_ns, slowest_ns) = paces(baseline, targets);
@@ -187,12 +193,17 @@ fn operations_of_quantile(q: f64) -> u64 {
 
 /// Estimates the time of a trial of this amount in an environment.
 pub fn cost_ns(pace: Pace, amount: Amount) -> f64 {
-    let operations = match amount {
-        Amount::Operations { batch, batches } => batch as f64 * f64::from(batches) + 1.0,
+    let (operations, passes) = match amount {
+        Amount::Operations { batch, batches } => {
+            (batch as f64 * f64::from(batches) + 1.0, f64::from(batches))
+        }
         Amount::Duration { seconds, .. } => return pace.overhead_ns + seconds * 1e9,
         Amount::Calibrate => return pace.overhead_ns,
     };
-    pace.overhead_ns + pace.fixed_ns.unwrap_or(pace.operation_ns * operations)
+    match pace.fixed_ns {
+        Some(pass_ns) => pace.overhead_ns + pass_ns * passes,
+        None => pace.overhead_ns + pace.operation_ns * operations,
+    }
 }
 
 #[cfg(test)]
@@ -328,6 +339,17 @@ mod tests {
     fn a_fixed_probe_costs_what_it_cost() {
         let pace = compute_pace(&[batch("write", 4096, 29_000_000), batch("sync", 1, 1_000_000)], 32_000_000)
             .unwrap();
-        assert_eq!(cost_ns(pace, Amount::Operations { batch: 9, batches: 5 }), 32e6);
+        assert_eq!(cost_ns(pace, Amount::Operations { batch: 1, batches: 1 }), 32e6);
+        assert_eq!(cost_ns(pace, Amount::Operations { batch: 1, batches: 5 }), 152e6, "five passes");
+    }
+
+    #[test]
+    fn a_pair_of_short_passes_has_many_of_them() {
+        let pass = |ns: f64| Pace { operation_ns: ns, overhead_ns: 0.0, fixed_ns: Some(ns) };
+        let passes = |one, other| match compute_passes(pass(one), pass(other)) {
+            Amount::Operations { batch: 1, batches } => batches,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([(5e5, 6e5), (8e6, 9e6), (9e7, 9e7)].map(|(a, b)| passes(a, b)), [25, 2, 1]);
     }
 }

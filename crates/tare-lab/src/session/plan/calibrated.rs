@@ -10,7 +10,7 @@ use tare_data::session::declared::{Alternation, Declared};
 use tare_data::session::{PlannedCase, Role, Target};
 use tare_probes::descriptions::USER;
 
-use crate::session::plan::amount::{Pace, Wanted, amount_of_time, cost_ns};
+use crate::session::plan::amount::{Pace, Wanted, amount_of_time, compute_passes, cost_ns};
 use crate::session::plan::label::make_row_label;
 use crate::study::SelectedCase;
 use crate::study::startup;
@@ -38,6 +38,10 @@ impl Calibrated {
         Some(match self.selected.seconds {
             _ if self.selected.once => Amount::Operations { batch: 1, batches: 1 },
             Some(seconds) => amount_of_time(*baseline, &known, seconds),
+            // Alone, a trial of a fixed amount is one pass.
+            None if known.iter().any(|pace| pace.fixed_ns.is_some()) => {
+                Amount::Operations { batch: 1, batches: 1 }
+            }
             None => {
                 let Declared { batching, .. } = probe.declare_case(&case.parameters);
                 Wanted { batching, metrics: &probe.metrics(), scale }.compute_amount(*baseline, &known)
@@ -58,9 +62,10 @@ impl Calibrated {
         let paces = [self.paces.first()?.as_ref().ok()?, self.paces.get(target)?.as_ref().ok()?];
         let is_fixed = paces.iter().any(|pace| pace.fixed_ns.is_some());
         let wanted = Wanted { batching, metrics: &probe.metrics(), scale };
-        // One pass, in turns of a part each.
-        let once = Amount::Operations { batch: 1, batches: 1 };
-        Some(if is_fixed { once } else { wanted.compute_pair_amount(*paces[0], *paces[1]) })
+        Some(match is_fixed {
+            true => compute_passes(*paces[0], *paces[1]),
+            false => wanted.compute_pair_amount(*paces[0], *paces[1]),
+        })
     }
 
     /// Returns the amount of a pair where an environment takes turns.
