@@ -11,6 +11,9 @@ pub const HOST: &str = "host";
 /// Default port of a netserver.
 pub const NETPERF_PORT: u16 = 12865;
 
+/// Name of the same peer where it comes to a port that the environment publishes: the way in.
+pub const PUBLISHED: &str = "published";
+
 /// The other end, as an agent receives it. A case holds only a name ([`LOOPBACK`], [`HOST`] or one that the
 /// user chose), since the route to it differs from environment to environment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +28,15 @@ pub enum Peer {
         /// Shared by both ends, 32 bytes in hex. Good for one session; in no record and on no command line.
         secret: String,
     },
+    /// tare's own peer, which comes to the environment.
+    Published {
+        /// `HOST:PORT` of the peer, as the environment reaches it.
+        address: String,
+        /// As above.
+        secret: String,
+        /// Port at which the environment waits, and which leads there from outside; 0: any port does.
+        port: u16,
+    },
     /// A stock netserver 2.7, by its control port.
     Netperf { address: String },
 }
@@ -35,6 +47,8 @@ impl std::fmt::Debug for Peer {
         match self {
             Peer::Loopback => write!(f, "{LOOPBACK}"),
             Peer::Tare { address, .. } => write!(f, "tare://{address}"),
+            Peer::Published { address, port: 0, .. } => write!(f, "tare://{address}, any port"),
+            Peer::Published { address, port, .. } => write!(f, "tare://{address}, port {port}"),
             Peer::Netperf { address } => write!(f, "netperf://{address}"),
         }
     }

@@ -1,11 +1,12 @@
 //! The far end of a flow as a probe holds it: a child on loopback, or a session at a peer.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use rustix::fd::OwnedFd;
-use rustix::net::{self, RecvFlags, SendFlags};
+use rustix::io::Errno;
+use rustix::net::sockopt;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::peer::Peer;
 
@@ -14,8 +15,9 @@ use crate::harness::handover::Placement;
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::trial::{Trial, broken_failure, prove_count};
 use crate::net::flow::{Flow, RESPONSE, Rounds, Transport};
+use crate::net::meeting::{Door, connect_with_token};
 use crate::net::serving::Serving;
-use crate::net::token::{TOKEN_BYTES, Token, fresh_token, shown_back};
+use crate::net::token::{TOKEN_BYTES, Token, fresh_token};
 use crate::net::udp_peer::UdpPeer;
 use crate::net::{datagrams, sockets};
 use crate::netperf::client::{self, Driven};
@@ -27,6 +29,8 @@ pub struct Far {
     address: SocketAddr,
     token: Token,
     held: Held,
+    /// The door at which this end waits for the far one to come, where that goes here.
+    door: Option<Door>,
     /// Closing ends the far end by itself, with an exit code.
     ends_by_closing: bool,
 }
@@ -50,6 +54,9 @@ impl Far {
         }
         match peer {
             Peer::Tare { address, secret } => Far::at_peer(address, secret, flow, trial.deadline()),
+            Peer::Published { address, secret, port } => {
+                Far::behind_published_port(address, secret, *port, flow, trial.deadline())
+            }
             Peer::Netperf { address } => Far::at_netserver(address, flow, trial.deadline()),
             Peer::Loopback => Err(broken_failure("the peer", "loopback is not reached over a network")),
         }
@@ -63,7 +70,13 @@ impl Far {
             Flow::Connections { .. } | Flow::Transfer(_) => SocketAddr::from(([0; 4], 0)),
         };
         let held = Held::Netserver(Box::new(driven));
-        Ok(Far { address: data, token: [0; TOKEN_BYTES], held, ends_by_closing: by_closing(flow) })
+        Ok(Far {
+            address: data,
+            token: [0; TOKEN_BYTES],
+            held,
+            door: None,
+            ends_by_closing: by_closing(flow),
+        })
     }
 
     /// Returns the byte with which the peer's responses begin.
@@ -105,12 +118,33 @@ impl Far {
     }
 
     fn at_peer(address: &str, secret: &str, flow: &Flow, deadline: Duration) -> Result<Far, Failure> {
-        let secret = Secret::parse(secret)
-            .ok_or_else(|| broken_failure("the peer's secret", "it is not 64 hex digits"))?;
+        let secret = parse_secret(secret)?;
         let mut session = PeerSession::open(address, &secret)?;
         let ready = session.request_flow(flow, deadline)?;
         let (address, token) = (ready.address, ready.token);
-        Ok(Far { address, token, held: Held::Session(Box::new(session)), ends_by_closing: by_closing(flow) })
+        let held = Held::Session(Box::new(session));
+        Ok(Far { address, token, held, door: None, ends_by_closing: by_closing(flow) })
+    }
+
+    /// Waits at a port that the environment publishes, and has the peer come there.
+    fn behind_published_port(
+        address: &str,
+        secret: &str,
+        port: u16,
+        flow: &Flow,
+        deadline: Duration,
+    ) -> Result<Far, Failure> {
+        let secret = parse_secret(secret)?;
+        let mut session = PeerSession::open(address, &secret)?;
+        let any: IpAddr = match session.address().ip() {
+            IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        };
+        let (socket, here) = sockets::bind_socket(flow.transport(), SocketAddr::new(any, port), 1)?;
+        let token = session.request_connection_back(flow, here.port(), deadline)?;
+        let door = Some(Door { socket, token, from: None });
+        let (address, held) = (session.address(), Held::Session(Box::new(session)));
+        Ok(Far { address, token, held, door, ends_by_closing: by_closing(flow) })
     }
 
     /// Starts the far end in a process of its own.
@@ -126,7 +160,8 @@ impl Far {
                 Err(_) => 1,
             }),
         )?;
-        Ok(Far { address, token, held: Held::Child(child), ends_by_closing: by_closing(flow) })
+        let held = Held::Child(child);
+        Ok(Far { address, token, held, door: None, ends_by_closing: by_closing(flow) })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -142,34 +177,37 @@ impl Far {
         matches!(self.held, Held::Session(_))
     }
 
-    /// Connects, timed, shows the token and waits for its answer: the first request does not wait for a delayed
-    /// acknowledgement of the token.
-    pub fn connect(&self, no_delay: bool) -> Result<(OwnedFd, Stopwatch), Failure> {
-        let (socket, stopwatch) = sockets::connect_stream(self.address, no_delay)?;
-        if self.is_netserver() {
-            return Ok((socket, stopwatch));
+    /// Meets the far end in a stream; timed where this end connects.
+    pub fn connect(&self, no_delay: bool) -> Result<(OwnedFd, Option<Stopwatch>), Failure> {
+        if let Some(door) = &self.door {
+            let stream = door.admit().map_err(|e| not_come("a connection", e))?;
+            if no_delay {
+                sockopt::set_tcp_nodelay(&stream, true).map_err(|e| broken_failure("TCP_NODELAY", e))?;
+            }
+            sockets::set_deadline(&stream, sockets::SILENCE)?;
+            return Ok((stream, None));
         }
-        let shown = net::send(&socket, &self.token, SendFlags::NOSIGNAL);
-        let shown = shown.map_err(|e| sockets::stream_failure("showing the token", e))?;
-        prove_count("bytes of the token sent", shown as u64, TOKEN_BYTES as u64)?;
-        let mut answer = [0; TOKEN_BYTES];
-        let came = net::recv(&socket, &mut answer, RecvFlags::WAITALL);
-        let (came, _) = came.map_err(|e| sockets::stream_failure("the answer to the token", e))?;
-        if came != TOKEN_BYTES || answer != shown_back(&self.token) {
-            return Err(broken_failure("the peer", "it did not take the token"));
-        }
-        Ok((socket, stopwatch))
+        let (stream, stopwatch) = match self.held {
+            Held::Netserver(_) => sockets::connect_stream(self.address, no_delay)?,
+            Held::Child(_) | Held::Session(_) => connect_with_token(self.address, &self.token, no_delay)?,
+        };
+        Ok((stream, Some(stopwatch)))
     }
 
-    /// Opens a line that the far end knows and answers; timed from the greeting to its answer.
-    pub fn greet(&self) -> Result<(UdpPeer<OwnedFd>, Stopwatch), Failure> {
+    /// Opens a line that the far end knows and answers; timed from the greeting to its answer where this end greets.
+    pub fn greet(&mut self) -> Result<(UdpPeer<OwnedFd>, Option<Stopwatch>), Failure> {
+        if let Some(door) = self.door.take() {
+            let line = door.wait_for_greeting().map_err(|e| not_come("a datagram", e))?;
+            sockets::set_deadline(line.socket(), datagrams::GIVEN_UP_AFTER)?;
+            return Ok((line, None));
+        }
         if let Held::Netserver(driven) = &self.held {
-            return Ok((datagrams::open_ungreeted_line(self.address)?, driven.exchange_time()));
+            return Ok((datagrams::open_ungreeted_line(self.address)?, Some(driven.exchange_time())));
         }
         let mut stopwatch = Stopwatch::start_new();
         let line = datagrams::greet_far_end(self.address, &self.token)?;
         stopwatch.stop();
-        Ok((line, stopwatch))
+        Ok((line, Some(stopwatch)))
     }
 
     /// Ends the far end, and fails where it did not do its part. All connections to it are closed before.
@@ -196,6 +234,22 @@ impl Far {
             },
         }
     }
+}
+
+/// Explains that nothing came to the published port.
+fn not_come(what: &str, cause: Errno) -> Failure {
+    match cause {
+        Errno::TIMEDOUT => {
+            let reason =
+                format!("{what} of the peer did not come to the published port: it may not be passed on");
+            Failure::new(FailureKind::Broken, reason)
+        }
+        other => broken_failure("the published port", other),
+    }
+}
+
+fn parse_secret(text: &str) -> Result<Secret, Failure> {
+    Secret::parse(text).ok_or_else(|| broken_failure("the peer's secret", "it is not 64 hex digits"))
 }
 
 /// Tells whether the far end of a flow ends when its one connection is closed.

@@ -170,9 +170,9 @@ pub struct Run {
     #[arg(long = "place", help_heading = "What to measure", value_name = "PLACES", value_delimiter = ',')]
     pub places: Vec<String>,
     /// Run network probes against this peer instead of the study's: loopback, host (this machine, from
-    /// outside the environment), tare://HOST:PORT/#SECRET (printed by 'tare serve'),
-    /// tare://HOST:PORT/?secret-file=FILE, or netperf://HOST[:PORT]; prefix it with ROLE= to report different
-    /// addresses as one case (repeatable).
+    /// outside the environment), published (the same, which connects to a port that the environment publishes),
+    /// tare://HOST:PORT/#SECRET (printed by 'tare serve'), tare://HOST:PORT/?secret-file=FILE, or
+    /// netperf://HOST[:PORT]; prefix it with ROLE= to report different addresses as one case (repeatable).
     #[arg(long = "peer", help_heading = "What to measure", value_name = "PEER")]
     pub peers: Vec<String>,
     /// Also measure how long a round trip spends at each hop (net.hops), for every peer of the study.

@@ -11,7 +11,7 @@ use tare_probes::net::flow::Flow;
 use tare_probes::net::flow::{Direction, Rounds, Transfer, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::PeerSession;
-use tare_probes::peer::connection::{Connection, Event, LONGEST_FLOW};
+use tare_probes::peer::connection::{Connection, Event, LEAST_PORT, LONGEST_FLOW, Wanted};
 use tare_probes::peer::message::{Answer, Ask, PROTOCOL};
 use tare_probes::peer::noise::{Channel, FIRST_FRAME, Opening, accept_handshake};
 
@@ -26,6 +26,7 @@ pub static TARGET: Target = Target {
         "\"protocol\":1",
         "\"protocol\":2",
         "\"flow\":null",
+        "\"connect_back\":22",
         "\"hops\"",
         "{\"ready\":",
         "{\"queued\":{\"before\":1}}",
@@ -64,7 +65,14 @@ fn corpus() -> Vec<Vec<u8>> {
     ];
     let ask = |flow| {
         let version = "0.1.0".to_owned();
-        Ask { protocol: PROTOCOL, version, flow, leaves: false, deadline_ms: 10_000 }
+        Ask {
+            protocol: PROTOCOL,
+            version,
+            flow,
+            connect_back: Some(20_000),
+            leaves: false,
+            deadline_ms: 10_000,
+        }
     };
     let asks = flows.map(|flow| said(CLIENT, serde_json::to_vec(&ask(flow))));
     let answers = [
@@ -160,10 +168,10 @@ fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<Strin
     Ok(match event {
         Event::Over => Ok("a client is sent away".into()),
         Event::Who { .. } => Ok("a client asks who is there".into()),
-        Event::Flow(flow, deadline) if flow.check_bounds().is_ok() && deadline <= LONGEST_FLOW => {
-            Ok(format!("a client gets {:?}", std::mem::discriminant(&flow)))
+        Event::Flow(wanted) if is_within_bounds(&wanted) => {
+            Ok(format!("a client gets {:?}", std::mem::discriminant(&wanted.flow)))
         }
-        Event::Flow(flow, deadline) => Err(format!("{flow:?} for {deadline:?} is taken")),
+        Event::Flow(wanted) => Err(format!("{wanted:?} is taken")),
         Event::Refuse(answer) => {
             // Where the reason is too long for a frame, the connection ends without one.
             let sent = connection.send_answer(&answer).is_ok();
@@ -205,4 +213,10 @@ fn peer<'l>(lines: impl Iterator<Item = &'l [u8]>) -> io::Result<Result<String, 
         Ok(Ok(ready)) => Err(format!("a peer sends its client to {}", ready.address)),
         Ok(Err(failure)) => Ok(format!("a peer gives up: {}", without_numbers(&failure.reason))),
     })
+}
+
+fn is_within_bounds(Wanted { flow, connect_back, deadline }: &Wanted) -> bool {
+    flow.check_bounds().is_ok()
+        && *deadline <= LONGEST_FLOW
+        && connect_back.is_none_or(|port| port >= LEAST_PORT)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+
 use std::time::Duration;
 
 use tare_data::shell::quote_word;
@@ -310,23 +310,23 @@ impl Container {
         LabError::usage_error(what).with_hint("leave out one of the two")
     }
 
-    /// Prepares the network: returns the address at which a container will reach the host's peer, and the
+    /// Prepares the network: returns the path of a container to the host's peer, and the
     /// namespace in which the engine works where its networks are to be made in the lab's.
     fn network(
         &self,
         workspace: &mut dyn Workspace,
         command: &mut Command,
         outside: &mut Facts,
-    ) -> Result<(Option<IpAddr>, Option<String>), LabError> {
+    ) -> Result<(Option<HostPath>, Option<String>), LabError> {
         match self.net {
             PodmanNet::None => Ok((None, None)),
-            PodmanNet::Host => Ok((Some(Ipv4Addr::LOCALHOST.into()), None)),
+            PodmanNet::Host => Ok((Some(HostPath::LOOPBACK), None)),
             PodmanNet::Bridge | PodmanNet::Slirp4netns => {
                 let lab = lab::ensure_lab_namespace(workspace)?;
                 network_namespace::inherit_namespace(command, &lab)
                     .map_err(|e| lab::make_network_error("opening a network namespace", e))?;
                 lab::note_lab_facts(outside, self.net.name(), &lab, None);
-                Ok((lab::host_address(), Some(lab::lab_namespace_name(workspace.session_mark()))))
+                Ok((Some(lab::describe_path(None)), Some(lab::lab_namespace_name(workspace.session_mark()))))
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Native: the host itself, with nothing in between.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
 use crate::containers::root::Root;
 use crate::host::mounts;
@@ -58,7 +57,7 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
     command.current_dir("/");
-    Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })
+    Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places, outside })
 }
 
 /// Enters the host through the layers that capture changes, with nothing else in between.
@@ -68,7 +67,7 @@ fn enter_view(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, 
     root.enter_with(&mut command, workspace)?;
     let mut outside = Facts::default();
     root.note_places(&mut outside);
-    Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
+    Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })
 }
 
 pub(super) fn make_agent_command(program: &Path, verb: &[&str]) -> Command {

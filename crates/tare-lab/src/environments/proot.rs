@@ -3,7 +3,6 @@
 #![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
 
 use std::fs;
-use std::net::Ipv4Addr;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 
@@ -110,7 +109,7 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
     command.args([&root.agent, tare_probes::agent::AGENT]);
     let mut outside = Facts::default();
     root.note_places(&mut outside);
-    Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places: root.places, outside })
+    Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })
 }
 
 /// Finds the program in proot's own that loads others: an ELF file for the same processor, which ends with the headers of its

@@ -14,8 +14,9 @@ use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::guests::tsc_rate;
 use crate::host::mounts;
-use crate::network::guest::{self, GuestNetwork, Way};
+use crate::network::guest::{self, End, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
+use crate::network::{lab, passt};
 use crate::owned::MARK;
 use crate::provider::Preparation;
 use crate::provider::prelude::*;
@@ -53,11 +54,13 @@ choice! {
 choice! {
     enum Net: "net",
         "none: nothing but loopback; tap: a virtio card on a tap in the session's own network, where the peer \
-         `host` is; user: the same card on QEMU's network stack in user space"
+         `host` is; user: the same card on QEMU's network stack in user space; passt: on passt's, which opens a socket \
+         of the host's for each flow"
     {
         None = "none",
         Tap = "tap",
         User = "user",
+        Passt = "passt",
     }
 }
 
@@ -142,7 +145,7 @@ impl Qemu {
             impairment: Impairment::from_specification(specification)?,
             memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check_impairment(qemu.way(), &qemu.impairment, PROVIDER.name)?;
+        guest::check_impairment(qemu.net != Net::None, &qemu.impairment, PROVIDER.name)?;
         if qemu.is_foreign() && qemu.acceleration == Acceleration::Kvm {
             return Err(LabError::usage_error("qemu: KVM only runs this machine's processor")
                 .with_hint("leave out acceleration= or processor="));
@@ -152,7 +155,9 @@ impl Qemu {
                 let error = LabError::usage_error("qemu: virtiofs has no cache=mmap");
                 Err(error.with_hint("give cache=none or cache=loose"))
             }
-            (Share::Diod, _, Net::None | Net::User) => Err(share_server::needs_tap(PROVIDER.name)),
+            (Share::Diod, _, Net::None | Net::User | Net::Passt) => {
+                Err(share_server::needs_tap(PROVIDER.name))
+            }
             (Share::Diod, _, Net::Tap)
             | (Share::NineP, ..)
             | (Share::Virtiofs, Cache::None | Cache::Loose, _) => Ok(qemu),
@@ -163,12 +168,13 @@ impl Qemu {
         self.processor != Processor::HERE
     }
 
-    fn way(&self) -> Option<Way> {
-        match self.net {
+    fn find_way(&self, programs: &Programs) -> Result<Option<Way>, NotReady> {
+        Ok(match self.net {
             Net::None => None,
             Net::Tap => Some(Way::Tap),
             Net::User => Some(Way::User),
-        }
+            Net::Passt => Some(Way::Passt(passt::find_program(programs, passt::PASST)?)),
+        })
     }
 }
 
@@ -185,7 +191,8 @@ impl Environment for Qemu {
         };
         let (program, mut facts) = require_runtime(programs, kind.program, kind.install)?;
         let mkfs = disk::find_disk_maker(programs)?;
-        self.way().map_or(Ok(()), Way::check_ready)?;
+        let way = self.find_way(programs)?;
+        way.as_ref().map_or(Ok(()), Way::check_ready)?;
         let server = match self.share {
             Share::NineP => Server::Qemu,
             Share::Virtiofs => Server::Virtiofsd(share_server::find_virtiofsd(programs)?),
@@ -206,7 +213,7 @@ impl Environment for Qemu {
         self.cache.note_choice(&mut facts);
         facts.add_fact("runtime.memory", self.memory_mib.to_string());
         let (agent, identity) = agent.unzip();
-        let guest = Found { options: self.clone(), agent, program, mkfs, server, kernel, accelerator };
+        let guest = Found { options: self.clone(), agent, program, way, mkfs, server, kernel, accelerator };
         Ok(Ready::new(facts, move |workspace| guest.enter(workspace)).with_agent(identity))
     }
 }
@@ -259,6 +266,7 @@ struct Found {
     /// The agent for another processor.
     agent: Option<PathBuf>,
     program: PathBuf,
+    way: Option<Way>,
     /// Makes the file system of the guest's disk.
     mkfs: PathBuf,
     server: Server,
@@ -276,7 +284,7 @@ impl Found {
         mounts::note_file_system(&mut outside, "own", &disk);
         let names = (options.net.name(), DEVICE);
         let network =
-            guest::prepare_network(options.way(), names, &options.impairment, workspace, &mut outside)?;
+            guest::prepare_network(self.way.as_ref(), names, &options.impairment, workspace, &mut outside)?;
         let bus = options.board.bus;
         let mut command = Command::new(&self.program);
         command.env_clear().current_dir(workspace.folder());
@@ -294,14 +302,20 @@ impl Found {
         command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));
         if let Some(network) = &network {
             network.inherit_network(&mut command)?;
-            command.arg("-netdev").arg(match &network.tap {
-                Some(tap) => format!("tap,id=net,ifname={tap},script=no,downscript=no"),
-                None => "user,id=net".to_owned(),
+            command.arg("-netdev").arg(match &network.end {
+                End::Tap(tap) => format!("tap,id=net,ifname={tap},script=no,downscript=no"),
+                End::User { port } => {
+                    let lab = lab::ADDRESS;
+                    format!("user,id=net,hostfwd=tcp:{lab}:{port}-:{port},hostfwd=udp:{lab}:{port}-:{port}")
+                }
+                End::Passt { socket, .. } => {
+                    format!("stream,id=net,server=off,addr.type=unix,addr.path={socket}")
+                }
             });
             command.arg("-device").arg(format!("virtio-net-{bus},netdev=net"));
         }
         let shares = self.share(&root, network.as_ref(), workspace, &mut command)?;
-        let host = GuestNetwork::host_address(network.as_ref());
+        let host = network.as_ref().map(GuestNetwork::describe_path);
         let mut plan = plan(shares, network, workspace);
         let mut on_demand = options.modules_on_demand();
         if root.is_view() {

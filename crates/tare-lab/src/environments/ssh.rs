@@ -104,7 +104,7 @@ impl Environment for Ssh {
             };
             connection.open(workspace).map_err(|cause| shell.entering_error(cause))?;
             let host = here(&shell, workspace)?;
-            shell.prepare_entrance(&folder, host, workspace)
+            shell.prepare_entrance(&folder, host.map(HostPath::only_out), workspace)
         })
         .with_agent(build))
     }

@@ -13,7 +13,7 @@ use crate::guests::kernel;
 use crate::guests::memory::{self, MEMORY};
 use crate::guests::share_server::{self, Cache};
 use crate::host::mounts;
-use crate::network::guest::{self, GuestNetwork, Way};
+use crate::network::guest::{self, End, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
 use crate::owned::MARK;
 use crate::provider::prelude::*;
@@ -106,11 +106,28 @@ impl Uml {
             impairment: Impairment::from_specification(specification)?,
             memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check_impairment(uml.way(), &uml.impairment, PROVIDER.name)?;
+        guest::check_impairment(uml.net != Net::None, &uml.impairment, PROVIDER.name)?;
         match (uml.share, uml.net) {
             (Share::Diod, Net::None) => Err(share_server::needs_tap(PROVIDER.name)),
             (Share::Diod, Net::Tap) | (Share::Hostfs, _) => Ok(uml),
         }
+    }
+
+    /// Prepares its network, if it has one, and adds it to the command.
+    fn connect(
+        &self,
+        command: &mut Command,
+        workspace: &mut dyn Workspace,
+        outside: &mut Facts,
+    ) -> Result<Option<GuestNetwork>, LabError> {
+        let (way, names) = (self.way(), (self.net.name(), DEVICE));
+        let network = guest::prepare_network(way.as_ref(), names, &self.impairment, workspace, outside)?;
+        if let Some(network) = &network {
+            network.inherit_network(command)?;
+            let End::Tap(tap) = &network.end else { unreachable!("its only way is a tap") };
+            command.arg(format!("{DEVICE}:transport=tap,ifname={tap},depth=128,gro=1"));
+        }
+        Ok(network)
     }
 
     fn way(&self) -> Option<Way> {
@@ -133,7 +150,7 @@ impl Environment for Uml {
             OwnPlace::Disk => Some(disk::find_disk_maker(programs)?),
             OwnPlace::Hostfs => None,
         };
-        self.way().map_or(Ok(()), Way::check_ready)?;
+        self.way().map_or(Ok(()), |way| way.check_ready())?;
         let diod = match self.share {
             Share::Hostfs => None,
             Share::Diod => Some(share_server::find_diod(programs)?),
@@ -180,14 +197,7 @@ impl Found {
         command.env_clear().current_dir(workspace.folder());
         command.arg(format!("mem={}M", options.memory_mib));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", root.path())?).arg("rw");
-        let names = (options.net.name(), DEVICE);
-        let network =
-            guest::prepare_network(options.way(), names, &options.impairment, workspace, &mut outside)?;
-        if let Some(network) = &network {
-            network.inherit_network(&mut command)?;
-            let tap = network.tap.as_deref().unwrap_or_default();
-            command.arg(format!("{DEVICE}:transport=tap,ifname={tap},depth=128,gro=1"));
-        }
+        let network = options.connect(&mut command, workspace, &mut outside)?;
         let modules = self.modules(&root)?;
         let mut mounts: Vec<GuestMount> = Vec::new();
         if let Some(mkfs) = &self.mkfs {
@@ -220,7 +230,7 @@ impl Found {
             root.mount_with(&mut command, steps, workspace)?;
         }
         let stream = Stream::Serial("/dev/ttyS0".into());
-        let host = GuestNetwork::host_address(network.as_ref());
+        let host = network.as_ref().map(GuestNetwork::describe_path);
         let network = network.map(|network| network.inside);
         let ending = Ending::PowerOff;
         let devices = if root.is_view() { Devices::All } else { Devices::Few };

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use tare_data::facts::Facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
+use crate::provider::HostPath;
 use crate::provider::{Entrance, NotReady, Workspace, agent_for};
 
 /// Time in which a connection must be there and a short command done.
@@ -83,7 +83,7 @@ impl FarShell<'_> {
     pub(crate) fn prepare_entrance(
         &self,
         folder: &str,
-        host: Option<IpAddr>,
+        host: Option<HostPath>,
         workspace: &mut dyn Workspace,
     ) -> Result<Entrance, LabError> {
         self.upload(workspace)?;

@@ -1,6 +1,6 @@
 //! The network of a container: none but its own, the host's, or a way to the lab's network.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 
@@ -10,8 +10,10 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, make_network_error};
+use crate::network::passt;
 use crate::owned::MARK;
 use crate::platform::until_ready;
+use crate::provider::Published;
 use crate::provider::prelude::*;
 
 choice! {
@@ -20,7 +22,7 @@ choice! {
         "own: a namespace with nothing but loopback; host: the host's network; veth: a pair of virtual \
          Ethernet devices to the session's own network, where the peer `host` is; bridge: the same by a \
          bridge; nat: by a router that translates addresses; slirp: by a network stack in user space \
-         (slirp4netns)"
+         (slirp4netns); pasta: by one that opens a socket of the host's for each flow, as rootless Podman since 5.0"
     {
         Own = "own",
         Host = "host",
@@ -28,6 +30,7 @@ choice! {
         Bridge = "bridge",
         Nat = "nat",
         Slirp = "slirp",
+        Pasta = "pasta",
     }
 }
 
@@ -39,8 +42,6 @@ const INSTALL_SLIRP: &str = "apt-get install slirp4netns";
 /// The device that the router sends by, and the one on the container's side.
 const OUT: &str = lab::INSIDE;
 const BEHIND: &str = "behind";
-/// MTU that slirp4netns can have at most; Podman takes it as well.
-const SLIRP_MTU: &str = "65520";
 /// Time that setting up rules, or a stack in user space, may take: some ms.
 const READY_WAIT: Duration = Duration::from_secs(10);
 
@@ -50,15 +51,15 @@ pub struct ContainerNetwork {
     pub is_own: bool,
     /// A namespace that was made for it.
     pub namespace: Option<PathBuf>,
-    /// Address at which it reaches the host's peer.
-    pub host: Option<IpAddr>,
+    /// Path to the host's peer, and back.
+    pub host: Option<HostPath>,
 }
 
 impl ContainerNetwork {
     /// A namespace that the container makes by itself, with nothing but loopback.
     pub const OWN: ContainerNetwork = ContainerNetwork { is_own: true, namespace: None, host: None };
     pub const HOST: ContainerNetwork =
-        ContainerNetwork { is_own: false, namespace: None, host: Some(IpAddr::V4(Ipv4Addr::LOCALHOST)) };
+        ContainerNetwork { is_own: false, namespace: None, host: Some(HostPath::LOOPBACK) };
 
     /// Lets the command start where the container's network is, unless it makes it by itself.
     pub fn inherit_network(&self, command: &mut Command) -> Result<(), LabError> {
@@ -83,6 +84,7 @@ pub enum Attachment {
     Bridge,
     Nat(Translator),
     Slirp(PathBuf),
+    Pasta(PathBuf),
 }
 
 #[derive(Clone, Debug)]
@@ -108,6 +110,10 @@ impl Net {
                 let slirp = require_program(programs, SLIRP, INSTALL_SLIRP)?;
                 lab::taps_ready()?;
                 Attachment::Slirp(slirp)
+            }
+            Net::Pasta => {
+                lab::taps_ready()?;
+                Attachment::Pasta(passt::find_program(programs, passt::PASTA)?)
             }
         };
         lab::check_lab_ready().map(|()| Way::Lab(attachment))
@@ -139,6 +145,7 @@ impl Attachment {
             Attachment::Bridge => Net::Bridge,
             Attachment::Nat(_) => Net::Nat,
             Attachment::Slirp(_) => Net::Slirp,
+            Attachment::Pasta(_) => Net::Pasta,
         }
     }
 
@@ -154,65 +161,95 @@ impl Attachment {
         let start = workspace.number();
         let device = lab::make_device_name(name, start);
         let wire = Wire::from_start(start, false);
+        let port = lab::published_port(start);
         // A stack in user space has no device in the lab, and addresses of its own.
-        let address = match self {
+        let (address, published) = match self {
             Attachment::Veth => {
                 lab::lay_wire(workspace, (&lab, &device), &inside, wire)?;
-                Some(wire)
+                (Some(wire), Some(Published::AnyPort))
             }
             Attachment::Bridge => {
                 lab::join_bridge(workspace, &lab, &device, &inside, Wire::from_bridged_start(start))?;
                 outside.add_fact("path.bridge", "one of the session's own");
-                Some(Wire::from_bridged_start(start))
+                (Some(Wire::from_bridged_start(start)), Some(Published::AnyPort))
             }
             Attachment::Nat(translator) => {
                 let router = lab::own_namespace(workspace, "-router")?;
                 lab::lay_wire(workspace, (&lab, &device), &router, wire)?;
                 lab::lay_wire(workspace, (&router, BEHIND), &inside, Wire::from_start(start, true))?;
-                outside.add_fact("path.nat", translator.translate(workspace, &router)?);
-                Some(Wire::from_start(start, true))
+                let behind = Wire::from_start(start, true);
+                outside.add_fact("path.nat", translator.translate(workspace, &router, (behind.far, port))?);
+                (Some(behind), Some(Published::Port(port)))
             }
             Attachment::Slirp(program) => {
                 slirp(program, workspace, &lab, &inside)?;
                 outside.add_fact("path.nat", "in user space, by slirp4netns");
-                None
+                (None, None)
+            }
+            Attachment::Pasta(program) => {
+                passt::start_pasta(program, workspace, (&lab, &inside), port)?;
+                outside.add_fact("path.nat", "in user space, by pasta");
+                (None, Some(Published::Port(port)))
             }
         };
         lab::note_lab_facts(outside, name, &lab, address.map(|_| device.as_str()));
         outside.add_fact("path.address", address.map(|wire| wire.far.to_string()).unwrap_or_default());
-        Ok(ContainerNetwork { is_own: false, namespace: Some(inside), host: lab::host_address() })
+        Ok(ContainerNetwork {
+            is_own: false,
+            namespace: Some(inside),
+            host: Some(lab::describe_path(published)),
+        })
     }
 }
 
 impl Translator {
-    /// Lets a router put its own address in place of those behind it; returns by what.
-    fn translate(&self, workspace: &dyn Workspace, router: &Path) -> Result<&'static str, LabError> {
+    /// Lets a router put its own address in place of those behind it, and pass a port on to one of them; returns by what.
+    fn translate(
+        &self,
+        workspace: &dyn Workspace,
+        router: &Path,
+        (behind, port): (Ipv4Addr, u16),
+    ) -> Result<&'static str, LabError> {
         namespaces::run_in_namespace(router, network_device::enable_forwarding)
             .map_err(|e| make_network_error("forwarding packets", e))?;
-        let (mut command, by) = match self {
+        let (commands, by) = match self {
             Translator::Nft(nft) => {
                 let rules = format!(
                     "table ip tare {{ chain out {{ type nat hook postrouting priority 100; \
-                     oifname \"{OUT}\" masquerade; }}; }}\n"
+                     oifname \"{OUT}\" masquerade; }}; \
+                     chain in {{ type nat hook prerouting priority -100; \
+                     iifname \"{OUT}\" tcp dport {port} dnat to {behind}; \
+                     iifname \"{OUT}\" udp dport {port} dnat to {behind}; }}; }}\n"
                 );
                 let file = workspace.folder().join("nat.nft");
                 std::fs::write(&file, rules).map_err(|e| make_network_error("writing the rules", e))?;
                 let mut command = Command::new(nft);
                 command.arg("-f").arg(file);
-                (command, "masquerade, by nftables")
+                (vec![command], "masquerade, by nftables")
             }
             Translator::Iptables(iptables) => {
-                let mut command = Command::new(iptables);
-                command.args(["-t", "nat", "-A", "POSTROUTING", "-o", OUT, "-j", "MASQUERADE"]);
-                (command, "masquerade, by iptables")
+                let append = |words: &str| {
+                    let mut command = Command::new(iptables);
+                    command.args(["-t", "nat", "-A"]).args(words.split(' '));
+                    command
+                };
+                let pass_on = |protocol: &str| {
+                    append(&format!(
+                        "PREROUTING -i {OUT} -p {protocol} --dport {port} -j DNAT --to-destination {behind}"
+                    ))
+                };
+                let out = append(&format!("POSTROUTING -o {OUT} -j MASQUERADE"));
+                (vec![out, pass_on("tcp"), pass_on("udp")], "masquerade, by iptables")
             }
         };
-        // What outlives a session that is killed is known by it.
-        command.env(MARK, workspace.mark());
-        namespaces::inherit_namespace(&mut command, router)
-            .map_err(|e| make_network_error("entering the router", e))?;
-        programs::run_for_output(&mut command, READY_WAIT)
-            .map_err(|e| make_network_error("translating addresses", e))?;
+        for mut command in commands {
+            // What outlives a session that is killed is known by it.
+            command.env(MARK, workspace.mark());
+            namespaces::inherit_namespace(&mut command, router)
+                .map_err(|e| make_network_error("entering the router", e))?;
+            programs::run_for_output(&mut command, READY_WAIT)
+                .map_err(|e| make_network_error("translating addresses", e))?;
+        }
         Ok(by)
     }
 }
@@ -225,7 +262,7 @@ fn slirp(program: &Path, workspace: &mut dyn Workspace, lab: &Path, inside: &Pat
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC)
         .map_err(|e| make_network_error("making a pipe", e))?;
     let mut command = Command::new(program);
-    command.args(["--configure", "--disable-dns", "--mtu", SLIRP_MTU, "--netns-type", "path"]);
+    command.args(["--configure", "--disable-dns", "--mtu", lab::USER_MTU, "--netns-type", "path"]);
     command.arg(format!("--ready-fd={}", writer.as_raw_fd())).arg(inside).arg(lab::INSIDE);
     namespaces::inherit_namespace(&mut command, lab)
         .map_err(|e| make_network_error("entering the lab's network", e))?;

@@ -1,6 +1,5 @@
 //! The network of a guest with a kernel of its own: none, a tap in the lab's network, or a stack in user space.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -11,10 +10,8 @@ use crate::error::LabError;
 use crate::host::network_namespace as namespaces;
 use crate::network::lab::{self, Wire, make_network_error};
 use crate::network::netem::{Impairment, Netem};
-use crate::provider::{NotReady, Workspace};
-
-/// The network that QEMU's stack in user space gives a guest (QEMU's manual, "-netdev user").
-const USER: Wire = Wire { near: Ipv4Addr::new(10, 0, 2, 2), far: Ipv4Addr::new(10, 0, 2, 15), prefix: 24 };
+use crate::network::passt;
+use crate::provider::{HostPath, NotReady, Published, Workspace};
 
 /// Settings that the first process of a guest applies to its device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +33,7 @@ impl Inside {
 pub struct GuestNetwork {
     /// Namespace in which the machine's own process must be started: its network's other end is there.
     pub namespace: PathBuf,
-    /// The tap; None where the stack is in user space.
-    pub tap: Option<String>,
+    pub end: End,
     pub inside: Inside,
 }
 
@@ -48,24 +44,40 @@ impl GuestNetwork {
             .map_err(|e| make_network_error("opening a network namespace", e))
     }
 
-    /// Returns the address at which a guest reaches the host's peer, if it has a network.
-    pub fn host_address(network: Option<&GuestNetwork>) -> Option<IpAddr> {
-        network.and_then(|_| lab::host_address())
+    /// Describes the guest's path to the lab.
+    pub fn describe_path(&self) -> HostPath {
+        lab::describe_path(Some(match &self.end {
+            End::Tap(_) => Published::AnyPort,
+            End::User { port } | End::Passt { port, .. } => Published::Port(*port),
+        }))
     }
 }
 
+/// The other end of a guest's device.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// A tap of this name.
+    Tap(String),
+    /// QEMU's network stack in user space, which publishes a port.
+    User { port: u16 },
+    /// passt, by a socket in the start's folder.
+    Passt { socket: String, port: u16 },
+}
+
 /// A way from a guest to the lab's network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     Tap,
     /// QEMU's network stack in user space.
     User,
+    /// passt, which is this program.
+    Passt(PathBuf),
 }
 
 /// Refuses to delay or lose packets of a guest that has no network.
-pub fn check_impairment(way: Option<Way>, impairment: &Impairment, provider: &str) -> Result<(), LabError> {
-    match (way, impairment.netem) {
-        (None, Some(_)) => {
+pub fn check_impairment(is_connected: bool, impairment: &Impairment, provider: &str) -> Result<(), LabError> {
+    match (is_connected, impairment.netem) {
+        (false, Some(_)) => {
             let what = format!("{provider}: delay, loss, duplicate and reorder need a network");
             Err(LabError::usage_error(what).with_hint("add net=tap"))
         }
@@ -76,7 +88,7 @@ pub fn check_impairment(way: Option<Way>, impairment: &Impairment, provider: &st
 /// Prepares the network of a guest, if it has one; `device` is what it is called inside, `net` what the
 /// specification calls it.
 pub fn prepare_network(
-    way: Option<Way>,
+    way: Option<&Way>,
     (net, device): (&str, &str),
     impairment: &Impairment,
     workspace: &mut dyn Workspace,
@@ -86,40 +98,48 @@ pub fn prepare_network(
 }
 
 impl Way {
-    pub fn check_ready(self) -> Result<(), NotReady> {
+    pub fn check_ready(&self) -> Result<(), NotReady> {
         match self {
             Way::Tap => lab::taps_ready()?,
-            Way::User => {}
+            Way::User | Way::Passt(_) => {}
         }
         lab::check_lab_ready()
     }
 
     fn prepare(
-        self,
+        &self,
         (net, device): (&str, &str),
         impairment: &Impairment,
         workspace: &mut dyn Workspace,
         outside: &mut Facts,
     ) -> Result<GuestNetwork, LabError> {
         let namespace = lab::ensure_lab_namespace(workspace)?;
-        let (tap, wire) = match self {
-            Way::User => (None, USER),
+        let port = lab::published_port(workspace.number());
+        let (end, wire) = match self {
+            Way::User => (End::User { port }, lab::USER_WIRE),
+            Way::Passt(program) => {
+                let socket = passt::start_passt(program, workspace, &namespace, port)?;
+                (End::Passt { socket, port }, passt::WIRE)
+            }
             Way::Tap => {
                 let (tap, wire) = (
                     lab::make_device_name("tap", workspace.number()),
                     Wire::from_start(workspace.number(), false),
                 );
                 lab::make_tap(workspace, &namespace, &tap, wire)?;
-                (Some(tap), wire)
+                (End::Tap(tap), wire)
             }
         };
-        lab::note_lab_facts(outside, net, &namespace, tap.as_deref());
-        if tap.is_none() {
-            outside.add_fact("path.nat", "in user space, by QEMU");
-        }
+        let (tap, nat) = match &end {
+            End::Tap(tap) => (Some(tap.as_str()), None),
+            End::User { .. } => (None, Some("in user space, by QEMU")),
+            End::Passt { .. } => (None, Some("in user space, by passt")),
+        };
+        lab::note_lab_facts(outside, net, &namespace, tap);
+        nat.iter().for_each(|nat| outside.add_fact("path.nat", *nat));
         outside.add_fact("path.address", wire.far.to_string());
         impairment.note_options(outside, "path");
         let inside = Inside { device: device.to_owned(), wire, netem: impairment.netem };
-        Ok(GuestNetwork { namespace, tap, inside })
+        Ok(GuestNetwork { namespace, end, inside })
     }
 }

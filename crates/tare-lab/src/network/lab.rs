@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub(crate) use crate::host::namespace_names::lab_namespace_name;
 use crate::host::network_device::{self, Network};
 use crate::host::network_namespace as namespaces;
 use crate::owned::Owned;
-use crate::provider::{NotReady, Workspace};
+use crate::provider::{HostPath, NotReady, Published, Workspace};
 
 /// Address of the host's peer in the lab's network: of 198.18.0.0/15, which RFC 2544 reserves for measuring
 /// networks. No other network knows of it.
@@ -34,6 +34,13 @@ const WIRES_A_START: u32 = 2 * WIRE;
 /// Starts that have addresses of their own, so that none meets what its forerunner left in a table: to the end
 /// of 198.18.0.0/16. A later one has those of a start long gone.
 const STARTS: u32 = 8_000;
+/// Port that the first start publishes.
+const FIRST_PUBLISHED: u16 = 20_000;
+/// Network that stacks in user space give an environment (QEMU's manual, "-netdev user").
+pub const USER_WIRE: Wire =
+    Wire { near: Ipv4Addr::new(10, 0, 2, 2), far: Ipv4Addr::new(10, 0, 2, 15), prefix: 24 };
+/// MTU that stacks in user space can have at most; Podman takes it as well.
+pub const USER_MTU: &str = "65520";
 /// Name of an environment's device inside.
 pub const INSIDE: &str = "eth0";
 
@@ -194,9 +201,15 @@ pub fn note_lab_facts(facts: &mut Facts, net: &str, lab: &Path, device: Option<&
     noted.unwrap_or_default().0.into_iter().for_each(|(key, value)| facts.add_fact(key, value));
 }
 
-/// Returns the address of the lab, as an environment reaches it.
-pub fn host_address() -> Option<IpAddr> {
-    Some(ADDRESS.into())
+/// Describes the path of an environment to the lab.
+pub fn describe_path(published: Option<Published>) -> HostPath {
+    HostPath { address: ADDRESS.into(), published }
+}
+
+/// Computes the port that a start publishes: with the lab's address it is its alone, and below those that the system gives
+/// away.
+pub fn published_port(start: u32) -> u16 {
+    FIRST_PUBLISHED + (start % STARTS) as u16
 }
 
 fn make_pair(

@@ -4,3 +4,4 @@ pub mod container;
 pub mod guest;
 pub mod lab;
 pub mod netem;
+pub mod passt;

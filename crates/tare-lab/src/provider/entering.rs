@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +13,7 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
+use crate::provider::host_path::HostPath;
 use crate::provider::kernel_kind::KernelKind;
 use crate::provider::root::{Inside, RootFolder, Roots};
 
@@ -215,8 +215,8 @@ pub struct Entrance {
     /// Started by the lab with pipes on all three standard streams. Lines on standard error become notes. The
     /// process must die with its parent, or be recorded in `workspace`.
     pub command: Command,
-    /// Address at which the environment reaches this machine; none where it has no network to it.
-    pub host: Option<IpAddr>,
+    /// Path of the environment to this machine; none where it has no network to it.
+    pub host: Option<HostPath>,
     /// Places by name (`own`, `share` ...) with their paths inside.
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside: versions, flags, file systems under the places.

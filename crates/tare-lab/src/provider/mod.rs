@@ -9,6 +9,7 @@ use crate::provider::root::Roots;
 
 mod entering;
 pub mod footprint;
+mod host_path;
 mod kernel_kind;
 pub(crate) mod naming;
 pub mod options;
@@ -17,6 +18,7 @@ pub(crate) mod processor;
 pub mod root;
 
 pub use self::entering::*;
+pub use self::host_path::{HostPath, Published};
 pub use self::kernel_kind::KernelKind;
 
 /// Description of a kind of environment: its names and options, and the function that parses its

@@ -10,8 +10,8 @@ pub(crate) use super::footprint::Footprint;
 pub(crate) use super::options::{Choice, OptionDescription, choice};
 pub(crate) use super::root::Roots;
 pub(crate) use super::{
-    Entrance, Environment, KernelKind, NotReady, Provider, Ready, Workspace, agent_for, require_program,
-    require_runtime,
+    Entrance, Environment, HostPath, KernelKind, NotReady, Provider, Ready, Workspace, agent_for,
+    require_program, require_runtime,
 };
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::programs::{self, Programs};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::IpAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -17,6 +16,7 @@ use crate::owned::MARK;
 use crate::owned::Owned;
 use crate::ownership::clean::Outcome;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
+use crate::provider::HostPath;
 use crate::provider::{Entrance, FAILED_STEP, Ready, Workspace};
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
@@ -31,7 +31,7 @@ pub struct Entered {
     /// Its standard streams are pipes: requests go in, frames come out, errors are notes.
     pub child: Child,
     /// Address at which the environment reaches this machine.
-    pub host: Option<IpAddr>,
+    pub host: Option<HostPath>,
     /// Places by name with their paths inside.
     pub places: BTreeMap<String, String>,
     /// Facts taken from outside.

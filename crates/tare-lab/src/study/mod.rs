@@ -35,6 +35,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("unixbench", include_str!("../../studies/unixbench.toml")),
     ("sysbench", include_str!("../../studies/sysbench.toml")),
     ("rtt", include_str!("../../studies/rtt.toml")),
+    ("inbound", include_str!("../../studies/inbound.toml")),
     ("filesystems", include_str!("../../studies/filesystems.toml")),
     ("share", include_str!("../../studies/share.toml")),
     ("process-creation", include_str!("../../studies/process-creation.toml")),

@@ -160,19 +160,19 @@ pub(crate) fn open_ungreeted_line(address: SocketAddr) -> Result<UdpPeer<OwnedFd
 ///
 /// A datagram without the token gets no answer. `from`, where it is given, is the one address that a token is
 /// taken from: it has proved by a connection that it receives what is sent there.
-pub(crate) fn wait_for_greeting<'s>(
-    socket: &'s OwnedFd,
+pub(crate) fn wait_for_greeting(
+    socket: OwnedFd,
     token: &Token,
     from: Option<IpAddr>,
     patience: Duration,
-) -> Result<UdpPeer<&'s OwnedFd>, Errno> {
+) -> Result<UdpPeer<OwnedFd>, Errno> {
     let end = Instant::now() + patience;
     let mut bytes = [0u8; TOKEN_BYTES + 1];
     loop {
         let left = end.checked_duration_since(Instant::now()).ok_or(Errno::TIMEDOUT)?;
         let left = left.max(Duration::from_millis(1));
-        sockets::wait_at_most(socket, Wait::Receive, Some(left))?;
-        let (length, _, sender) = match net::recvfrom(socket, &mut bytes, net::RecvFlags::empty()) {
+        sockets::wait_at_most(&socket, Wait::Receive, Some(left))?;
+        let (length, _, sender) = match net::recvfrom(&socket, &mut bytes, net::RecvFlags::empty()) {
             Ok((length, whole, sender)) => (length, whole, sender),
             Err(Errno::AGAIN) => return Err(Errno::TIMEDOUT),
             Err(Errno::INTR) => continue,
@@ -182,7 +182,7 @@ pub(crate) fn wait_for_greeting<'s>(
         let welcome = from.is_none_or(|from| sender.ip() == from);
         let shown = bytes.first_chunk().is_some_and(|shown| is_same_token(shown, token));
         if length == TOKEN_BYTES && shown && welcome {
-            sockets::wait_at_most(socket, Wait::Receive, None)?;
+            sockets::wait_at_most(&socket, Wait::Receive, None)?;
             let line = UdpPeer::new(socket, sender);
             line.send(&shown_back(token))?;
             return Ok(line);
@@ -194,7 +194,7 @@ crate::timed! {
     /// Runs the far end, which has met the near one: answers requests of the right length for ever. The
     /// process that forked this one ends it.
     pub(crate) fn answer_datagrams(
-        line: &UdpPeer<&OwnedFd>,
+        line: &UdpPeer<OwnedFd>,
         request: usize,
         incoming: &mut [u8],
         outgoing: &mut [u8],

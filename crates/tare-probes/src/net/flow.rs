@@ -79,6 +79,16 @@ pub enum Transport {
 }
 
 impl Flow {
+    /// Returns the protocol below it.
+    #[cfg(unix)]
+    pub(crate) fn transport(&self) -> Transport {
+        match self {
+            Flow::Rounds(Rounds { transport, .. }) => *transport,
+            Flow::Connections { .. } | Flow::Transfer(_) => Transport::Tcp,
+            Flow::Hops => Transport::Udp,
+        }
+    }
+
     /// Refuses values that are out of bounds. A far end checks before it allocates anything.
     pub fn check_bounds(&self) -> Result<(), String> {
         let message = |request: u32, response: u32, largest: u64| {

@@ -12,6 +12,8 @@ pub mod flow;
 pub mod hops;
 pub mod ledger;
 #[cfg(unix)]
+pub(crate) mod meeting;
+#[cfg(unix)]
 pub(crate) mod reaching;
 #[cfg(unix)]
 pub mod serving;

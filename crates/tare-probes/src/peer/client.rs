@@ -51,12 +51,23 @@ impl PeerSession {
         Ok(PeerSession { stream, channel, frames, far })
     }
 
+    /// Returns the address at which the peer was reached.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.far
+    }
+
     /// Requests a flow; `None` queries who is there.
-    fn ask(&mut self, flow: Option<&Flow>, leaves: bool, deadline: Duration) -> Result<(), Failure> {
+    fn ask(
+        &mut self,
+        flow: Option<(&Flow, Option<u16>)>,
+        leaves: bool,
+        deadline: Duration,
+    ) -> Result<(), Failure> {
         let ask = Ask {
             protocol: PROTOCOL,
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            flow: flow.cloned(),
+            flow: flow.map(|(flow, _)| flow.clone()),
+            connect_back: flow.and_then(|(_, port)| port),
             leaves,
             deadline_ms: deadline.as_millis() as u64,
         };
@@ -91,9 +102,20 @@ impl PeerSession {
         self.wait_for_turn()
     }
 
+    /// Requests a flow for which the peer connects to a port here; gives the token that it will show.
+    pub(crate) fn request_connection_back(
+        &mut self,
+        flow: &Flow,
+        port: u16,
+        deadline: Duration,
+    ) -> Result<Token, Failure> {
+        self.ask(Some((flow, Some(port))), false, deadline)?;
+        Ok(self.wait_for_turn()?.token)
+    }
+
     /// Requests a flow, which the peer ends after `deadline`.
     pub fn ask_for(&mut self, flow: &Flow, deadline: Duration) -> Result<(), Failure> {
-        self.ask(Some(flow), false, deadline)
+        self.ask(Some((flow, None)), false, deadline)
     }
 
     pub fn wait_for_turn(&mut self) -> Result<ReadyFlow, Failure> {

@@ -13,6 +13,8 @@ use crate::net::flow::Flow;
 
 /// A stranger has to prove the secret within this, and then to send its request.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Lowest port to which a peer connects: those below belong to servers of the system.
+pub const LEAST_PORT: u16 = 1024;
 pub const LONGEST_FLOW: Duration = Duration::from_secs(600);
 /// A client whose machine vanished is noticed after this many seconds of silence, ...
 const KEEP_ALIVE_IDLE: Duration = Duration::from_secs(10);
@@ -46,6 +48,16 @@ struct Known {
     asked: bool,
 }
 
+/// A flow that a client asks for.
+#[derive(Debug)]
+pub struct Wanted {
+    pub flow: Flow,
+    /// Port at which the client waits for the peer, where it does.
+    pub connect_back: Option<u16>,
+    /// Time after which it is ended.
+    pub deadline: Duration,
+}
+
 pub enum Event {
     Nothing,
     /// It is over: it closed, failed, or speaks another protocol.
@@ -56,7 +68,7 @@ pub enum Event {
     Who {
         leaves: bool,
     },
-    Flow(Flow, Duration),
+    Flow(Wanted),
     /// Its request cannot be granted, for this reason; to be answered, and over.
     Refuse(Answer),
 }
@@ -175,13 +187,20 @@ fn understand(plain: &[u8]) -> Event {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         return Event::Refuse(Answer::Apart { protocol: PROTOCOL, version });
     }
-    let Ask { flow, deadline_ms, leaves, .. } = match serde_json::from_slice(plain) {
+    let Ask { flow, connect_back, deadline_ms, leaves, .. } = match serde_json::from_slice(plain) {
         Ok(ask) => ask,
         Err(e) => return Event::Refuse(Answer::Refused { reason: e.to_string() }),
     };
     let Some(flow) = flow else { return Event::Who { leaves } };
+    if connect_back.is_some_and(|port| port < LEAST_PORT) {
+        let reason = format!("a peer connects to no port below {LEAST_PORT}");
+        return Event::Refuse(Answer::Refused { reason });
+    }
     match flow.check_bounds() {
-        Ok(()) => Event::Flow(flow, Duration::from_millis(deadline_ms).min(LONGEST_FLOW)),
+        Ok(()) => {
+            let deadline = Duration::from_millis(deadline_ms).min(LONGEST_FLOW);
+            Event::Flow(Wanted { flow, connect_back, deadline })
+        }
         Err(reason) => Event::Refuse(Answer::Refused { reason }),
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::net::flow::Flow;
 
 /// Raised when the messages, or what a flow does, change.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The part of an [`Ask`] that every version understands.
 #[derive(Debug, Serialize, Deserialize)]
@@ -22,6 +22,10 @@ pub struct Ask {
     pub version: String,
     /// None only queries who is there.
     pub flow: Option<Flow>,
+    /// Port at which the client waits for the peer, which then connects to it: at the address that the client comes from, and
+    /// at no other, so that a peer can be sent nowhere. None: the peer waits, and the client connects.
+    #[serde(default)]
+    pub connect_back: Option<u16>,
     /// True when the client's session has ended; with no flow.
     #[serde(default)]
     pub leaves: bool,
@@ -37,7 +41,7 @@ pub enum Answer {
     Here { version: String, sessions: u32 },
     /// `before` sessions come first; another answer follows.
     Queued { before: u32 },
-    /// The flow's port at the address that the client talks to, and its token in hex.
+    /// The flow's port at the address that the client talks to, and its token in hex; port 0 where the peer connects.
     Ready { port: u16, token: String },
     /// The flow ended by itself, with the exit code of its process.
     Done { code: i32 },

@@ -14,13 +14,13 @@ use rustix::net::{self, SocketFlags};
 use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
 
-use super::connection::{Connection, Event, HandshakeKey, PATIENCE};
+use super::connection::{Connection, Event, HandshakeKey, PATIENCE, Wanted};
 use super::message::Answer;
 use super::noise::Secret;
 use crate::harness::child::Child;
 use crate::harness::readiness::wait_ready;
 use crate::harness::trial::broken_failure;
-use crate::net::flow::{Flow, Transport};
+use crate::net::flow::Transport;
 use crate::net::serving::Serving;
 use crate::net::sockets;
 use crate::net::token::fresh_token;
@@ -78,7 +78,7 @@ pub struct Server {
     connections: BTreeMap<u64, Connection>,
     next: u64,
     /// Who waits for what, in order.
-    queue: VecDeque<(u64, Flow, Duration)>,
+    queue: VecDeque<(u64, Wanted)>,
     active: Option<Active>,
     seen: HashSet<HandshakeKey>,
     served: u64,
@@ -256,9 +256,9 @@ impl Server {
                 self.say(id, &Answer::Here { version, sessions });
             }
             Event::Refuse(answer) => self.refuse(id, &answer),
-            Event::Flow(flow, deadline) => {
+            Event::Flow(wanted) => {
                 let before = self.queue.len() as u32 + u32::from(self.active.is_some());
-                self.queue.push_back((id, flow, deadline));
+                self.queue.push_back((id, wanted));
                 if before > 0 {
                     self.say(id, &Answer::Queued { before });
                 }
@@ -286,9 +286,9 @@ impl Server {
 
     fn start_next(&mut self) {
         while self.active.is_none()
-            && let Some((id, flow, deadline)) = self.queue.pop_front()
+            && let Some((id, wanted)) = self.queue.pop_front()
         {
-            match self.start(id, &flow, deadline) {
+            match self.start(id, &wanted) {
                 Ok(answer) => {
                     self.served += 1;
                     self.say(id, &answer);
@@ -298,18 +298,29 @@ impl Server {
         }
     }
 
-    fn start(&mut self, id: u64, flow: &Flow, deadline: Duration) -> Result<Answer, Failure> {
+    fn start(
+        &mut self,
+        id: u64,
+        Wanted { flow, connect_back, deadline }: &Wanted,
+    ) -> Result<Answer, Failure> {
         let connection =
             self.connections.get(&id).ok_or_else(|| broken_failure("the session", "it is over"))?;
         let local = connection.local_address().ok_or_else(|| broken_failure("the session", "it is over"))?;
         let token = fresh_token()?;
-        let address = SocketAddr::new(local, self.terms.data_port.unwrap_or(0));
-        let serving = Serving::listen_at(flow, address, token, Some(connection.from.ip()))?;
-        let port = serving.address().port();
+        let from = connection.from.ip();
+        let (serving, port) = match connect_back {
+            None => {
+                let address = SocketAddr::new(local, self.terms.data_port.unwrap_or(0));
+                let serving = Serving::listen_at(flow, address, token, Some(from))?;
+                let port = serving.address().port();
+                (serving, port)
+            }
+            Some(port) => (Serving::go_to(flow, SocketAddr::new(from, *port), token)?, 0),
+        };
         let (end, held) = rustix::pipe::pipe().map_err(|e| broken_failure("a pipe", e))?;
         let sockets = self.connections.values().map(|c| c.socket.as_fd());
         let not_its_own: Vec<BorrowedFd<'_>> = sockets.chain([self.listener.as_fd(), end.as_fd()]).collect();
-        let longest = deadline + GRACE;
+        let longest = *deadline + GRACE;
         let child = Child::fork(
             &not_its_own,
             AssertUnwindSafe(move || {

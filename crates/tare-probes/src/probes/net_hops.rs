@@ -7,7 +7,7 @@ use crate::probe::prelude::*;
 
 pub(super) fn measure_net_hops(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let placement = Placement::pin_this_side(trial.parameters())?;
-    let far = Far::open(trial, &Flow::Hops, placement)?;
+    let mut far = Far::open(trial, &Flow::Hops, placement)?;
     let (line, _) = far.greet()?;
     line.connect().map_err(|e| broken_failure("connecting to the far end", e))?;
     let mut near = Near::new(line.into_socket())?;

@@ -27,7 +27,7 @@ pub(super) fn measure_net_rr(trial: &mut Trial<'_>) -> Result<(), Failure> {
 struct Connected {
     far: Far,
     connection: OwnedFd,
-    connecting: Stopwatch,
+    connecting: Option<Stopwatch>,
     answered: u64,
 }
 
@@ -68,7 +68,10 @@ fn over_tcp(
             None => Connected::to(Far::on_loopback(flow, placement)?, rounds)?,
         };
         if std::mem::take(&mut is_first) {
-            report.add_throughput("connect", 1, &connected.connecting);
+            connected
+                .connecting
+                .iter()
+                .for_each(|connecting| report.add_throughput("connect", 1, connecting));
         }
         let pace = (pace, connected.far.response_byte());
         let (connection, mut laps) = (connected.connection.as_fd(), Laps::new());
@@ -95,7 +98,7 @@ fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> R
     let ledger = if far.is_netserver() { Ledger::new_unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);
     let (line, stopwatch) = far.greet()?;
-    let mut greeting = Some(stopwatch);
+    let mut greeting = stopwatch;
     let (mut sent, mut all_answered) = (0, 0);
     trial.repeat(|operations, report| {
         greeting.take().iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));

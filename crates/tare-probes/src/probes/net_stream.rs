@@ -30,7 +30,7 @@ pub(super) fn measure_net_stream(trial: &mut Trial<'_>) -> Result<(), Failure> {
                 if let (Some(name), Direction::Send) = (&congestion, direction) {
                     sockets::set_congestion_control(&fresh, name)?;
                 }
-                report.add_throughput("connect", 1, &stopwatch);
+                stopwatch.iter().for_each(|stopwatch| report.add_throughput("connect", 1, stopwatch));
                 connection.insert(fresh)
             }
         };

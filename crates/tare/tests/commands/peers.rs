@@ -56,6 +56,37 @@ fn a_session_measures_at_each_peer_and_its_record_holds_no_secret() {
     assert!(program.list_remains().is_empty() && program.list_processes().is_empty());
 }
 
+/// Environments whose networks publish a port in each of the ways, as far as this machine has them.
+const PUBLISHING: &str = "container?net=host,container?net=veth,container?net=nat,container?net=pasta";
+
+#[test]
+fn a_peer_outside_comes_to_every_port_that_is_published() {
+    let program = Program::new();
+    let ready = program.run_tare(&["check", "--in", PUBLISHING]);
+    if ready.code != Some(0) {
+        println!("SKIPPED a_peer_outside_comes_to_every_port_that_is_published: {}", ready.out);
+        return;
+    }
+    let run =
+        ["run", "inbound", "--hops", "--rounds", "2", "--record", "p.tare", "--json", "--in", PUBLISHING];
+    let said = program.run_tare(&run);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows = said.parse_json()["rows"].as_array().unwrap().clone();
+    let inwards: Vec<_> =
+        rows.iter().filter(|row| row["peer"] == "published" && row["headline"] == true).collect();
+    assert_eq!(inwards.len(), 5, "TCP, UDP, both directions of a stream, and hops");
+    for row in inwards {
+        for cell in row["cells"].as_array().unwrap() {
+            assert!(cell["comparison"]["slowdown"].as_f64().is_some_and(|ratio| ratio > 0.0), "{row:#}");
+        }
+    }
+    let none =
+        ["run", "inbound", "--rounds", "1", "--record", "n.tare", "--json", "--in", "container?net=own"];
+    let said = program.run_tare(&none);
+    assert!(said.out.contains("this environment does not reach the peer 'published'"), "{said:?}");
+    assert!(program.list_remains().is_empty() && program.list_processes().is_empty());
+}
+
 #[test]
 fn a_peer_for_one_session_ends_with_it_and_has_a_role() {
     let program = Program::new();

@@ -61,9 +61,10 @@ fn nothing_is_left_whenever_it_is_killed() {
 #[test]
 fn nothing_is_left_of_a_network_whenever_it_is_killed() {
     let test = "nothing_is_left_of_a_network_whenever_it_is_killed";
-    let nets = ["container?net=veth", "container?net=bridge", "container?net=nat", "container?net=slirp"];
+    let nets = ["veth", "bridge", "nat", "slirp", "pasta"].map(|net| format!("container?net={net}"));
     let others = ["gvisor?net=sandbox", "uml?net=tap"];
-    let all = nets.into_iter().chain(others).filter(|text| parse_if_ready(test, text).is_some());
+    let all =
+        nets.iter().map(String::as_str).chain(others).filter(|text| parse_if_ready(test, text).is_some());
     let enters: Vec<&str> = all.collect();
     let bench = Bench::new();
     let mut actor = Actor::start(&bench, &enters);

@@ -31,7 +31,7 @@ fn walk(test: &str, text: &str, reach: Reach) {
     let session = bench.make_session();
     for start in 0..2 {
         let mut inside = Spoken::enter_environment(&session, &specification);
-        let host = inside.entered.host.expect("a network has a way to the host");
+        let host = inside.entered.host.expect("a network has a way to the host").address;
         let lab = session.namespace_of(host).expect("the way leads into the lab's network");
         assert_eq!(inside.entered.outside.get("path.host"), Some(host.to_string().as_str()));
         match reach {
@@ -103,7 +103,7 @@ pub fn list_namespaces(session: &str) -> Vec<String> {
 
 #[test]
 fn container_paths() {
-    for net in ["veth", "bridge", "nat", "slirp"] {
+    for net in ["veth", "bridge", "nat", "slirp", "pasta"] {
         walk("container_paths", &format!("container?net={net}"), Reach::FromInside);
     }
 }
@@ -138,7 +138,7 @@ fn shortest_round_trip(test: &str, text: &str) -> Option<Duration> {
     let bench = Bench::new();
     let session = bench.make_session();
     let inside = Spoken::enter_environment(&session, &specification);
-    let lab = session.namespace_of(inside.entered.host.unwrap()).unwrap();
+    let lab = session.namespace_of(inside.entered.host.unwrap().address).unwrap();
     let address: IpAddr = inside.entered.outside.get("path.address").unwrap().parse().unwrap();
     let trip = || {
         let began = Instant::now();

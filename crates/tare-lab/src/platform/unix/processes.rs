@@ -26,7 +26,7 @@ pub(crate) const FINISHES: &str = "TARE_FINISHES";
 
 /// Programs that serve a container or a guest, outlive what started them and clear their environment. Only theirs is a
 /// command line, or a folder that they stand in, that shows whose they are: anybody's may mention a session.
-const SERVERS: [&str; 10] = [
+const SERVERS: [&str; 13] = [
     "conmon",
     "runsc",
     "runc",
@@ -34,6 +34,9 @@ const SERVERS: [&str; 10] = [
     "youki",
     "slirp4netns",
     "pasta",
+    "pasta.avx2",
+    "passt",
+    "passt.avx2",
     "linux",
     "linux.uml",
     "containerd-shim-runc-v2",

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
-use std::net::IpAddr;
 
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
@@ -12,6 +11,7 @@ use tare_data::peer::{LOOPBACK, Peer};
 use crate::asked::secrets::redact_secret;
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::workspace::SessionWorkspace;
+use crate::provider::HostPath;
 use crate::study::SelectedCase;
 
 /// Why there are none.
@@ -77,7 +77,7 @@ pub(crate) fn release_peers(_: &Peers) {}
 pub(crate) fn find_peer_ways(
     named: &Peers,
     _: &mut HostPeers<'_>,
-    _: Option<IpAddr>,
+    _: Option<HostPath>,
     _: &mut Facts,
 ) -> BTreeMap<String, Peer> {
     named.ways.clone()

@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags};
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
-use tare_data::peer::{HOST, LOOPBACK, Peer};
+use tare_data::peer::{HOST, LOOPBACK, PUBLISHED, Peer};
 use tare_data::shell::quote_word;
 use tare_probes::netperf;
 use tare_probes::peer::Secret;
@@ -28,9 +28,12 @@ use crate::network::lab;
 use crate::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::platform::until_ready;
+use crate::provider::HostPath;
 use crate::study::SelectedCase;
 use crate::study::probes::probe_named;
 
+/// Peers that a session runs itself, and that need no address.
+const WITHOUT_ADDRESS: [&str; 3] = [LOOPBACK, HOST, PUBLISHED];
 /// Scheme of a netserver: `netperf://HOST[:PORT]`.
 const NETPERF: &str = "netperf://";
 /// Text before the path of a file that holds the secret.
@@ -45,7 +48,7 @@ const LONGEST_SECRET_FILE: u64 = 1024;
 const OF_OTHERS: u32 = 0o077;
 const BUT_READING: u32 = 0o037;
 
-const HINT: &str = "write loopback, host, tare://HOST:PORT/#SECRET or netperf://HOST";
+const HINT: &str = "write loopback, host, published, tare://HOST:PORT/#SECRET or netperf://HOST";
 
 /// The peers that a person names, in order.
 #[derive(Clone, Debug, Default)]
@@ -95,8 +98,8 @@ impl Peers {
     /// Adds the cases that are measured: a session only runs a peer where one needs it.
     pub(crate) fn for_cases<'a>(mut self, cases: impl Iterator<Item = &'a Case>) -> Result<Peers, LabError> {
         for name in cases.filter_map(|case| case.peer.as_deref()) {
-            self.host |= name == HOST;
-            if ![LOOPBACK, HOST].contains(&name) && !self.ways.contains_key(name) {
+            self.host |= [HOST, PUBLISHED].contains(&name);
+            if !WITHOUT_ADDRESS.contains(&name) && !self.ways.contains_key(name) {
                 return Err(LabError::new(
                     ErrorKind::Usage,
                     format!("the peer '{name}' cannot be reached by its name alone"),
@@ -123,7 +126,7 @@ impl Peers {
 pub fn reach_peer(way: &Peer) -> Result<String, Failure> {
     match way {
         Peer::Loopback => Ok("in each environment".into()),
-        Peer::Tare { address, secret } => {
+        Peer::Tare { address, secret } | Peer::Published { address, secret, .. } => {
             let wrong = || Failure::new(FailureKind::Broken, "its secret is not 64 hex digits");
             let secret = Secret::parse(secret).ok_or_else(wrong)?;
             let (version, sessions) = PeerSession::open(address, &secret)?.query_peer()?;
@@ -181,7 +184,7 @@ fn read(text: &str) -> Result<(String, Option<Peer>), LabError> {
 /// Recognises the role of a peer: a word that no other name is.
 fn is_role(text: &str) -> bool {
     let is_word = text.bytes().all(|b| b.is_ascii_lowercase() || b == b'-') && !text.is_empty();
-    is_word && ![LOOPBACK, HOST].contains(&text)
+    is_word && !WITHOUT_ADDRESS.contains(&text)
 }
 
 /// Reads the name of a peer, and its address where that is the same from everywhere.
@@ -190,7 +193,7 @@ fn read_address(text: &str) -> Result<(String, Option<Peer>), LabError> {
         let what = format!("'{}' is not a peer", redact_secret(text));
         LabError::new(ErrorKind::Usage, what).with_cause(why).with_hint(HINT)
     };
-    if [LOOPBACK, HOST].contains(&text) {
+    if WITHOUT_ADDRESS.contains(&text) {
         return Ok((text.to_owned(), None));
     }
     if let Some(rest) = text.strip_prefix(TARE) {
@@ -282,11 +285,11 @@ impl<'a> HostPeers<'a> {
         HostPeers { workspace, running: BTreeMap::new() }
     }
 
-    /// Returns the address of a peer that listens where an environment reaches this machine; started at the
-    /// first call.
+    /// Returns the address and the secret of a peer that listens where an environment reaches this machine; started at
+    /// the first call.
     ///
     /// An address that is none of this machine's (the inside of a user-mode network) leads to its loopback.
-    pub fn ensure_peer(&mut self, reached_at: IpAddr) -> Result<Peer, LabError> {
+    pub fn ensure_peer(&mut self, reached_at: IpAddr) -> Result<(String, String), LabError> {
         let loopback = match reached_at {
             IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
             IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -302,7 +305,7 @@ impl<'a> HostPeers<'a> {
         let address = SocketAddr::new(reached_at, running.port).to_string();
         let secret = running.secret.to_hex();
         self.running.insert(listen, running);
-        Ok(Peer::Tare { address, secret })
+        Ok((address, secret))
     }
 }
 
@@ -380,18 +383,25 @@ pub(crate) fn release_peers(peers: &Peers) {
 pub(crate) fn find_peer_ways(
     named: &Peers,
     host_peers: &mut HostPeers<'_>,
-    reached_at: Option<IpAddr>,
+    path: Option<HostPath>,
     outside: &mut Facts,
 ) -> BTreeMap<String, Peer> {
     let mut ways = named.ways().clone();
     for (role, way) in ways.iter().filter(|(name, _)| is_role(name)) {
         outside.add_fact(format!("peer.{role}"), format!("{way:?}"));
     }
-    let Some(reached_at) = reached_at.filter(|_| named.wants_host()) else { return ways };
-    match host_peers.ensure_peer(reached_at) {
-        Ok(way) => {
-            outside.add_fact("peer.host", format!("{way:?}"));
-            ways.insert(HOST.to_owned(), way);
+    let Some(path) = path.filter(|_| named.wants_host()) else { return ways };
+    match host_peers.ensure_peer(path.address) {
+        Ok((address, secret)) => {
+            let out = Peer::Tare { address: address.clone(), secret: secret.clone() };
+            let inwards = path.published.map(|published| {
+                let port = published.number();
+                (PUBLISHED, Peer::Published { address, secret, port })
+            });
+            for (name, way) in [(HOST, out)].into_iter().chain(inwards) {
+                outside.add_fact(format!("peer.{name}"), format!("{way:?}"));
+                ways.insert(name.to_owned(), way);
+            }
         }
         Err(error) => outside.add_fact("peer.host", error.to_string()),
     }

@@ -1,23 +1,20 @@
 //! The peer, attacked and used: strangers get no byte, those who know the secret are served in order, and the
 //! death of either side ends the other's work.
 
+mod measuring;
+
 use std::io::{Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::names::Case;
-use tare_data::request::{Amount, TrialRequest};
-use tare_probes::harness::trial::Trial;
 use tare_probes::net::flow::{Flow, Rounds, Transport};
 use tare_probes::peer::Secret;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::noise::{FIRST_FRAME, Opening};
 use tare_probes::peer::process::{PEER, PeerReply, PeerRequest};
-use tare_probes::probe::Size;
 
 /// Far longer than anything here takes: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(60);
@@ -283,65 +280,6 @@ fn a_flow_that_is_out_of_bounds_is_refused_with_its_reason() {
     for flow in [Flow::Rounds(more_back), Flow::Connections { request: 0, response: 1 }] {
         let failure = peer.open().unwrap().request_flow(&flow, WAIT).err().unwrap();
         assert!(failure.reason.starts_with("the peer refuses: "), "{failure}");
-    }
-}
-
-/// Runs a trial of a probe at a peer, in this process.
-fn measure(peer: &Peer, probe: &str, parameters: &[(&str, &str)]) -> Result<Vec<Batch>, Failure> {
-    let probe = tare_probes::find_probe(probe).unwrap();
-    let mut all = probe.default_parameters(Size::Short);
-    parameters.iter().for_each(|(key, value)| drop(all.0.insert((*key).into(), (*value).into())));
-    let request = TrialRequest {
-        turn: None,
-        trial: 1,
-        case: Case { probe: probe.name.into(), parameters: all, place: None, peer: Some("host".into()) },
-        amount: Amount::Operations { batch: 23, batches: 2 },
-        directory: None,
-        peer: Some(tare_data::peer::Peer::Tare {
-            address: peer.address.to_string(),
-            secret: peer.secret.to_hex(),
-        }),
-        seed: 7,
-        deadline_ms: 60_000,
-        slower: 0.0,
-        nonce: 0,
-    };
-    let mut batches = Vec::new();
-    let mut sink = |batch| batches.push(batch);
-    tare_probes::probes::run_of(probe.name).unwrap()(&mut Trial::new(&request, &agent(), None, &mut sink))?;
-    Ok(batches)
-}
-
-#[test]
-fn every_network_probe_measures_at_a_peer() {
-    let v6 = std::net::TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok();
-    let mut at: Vec<IpAddr> = vec![Ipv4Addr::LOCALHOST.into()];
-    at.extend(v6.then_some(IpAddr::V6(Ipv6Addr::LOCALHOST)));
-    for ip in at {
-        let peer = Peer::listening(ip, 600);
-        for (probe, parameters) in [
-            ("net.rr", &[("protocol", "tcp")][..]),
-            ("net.rr", &[("protocol", "tcp"), ("burst", "9"), ("nodelay", "yes")]),
-            ("net.rr", &[("protocol", "udp")]),
-            ("net.rr", &[("protocol", "udp"), ("request", "1000"), ("response", "900"), ("burst", "9")]),
-            ("net.connect", &[]),
-            ("net.hops", &[]),
-            ("net.stream", &[("direction", "send")]),
-            ("net.stream", &[("direction", "receive"), ("congestion", "reno")]),
-        ] {
-            let batches = match measure(&peer, probe, parameters) {
-                Ok(batches) => batches,
-                // Some emulators lack a call that a probe needs.
-                Err(e) if e.kind == FailureKind::NotSupported && is_emulated() => continue,
-                Err(e) => panic!("{probe}: {e}"),
-            };
-            assert!(batches.len() > 2, "{probe} {parameters:?}");
-        }
-        for (probe, parameters) in [("net.connect", &[("request", "15")][..]), ("net.rr", &[("pin", "same")])]
-        {
-            let failure = measure(&peer, probe, parameters).unwrap_err();
-            assert_eq!(failure.kind, FailureKind::NotSupported, "{failure}");
-        }
     }
 }
 
