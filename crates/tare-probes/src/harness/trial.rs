@@ -10,7 +10,7 @@ use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
 use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
-use crate::platform::set_alarm;
+use crate::platform::run_within;
 use crate::platform::turns::Turns;
 
 /// A calibration doubles its operations until they take this long: long against a clock read and a timer
@@ -169,10 +169,10 @@ impl<'a> Trial<'a> {
         let (patience, settle) = (turns.patience(), turns.settle());
         turns.meet()?;
         // A first run may load what it needs from a disk.
-        turns.step(|| bounded(patience * FIRST_PATIENCE, self.deadline(), || warm_up(self, work)))?;
+        turns.step(|| run_within(patience * FIRST_PATIENCE, self.deadline(), || warm_up(self, work)))?;
         for _ in 0..batches {
             turns.step(|| {
-                bounded(patience, self.deadline(), || {
+                run_within(patience, self.deadline(), || {
                     if settle > 0 {
                         work(settle, &mut Report::default())?;
                     }
@@ -227,7 +227,7 @@ impl<'a> Trial<'a> {
         for _ in 0..passes {
             let (started_ns, mut report) = (now_ns(), Report::default());
             for at in 0..pieces {
-                turns.step(|| bounded(patience, deadline, || piece(at, &mut report)))?;
+                turns.step(|| run_within(patience, deadline, || piece(at, &mut report)))?;
             }
             self.waiting.add(Phase::Warm, started_ns, report);
         }
@@ -291,18 +291,6 @@ impl<'a> Trial<'a> {
     fn send(&mut self) {
         self.waiting.take().for_each(&mut *self.sink);
     }
-}
-
-/// Ends this process when a step of a pair takes longer than the other side waits; after it, when the trial's time is up.
-fn bounded(
-    patience: Duration,
-    deadline: Duration,
-    step: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    set_alarm(patience.as_millis() as u64);
-    let done = step();
-    set_alarm(deadline.as_millis() as u64);
-    done
 }
 
 /// Samples of one batch, reported by the probe after the clock has stopped.

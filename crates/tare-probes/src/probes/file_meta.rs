@@ -49,8 +49,8 @@ struct Tree {
 }
 
 impl Tree {
-    /// Makes the folders that a batch is the first to have files in: a folder has so many in its life, since one that has had
-    /// more is slower on some systems. All stay until the trial ends: removing one takes some systems longer than what is timed.
+    /// Makes the folders that a batch is the first to have files in: the number in a folder's life is limited, since one that
+    /// has had more is slower on some systems. All stay until the trial ends: removing one takes some systems longer than what is timed.
     fn make(root: &Root, files: Range<u64>) -> Result<Tree, Failure> {
         let folder = |file: u64| format!("d{}", file / FILES_A_FOLDER);
         let named = |name: &str| -> Vec<Name> {
