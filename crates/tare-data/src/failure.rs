@@ -29,6 +29,8 @@ pub enum FailureKind {
     Deadline,
     /// The environment or the agent in it ended.
     Died,
+    /// The budget had no time for the environment.
+    LeftOut,
     /// The other side of a pair failed or fell silent: no failure of this side.
     Partner,
 }
@@ -71,6 +73,7 @@ impl FailureKind {
             FailureKind::Broken => "failed",
             FailureKind::Deadline => "deadline passed",
             FailureKind::Died => "died",
+            FailureKind::LeftOut => "left out",
             FailureKind::Partner => "partner failed",
         }
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::planned_looks;
+use tare_analysis::verdicts::stopping::{planned_looks, rounds_before_look};
 use tare_data::facts::Facts;
-use tare_data::failure::Failure;
+use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
@@ -20,6 +20,7 @@ use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
+use crate::session::plan::staging::{Floor, choose_left_out};
 use crate::session::plan::starts::{Start, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
@@ -27,6 +28,9 @@ use crate::study::startup;
 
 /// Fact of an environment: how its trials take turns with their partners', or why they do not.
 pub const TURNS_FACT: &str = "session.turns";
+
+/// Provider that stays where the time is short, whatever was named before it.
+const CONTAINER: &str = "container";
 
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;
@@ -176,12 +180,15 @@ pub fn prepare_session(
     let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
-    let cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
+    let mut cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let spent_s = arena.now_ns() as f64 / 1e9;
     let left_s = budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
+    if let (None, Some(left_s)) = (rounds, left_s) {
+        leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
+    }
     let starts = if trials_are_starts { Vec::new() } else { starts(&started) };
     let (scale, looks) = match (rounds, left_s) {
         (Some(rounds), _) => (1.0, vec![rounds]),
@@ -282,6 +289,44 @@ fn facts_of(target: &Target, started: &Started) -> Entry {
         outside: started.outside.clone(),
         places: started.places.clone(),
     })
+}
+
+/// Leaves out environments for whose first look the budget has no time, so that the others are decided. Containers come first, then
+/// what was named first.
+fn leave_out_slow(
+    cases: &mut [Calibrated],
+    targets: &[Target],
+    started: &mut [Result<Started, Failure>],
+    left_s: f64,
+    arena: &mut dyn Arena,
+    observer: &mut dyn Observer,
+) {
+    let mut trials_s = vec![0.0; targets.len()];
+    for (target, ns) in cases.iter().flat_map(|case| case.trials_ns(budget::LEAST_SCALE)) {
+        trials_s[target] += ns / 1e9;
+    }
+    let is_measured = |at: &usize| targets[*at].role == Role::Subject && trials_s[*at] > 0.0;
+    let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
+    subjects.sort_by_key(|at| targets[*at].specification.provider != CONTAINER);
+    let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(&started[at]));
+    let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
+    let baseline_s = Floor::from_round(0, trials_s[0], start_s(&started[0])).s;
+    for Floor { target, s } in choose_left_out(&floors, left_s - baseline_s) {
+        let rounds = rounds_before_look(0);
+        let reason = format!("{rounds} rounds of it take {s:.0} s more than the budget has");
+        let failure = Failure::new(FailureKind::LeftOut, reason);
+        let name = &targets[target].name;
+        observer.observe_event(Event::Note(format!(
+            "{name} is left out: {}; name fewer environments, or a longer --budget",
+            failure.reason
+        )));
+        let is_its = |at: &usize| *at == target || partner_of(targets, *at) == Some(target);
+        for at in (0..targets.len()).filter(is_its) {
+            arena.leave_environment(at);
+            started[at] = Err(failure.clone());
+            cases.iter_mut().for_each(|case| case.paces[at] = Err(failure.clone()));
+        }
+    }
 }
 
 /// Warns of environments for whose verdicts the budget has too few starts.

@@ -5,7 +5,9 @@ use tare_analysis::verdicts::stopping::rounds_before_look;
 use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
 
 /// Trials are made shorter, step by step, until the budget has room for the first look.
-const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, 0.1];
+const SHORTER: [f64; 4] = [1.0, 0.5, 0.25, LEAST_SCALE];
+/// Scale of the shortest trials.
+pub const LEAST_SCALE: f64 = 0.1;
 /// Time is what ends a session, and the number of rounds in its plan a horizon that it should not meet: this many times
 /// the rounds that the quickest comparison could have if it had all the time alone, because a calibration may have
 /// met a slow moment. A horizon that is twice as far costs an interim look some 4 % of its interval's width, and the look at
@@ -26,7 +28,7 @@ pub struct RoundTime {
 pub fn rounds_within(left_s: f64, starts: &[Start], round: impl Fn(f64) -> RoundTime) -> (f64, u32) {
     let table = |scale: &f64| rounds_with_starts(starts, round(*scale).all_s, left_s);
     let has_room = |scale: &f64| table(scale) >= f64::from(rounds_before_look(0));
-    let scale = SHORTER.into_iter().find(has_room).unwrap_or(SHORTER[SHORTER.len() - 1]);
+    let scale = SHORTER.into_iter().find(has_room).unwrap_or(LEAST_SCALE);
     let rounds = left_s * SPARE / round(scale).quickest_s.max(SHORTEST_ROUND_S);
     (scale, (rounds as u32).max(rounds_before_look(0)))
 }

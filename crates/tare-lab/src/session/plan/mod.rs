@@ -7,4 +7,5 @@ pub(crate) mod calibrated;
 pub(crate) mod label;
 pub(crate) mod planting;
 pub(crate) mod spacing;
+pub(crate) mod staging;
 pub(crate) mod starts;

@@ -10,8 +10,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tare_analysis::findings::{Cell, Findings, Verdict};
+use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
 use tare_data::facts::Facts;
+use tare_data::failure::FailureKind;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Ending, Header, Role, Session, Target, Trial};
 use tare_data::warning::Warning;
@@ -284,6 +285,24 @@ fn each_round_of_a_cheap_target_has_its_own_start() {
     for trial in read_session(&record).unwrap().session.trials {
         assert_eq!(trial.start, trial.round);
     }
+}
+
+#[test]
+fn what_a_budget_has_no_time_for_is_left_out_and_the_others_are_decided() {
+    let folder = tempfile::tempdir().unwrap();
+    // The second one's eight starts take over a minute.
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0, 1.0]);
+    arena.start_ns = vec![50_000_000, 50_000_000, 50_000_000, 9_000_000_000];
+    let (record, ending) = session(&mut arena, folder.path(), None, Some(40.0));
+    assert_eq!(ending, Ending::Complete);
+    let found = findings(&record);
+    assert_eq!(found.rows[0].cells[0].comparison().unwrap().verdict, Verdict::Same);
+    let Cell::Missing(Missing::Failed(failure)) = &found.rows[0].cells[1] else {
+        panic!("{:?}", found.rows[0].cells[1])
+    };
+    assert_eq!(failure.kind, FailureKind::LeftOut);
+    assert!(failure.reason.starts_with("12 rounds of it take "), "{}", failure.reason);
+    assert!(read_session(&record).unwrap().session.trials.iter().all(|trial| trial.target != "layer1"));
 }
 
 #[test]
