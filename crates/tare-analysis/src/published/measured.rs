@@ -55,10 +55,23 @@ impl<'s> Measured<'s> {
         self.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind)
     }
 
-    /// Finds the environment that corresponds to one of an article: a subject, or else the baseline.
+    /// Finds the environment that corresponds to one of an article: a subject, or else the baseline. Of several, the one that
+    /// mounts the host's folders by 9P, as every WSL2 did that an article has measured.
     pub fn find_target(&self, kind: EnvironmentKind) -> Option<usize> {
-        let of = |role| self.targets.iter().position(|s| s.target.role == role && s.kind == Some(kind));
+        let of = |role| {
+            let is_it =
+                |at: &usize| self.targets[*at].target.role == role && self.targets[*at].kind == Some(kind);
+            let mut all = (0..self.targets.len()).filter(is_it);
+            let first = all.next()?;
+            Some([first].into_iter().chain(all).find(|at| self.shares_by_9p(*at)).unwrap_or(first))
+        };
         of(Role::Subject).or_else(|| of(Role::Baseline))
+    }
+
+    fn shares_by_9p(&self, target: usize) -> bool {
+        let facts = facts_of(self.session, self.targets[target].target);
+        let mut places = facts.iter().flat_map(|facts| facts.places.values());
+        places.any(|place| place.get("mount.type") == Some("9p"))
     }
 
     pub fn target_name(&self, target: usize) -> String {

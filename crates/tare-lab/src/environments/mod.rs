@@ -154,7 +154,10 @@ mod tests {
     fn options_are_added_to_a_preset_and_replace_its_own() {
         let parsed = |text| parse_environment(text).unwrap().specification.to_string();
         assert_eq!(parsed("wsl1-like?overlay=self"), "gvisor?overlay=self&platform=systrap");
-        assert_eq!(parsed("wsl2-like?cache=none&memory=512"), "qemu?cache=none&memory=512");
+        assert_eq!(parsed("wsl2-like?memory=512"), "qemu?memory=512&share=virtiofs");
+        // As records before mid-2026 have it.
+        assert_eq!(parsed("wsl2-like?share=9p"), "qemu?cache=mmap");
+        assert_eq!(parsed("wsl2-like?share=9p&cache=none&memory=512"), "qemu?cache=none&memory=512");
         for wrong in ["wsl1-like:x", "guest?nonsense=1", "wsl3-like"] {
             refusal(wrong);
         }

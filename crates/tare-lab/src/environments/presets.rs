@@ -11,6 +11,8 @@ pub struct Preset {
     pub name: &'static str,
     /// Environment to enter. Options that a user adds override these.
     pub specification: &'static str,
+    /// Environments to enter in its place where a user adds a certain option.
+    pub variants: &'static [Variant],
     /// Summary, in one sentence.
     pub summary: &'static str,
     /// Heading of its card in a report, in about five words.
@@ -21,11 +23,22 @@ pub struct Preset {
     pub unlike: &'static str,
 }
 
+/// An environment that an option of a preset chooses as a whole.
+#[derive(Clone, Copy, Debug)]
+pub struct Variant {
+    /// The option, as it is added to the preset's name.
+    pub option: (&'static str, &'static str),
+    pub specification: &'static str,
+    /// System that it imitates, in a few words.
+    pub imitates: &'static str,
+}
+
 /// All presets, in the order in which they are listed. Adding one is an entry here and nothing else.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "docker-like",
         specification: "container?limits=yes&seccomp=docker&net=bridge",
+        variants: &[],
         summary: "a container as engines configure it: control groups, a system call filter, a bridge",
         short_description: "a container as engines configure it",
         alike: "The kernel's own mechanisms as Docker and Podman set them up: namespaces, a control group that counts \
@@ -38,6 +51,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "wsl1-like",
         specification: "gvisor?platform=systrap",
+        variants: &[],
         summary: "a translator of system calls, as WSL1 is: gVisor on its systrap platform",
         short_description: "gVisor, standing in for WSL1",
         alike: "System calls never reach a Linux kernel: a translator answers them, so that many small calls \
@@ -51,14 +65,20 @@ pub const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "wsl2-like",
-        specification: "qemu?cache=mmap",
-        summary: "a full kernel in a virtual machine with the host's folders by 9P, as WSL2 is: QEMU",
-        short_description: "QEMU with 9P, standing in for WSL2",
+        specification: "qemu?share=virtiofs",
+        variants: &[Variant {
+            option: ("share", "9p"),
+            specification: "qemu?cache=mmap",
+            imitates: "WSL2 until mid-2026, which mounted the drives of Windows by 9P",
+        }],
+        summary: "a full kernel in a virtual machine with the host's folders by virtiofs, as WSL2 since mid-2026: QEMU",
+        short_description: "QEMU with virtiofs, standing in for WSL2",
         alike: "A Linux kernel of its own in a light virtual machine, with ext4 on a virtual disk as its own \
-                place and the host's folders by 9P with cache=mmap, as WSL2 mounts /mnt/c. With KVM its system \
-                calls are a real kernel's on real hardware.",
-        unlike: "WSL2's hypervisor is Hyper-V, its disk a VHDX on NTFS, its 9P server Windows behind a socket of \
-                 the hypervisor's and not virtio, its network a switch with NAT, its kernel Microsoft's. Without \
+                place and the host's folders by virtiofs, as WSL mounts /mnt/c since mid-2026 where its settings or its \
+                version say so; before, and elsewhere, by 9P with cache=mmap, which is wsl2-like?share=9p. With KVM its \
+                system calls are a real kernel's on real hardware.",
+        unlike: "WSL2's hypervisor is Hyper-V, its disk a VHDX on NTFS, its file server Windows, with caches that are not \
+                 known here, its network a switch with NAT or a stack in user space, its kernel Microsoft's. Without \
                  KVM the processor is emulated: values of the processor are then not comparable, and all others \
                  show a shape only. User-mode Linux does not stand for it: its system calls cost what ptrace costs, a \
                  hundred times a virtual machine's.",
@@ -66,6 +86,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "guest",
         specification: "qemu",
+        variants: &[],
         summary: "a full virtual machine with its own disk, like a guest of VirtualBox: QEMU",
         short_description: "QEMU, standing in for a desktop VM",
         alike: "A guest with its own kernel and virtual disk on virtual hardware, like a desktop's virtual \
@@ -93,7 +114,13 @@ pub fn resolve_preset(named: Specification) -> Result<Specification, LabError> {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", preset.name);
         return Err(LabError::usage_error(what));
     }
-    let mut specification: Specification = preset.specification.parse()?;
-    specification.options.extend(named.options);
+    let mut added = named.options;
+    let is_chosen = |variant: &&Variant| added.get(variant.option.0).is_some_and(|is| is == variant.option.1);
+    let variant = preset.variants.iter().find(is_chosen);
+    // The option has done its part: an environment of earlier records keeps its specification.
+    variant.map(|variant| added.remove(variant.option.0));
+    let text = variant.map_or(preset.specification, |variant| variant.specification);
+    let mut specification: Specification = text.parse()?;
+    specification.options.extend(added);
     Ok(specification)
 }

@@ -43,7 +43,7 @@ choice! {
 choice! {
     enum Share: "share",
         "how host folders are shared in: 9p: by a virtual device of QEMU's; virtiofs: by virtiofsd, through shared \
-         memory; diod: 9P over TCP, as WSL2 has it over a socket of its hypervisor's: needs net=tap"
+         memory; diod: 9P over TCP, as WSL2 had it until mid-2026 over a socket of its hypervisor's: needs net=tap"
     {
         NineP = "9p",
         Virtiofs = "virtiofs",
@@ -73,10 +73,10 @@ pub static PROVIDER: Provider = Provider {
     name: "qemu",
     summary: "a virtual machine: a full kernel on virtual hardware",
     short_description: "virtual machine by QEMU",
-    stands_for: "a full kernel in a light virtual machine with its own disk and the host's folders by 9P, which is \
-                 WSL2's architecture and that of every desktop's virtual machines. Without KVM every instruction is \
+    stands_for: "a full kernel in a light virtual machine with its own disk and the host's folders by 9P or \
+                 virtiofs, which is WSL2's architecture and that of every desktop's virtual machines. Without KVM every instruction is \
                  emulated: then values of the processor mean nothing, and others show the shape only. WSL2's \
-                 hypervisor is Hyper-V and its 9P runs over a socket, not virtio.",
+                 hypervisor is Hyper-V, and its 9P, which it had until mid-2026, ran over a socket, not virtio.",
     instance: None,
     options: &[
         Guest::OPTION,

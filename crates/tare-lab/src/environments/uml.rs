@@ -40,7 +40,7 @@ choice! {
 choice! {
     enum Share: "share",
         "how host folders are shared in: hostfs: by the kernel itself, as a process of the host; diod: 9P over TCP, \
-         as WSL2 has it over a socket of its hypervisor's: needs net=tap"
+         as WSL2 had it until mid-2026 over a socket of its hypervisor's: needs net=tap"
     {
         Hostfs = "hostfs",
         Diod = "diod",

@@ -211,9 +211,10 @@ impl Environment for Wsl {
     }
 }
 
-/// Extracts the first word of a line, up to the length of a network mode.
-fn word(output: &str) -> String {
-    output.chars().take_while(char::is_ascii_alphanumeric).take(32).collect()
+/// Extracts a network mode, the first word of a line: nat, mirrored, consomme and so on. The last was virtioproxy until June 2026.
+fn read_network_mode(output: &str) -> String {
+    let word: String = output.chars().take_while(char::is_ascii_alphanumeric).take(32).collect();
+    if word == "virtioproxy" { "consomme".to_owned() } else { word }
 }
 
 struct Line {
@@ -342,7 +343,7 @@ impl Line {
         // By its mark it is found and ended, should this process be killed meanwhile, before what it made is removed.
         command.env(MARK, workspace.mark());
         let answer = programs::ask_with(&mut command, Stdio::from(agent), UPLOAD_WAIT);
-        let mode = word(&answer.map_err(|e| self.failed(format!("sending the agent: {e}")))?);
+        let mode = read_network_mode(&answer.map_err(|e| self.failed(format!("sending the agent: {e}")))?);
         fs::write(&arrived, &mode).map_err(|e| self.failed(format!("{}: {e}", arrived.display())))?;
         Ok(mode)
     }
@@ -362,6 +363,13 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_network_has_one_name_whatever_wsl_calls_it() {
+        let modes = ["nat\n", "mirrored", "consomme\r\n", "virtioproxy\n", "none", "", "wsl1"];
+        let read = modes.map(|output| read_network_mode(output));
+        assert_eq!(read, ["nat", "mirrored", "consomme", "consomme", "none", "", "wsl1"]);
+    }
 
     #[test]
     fn a_user_is_named_and_a_distribution_is_not_a_flag() {

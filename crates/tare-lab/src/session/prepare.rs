@@ -183,8 +183,7 @@ pub fn prepare_session(
     let mut cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
     anything_to_compare_with(&cases, &targets[0].name)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
-    let spent_s = arena.now_ns() as f64 / 1e9;
-    let left_s = budget_s.map(|budget_s| (budget_s - spent_s).max(1.0));
+    let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
     if let (None, Some(left_s)) = (rounds, left_s) {
         leave_out_slow(&mut cases, &targets, &mut started, left_s, arena, observer);
@@ -204,7 +203,6 @@ pub fn prepare_session(
     let left_to_share_s = left_s.filter(|_| looks.len() > 1);
     let every = left_to_share_s.map(|left_s| spacing(&cases, &targets, &starts, scale, left_s));
     let room = make_room(&cases, &targets, &started, scale, (rounds, left_s));
-    let rounds = *looks.last().expect("there is always a look");
     let brief = places::shorten_names(cases.iter().filter_map(|case| case.selected.case.place.as_deref()));
     let mut planned: Vec<_> = cases.iter().map(|case| case.plan(scale, &targets, &brief)).collect();
     let mut cost_ns = costs(&cases, scale);
@@ -222,11 +220,10 @@ pub fn prepare_session(
         targets.push(target);
         started.push(Ok(entered));
     }
-    let pilot = Pilot { started, cost_ns, trials_are_starts };
     let plan = Plan {
         study: study.to_owned(),
         seed,
-        rounds,
+        rounds: *looks.last().expect("there is always a look"),
         looks,
         budget_s,
         own_rounds: true,
@@ -241,7 +238,7 @@ pub fn prepare_session(
     };
     writer.append(&Entry::Plan(plan.clone()))?;
     writer.sync()?;
-    Ok(Prepared { plan, pilot })
+    Ok(Prepared { plan, pilot: Pilot { started, cost_ns, trials_are_starts } })
 }
 
 /// Measures the room of a session for a planted cost.

@@ -28,7 +28,22 @@ fn kernel(facts: &mut Facts) {
     // WSL 1 and gVisor identify themselves here, and only here.
     note_file(facts, "kernel.build", "/proc/version");
     note_file(facts, "kernel.command_line", "/proc/cmdline");
-    facts.add_fact("wsl.version", wsl_version(&names.release().to_string_lossy()));
+    let wsl = wsl_version(&names.release().to_string_lossy());
+    facts.add_fact("wsl.version", wsl);
+    if !wsl.is_empty() {
+        facts.add_fact("wsl.drives", find_drives_type(&mounts::list_mounts().unwrap_or_default()));
+    }
+}
+
+/// Finds the type of file system by which WSL mounts the drives of Windows: drvfs in version 1; in version 2 9P, and virtiofs
+/// since mid-2026. Empty where none is mounted at its usual place.
+fn find_drives_type(mounts: &[mounts::Mount]) -> &str {
+    let is_drive = |mount: &&mounts::Mount| {
+        let name = mount.point.to_str().and_then(|point| point.strip_prefix("/mnt/")).unwrap_or_default();
+        let is_known = ["9p", "virtiofs", "drvfs"].contains(&mount.filesystem.as_str());
+        is_known && name.len() == 1 && name.bytes().all(|letter| letter.is_ascii_lowercase())
+    };
+    mounts.iter().rfind(is_drive).map_or("", |mount| &mount.filesystem)
 }
 
 /// Derives the version of WSL from the names of its kernels, which Microsoft builds: `4.4.0-19041-Microsoft`,
@@ -132,6 +147,22 @@ mod tests {
             assert!(facts.get(key).is_some(), "{key} is absent");
         }
         assert!(facts.get_integer("clock.step_ns").unwrap() > 0);
+    }
+
+    #[test]
+    fn drives_of_windows_are_mounted_by_one_of_three() {
+        let mount = |point: &str, filesystem: &str| mounts::Mount {
+            number: "0:40".into(),
+            point: point.into(),
+            filesystem: filesystem.into(),
+            source: "drvfs".into(),
+            options: "rw".into(),
+        };
+        let found = |mounts: &[mounts::Mount]| find_drives_type(mounts).to_owned();
+        assert_eq!(found(&[mount("/", "ext4"), mount("/mnt/c", "9p"), mount("/mnt/wslg", "tmpfs")]), "9p");
+        assert_eq!(found(&[mount("/mnt/c", "virtiofs")]), "virtiofs");
+        assert_eq!(found(&[mount("/mnt/c", "drvfs")]), "drvfs");
+        assert_eq!(found(&[mount("/mnt/c", "ext4"), mount("/mnt/wsl", "9p")]), "");
     }
 
     #[test]

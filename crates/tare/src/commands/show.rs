@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tare_lab::add_nearest_hint;
-use tare_lab::environments::presets::{self, PRESETS, Preset};
+use tare_lab::environments::presets::{self, PRESETS, Preset, Variant};
 use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::LabError;
 use tare_lab::provider::Provider;
@@ -101,6 +101,10 @@ fn environment_text(provider: &Provider) -> String {
 fn preset_text(preset: &Preset) -> Result<String, LabError> {
     let mut text = format!("{}: {}\n\n", preset.name, preset.summary);
     paragraph(&mut text, "entered as", preset.specification);
+    for Variant { option: (key, value), specification, imitates } in preset.variants {
+        let body = format!("{specification}, {imitates}");
+        paragraph(&mut text, &format!("{key}={value}"), &body);
+    }
     paragraph(&mut text, "in common", preset.alike);
     paragraph(&mut text, "not", preset.unlike);
     let provider = &environments::parse_environment(preset.specification)?.specification.provider;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tare_lab::environments::PROVIDERS;
-use tare_lab::environments::presets::PRESETS;
+use tare_lab::environments::presets::{PRESETS, Variant};
 use tare_lab::provider::Provider;
 use tare_lab::provider::root::Roots;
 
@@ -104,7 +104,12 @@ fn presets(page: &mut String) {
     );
     for preset in PRESETS {
         write!(page, "\n### {}\n{}.\n\n", preset.name, sentence(preset.summary)).unwrap();
-        writeln!(page, "Entered as `{}`.\n\nIn common: {}\n", preset.specification, preset.alike).unwrap();
+        writeln!(page, "Entered as `{}`.\n", preset.specification).unwrap();
+        for Variant { option: (key, value), specification, imitates } in preset.variants {
+            let name = preset.name;
+            writeln!(page, "`{name}?{key}={value}` is entered as `{specification}`: {imitates}.\n").unwrap();
+        }
+        writeln!(page, "In common: {}\n", preset.alike).unwrap();
         writeln!(page, "Not: {}", preset.unlike).unwrap();
     }
 }
