@@ -208,7 +208,7 @@ mod tests {
             targets[2..].iter().map(described).collect::<Vec<_>>(),
             [
                 "wsl1-like = gvisor?platform=systrap",
-                "wsl2-like-512 = qemu?cache=mmap&memory=512",
+                "wsl2-like-512 = qemu?memory=512&share=virtiofs",
                 // Whoever names it twice, by whatever names, gets it once.
                 "guest = qemu",
             ]
