@@ -1,6 +1,7 @@
 //! A batch: the timed operations of a trial that travel together.
 
 mod batches;
+mod run_end;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -8,6 +9,7 @@ use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
 pub use self::batches::{Batches, Shelf};
+pub use self::run_end::{ENDED, RunEnd};
 
 /// Shortest time that a histogram distinguishes from zero.
 pub(crate) const HISTOGRAM_LOWEST_NS: u64 = 1;

@@ -11,6 +11,8 @@ pub(crate) mod nothing;
 #[cfg(unix)]
 pub(crate) mod program;
 #[cfg(unix)]
+pub(crate) mod step;
+#[cfg(unix)]
 pub(crate) mod user_files;
 #[cfg(unix)]
 pub(crate) mod workloads;

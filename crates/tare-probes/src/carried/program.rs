@@ -10,9 +10,9 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat};
 use tare_data::failure::{Failure, FailureKind};
 
 use crate::harness::trial::broken_failure;
@@ -94,6 +94,16 @@ impl Prepared<'_> {
         };
         done(code).map(|()| pid)
     }
+}
+
+/// Finds a program that may be started: a path from a folder, or a match in a search path.
+pub fn find_program(word: &str, search_path: &str, folder: &Path) -> Option<PathBuf> {
+    let candidates: Vec<PathBuf> = match word.contains('/') {
+        true => vec![folder.join(word)],
+        false => search_path.split(':').map(|folder| Path::new(folder).join(word)).collect(),
+    };
+    let may_start = |path: &PathBuf| accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok();
+    candidates.into_iter().find(may_start)
 }
 
 /// Explains why a program that exists did not start.

@@ -135,6 +135,13 @@ fn control_groups(facts: &mut Facts) {
     }
 }
 
+/// Reads the memory limit of this process's control group, in bytes.
+pub(crate) fn read_memory_limit() -> Option<u64> {
+    let mut facts = Facts::default();
+    control_groups(&mut facts);
+    facts.get_integer("cgroup.memory_max")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

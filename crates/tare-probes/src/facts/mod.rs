@@ -10,7 +10,7 @@ use crate::harness::folder::spread_folders;
 
 mod clock;
 #[cfg(unix)]
-mod environment;
+pub(crate) mod environment;
 #[cfg(unix)]
 mod honesty;
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tare_data::batch::{Batch, CALIBRATION, HELD, Histogram, Phase, Sample};
+use tare_data::batch::{Batch, CALIBRATION, ENDED, HELD, Histogram, Phase, RunEnd, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::peer::Peer;
@@ -126,9 +126,13 @@ impl<'a> Trial<'a> {
             if warmup > 0 {
                 trial.batch(Phase::Cold, COLD_OPERATIONS, work)?;
             }
-            (1..warmup).try_for_each(|_| work(1, &mut Report::default()))
+            (1..warmup).try_for_each(|_| {
+                let mut report = Report::default();
+                let done = work(1, &mut report);
+                done.inspect_err(|_| trial.keep_ends(Phase::Cold, report))
+            })
         };
-        match self.request.amount {
+        let done = match self.request.amount {
             Amount::Calibrate => self.calibrate(&mut work),
             Amount::Operations { batch, batches } => match self.turns.take() {
                 None => {
@@ -149,9 +153,18 @@ impl<'a> Trial<'a> {
                 }
                 Ok(())
             }
-        }?;
+        };
+        if done.is_err() {
+            self.waiting.keep_ends();
+        }
         self.send();
-        Ok(())
+        done
+    }
+
+    /// Keeps the ends of runs of a batch that failed. Nothing else of it is a figure.
+    fn keep_ends(&mut self, phase: Phase, report: Report) {
+        self.waiting.add(phase, now_ns(), report);
+        self.waiting.keep_ends();
     }
 
     /// Runs `work` in turn with the other side of a pair. After each hand-over some operations are not timed: they bring back the
@@ -276,7 +289,10 @@ impl<'a> Trial<'a> {
     {
         let started_ns = now_ns();
         let mut report = Report::default();
-        work(operations, &mut report)?;
+        if let Err(failure) = work(operations, &mut report) {
+            self.keep_ends(phase, report);
+            return Err(failure);
+        }
         // While a trial holds what it made, the host looks at its own memory.
         let is_awaited = report.samples.iter().any(|(series, _)| *series == HELD);
         self.waiting.add(phase, started_ns, report);
@@ -333,6 +349,11 @@ impl Report {
     /// Adds a figure that is read, not timed.
     pub(crate) fn add_gauge(&mut self, series: &'static str, value: f64) {
         self.samples.push((series, Taken::Gauge(value)));
+    }
+
+    /// Adds the end of a run of a command.
+    pub(crate) fn add_end(&mut self, end: RunEnd) {
+        self.add_gauge(ENDED, end.to_gauge());
     }
 
     /// Compares two batches: they are alike with as many operations and bytes in each series.
@@ -397,6 +418,11 @@ impl Waiting {
             Some((known, _, row)) if *known == phase && report.is_like(row) => row.append(report),
             _ => self.rows.push((phase, started_ns, report)),
         }
+    }
+
+    fn keep_ends(&mut self) {
+        self.rows.iter_mut().for_each(|(.., row)| row.samples.retain(|(series, _)| *series == ENDED));
+        self.rows.retain(|(.., row)| !row.samples.is_empty());
     }
 
     fn take(&mut self) -> impl Iterator<Item = Batch> + '_ {

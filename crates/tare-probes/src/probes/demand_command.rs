@@ -34,7 +34,7 @@ pub(super) fn measure_demand_command(trial: &mut Trial<'_>) -> Result<(), Failur
     let command = UserCommand::from_trial(trial)?;
     command.set_up()?;
     let mut as_it_is = Stopwatch::default();
-    let used = command.run_timed(&mut as_it_is)?;
+    let used = command.run_timed(&mut as_it_is)?.into_used()?;
     let result = trial.directory()?.with_file_name(RESULT);
     let slowdown = |counted_ns: u64| counted_ns as f64 / as_it_is.elapsed_ns().max(1) as f64;
     let ((mut demand, took), ran) = counted::<Demand>(UserCommand::from_trial(trial)?, BY_TRACER, &result)?;
@@ -74,7 +74,8 @@ fn counted<T: DeserializeOwned>(
     result: &Path,
 ) -> Result<((T, Stopwatch), Result<(), Failure>), Failure> {
     let mut took = Stopwatch::default();
-    let ran = command.with_counting(how, result)?.run_timed(&mut took).map(drop);
+    let ran = command.with_counting(how, result)?.run_timed(&mut took);
+    let ran = ran.and_then(|run| run.into_used().map(drop));
     let text = read_bounded(result);
     // It is the trial's own; the next one writes it anew.
     let _ = std::fs::remove_file(result);

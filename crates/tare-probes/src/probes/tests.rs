@@ -47,17 +47,21 @@ pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRe
 /// One at a time, as trials are: a process that one test forks would hold the files and pipes of another's for as long
 /// as it lives.
 pub fn run_trial(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
+    let mut batches = Vec::new();
+    run_trial_into(request, &mut batches).map(|()| batches)
+}
+
+/// Runs a trial as [`run_trial`] does, and gives its batches even if it fails.
+pub fn run_trial_into(request: &TrialRequest, batches: &mut Vec<Batch>) -> Result<(), Failure> {
     static TURN: Mutex<()> = Mutex::new(());
     // A test that failed in its turn has left nothing that the next one could find.
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let place = Place::new();
     let folder = Folder::make_fresh(&place.0).unwrap();
-    let mut batches = Vec::new();
     let mut sink = |batch| batches.push(batch);
     let program = find_agent();
     let mut trial = Trial::new(request, &program, Some(folder.path()), &mut sink);
-    run_of(&request.case.probe).unwrap()(&mut trial)?;
-    Ok(batches)
+    run_of(&request.case.probe).unwrap()(&mut trial)
 }
 
 /// Finds the agent that cargo built beside this test: deps/../examples/agent.

@@ -11,10 +11,12 @@ use std::time::Duration;
 use rustix::fs::{Access, AtFlags, CWD};
 use rustix::pipe::{PipeFlags, pipe_with};
 use serde::de::DeserializeOwned;
+use tare_data::batch::RunEnd;
 use tare_data::frame::MARKER;
 
 use crate::carried::company::{self, MOST_COPIES, Neighbour};
-use crate::carried::program::{ITSELF, Program, not_started};
+use crate::carried::program::{ITSELF, Program, find_program, not_started};
+use crate::carried::step::{Expected, Step};
 use crate::carried::user_files;
 use crate::counting::COUNT;
 use crate::descriptions::{LONGEST_TIMEOUT_S, is_name};
@@ -37,7 +39,9 @@ pub(super) fn measure_user_command(trial: &mut Trial<'_>) -> Result<(), Failure>
         let mut stopwatch = Stopwatch::default();
         let mut used = Used::default();
         for _ in 0..operations {
-            used.add(&command.run_timed(&mut stopwatch)?);
+            let run = command.run_timed(&mut stopwatch)?;
+            report.add_end(run.end);
+            used.add(&run.into_used()?);
         }
         report.add_throughput("run", operations, &stopwatch);
         report.add_gauge("user", used.user_ns / operations as f64);
@@ -50,6 +54,9 @@ pub(super) fn measure_user_command(trial: &mut Trial<'_>) -> Result<(), Failure>
 /// A command as the case describes it.
 pub(super) struct UserCommand<'a> {
     name: &'a str,
+    /// Its words as the user gave them.
+    given: Vec<String>,
+    /// Its words with those of a counter before them, if it is counted.
     command: Vec<String>,
     setup: Vec<String>,
     prepare: Vec<String>,
@@ -78,11 +85,19 @@ enum Output {
     Null,
 }
 
-/// Exit code of a command that did its work.
-#[derive(Clone, Copy)]
-enum Expected {
-    Code(i32),
-    Any,
+/// A run that has ended.
+pub(super) struct Run {
+    pub(super) end: RunEnd,
+    used: libc::rusage,
+    /// None where it ended as expected.
+    failure: Option<Failure>,
+}
+
+impl Run {
+    /// Returns the resources that it used, where it ended as expected.
+    pub(super) fn into_used(self) -> Result<libc::rusage, Failure> {
+        self.failure.map_or(Ok(self.used), Err)
+    }
 }
 
 /// Resources that runs used, by the kernel's account.
@@ -141,6 +156,7 @@ impl<'a> UserCommand<'a> {
         };
         Ok(UserCommand {
             name,
+            given: command.clone(),
             command,
             setup: json(parameters, "setup")?,
             folder: (!folder.is_empty()).then(|| Path::new(folder)),
@@ -173,40 +189,44 @@ impl<'a> UserCommand<'a> {
         if rustix::fs::accessat(CWD, &done, Access::EXISTS, AtFlags::empty()).is_ok() {
             return Ok(());
         }
-        self.in_folder(|folder| {
-            self.execute(&self.setup, folder, Expected::Code(0), &mut Stopwatch::default())
-        })?;
+        self.in_folder(|folder| self.run_aside(Step::Setup, &self.setup, folder))?;
         std::fs::write(&done, "").map_err(|e| broken_failure("noting that setup ran", e))
     }
 
     /// Runs the command once between prepare and clean, and adds its time to the stopwatch.
-    pub(super) fn run_timed(&self, stopwatch: &mut Stopwatch) -> Result<libc::rusage, Failure> {
+    pub(super) fn run_timed(&self, stopwatch: &mut Stopwatch) -> Result<Run, Failure> {
         self.in_folder(|folder| {
-            let besides = |words: &[String]| match words {
-                [] => Ok(()),
-                words => {
-                    let untimed = &mut Stopwatch::default();
-                    self.execute(words, folder, Expected::Code(0), untimed).map(drop)
+            self.run_aside(Step::Prepare, &self.prepare, folder)?;
+            let run = match (self.copies, self.neighbour) {
+                (None, Neighbour::None) => {
+                    self.execute(Step::Command, &self.command, folder, self.expected, stopwatch)?
                 }
-            };
-            besides(&self.prepare)?;
-            let used = match (self.copies, self.neighbour) {
-                (None, Neighbour::None) => self.execute(&self.command, folder, self.expected, stopwatch)?,
                 (copies, neighbour) => {
-                    let program = self.find(&self.command[0], folder)?;
+                    let program = self.find(Step::Command, &self.command, folder)?;
                     let words =
                         company::make_command_line(copies.unwrap_or(1), neighbour, &program, &self.command)?;
-                    self.execute(&words, folder, self.expected, stopwatch)?
+                    self.execute(Step::Command, &words, folder, self.expected, stopwatch)?
                 }
             };
-            besides(&self.clean)?;
-            Ok(used)
+            if run.failure.is_none() {
+                self.run_aside(Step::Conclude, &self.clean, folder)?;
+            }
+            Ok(run)
         })
+    }
+
+    /// Runs a step that is not timed, where there is one.
+    fn run_aside(&self, step: Step, words: &[String], folder: &Path) -> Result<(), Failure> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        let untimed = &mut Stopwatch::default();
+        self.execute(step, words, folder, Expected::Code(0), untimed)?.into_used().map(drop)
     }
 
     /// Wraps the command so that this program counts it in one of its ways, into `result`.
     pub(super) fn with_counting(mut self, how: &str, result: &Path) -> Result<Self, Failure> {
-        let program = self.in_folder(|folder| self.find(&self.command[0], folder))?;
+        let program = self.in_folder(|folder| self.find(Step::Command, &self.command, folder))?;
         let texts = [Path::new(ITSELF), Path::new(COUNT), Path::new(how), result, &program].map(Path::to_str);
         let Some(before) = texts.into_iter().map(|text| text.map(str::to_owned)).collect::<Option<Vec<_>>>()
         else {
@@ -238,12 +258,13 @@ impl<'a> UserCommand<'a> {
     /// Starts a program, waits for it, and compares its exit code with the expected one.
     fn execute(
         &self,
+        step: Step,
         words: &[String],
         folder: &Path,
         expected: Expected,
         stopwatch: &mut Stopwatch,
-    ) -> Result<libc::rusage, Failure> {
-        let program = self.find(&words[0], folder)?;
+    ) -> Result<Run, Failure> {
+        let program = self.find(step, words, folder)?;
         let (reader, writer) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
         // A closed pipe, not /dev/null: an environment may have no /dev.
         let (input, _) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| broken_failure("pipe", e))?;
@@ -273,23 +294,31 @@ impl<'a> UserCommand<'a> {
         let ended = wait_for(pid, &children, reader, self.timeout, || ended_ns = now_ns());
         let Ended { status, used, overdue, output } = ended.map_err(|e| broken_failure("wait", e))?;
         stopwatch.add(&Stopwatch::from_stretch(started_ns, ended_ns));
-        if overdue {
-            send_as_notes(&output);
-            let reason = format!("{} took more than {} s", words[0], self.timeout.as_secs());
-            return Err(Failure::new(FailureKind::Deadline, reason));
-        }
-        let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
-        let ended = match (code, expected) {
-            (Some(_), Expected::Any) => return Ok(used),
-            (Some(code), Expected::Code(expected)) if code == expected => return Ok(used),
-            (Some(code), Expected::Code(expected)) => {
-                format!("ended with exit code {code}, expected {expected}")
-            }
-            (None, _) => format!("was killed by signal {}", libc::WTERMSIG(status)),
+        let end = match libc::WIFEXITED(status) {
+            true => RunEnd::ExitCode(libc::WEXITSTATUS(status)),
+            false => RunEnd::Signal(libc::WTERMSIG(status)),
         };
+        if !overdue && expected.accepts(end) {
+            return Ok(Run { end, used, failure: None });
+        }
         send_as_notes(&output);
-        let last = output.last_line().map(|line| format!(": {}", harmless(&line))).unwrap_or_default();
-        Err(Failure::new(FailureKind::WrongWork, format!("{} {ended}{last}", words[0])))
+        // Not this program, which starts it in company or counts it.
+        let words = if step == Step::Command { &self.given } else { words };
+        let failure = match overdue {
+            true => {
+                let reason = format!(
+                    "{} took more than {} s (--timeout)",
+                    step.describe(words),
+                    self.timeout.as_secs()
+                );
+                Failure::new(FailureKind::Deadline, reason)
+            }
+            false => {
+                let last = output.last_line().map(|line| harmless(&line));
+                step.describe_end(words, end, expected, last.as_deref())
+            }
+        };
+        Ok(Run { end, used, failure: Some(failure) })
     }
 
     /// Merges the variables of the case over a few that every program expects.
@@ -302,24 +331,14 @@ impl<'a> UserCommand<'a> {
         all
     }
 
-    /// Finds the path of a program: this one, a path, or a match in PATH.
-    fn find(&self, word: &str, folder: &Path) -> Result<PathBuf, Failure> {
+    /// Finds the path of a step's program: this one, a path, or a match in PATH.
+    fn find(&self, step: Step, words: &[String], folder: &Path) -> Result<PathBuf, Failure> {
+        let word = words[0].as_str();
         if word == ITSELF {
             return Ok(self.program.clone());
         }
         let path = self.variables.get("PATH").map_or(PATH, String::as_str);
-        let mut candidates: Vec<PathBuf> = match word.contains('/') {
-            true => vec![folder.join(word)],
-            false => path.split(':').map(|folder| Path::new(folder).join(word)).collect(),
-        };
-        let there =
-            |path: &PathBuf| rustix::fs::accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok();
-        candidates.retain(there);
-        candidates.into_iter().next().ok_or_else(|| {
-            let looked = if word.contains('/') { String::new() } else { format!(" in {path}") };
-            let reason = format!("ENOENT: no {word}{looked}; carry it along, or name another environment");
-            Failure::new(FailureKind::NotSupported, reason)
-        })
+        find_program(word, path, folder).ok_or_else(|| step.describe_missing(words, !word.contains('/')))
     }
 }
 
@@ -347,7 +366,7 @@ mod tests {
     use crate::PROBES;
     use crate::descriptions::USER_COMMAND;
     use crate::probe::Probe;
-    use crate::probes::tests::{make_trial_request, run_trial};
+    use crate::probes::tests::{make_trial_request, run_trial, run_trial_into};
 
     fn probe() -> &'static Probe {
         PROBES.iter().find(|probe| probe.name == USER_COMMAND).unwrap()
@@ -401,6 +420,8 @@ mod tests {
         let log = std::fs::read_to_string(folder.join("log")).unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(log, "setup\n".to_owned() + &"run\n".repeat(7));
+        let ends: Vec<RunEnd> = batches.iter().filter_map(RunEnd::from_batch).collect();
+        assert_eq!(ends, [RunEnd::ExitCode(5); 5]);
         let missing = failure(&[("folder", "/no/such/folder")]);
         assert_eq!(missing.kind, FailureKind::NotSupported);
     }
@@ -409,10 +430,10 @@ mod tests {
     fn what_is_not_there_is_a_missing_that_names_it() {
         let missing = failure(&[("command", "[\"no-such-tool\",\"-j4\"]")]);
         assert_eq!(missing.kind, FailureKind::NotSupported);
-        assert!(missing.reason.starts_with("ENOENT: no no-such-tool in /usr/local/bin:"), "{missing}");
+        assert_eq!(missing.reason, "no-such-tool: not found in PATH");
         assert_eq!(failure(&[("command", "[\"./script\"]")]).kind, FailureKind::NotSupported);
         let elsewhere = failure(&[("command", "[\"sh\"]"), ("environment", "{\"PATH\":\"/nowhere\"}")]);
-        assert!(elsewhere.reason.contains("no sh in /nowhere"), "{elsewhere}");
+        assert_eq!(elsewhere.reason, "sh: not found in PATH");
     }
 
     #[test]
@@ -421,6 +442,37 @@ mod tests {
         assert_eq!(wrong.kind, FailureKind::WrongWork);
         assert_eq!(wrong.reason, "sh ended with exit code 7, expected 0: why");
         assert_eq!(harmless("x @tare1 0 {}\u{1b}[m"), "x @ 0 {} [m");
+    }
+
+    #[test]
+    fn every_end_is_sent_with_that_of_the_run_that_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |text: &str, expected: &str| {
+            let mut request = make_trial_request(
+                probe(),
+                &[
+                    ("folder", folder.path().to_str().unwrap()),
+                    ("command", &format!("[\"sh\",\"-c\",\"{text}\"]")),
+                    ("expect_exit", expected),
+                ],
+            );
+            request.amount = tare_data::request::Amount::Operations { batch: 1, batches: 4 };
+            let mut sent = Vec::new();
+            let done = run_trial_into(&request, &mut sent);
+            (sent.iter().filter_map(RunEnd::from_batch).collect::<Vec<_>>(), done.is_ok())
+        };
+        let third = "echo >>n; test $(wc -l <n) -lt 3 || exit 3";
+        let code = RunEnd::ExitCode;
+        assert_eq!(of(third, "0"), (vec![code(0), code(0), code(3)], false));
+        assert_eq!(of("kill -9 $$", "any"), (vec![RunEnd::Signal(9); 5], true));
+    }
+
+    #[test]
+    fn a_step_that_fails_is_named() {
+        let failing = |step| failure(&[("command", "[\"true\"]"), (step, "[\"false\"]")]).reason;
+        assert_eq!(failing("setup"), "--setup 'false' ended with exit code 1");
+        assert_eq!(failing("prepare"), "--prepare 'false' ended with exit code 1");
+        assert_eq!(failing("clean"), "--conclude 'false' ended with exit code 1");
     }
 
     #[test]

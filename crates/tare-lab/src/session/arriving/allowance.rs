@@ -1,6 +1,6 @@
 //! The allowance of a trial: the batches and bytes that its plan lets come, so that no environment fills memory or disk.
 
-use tare_data::batch::{Batch, CALIBRATION, HELD};
+use tare_data::batch::{Batch, CALIBRATION, ENDED, HELD};
 use tare_data::request::{Amount, TrialRequest};
 use tare_record::MOST_BATCHES;
 
@@ -66,7 +66,7 @@ impl Allowance {
         let probe = tare_probes::find_probe(&request.case.probe);
         let series = probe.map(|probe| {
             let metrics = probe.metrics.iter().map(|metric| metric.series);
-            metrics.chain([CALIBRATION, HELD]).collect::<Vec<_>>()
+            metrics.chain([CALIBRATION, HELD, ENDED]).collect::<Vec<_>>()
         });
         let each = match request.amount {
             Amount::Calibrate => MOST_CALIBRATING,
