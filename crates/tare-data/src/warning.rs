@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::batch::RunEnd;
+
 /// A reason to doubt a result or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -48,6 +50,10 @@ pub enum Warning {
     SessionsAtOnce { others: u64 },
     /// The session was resumed after the machine had been restarted.
     SeveralBoots { boots: usize },
+    /// Runs of a command ended otherwise than a run that did its work.
+    RunsEnded { command: String, end: RunEnd, count: u32, runs: u32 },
+    /// Pairs of runs that did not end alike are left out.
+    RunsLeftOut { end: RunEnd, here: u32, runs: u32, of_baseline: u32, baseline_runs: u32 },
     /// Datagrams did not arrive in time, once and in order.
     DatagramsAstray { lost: u64, late: u64, duplicated: u64, reordered: u64 },
 }

@@ -1,8 +1,10 @@
 //! The words of warnings: what is doubtful, and what to do about it.
 
+use tare_data::batch::RunEnd;
 use tare_data::warning::{Group, Warning};
 
 use crate::language::{Language, message, say};
+use crate::text::clean_text;
 
 /// Number of trials that are listed one by one; more are counted.
 const MOST_NUMBERED: usize = 5;
@@ -72,9 +74,33 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::SeveralBoots { boots } => {
             say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
         }
+        Warning::RunsEnded { command, end, count, runs } => say!(
+            language,
+            "{command}: {count} of {runs} ended with {end}",
+            command = clean_text(command),
+            count = count,
+            runs = language.counted(*runs as usize, "run", "runs"),
+            end = describe_end(*end, language)
+        ),
+        Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => say!(
+            language,
+            "{here} of {runs} ended with {end}, in the baseline {of_baseline} of {baseline_runs}",
+            here = here,
+            runs = language.counted(*runs as usize, "run", "runs"),
+            end = describe_end(*end, language),
+            of_baseline = of_baseline,
+            baseline_runs = baseline_runs
+        ),
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
+    }
+}
+
+fn describe_end(end: RunEnd, language: Language) -> String {
+    match end {
+        RunEnd::ExitCode(code) => say!(language, "exit code {code}", code = code),
+        RunEnd::Signal(signal) => say!(language, "signal {signal}", signal = signal),
     }
 }
 
@@ -250,6 +276,10 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::SeveralBoots { .. } => {
             message!("a restart can change the machine's speed: run again without one")
         }
+        Warning::RunsEnded { .. } => {
+            message!("a run that failed did other work; its output tells why")
+        }
+        Warning::RunsLeftOut { .. } => message!("only pairs of runs that ended alike are compared"),
         Warning::DatagramsAstray { .. } => {
             message!("the rate counts answered datagrams only; the path to the peer loses or duplicates some")
         }
@@ -285,6 +315,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::StrayLines { .. } => message!("lines of the record belong to no trial"),
         Warning::SessionsAtOnce { .. } => message!("other sessions ran at the same time"),
         Warning::SeveralBoots { .. } => message!("the machine was restarted during the session"),
+        Warning::RunsEnded { .. } | Warning::RunsLeftOut { .. } => message!("some runs failed"),
         Warning::DatagramsAstray { .. } => message!("datagrams were lost, late, duplicated or out of order"),
     }
 }

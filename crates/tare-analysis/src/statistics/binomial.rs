@@ -3,7 +3,7 @@
 /// Computes ln(n!).
 ///
 /// Summed below 32, Stirling's series above, where its third term is already below 1e-13.
-fn ln_factorial(n: u64) -> f64 {
+pub(crate) fn ln_factorial(n: u64) -> f64 {
     if n < 32 {
         return (2..=n).map(|i| libm::log(i as f64)).sum();
     }

@@ -1,6 +1,7 @@
 //! Statistics of numbers alone: nothing here knows a session, a case or an environment.
 
 pub mod binomial;
+pub(crate) mod fisher;
 pub(crate) mod level;
 pub mod modes;
 pub(crate) mod multiplicity;

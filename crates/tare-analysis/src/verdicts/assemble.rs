@@ -18,8 +18,9 @@ use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::correction::confirm_directions;
 use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
 use crate::verdicts::planted::judge_planted_cost;
-use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress, target_warnings};
+use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress};
 use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
+use crate::verdicts::target_warnings::target_warnings;
 use crate::verdicts::verdict::smallest_effect;
 
 /// Bytes of a reason in a warning.
@@ -127,6 +128,7 @@ impl<'a> LookAt<'a> {
                     && may_leave(judgement, corrected.then_some(self.safe_p))
             }
             (Cell::Missing(Missing::NotReached), _) => false,
+            _ if judged.may_change => false,
             (Cell::Compared(_) | Cell::Observed(_) | Cell::Missing(_), _) => true,
         }
     }

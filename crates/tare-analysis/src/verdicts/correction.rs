@@ -18,7 +18,7 @@ pub(crate) fn confirm_directions(rows: &mut [JudgedRow], plan: &Plan, options: &
         let mut family: Vec<(&mut Comparison, &Judgement)> = Vec::new();
         for row in rows.iter_mut().filter(|row| (row.metric == 0) == headline) {
             for (target, judged) in plan.targets.iter().zip(&mut row.targets) {
-                if let (Role::Subject, Some(Judged { cell, judgement: Some(judgement) })) =
+                if let (Role::Subject, Some(Judged { cell, judgement: Some(judgement), .. })) =
                     (target.role, judged)
                 {
                     family.extend(cell.compared_mut().map(|comparison| (comparison, &*judgement)));

@@ -2,9 +2,11 @@
 
 pub(crate) mod assemble;
 pub(crate) mod comparable;
+mod comparison;
 pub(crate) mod controls;
 mod correction;
 pub mod curve;
+pub(crate) mod ends;
 pub mod judge;
 pub mod leaving;
 pub mod pairs;
@@ -13,4 +15,5 @@ pub mod rows;
 mod stability;
 pub mod stopping;
 pub mod summary;
+pub(crate) mod target_warnings;
 pub mod verdict;

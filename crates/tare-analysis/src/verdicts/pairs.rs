@@ -111,17 +111,22 @@ impl RowSeries {
     }
 }
 
-/// Reads an environment's values from the trials that took turns with another one's, and those that ran alone; from all, where no
-/// other is named.
-pub(crate) fn read_against(trials: &[&Trial], metrics: &[Metric], other: Option<&str>) -> Vec<Series> {
-    let Some(name) = other else { return read_series_against(trials, metrics, None) };
+/// Selects the trials that took turns with those of another environment, and those that ran alone, one a round; all, where no other
+/// is named.
+pub(crate) fn select_trials<'a>(trials: &[&'a Trial], other: Option<&str>) -> Vec<&'a Trial> {
+    let Some(name) = other else { return trials.to_vec() };
     let is_wanted = |trial: &&&Trial| trial.partner.as_deref().is_none_or(|partner| partner == name);
     let mut wanted: Vec<&Trial> = trials.iter().filter(is_wanted).copied().collect();
     // Of a round that has both, the trial that took turns, which is sorted behind the one that ran alone.
     wanted.reverse();
     wanted.dedup_by_key(|trial| trial.round);
     wanted.reverse();
-    read_series_against(&wanted, metrics, other)
+    wanted
+}
+
+/// Reads an environment's values from the trials that [`select_trials`] selects.
+pub(crate) fn read_against(trials: &[&Trial], metrics: &[Metric], other: Option<&str>) -> Vec<Series> {
+    read_series_against(&select_trials(trials, other), metrics, other)
 }
 
 /// Lists the values of rounds in which both gave one; those of a series are in order of rounds.

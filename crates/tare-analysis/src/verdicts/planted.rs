@@ -16,7 +16,7 @@ pub(crate) fn judge_planted_cost(rows: &[JudgedRow], plan: &Plan, options: &Opti
     let share = plan.targets[at].slower_share().filter(|share| share.is_finite())?;
     let headlines = || rows.iter().filter(|row| row.metric == 0);
     let row = headlines().find(|row| row.targets[at].is_some())?;
-    let Some(Judged { cell, judgement: Some(judgement) }) = &row.targets[at] else { return None };
+    let Some(Judged { cell, judgement: Some(judgement), .. }) = &row.targets[at] else { return None };
     let comparison = cell.comparison()?;
     let is_subject = |target: usize| plan.targets[target].role == Role::Subject;
     let subjects = headlines().flat_map(|row| {

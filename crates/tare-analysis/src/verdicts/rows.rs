@@ -1,5 +1,6 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
@@ -11,17 +12,18 @@ use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
-use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
-use crate::verdicts::comparable;
+use crate::statistics::signed_ranks::Nulls;
+use crate::verdicts::comparison::make_comparison;
+use crate::verdicts::ends::{Objection, RunPairs};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
 };
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, common_rounds, pair_rounds, read_against};
-use crate::verdicts::stability;
+use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, pair_rounds, read_against, select_trials};
 use crate::verdicts::stopping::Schedule;
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
 use crate::verdicts::verdict::Margin;
+use crate::verdicts::{comparable, ends, stability};
 
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
@@ -58,11 +60,13 @@ impl<'a> Progress<'a> {
 pub(crate) struct Judged {
     pub cell: Cell,
     pub judgement: Option<Judgement>,
+    /// True where nothing is compared so far, and more rounds may change that.
+    pub may_change: bool,
 }
 
 impl From<Cell> for Judged {
     fn from(cell: Cell) -> Self {
-        Judged { cell, judgement: None }
+        Judged { cell, judgement: None, may_change: false }
     }
 }
 
@@ -179,7 +183,11 @@ impl<'a> Judge<'a> {
     }
 
     /// Pairs the trials of two environments in the same round of the same case.
-    fn trials_by_round(&self, first: usize, second: usize) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
+    pub fn trials_by_round(
+        &self,
+        first: usize,
+        second: usize,
+    ) -> impl Iterator<Item = (&'a Trial, &'a Trial)> {
         let cases = self.trials.iter();
         cases.flat_map(move |targets| {
             let mut of_first = targets[first].iter().copied().peekable();
@@ -212,8 +220,11 @@ impl<'a> Judge<'a> {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let metrics = &planned.metrics[..metrics.min(planned.metrics.len())];
         let read = self.read_rows(case, metrics);
+        let targets = 0..self.progress.plan.targets.len();
+        let runs: Vec<_> = targets.map(|target| self.pair_runs(case, target, metrics)).collect();
+        let rows = read.iter().enumerate();
         let mut rows: Vec<JudgedRow> =
-            read.iter().enumerate().map(|(at, series)| self.row(case, at, series, nulls)).collect();
+            rows.map(|(at, series)| self.row((case, at), series, &runs, nulls)).collect();
         self.warn(case, &mut rows, canaries);
         rows
     }
@@ -231,14 +242,7 @@ impl<'a> Judge<'a> {
             }
             all
         };
-        let took_turns = |target: usize, partner: usize| {
-            self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == Some(name(partner)))
-        };
-        // Against another baseline than the plan's there are no pairs.
-        let is_plans = self.baseline == self.progress.plan.baseline_at();
-        let partner = |target: usize| {
-            self.progress.plan.partner_of(target).filter(|partner| is_plans && took_turns(target, *partner))
-        };
+        let partner = |target: usize| self.find_turn_partner(case, target);
         let mut own: Vec<_> = targets.clone().map(|target| read(target, partner(target))).collect();
         let mut partners: Vec<_> =
             targets.map(|target| partner(target).map(|partner| read(partner, Some(target)))).collect();
@@ -249,7 +253,37 @@ impl<'a> Judge<'a> {
         (0..metrics.len()).map(row).collect()
     }
 
-    fn row(&self, case: usize, at: usize, read: &RowSeries, nulls: &mut Nulls) -> JudgedRow {
+    /// Finds the environment whose trials of a case took turns with another's. Against another baseline than the plan's there are none.
+    pub fn find_turn_partner(&self, case: usize, target: usize) -> Option<usize> {
+        let plan = self.progress.plan;
+        let partner = plan.partner_of(target).filter(|_| self.baseline == plan.baseline_at())?;
+        let name = Some(plan.targets[partner].name.as_str());
+        self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == name).then_some(partner)
+    }
+
+    /// Pairs the runs of a command in an environment with those that they are compared with.
+    fn pair_runs(&self, case: usize, target: usize, metrics: &[Metric]) -> Option<RunPairs> {
+        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
+        if Some(target) == self.baseline {
+            return None;
+        }
+        let partner = self.find_turn_partner(case, target);
+        let own = select_trials(self.trials(case, target), partner.map(name));
+        let others = match partner {
+            Some(partner) => select_trials(self.trials(case, partner), Some(name(target))),
+            None => self.trials(case, self.baseline?).to_vec(),
+        };
+        let names = partner.map(|partner| [name(partner), name(target)]);
+        ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
+    }
+
+    fn row(
+        &self,
+        (case, at): (usize, usize),
+        read: &RowSeries,
+        runs: &[Option<RunPairs>],
+        nulls: &mut Nulls,
+    ) -> JudgedRow {
         let planned: &'a PlannedCase = &self.progress.plan.cases[case];
         let nothing = Series::default();
         let targets = &read.own;
@@ -268,9 +302,10 @@ impl<'a> Judge<'a> {
         let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
         for target in of_control.into_iter().chain(subjects) {
             let series = [read.against(target, baseline), &targets[target]];
+            let runs = runs[target].as_ref();
             let own = self.own_control(planned, at, read, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
-            let mut judged = self.cell(planned, at, series, (case, target), own_margin, nulls);
+            let mut judged = self.cell(planned, (at, series, runs), (case, target), own_margin, nulls);
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
@@ -325,8 +360,7 @@ impl<'a> Judge<'a> {
     fn cell(
         &self,
         planned: &PlannedCase,
-        metric_at: usize,
-        [baseline, series]: [&Series; 2],
+        (metric_at, [baseline, series], runs): (usize, [&Series; 2], Option<&RunPairs>),
         (case, target): (usize, usize),
         margin: Margin,
         nulls: &mut Nulls,
@@ -340,8 +374,9 @@ impl<'a> Judge<'a> {
         if metric.reading == Reading::Maximum || is_count {
             return Cell::Observed(level).into();
         }
-        let not_comparable =
-            |reason: String, level: Level| Cell::Missing(Missing::NotComparable { reason, level }).into();
+        let not_comparable = |reason: String, level: Level| -> Judged {
+            Cell::Missing(Missing::NotComparable { reason, level }).into()
+        };
         // Before the baseline: a value that misleads does so without one as well.
         let of_baseline = self.baseline.and_then(|baseline| self.find_facts(baseline));
         if let Some(reason) =
@@ -352,6 +387,14 @@ impl<'a> Judge<'a> {
         if baseline.values.is_empty() {
             return Cell::Missing(Missing::NoBaseline(level)).into();
         }
+        if let Some(Objection { reason, is_final }) = runs.and_then(RunPairs::find_objection) {
+            return Judged { may_change: !is_final, ..not_comparable(reason, level) };
+        }
+        let [baseline, series] = match runs {
+            Some(runs) => runs.keep_alike(metric_at, [baseline, series]),
+            None => [baseline, series].map(Cow::Borrowed),
+        };
+        let (baseline, series) = (&*baseline, &*series);
         let operations = series.least_operations.min(baseline.least_operations);
         if let Some(reason) = comparable::too_few(metric, operations) {
             return not_comparable(reason, level);
@@ -375,10 +418,11 @@ impl<'a> Judge<'a> {
             total: judgement.total.map(ratio_in_total),
             smallest: smallest_ratios(&judgement, margin),
             beyond,
-            ..comparison(level, &judgement, baseline, series)
+            ..make_comparison(level, &judgement, baseline, series)
         };
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
-        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement) }
+        comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
+        Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
     }
 
     /// Tests a cell against the ratios that a gate names.
@@ -413,87 +457,4 @@ fn places<'a>(names: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
         places.entry(name).or_insert(place);
     }
     places
-}
-
-fn comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {
-    let mut warnings = Vec::new();
-    if judgement.skewed {
-        let Judgement { hodges_lehmann, median, .. } = *judgement;
-        warnings.push(Warning::SkewedTail { hodges_lehmann, median });
-    }
-    if judgement.groups.len() > 1 {
-        warnings.push(Warning::Modal { groups: judgement.groups.clone() });
-    }
-    if judgement.block > 1 {
-        // Not those in which the environment rested.
-        let rounds = (target.values.len() as f64 / judgement.units as f64).round() as u32;
-        warnings.push(Warning::RoundsAlike { rounds, blocks: judgement.units as u32 });
-    }
-    if target.failed > 0 {
-        warnings.push(Warning::TrialsFailed { failed: target.failed, of: target.trials });
-    }
-    Comparison {
-        level,
-        rounds: 0,
-        ratio: libm::exp(judgement.estimate),
-        low: libm::exp(judgement.interval.low),
-        high: libm::exp(judgement.interval.high),
-        total: None,
-        sign_low: libm::exp(judgement.signs.low),
-        sign_high: libm::exp(judgement.signs.high),
-        leading: judgement.leading,
-        p: judgement.p,
-        margin: libm::exp(judgement.margin.planned),
-        verdict: judgement.verdict,
-        decided_at: judgement.decided_at,
-        needed: judgement.needed,
-        smallest: None,
-        beyond: Vec::new(),
-        difference: difference(baseline, target),
-        starts: judgement.starts,
-        warnings,
-    }
-}
-
-/// Computes the median over paired rounds of environment minus baseline, in the metric's unit.
-fn difference(baseline: &Series, target: &Series) -> f64 {
-    let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
-    compute_median(&sort_values(&minus.collect::<Vec<_>>()))
-}
-
-/// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
-pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
-    let targets = judge.progress.plan.targets.len();
-    let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
-    let of_target = |target: usize| -> Vec<&Trial> {
-        let cases = 0..judge.progress.plan.cases.len();
-        cases.flat_map(|case| judge.trials(case, target)).copied().collect()
-    };
-    for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
-        let trials = of_target(target);
-        let facts = judge.find_facts(target);
-        if comparable::is_emulated(facts) {
-            warnings.push((target, Warning::EmulatedProcessor));
-        }
-        if let Some(step_ns) = comparable::coarse_step(facts) {
-            warnings.push((target, Warning::CoarseClock { step_ns }));
-        }
-        if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
-            warnings.push((target, Warning::ClockDisagrees { parts_per_million }));
-        }
-        // A subject has this in its cells; the baseline has none.
-        if Some(target) == judge.baseline
-            && let Some(astray) = stability::count_astray_datagrams(&trials)
-        {
-            warnings.push((target, astray));
-        }
-        if Some(target) != judge.baseline
-            && let Some(baseline) = judge.baseline
-            && let Some(ratio) = stability::canary_outside(judge.trials_by_round(baseline, target), MARGIN)
-        {
-            warnings.push((target, Warning::CanaryOutside { ratio }));
-            canaries.insert(target, ratio);
-        }
-    }
-    (warnings, canaries)
 }

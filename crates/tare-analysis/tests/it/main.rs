@@ -4,6 +4,7 @@ mod across;
 mod bill;
 mod change;
 mod deciding;
+mod ends;
 mod findings;
 mod fleet;
 mod gate;

@@ -1,7 +1,9 @@
-//! hyperfine's JSON: each headline that is a time, as if it were a command run once per round.
+//! hyperfine's JSON: each run of a command, and each round of another headline that is a time, as if it were a run.
 
 use serde::Serialize;
 use tare_analysis::findings::Level;
+use tare_analysis::runs::{Run as MeasuredRun, list_runs};
+use tare_analysis::statistics::signed_ranks::{compute_median, sort_values};
 use tare_analysis::statistics::spread::compute_spread;
 use tare_data::unit::Unit;
 
@@ -11,7 +13,7 @@ use crate::text::json::render_json_line;
 
 pub static EXPORT: Export = Export {
     name: "hyperfine",
-    summary: "hyperfine's JSON: headlines that are times, a run for each round, in seconds per operation",
+    summary: "hyperfine's JSON: each run of a command with its exit code; of other headlines that are times, each round",
     writing: Writing::Whole,
     render,
 };
@@ -31,13 +33,13 @@ struct Run {
     /// Null for a single run, as in hyperfine's own output.
     stddev: Option<f64>,
     median: f64,
-    /// Null: tare does not split processor time, and a zero would be a value.
+    /// Mean processor time of a command's runs. Null otherwise: a zero would be a value.
     user: Option<f64>,
     system: Option<f64>,
     min: f64,
     max: f64,
     times: Vec<f64>,
-    /// Zeros: a trial with a value ended well.
+    /// Exit code of each run, as a shell states it. Zeros where trials of probes ended well.
     exit_codes: Vec<i32>,
     parameters: Parameters,
 }
@@ -56,28 +58,50 @@ fn render(source: &Source) -> Vec<u8> {
         for (target, level) in source.list_levels(row) {
             let parameters = Parameters { target: clean_text(target), case: clean_text(&row.case) };
             let command = format!("{} in {}", clean_text(&row.label), clean_text(target));
-            results.extend(run(command, parameters, level));
+            let runs = list_runs(source.session, &row.case, target);
+            results.extend(match runs.as_slice() {
+                [] => of_rounds(command, parameters, level),
+                runs => of_runs(command, parameters, runs),
+            });
         }
     }
     render_json_line(&Results { results }).into_bytes()
 }
 
-/// Converts a level; `None` if its values are not finite, since hyperfine's readers accept only finite
+/// Converts the rounds of a level; `None` if its values are not finite, since hyperfine's readers accept only finite
 /// numbers.
-fn run(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
-    let spread = compute_spread(&level.values).filter(|_| level.median.is_finite())?;
+fn of_rounds(command: String, parameters: Parameters, level: &Level) -> Option<Run> {
+    let ended_well = vec![0; level.values.len()];
+    let run = make_run(command, parameters, &level.values, ended_well)?;
+    level.median.is_finite().then(|| Run { median: level.median / NANOSECONDS_A_SECOND, ..run })
+}
+
+/// Converts the runs of a command.
+fn of_runs(command: String, parameters: Parameters, runs: &[MeasuredRun]) -> Option<Run> {
+    let times: Vec<f64> = runs.iter().map(|run| run.elapsed_ns).collect();
+    let mean = |value: fn(&MeasuredRun) -> f64| {
+        let values: Vec<f64> = runs.iter().map(value).collect();
+        compute_spread(&values).map(|spread| spread.mean / NANOSECONDS_A_SECOND)
+    };
+    let ends = runs.iter().map(|run| run.end.shell_code()).collect();
+    let run = make_run(command, parameters, &times, ends)?;
+    Some(Run { user: mean(|run| run.user_ns), system: mean(|run| run.system_ns), ..run })
+}
+
+fn make_run(command: String, parameters: Parameters, times_ns: &[f64], exit_codes: Vec<i32>) -> Option<Run> {
+    let spread = compute_spread(times_ns)?;
     let seconds = |ns: f64| ns / NANOSECONDS_A_SECOND;
     Some(Run {
         command,
         mean: seconds(spread.mean),
         stddev: spread.deviation.map(seconds),
-        median: seconds(level.median),
+        median: seconds(compute_median(&sort_values(times_ns))),
         user: None,
         system: None,
         min: seconds(spread.least),
         max: seconds(spread.most),
-        times: level.values.iter().copied().map(seconds).collect(),
-        exit_codes: vec![0; level.values.len()],
+        times: times_ns.iter().copied().map(seconds).collect(),
+        exit_codes,
         parameters,
     })
 }

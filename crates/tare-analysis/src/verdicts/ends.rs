@@ -1,0 +1,232 @@
+//! Ends of runs: a command's runs are compared where both of a pair ended alike, and nothing is where too few did.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use tare_data::batch::{Batch, Phase, RunEnd};
+use tare_data::metric::Metric;
+use tare_data::names::USER;
+use tare_data::session::{PlannedCase, Trial};
+use tare_data::warning::Warning;
+
+use crate::statistics::binomial::at_least;
+use crate::statistics::fisher::compute_share_p;
+use crate::verdicts::summary::{RoundValue, Series, read_series_against};
+
+/// Share of pairs that may end differently: their runs did other work, and those that are left are a choice.
+const MOST_UNLIKE: f64 = 0.05;
+/// Level at which the shares of an end differ between two environments.
+const LEVEL: f64 = 0.01;
+/// Ends that are reported of a command in an environment.
+const MOST_REPORTED: usize = 3;
+
+/// Counts of each end in two environments: the one that is compared with, and the one that is judged.
+type Counts = BTreeMap<RunEnd, [u32; 2]>;
+
+/// Runs of a command in an environment, with those that they are compared with.
+pub(crate) struct RunPairs {
+    counts: Counts,
+    pairs: u32,
+    unlike: u32,
+    /// The exit code of a run that did its work; none where any will do.
+    expected: Option<i32>,
+    /// Values of the runs that ended alike, metric by metric, on both sides; none where all did.
+    alike: Option<[Vec<Vec<RoundValue>>; 2]>,
+}
+
+/// Why runs of a command are not compared.
+pub(crate) struct Objection {
+    pub reason: String,
+    /// True where more runs will not take it away.
+    pub is_final: bool,
+}
+
+impl RunPairs {
+    /// Returns why nothing is compared, where too many pairs did not end alike or the shares of an end differ.
+    pub fn find_objection(&self) -> Option<Objection> {
+        if self.unlike == 0 {
+            return None;
+        }
+        let differs = self.counts.keys().any(|end| self.share_p(*end) < LEVEL);
+        let is_too_many = f64::from(self.unlike) > MOST_UNLIKE * f64::from(self.pairs);
+        let ([of_baseline, here], [baseline, runs], end) = self.most_telling()?;
+        (differs || is_too_many).then(|| Objection {
+            reason: format!(
+                "{here} of {runs} runs ended with {end}, in the baseline {of_baseline} of {baseline}"
+            ),
+            is_final: differs || at_least(self.pairs.into(), self.unlike.into(), MOST_UNLIKE) < LEVEL,
+        })
+    }
+
+    /// Returns the doubt about an answer that leaves out pairs.
+    pub fn find_doubt(&self) -> Option<Warning> {
+        let ([of_baseline, here], runs, end) = self.most_telling().filter(|_| self.unlike > 0)?;
+        Some(Warning::RunsLeftOut { end, here, runs: runs[1], of_baseline, baseline_runs: runs[0] })
+    }
+
+    /// Replaces the values of a row by those of the runs that ended alike.
+    pub fn keep_alike<'s>(&self, metric: usize, raw: [&'s Series; 2]) -> [Cow<'s, Series>; 2] {
+        let Some(alike) = &self.alike else { return raw.map(Cow::Borrowed) };
+        let mut values = alike.iter().map(|side| side[metric].clone());
+        raw.map(|series| Cow::Owned(Series { values: values.next().unwrap_or_default(), ..series.clone() }))
+    }
+
+    fn runs(&self) -> [u32; 2] {
+        self.counts.values().fold([0; 2], |sum, counts| [sum[0] + counts[0], sum[1] + counts[1]])
+    }
+
+    fn share_p(&self, end: RunEnd) -> f64 {
+        compute_share_p(self.counts[&end].map(u64::from), self.runs().map(u64::from))
+    }
+
+    /// Finds the end whose shares differ most, or that is most frequent among equals: never that of a run that did its work.
+    fn most_telling(&self) -> Option<([u32; 2], [u32; 2], RunEnd)> {
+        let failed = self.counts.keys().filter(|end| **end != good_end(self.expected));
+        let rank = |end: &RunEnd| (self.share_p(*end), u32::MAX - self.counts[end].iter().sum::<u32>());
+        let end = failed.copied().min_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+        })?;
+        Some((self.counts[&end], self.runs(), end))
+    }
+}
+
+/// Returns the end of a run that did its work.
+fn good_end(expected: Option<i32>) -> RunEnd {
+    RunEnd::ExitCode(expected.unwrap_or(0))
+}
+
+/// Reads the exit code that a case expects; none where any will do.
+fn expected_code(planned: &PlannedCase) -> Option<i32> {
+    planned.case.parameters.get_integer("expect_exit").ok().and_then(|code| code.try_into().ok())
+}
+
+/// Reads the ends of a trial's runs, the first of which may be cold.
+fn read_ends(trial: &Trial) -> Vec<(Phase, RunEnd)> {
+    let ends = trial.batches.iter_series(tare_data::batch::ENDED);
+    ends.filter_map(|batch| Some((batch.phase, RunEnd::from_batch(&batch)?))).collect()
+}
+
+/// Pairs the runs of a command in two environments: the one that is compared with, and the one that is judged. `names` are those of
+/// environments whose trials took turns. None where the record does not state how runs ended.
+pub(crate) fn pair_runs(
+    planned: &PlannedCase,
+    [others, own]: [Vec<&Trial>; 2],
+    metrics: &[Metric],
+    names: Option<[&str; 2]>,
+) -> Option<RunPairs> {
+    if !planned.case.probe.starts_with(USER) {
+        return None;
+    }
+    let mut found = Pairing { expected: expected_code(planned), ..Pairing::default() };
+    let mut others = others.into_iter().peekable();
+    for own in own {
+        while others.next_if(|other| other.round < own.round).is_some() {}
+        if let Some(other) = others.peek().filter(|other| other.round == own.round) {
+            found.add_round([other, own]);
+        }
+    }
+    let Pairing { counts, pairs, unlike, expected, rounds } = found;
+    if counts.is_empty() {
+        return None;
+    }
+    let alike = (unlike > 0).then(|| {
+        [0, 1].map(|side| {
+            let trials: Vec<Trial> = rounds.iter().filter_map(|round| round.copy_alike(side)).collect();
+            let trials: Vec<&Trial> = trials.iter().collect();
+            let partner = names.map(|names| names[1 - side]);
+            let series = read_series_against(&trials, metrics, partner);
+            series.into_iter().map(|series| series.values).collect()
+        })
+    });
+    Some(RunPairs { counts, pairs, unlike, expected, alike })
+}
+
+/// Reports the ends of a command's runs in an environment that are not those of a run that did its work.
+pub(crate) fn list_failed_runs(planned: &PlannedCase, trials: &[&Trial]) -> Vec<Warning> {
+    if !planned.case.probe.starts_with(USER) {
+        return Vec::new();
+    }
+    let mut counts: BTreeMap<RunEnd, u32> = BTreeMap::new();
+    for (_, end) in trials.iter().flat_map(|trial| read_ends(trial)) {
+        *counts.entry(end).or_default() += 1;
+    }
+    let runs = counts.values().sum();
+    counts.remove(&good_end(expected_code(planned)));
+    let mut failed: Vec<(RunEnd, u32)> = counts.into_iter().collect();
+    failed.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let warning = |(end, count)| Warning::RunsEnded { command: planned.label.clone(), end, count, runs };
+    failed.into_iter().take(MOST_REPORTED).map(warning).collect()
+}
+
+/// Pairs of runs while they are counted.
+#[derive(Default)]
+struct Pairing<'a> {
+    counts: Counts,
+    pairs: u32,
+    unlike: u32,
+    expected: Option<i32>,
+    rounds: Vec<PairedRound<'a>>,
+}
+
+/// A round of both, with the runs of it that ended alike.
+struct PairedRound<'a> {
+    trials: [&'a Trial; 2],
+    keeps_cold: bool,
+    keeps_warm: Vec<bool>,
+}
+
+impl<'a> Pairing<'a> {
+    fn add_round(&mut self, trials: [&'a Trial; 2]) {
+        let ends = trials.map(read_ends);
+        for (side, ends) in ends.iter().enumerate() {
+            for (_, end) in ends {
+                self.counts.entry(*end).or_default()[side] += 1;
+            }
+        }
+        let (mut keeps_cold, mut keeps_warm) = (true, Vec::new());
+        for at in 0..ends[0].len().max(ends[1].len()) {
+            let pair = [ends[0].get(at), ends[1].get(at)];
+            let is_alike = match pair.map(|run| run.map(|(_, end)| *end)) {
+                [Some(one), Some(other)] => one == other && self.expected.is_none_or(|_| self.is_good(one)),
+                // A run that failed ends its trial, and the other side may have had no chance to run.
+                [Some(one), None] | [None, Some(one)] if !self.is_good(one) => false,
+                _ => continue,
+            };
+            self.pairs += 1;
+            self.unlike += u32::from(!is_alike);
+            match pair.into_iter().flatten().next() {
+                Some((Phase::Cold, _)) => keeps_cold = is_alike,
+                _ => keeps_warm.push(is_alike),
+            }
+        }
+        self.rounds.push(PairedRound { trials, keeps_cold, keeps_warm });
+    }
+
+    fn is_good(&self, end: RunEnd) -> bool {
+        end == good_end(self.expected)
+    }
+}
+
+impl PairedRound<'_> {
+    /// Copies a trial with the runs that ended alike; none where there is none.
+    fn copy_alike(&self, side: usize) -> Option<Trial> {
+        let trial = self.trials[side];
+        if !self.keeps_warm.contains(&true) {
+            return None;
+        }
+        // Each run has a batch of every series.
+        let mut warm: BTreeMap<String, usize> = BTreeMap::new();
+        let mut is_kept = |batch: &Batch| match batch.phase {
+            Phase::Cold => self.keeps_cold,
+            Phase::Warm => {
+                let at = warm.entry(batch.series.clone()).or_default();
+                *at += 1;
+                self.keeps_warm.get(*at - 1).copied().unwrap_or(false)
+            }
+        };
+        let batches = trial.batches.iter().map(Cow::into_owned).filter(|batch| is_kept(batch));
+        let batches: Vec<Batch> = batches.collect();
+        Some(Trial { batches: batches.into(), ..trial.clone() })
+    }
+}

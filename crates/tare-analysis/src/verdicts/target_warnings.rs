@@ -1,0 +1,54 @@
+//! Doubts about environments as a whole: clocks, emulation, canaries, runs that failed.
+
+use std::collections::BTreeMap;
+
+use tare_data::session::{Role, Trial};
+use tare_data::warning::Warning;
+
+use crate::verdicts::ends::list_failed_runs;
+use crate::verdicts::rows::{Judge, MARGIN};
+use crate::verdicts::{comparable, stability};
+
+/// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
+pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
+    let targets = judge.progress.plan.targets.len();
+    let (mut warnings, mut canaries) = (Vec::new(), BTreeMap::new());
+    let of_target = |target: usize| -> Vec<&Trial> {
+        let cases = 0..judge.progress.plan.cases.len();
+        cases.flat_map(|case| judge.trials(case, target)).copied().collect()
+    };
+    for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
+        let trials = of_target(target);
+        let facts = judge.find_facts(target);
+        if comparable::is_emulated(facts) {
+            warnings.push((target, Warning::EmulatedProcessor));
+        }
+        if let Some(step_ns) = comparable::coarse_step(facts) {
+            warnings.push((target, Warning::CoarseClock { step_ns }));
+        }
+        for case in 0..judge.progress.plan.cases.len() {
+            warnings.extend(
+                list_failed_runs(&judge.progress.plan.cases[case], judge.trials(case, target))
+                    .into_iter()
+                    .map(|warning| (target, warning)),
+            );
+        }
+        if let Some(parts_per_million) = stability::clock_disagreement(&trials) {
+            warnings.push((target, Warning::ClockDisagrees { parts_per_million }));
+        }
+        // A subject has this in its cells; the baseline has none.
+        if Some(target) == judge.baseline
+            && let Some(astray) = stability::count_astray_datagrams(&trials)
+        {
+            warnings.push((target, astray));
+        }
+        if Some(target) != judge.baseline
+            && let Some(baseline) = judge.baseline
+            && let Some(ratio) = stability::canary_outside(judge.trials_by_round(baseline, target), MARGIN)
+        {
+            warnings.push((target, Warning::CanaryOutside { ratio }));
+            canaries.insert(target, ratio);
+        }
+    }
+    (warnings, canaries)
+}
