@@ -223,6 +223,9 @@ pub fn describe_ending(ending: Ending) -> Option<&'static str> {
         Ending::BaselineFailed => {
             Some(message!("The session ended early: the baseline gave no value in ten rounds in a row."))
         }
+        Ending::SubjectsFailed => {
+            Some(message!("The session ended early: every other environment was given up."))
+        }
         Ending::BrokenOff => Some(message!("The record breaks off: the report shows the rounds until then.")),
     }
 }

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 pub fn exit_of_session(session: &Session, findings: &Findings) -> Exit {
     let by_ending = match session.ending {
         Ending::Interrupted => Exit::Interrupted,
-        Ending::BaselineFailed => Exit::Environment,
+        Ending::BaselineFailed | Ending::SubjectsFailed => Exit::Environment,
         Ending::Complete | Ending::BrokenOff => Exit::Done,
     };
     // A fixed number of rounds is run whether or not it decides anything.

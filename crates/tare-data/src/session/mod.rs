@@ -372,6 +372,8 @@ pub enum Ending {
     Interrupted,
     /// The baseline failed in too many rounds in a row.
     BaselineFailed,
+    /// Every other environment was given up.
+    SubjectsFailed,
     /// The record stops without an end: kill, power, full disk.
     BrokenOff,
 }

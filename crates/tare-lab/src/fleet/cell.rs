@@ -198,6 +198,7 @@ impl Cell {
                 "the session was stopped: its job was cancelled, or its time was up".to_owned()
             }
             Ok(Ending::BaselineFailed) => "the baseline failed in too many rounds in a row".to_owned(),
+            Ok(Ending::SubjectsFailed) => "every other environment was given up".to_owned(),
             Ok(Ending::BrokenOff) => "the session broke off".to_owned(),
             Err(error) => {
                 std::iter::once(error.what.clone()).chain(error.causes()).collect::<Vec<_>>().join(": ")

@@ -6,7 +6,7 @@ use tare_data::names::Case;
 use tare_data::peer::{LOOPBACK, Peer};
 use tare_data::request::{Amount, TrialRequest};
 use tare_data::session::demand::Counted;
-use tare_probes::descriptions::{DEMAND_COMMAND, demand_of};
+use tare_probes::descriptions::{DEMAND_COMMAND, USER_COMMAND, demand_of};
 
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
@@ -19,6 +19,9 @@ const CALIBRATION_DEADLINE_MS: u64 = 20_000;
 const SLOWEST_DISK: u64 = 20_000;
 /// Longest calibration, however large the files: half an hour.
 const CALIBRATION_MOST_MS: u64 = 1_800_000;
+
+/// Limit on the calibrations of a command that fails.
+const MOST_TRIES: usize = 4;
 
 /// Batches of a trial, and its time by the host's clock.
 struct Sent {
@@ -34,7 +37,15 @@ pub fn calibrate_case(
     seed: u64,
     arena: &mut dyn Arena,
 ) -> Result<Result<Pace, Failure>, LabError> {
-    let sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+    let mut sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+    // A command that fails now and then is measured: the rounds count its failures.
+    for _ in 1..MOST_TRIES {
+        let is_flaky = |failure: &Failure| failure.kind == FailureKind::WrongWork;
+        if selected.probe.name != USER_COMMAND || !sent.as_ref().is_err_and(is_flaky) {
+            break;
+        }
+        sent = trial(&selected.case, Amount::Calibrate, (target, started), seed, arena)?;
+    }
     Ok(sent.and_then(|sent| {
         compute_pace(&sent.batches, sent.elapsed_ns)
             .ok_or_else(|| Failure::new(FailureKind::Broken, "the calibration sent no samples"))

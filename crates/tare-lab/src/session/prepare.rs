@@ -15,6 +15,7 @@ use crate::asked::progress::{Event, Observer};
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started, Turning};
 use crate::session::before::{calibrate_case, count_demand};
+use crate::session::hopeless::{require_measurable, require_subject};
 use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::calibrated::Calibrated;
@@ -180,8 +181,9 @@ pub fn prepare_session(
     let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
+    require_subject(&targets, |target| started[target].as_ref().err())?;
     let mut cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
-    anything_to_compare_with(&cases, &targets[0].name)?;
+    require_measurable(&cases, &targets)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
@@ -442,31 +444,6 @@ fn starts(started: &[Result<Started, Failure>]) -> Vec<Start> {
 /// Returns the time of a start, in seconds; nothing where it failed.
 pub fn start_s(started: &Result<Started, Failure>) -> f64 {
     started.as_ref().map_or(0.0, |started| started.elapsed_ns as f64 / 1e9)
-}
-
-/// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the
-/// first, and a table without values helps nobody.
-fn anything_to_compare_with(cases: &[Calibrated], baseline: &str) -> Result<(), LabError> {
-    let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
-    let failures: Vec<(&SelectedCase, Failure)> =
-        cases.iter().filter_map(|case| Some((&case.selected, of_baseline(case)?))).collect();
-    if let Some((selected, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
-        let place = selected.case.place.as_deref().unwrap_or("own");
-        return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
-            .with_cause(format!("{}: {failure}", selected.case))
-            .with_hint("make room there, name another place with --place, or other cases with --only"));
-    }
-    let [(selected, failure), ..] = failures.as_slice() else { return Ok(()) };
-    if failures.len() < cases.len() {
-        return Ok(());
-    }
-    let kind = if selected.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
-    Err(LabError::new(kind, format!("no case can be measured in the baseline '{baseline}'"))
-        .with_cause(format!("{}: {failure}", selected.case))
-        .with_hint(match &selected.case.place {
-            Some(_) => "name another place with --place: own always is one",
-            None => "tare check shows the limits of this machine",
-        }))
 }
 
 impl Pilot {

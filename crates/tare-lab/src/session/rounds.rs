@@ -123,6 +123,7 @@ pub(super) struct Slot {
 pub(super) enum Stop {
     Budget,
     BaselineFailed,
+    SubjectsFailed,
     Interrupted,
     Error(LabError),
 }
@@ -185,7 +186,7 @@ impl<'a> Rounds<'a> {
         }
         let mut stopped = None;
         while let Some(case) = self.next_case() {
-            if let Err(stop) = self.run_case(case).and_then(|()| self.check_baseline()) {
+            if let Err(stop) = self.run_case(case).and_then(|()| self.check_environments()) {
                 stopped = Some(stop);
                 break;
             }
@@ -193,6 +194,7 @@ impl<'a> Rounds<'a> {
         let ending = match stopped {
             None | Some(Stop::Budget) => Ending::Complete,
             Some(Stop::BaselineFailed) => Ending::BaselineFailed,
+            Some(Stop::SubjectsFailed) => Ending::SubjectsFailed,
             Some(Stop::Interrupted) => Ending::Interrupted,
             Some(Stop::Error(error)) => return Err(error),
         };
@@ -261,6 +263,16 @@ impl<'a> Rounds<'a> {
         self.rounds[case] += 1;
         self.take_look(case, self.rounds[case], true);
         Ok(())
+    }
+
+    /// Ends a session whose baseline fails round after round, or whose other environments were all given up.
+    fn check_environments(&mut self) -> Result<(), Stop> {
+        let subjects = self.session.plan.targets.iter().zip(&self.pilot.started);
+        let mut subjects = subjects.filter(|(target, _)| target.role == Role::Subject).peekable();
+        if subjects.peek().is_some() && subjects.all(|(_, started)| started.is_err()) {
+            return Err(Stop::SubjectsFailed);
+        }
+        self.check_baseline()
     }
 
     /// Ends a session whose baseline fails round after round.

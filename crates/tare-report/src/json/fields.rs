@@ -51,7 +51,7 @@ pub struct About<'a> {
     /// Time from the beginning to the end of the last trial, in seconds; null without a trial.
     pub measured_s: Option<f64>,
     pub command: &'a [String],
-    /// `complete`, `interrupted`, `baseline_failed` or `broken_off`.
+    /// `complete`, `interrupted`, `baseline_failed`, `subjects_failed` or `broken_off`.
     pub ending: Ending,
     /// Number of trials, disturbed ones and failures included.
     pub trials: usize,

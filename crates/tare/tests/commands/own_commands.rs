@@ -60,7 +60,10 @@ fn a_command_runs_in_every_environment_and_writes_nowhere() {
     assert!(!fs::exists("/etc/tare-was-here").unwrap());
     let hyperfine: Value = serde_json::from_slice(&fs::read(program.path("c.json")).unwrap()).unwrap();
     assert_eq!(hyperfine["results"].as_array().map(Vec::len), Some(4), "baseline, control and two subjects");
-    assert_eq!(hyperfine["results"][0]["times"].as_array().map(Vec::len), Some(6));
+    let of_baseline = |key: &str| hyperfine["results"][0][key].as_array().unwrap().clone();
+    assert!(of_baseline("times").len() >= 6, "every run of six rounds: {hyperfine}");
+    assert_eq!(of_baseline("exit_codes"), vec![0; of_baseline("times").len()]);
+    assert!(hyperfine["results"][0]["user"].as_f64().is_some(), "{hyperfine}");
     for own in ["source", "c.json"] {
         fs::remove_file(program.path(own)).unwrap();
     }
@@ -99,6 +102,63 @@ fn a_command_that_fails_says_how() {
     assert!(missing.err.contains("there is no program 'no-such-program' in PATH"), "{missing:?}");
     let piped = run(&["--", "ls | wc -l"]);
     assert!(piped.err.contains("needs a shell") && piped.err.contains("--shell default"), "{piped:?}");
+}
+
+#[test]
+fn a_command_that_fails_at_once_is_not_faster() {
+    if !can_show_its_root("a_command_that_fails_at_once_is_not_faster") {
+        return;
+    }
+    let program = Program::new();
+    // This process is seen in native alone.
+    let command = format!("test -e /proc/{} || exit 7; sleep 0.02", std::process::id());
+    let common =
+        ["run", "--in", "container", "-r", "6", "--export-json", "x.json", "--", "sh", "-c", &command];
+    let ignoring: Vec<&str> = ["run", "-i"].iter().chain(&common[1..]).copied().collect();
+    let out = ok(program.run_tare(&ignoring));
+    assert!(out.contains("not comparable") && !out.contains("faster"), "{out}");
+    assert!(out.contains("runs ended with exit code 7, in the baseline 0 of"), "{out}");
+    let hyperfine: Value = serde_json::from_slice(&fs::read(program.path("x.json")).unwrap()).unwrap();
+    let results = hyperfine["results"].as_array().unwrap();
+    for (result, code) in [(&results[0], 0), (results.last().unwrap(), 7)] {
+        let codes = result["exit_codes"].as_array().unwrap();
+        assert!(!codes.is_empty() && codes.iter().all(|found| *found == code), "{result}");
+    }
+    // Without -i nothing is left to compare: the session ends before its rounds.
+    let ended = program.run_tare(&common);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    assert!(
+        ended.err.contains("cannot measure container: sh ended with exit code 7, expected 0"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn the_message_of_a_step_that_fails_is_short_and_names_it() {
+    if !can_show_its_root("the_message_of_a_step_that_fails_is_short_and_names_it") {
+        return;
+    }
+    let program = Program::new();
+    for (words, what, hint) in [
+        (&["--", "false"][..], "in native: false ended with exit code 1, expected 0", "-i goes on"),
+        (&["-p", "false", "--", "true"], "in native: --prepare 'false' ended with exit code 1", "by itself"),
+        (&["-s", "false", "--", "true"], "in native: --setup 'false' ended with exit code 1", "by itself"),
+        (&["-C", "false", "--", "true"], "in native: --conclude 'false' ended with exit code 1", "by itself"),
+        (
+            &["--", "sh", "-c", "echo this is why >&2; exit 9"],
+            "exit code 9, expected 0: this is why",
+            "-i goes on",
+        ),
+    ] {
+        let said = program.run_tare(&[&["run", "--in", "container"], words].concat());
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let message =
+            said.err.lines().skip_while(|line| !line.starts_with("error:")).collect::<Vec<_>>().join("\n");
+        assert!(message.contains(what) && message.contains(hint), "{said:?}");
+        assert!(message.chars().count() <= 200, "{} characters: {message}", message.chars().count());
+    }
+    let missing = program.run_tare(&["run", "--in", "container", "--", "gti", "status"]);
+    assert!(missing.code == Some(2) && missing.err.contains("did you mean 'git'?"), "{missing:?}");
 }
 
 #[test]

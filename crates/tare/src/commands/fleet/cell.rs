@@ -71,7 +71,7 @@ pub fn run_fleet_cell(args: &FleetCell) -> Result<Exit, CommandError> {
     Ok(match measured? {
         Ending::Complete => Exit::Done,
         Ending::Interrupted => Exit::Interrupted,
-        Ending::BaselineFailed | Ending::BrokenOff => Exit::Environment,
+        Ending::BaselineFailed | Ending::SubjectsFailed | Ending::BrokenOff => Exit::Environment,
     })
 }
 

@@ -1,0 +1,138 @@
+//! Sessions that have nothing to measure or to compare: they end before their first round, with the reason and the next step.
+
+use tare_data::encoding::clip_text;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::USER;
+use tare_data::session::{Role, Target};
+
+use crate::error::{ErrorKind, LabError};
+use crate::session::plan::calibrated::Calibrated;
+use crate::study::SelectedCase;
+
+/// Bytes of a message: two lines of a terminal.
+const LONGEST_MESSAGE: usize = 200;
+
+/// Refuses a session whose subjects all cannot be entered.
+pub fn require_subject<'a>(
+    targets: &[Target],
+    find_failure: impl Fn(usize) -> Option<&'a Failure>,
+) -> Result<(), LabError> {
+    let subjects = || (0..targets.len()).filter(|target| targets[*target].role == Role::Subject);
+    let mut failures = Vec::new();
+    for subject in subjects() {
+        let Some(failure) = find_failure(subject) else { return Ok(()) };
+        failures.push((targets[subject].name.as_str(), failure));
+    }
+    match failures.as_slice() {
+        [] => Ok(()),
+        [(name, failure)] => Err(no_subject(format!("cannot measure {name}: {}", failure.reason), failure)),
+        [(name, failure), ..] => {
+            let all = failures.len();
+            Err(no_subject(
+                format!("cannot measure any of {all} environments; {name}: {}", failure.reason),
+                failure,
+            ))
+        }
+    }
+}
+
+fn no_subject(what: String, failure: &Failure) -> LabError {
+    LabError::new(ErrorKind::Environment, clip_text(what, LONGEST_MESSAGE)).with_hint(next_step(failure))
+}
+
+/// Refuses a session whose baseline has no room for a case, or that cannot run a single one in the baseline or in any other
+/// environment: the user can mend the first, and a table without values helps nobody.
+pub fn require_measurable(cases: &[Calibrated], targets: &[Target]) -> Result<(), LabError> {
+    let baseline = &targets[0].name;
+    let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
+    let failures: Vec<(&SelectedCase, Failure)> =
+        cases.iter().filter_map(|case| Some((&case.selected, of_baseline(case)?))).collect();
+    if let Some((selected, failure)) = failures.iter().find(|(_, failure)| failure.is_full_disk()) {
+        let place = selected.case.place.as_deref().unwrap_or("own");
+        return Err(LabError::new(ErrorKind::Storage, format!("no room in the place '{place}'"))
+            .with_cause(format!("{}: {failure}", selected.case))
+            .with_hint("make room there, name another place with --place, or other cases with --only"));
+    }
+    match failures.as_slice() {
+        [(selected, failure), ..] if failures.len() == cases.len() => {
+            Err(nothing_in_baseline(selected, failure, baseline))
+        }
+        _ => require_subject(targets, |target| find_failure_of_all(cases, target)),
+    }
+}
+
+/// Finds the first failure of an environment that cannot run a single case.
+fn find_failure_of_all(cases: &[Calibrated], target: usize) -> Option<&Failure> {
+    let mut failures = cases.iter().map(|case| case.paces.get(target)?.as_ref().err());
+    let first = failures.next()??;
+    failures.all(|failure| failure.is_some()).then_some(first)
+}
+
+fn nothing_in_baseline(selected: &SelectedCase, failure: &Failure, baseline: &str) -> LabError {
+    if selected.case.probe.starts_with(USER) {
+        let what = clip_text(format!("in {baseline}: {}", failure.reason), LONGEST_MESSAGE);
+        return LabError::new(ErrorKind::Environment, what).with_hint(next_step(failure));
+    }
+    let kind = if selected.case.place.is_some() { ErrorKind::Storage } else { ErrorKind::Environment };
+    LabError::new(kind, format!("no case can be measured in the baseline '{baseline}'"))
+        .with_cause(format!("{}: {failure}", selected.case))
+        .with_hint(match &selected.case.place {
+            Some(_) => "name another place with --place: own always is one",
+            None => "tare check shows the limits of this machine",
+        })
+}
+
+/// Advises on an environment, or a command in it, that failed.
+fn next_step(failure: &Failure) -> &'static str {
+    match failure.kind {
+        // Steps besides the command are named by their options.
+        FailureKind::WrongWork if failure.reason.starts_with("--") => {
+            "run it by itself first: it must end with exit code 0"
+        }
+        FailureKind::WrongWork => "-i goes on after a command that fails",
+        FailureKind::Deadline => "--timeout gives a run more time",
+        FailureKind::Died => "tare check --time enters each environment, and shows what it needs",
+        FailureKind::NotSupported
+        | FailureKind::NotPermitted
+        | FailureKind::NotComparable
+        | FailureKind::Broken
+        | FailureKind::LeftOut
+        | FailureKind::Partner => "tare check shows what each environment needs",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tare_data::session::specification::Specification;
+
+    use super::*;
+
+    fn targets(roles: &[Role]) -> Vec<Target> {
+        let target = |role: &Role| Target::new(format!("{role:?}"), Specification::from_provider("x"), *role);
+        roles.iter().map(target).collect()
+    }
+
+    #[test]
+    fn a_session_without_its_only_subject_ends() {
+        let failure = Failure::new(FailureKind::WrongWork, "x ended with exit code 3, expected 0");
+        let alone = targets(&[Role::Baseline, Role::Control]);
+        assert!(require_subject(&alone, |_| Some(&failure)).is_ok(), "one that compares nothing goes on");
+        let one = targets(&[Role::Baseline, Role::Subject]);
+        let error = require_subject(&one, |_| Some(&failure)).unwrap_err();
+        assert_eq!(error.what, "cannot measure Subject: x ended with exit code 3, expected 0");
+        assert_eq!(
+            (error.kind, error.hint.as_deref()),
+            (ErrorKind::Environment, Some("-i goes on after a command that fails"))
+        );
+        let two = targets(&[Role::Baseline, Role::Subject, Role::Subject]);
+        assert!(require_subject(&two, |target| (target == 1).then_some(&failure)).is_ok());
+        assert!(
+            require_subject(&two, |_| Some(&failure))
+                .unwrap_err()
+                .what
+                .starts_with("cannot measure any of 2")
+        );
+        let long = Failure::new(FailureKind::Died, "x".repeat(5_000));
+        assert!(require_subject(&one, |_| Some(&long)).unwrap_err().what.len() <= LONGEST_MESSAGE);
+    }
+}
