@@ -24,7 +24,6 @@ pub mod order;
 pub mod pooled;
 pub mod published;
 mod quantity;
-pub mod runs;
 pub mod selftest;
 pub mod statistics;
 mod target_pairs;

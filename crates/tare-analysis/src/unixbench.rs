@@ -11,7 +11,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::Case;
 use tare_data::session::{PlannedCase, Session, Trial};
 
-use crate::verdicts::comparable;
+use crate::verdicts::doubts::comparable;
 use crate::verdicts::summary::{list_counted_trials, read_series, read_values};
 
 /// A test of the twelve: its name, the divisor of its result, and the case that corresponds to it.

@@ -21,16 +21,8 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
-        Warning::CanaryOutside { ratio } => say!(
-            language,
-            "a fixed piece of arithmetic took {ratio}x the baseline's time just before the trials",
-            ratio = format!("{ratio:.2}")
-        ),
-        Warning::ClockDisagrees { parts_per_million } => say!(
-            language,
-            "its clock and the host's disagree by {parts} parts per million",
-            parts = format!("{parts_per_million:.0}")
-        ),
+        Warning::CanaryOutside { ratio } => canary(*ratio, language),
+        Warning::ClockDisagrees { parts_per_million } => clocks(*parts_per_million, language),
         Warning::CoarseClock { step_ns } => {
             say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
         }
@@ -74,27 +66,56 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::SeveralBoots { boots } => {
             say!(language, "its rounds ran in {boots} boots of the machine", boots = boots)
         }
-        Warning::RunsEnded { command, end, count, runs } => say!(
-            language,
-            "{command}: {count} of {runs} ended with {end}",
-            command = clean_text(command),
-            count = count,
-            runs = language.counted(*runs as usize, "run", "runs"),
-            end = describe_end(*end, language)
-        ),
-        Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => say!(
-            language,
-            "{here} of {runs} ended with {end}, in the baseline {of_baseline} of {baseline_runs}",
-            here = here,
-            runs = language.counted(*runs as usize, "run", "runs"),
-            end = describe_end(*end, language),
-            of_baseline = of_baseline,
-            baseline_runs = baseline_runs
-        ),
+        Warning::RunsEnded { command, end, count, runs } => {
+            failed_runs(command, *end, [*count, *runs], language)
+        }
+        Warning::RunsLeftOut { end, here, runs, of_baseline, baseline_runs } => {
+            runs_left_out(*end, [*here, *runs], [*of_baseline, *baseline_runs], language)
+        }
         Warning::DatagramsAstray { lost, late, duplicated, reordered } => {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
+}
+
+fn clocks(parts_per_million: f64, language: Language) -> String {
+    say!(
+        language,
+        "its clock and the host's disagree by {parts} parts per million",
+        parts = format!("{parts_per_million:.0}")
+    )
+}
+
+fn canary(ratio: f64, language: Language) -> String {
+    say!(
+        language,
+        "a fixed piece of arithmetic took {ratio}x the baseline's time just before the trials",
+        ratio = format!("{ratio:.2}")
+    )
+}
+
+fn failed_runs(command: &str, end: RunEnd, [count, runs]: [u32; 2], language: Language) -> String {
+    say!(
+        language,
+        "{command}: {count} of {runs} ended with {end}",
+        command = clean_text(command),
+        count = count,
+        runs = language.counted(runs as usize, "run", "runs"),
+        end = describe_end(end, language)
+    )
+}
+
+fn runs_left_out(end: RunEnd, [here, runs]: [u32; 2], of_baseline: [u32; 2], language: Language) -> String {
+    let [of_baseline, baseline_runs] = of_baseline;
+    say!(
+        language,
+        "{here} of {runs} ended with {end}, in the baseline {of_baseline} of {baseline_runs}",
+        here = here,
+        runs = language.counted(runs as usize, "run", "runs"),
+        end = describe_end(end, language),
+        of_baseline = of_baseline,
+        baseline_runs = baseline_runs
+    )
 }
 
 fn describe_end(end: RunEnd, language: Language) -> String {

@@ -9,7 +9,7 @@ use tare_data::session::{PlannedCase, Role, Session};
 use crate::article_table::{Line, Table, TableCell, TableForm};
 use crate::pooled::{Middle, Pooled, Runs, Times, collect_runs, find_middle};
 use crate::unixbench::{Entry, TESTS, compute_scores};
-use crate::verdicts::comparable;
+use crate::verdicts::doubts::comparable;
 
 /// The lines that a probe's cases have in a form.
 struct Block {

@@ -1,7 +1,6 @@
 //! Statistics of numbers alone: nothing here knows a session, a case or an environment.
 
 pub mod binomial;
-pub(crate) mod fisher;
 pub(crate) mod level;
 pub mod modes;
 pub(crate) mod multiplicity;

@@ -11,8 +11,8 @@ use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_m
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::TailDifference;
+use crate::verdicts::doubts::stability;
 use crate::verdicts::pairs::{Pairs, Units};
-use crate::verdicts::stability;
 use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
 

@@ -14,7 +14,8 @@ use tare_data::warning::Warning;
 use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
-use crate::verdicts::ends::{Objection, RunPairs};
+use crate::verdicts::doubts::ends::{Objection, RunPairs};
+use crate::verdicts::doubts::{comparable, ends, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
 };
@@ -23,7 +24,6 @@ use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, pair_rounds, read_agains
 use crate::verdicts::stopping::Schedule;
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
 use crate::verdicts::verdict::Margin;
-use crate::verdicts::{comparable, ends, stability};
 
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;

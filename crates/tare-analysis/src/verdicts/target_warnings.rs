@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use tare_data::session::{Role, Trial};
 use tare_data::warning::Warning;
 
-use crate::verdicts::ends::list_failed_runs;
+use crate::verdicts::doubts::ends::list_failed_runs;
+use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::{Judge, MARGIN};
-use crate::verdicts::{comparable, stability};
 
 /// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
 pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {

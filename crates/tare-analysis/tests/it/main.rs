@@ -4,7 +4,6 @@ mod across;
 mod bill;
 mod change;
 mod deciding;
-mod ends;
 mod findings;
 mod fleet;
 mod gate;

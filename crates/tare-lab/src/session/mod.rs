@@ -7,7 +7,6 @@ mod before;
 mod bring_up;
 pub mod carrying;
 pub mod entered;
-mod hopeless;
 pub mod link;
 mod live;
 mod open;

@@ -15,10 +15,10 @@ use crate::asked::progress::{Event, Observer};
 use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started, Turning};
 use crate::session::before::{calibrate_case, count_demand};
-use crate::session::hopeless::{require_measurable, require_subject};
 use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::calibrated::Calibrated;
+use crate::session::plan::hopeless::{require_measurable, require_subject};
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::{Floor, choose_left_out};
@@ -181,7 +181,6 @@ pub fn prepare_session(
     let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
-    require_subject(&targets, |target| started[target].as_ref().err())?;
     let mut cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
     require_measurable(&cases, &targets)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
@@ -348,6 +347,7 @@ fn calibrate_all(
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
     let (started, roles) = started;
+    require_subject(roles, |target| started[target].as_ref().err())?;
     let (targets, of) = (started.len(), selected.len() * started.len());
     let takes_turns =
         |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);

@@ -39,7 +39,7 @@ impl Expected {
 }
 
 impl Step {
-    /// Names the step by its option and words; the command by its program alone.
+    /// Describes the step by its option and words, the command by its program alone.
     pub(crate) fn describe(self, words: &[String]) -> String {
         let option = match self {
             Step::Command => return clip(words.first().map_or("", String::as_str), MOST_WORDS),
@@ -100,7 +100,7 @@ fn find_limit(signal: i32) -> Option<String> {
     }
 }
 
-/// Cuts a text to so many characters, with a sign that it was longer.
+/// Cuts a text to this length, with a sign that it was longer.
 fn clip(text: &str, most: usize) -> String {
     let text = if text == ITSELF { "tare" } else { text };
     match text.chars().count() > most {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use tare_analysis::findings::Level;
-use tare_analysis::runs::{Run as MeasuredRun, list_runs};
 use tare_analysis::statistics::signed_ranks::{compute_median, sort_values};
 use tare_analysis::statistics::spread::compute_spread;
+use tare_analysis::verdicts::doubts::ends::{Run as MeasuredRun, list_runs};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};

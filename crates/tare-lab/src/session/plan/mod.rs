@@ -4,6 +4,7 @@
 pub(crate) mod amount;
 pub(crate) mod budget;
 pub(crate) mod calibrated;
+pub(crate) mod hopeless;
 pub(crate) mod label;
 pub(crate) mod planting;
 pub(crate) mod spacing;

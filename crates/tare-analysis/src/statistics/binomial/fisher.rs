@@ -1,6 +1,6 @@
 //! Fisher's exact test: two shares that differ by more than chance, however few there are of either.
 
-use crate::statistics::binomial::ln_factorial;
+use super::ln_factorial;
 
 /// Tables whose chances are equal but for rounding count as equally rare.
 const ROUNDING: f64 = 1e-7;

@@ -1,15 +1,19 @@
 //! A trial as the probe sees it: its parameters, its folder, and how samples leave it.
 
+mod report;
+
 use std::path::Path;
 use std::time::Duration;
 
-use tare_data::batch::{Batch, CALIBRATION, ENDED, HELD, Histogram, Phase, RunEnd, Sample};
+use tare_data::batch::{Batch, CALIBRATION, HELD, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
 
-use crate::harness::stopwatch::{Laps, Stopwatch, now_ns};
+pub use self::report::Report;
+use self::report::Waiting;
+use crate::harness::stopwatch::now_ns;
 use crate::platform::run_within;
 use crate::platform::turns::Turns;
 
@@ -294,11 +298,11 @@ impl<'a> Trial<'a> {
             return Err(failure);
         }
         // While a trial holds what it made, the host looks at its own memory.
-        let is_awaited = report.samples.iter().any(|(series, _)| *series == HELD);
+        let is_awaited = report.has_series(HELD);
         self.waiting.add(phase, started_ns, report);
         // Nothing is sent while a pair runs: it would fall into the other side's batch.
         let is_alone = self.request.turn.is_none();
-        if is_alone && (is_awaited || now_ns() >= self.waiting.since_ns + SENT_AFTER_NS) {
+        if is_alone && (is_awaited || now_ns() >= self.waiting.since_ns() + SENT_AFTER_NS) {
             self.send();
         }
         Ok(())
@@ -306,134 +310,6 @@ impl<'a> Trial<'a> {
 
     fn send(&mut self) {
         self.waiting.take().for_each(&mut *self.sink);
-    }
-}
-
-/// Samples of one batch, reported by the probe after the clock has stopped.
-#[derive(Default)]
-pub struct Report {
-    samples: Vec<(&'static str, Taken)>,
-}
-
-/// Measurements of a probe, joined over a row of batches.
-enum Taken {
-    Timed { operations: u64, bytes: u64, elapsed_ns: Vec<u64>, times: Option<Box<Histogram>> },
-    Gauge(f64),
-}
-
-impl Report {
-    /// Adds operations that were timed together.
-    pub(crate) fn add_throughput(&mut self, series: &'static str, operations: u64, stopwatch: &Stopwatch) {
-        self.add_transfer(series, operations, 0, stopwatch);
-    }
-
-    /// Adds operations that were timed together and moved bytes.
-    pub(crate) fn add_transfer(
-        &mut self,
-        series: &'static str,
-        operations: u64,
-        bytes: u64,
-        stopwatch: &Stopwatch,
-    ) {
-        let elapsed_ns = vec![stopwatch.elapsed_ns()];
-        self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times: None }));
-    }
-
-    /// Adds operations that were timed one by one; `bytes` moved in all, or 0 where bytes are not counted.
-    pub(crate) fn add_latency(&mut self, series: &'static str, bytes: u64, laps: Laps) {
-        let (operations, elapsed_ns) = (laps.operations(), vec![laps.elapsed_ns()]);
-        let times = Some(Box::new(laps.into_histogram()));
-        self.samples.push((series, Taken::Timed { operations, bytes, elapsed_ns, times }));
-    }
-
-    /// Adds a figure that is read, not timed.
-    pub(crate) fn add_gauge(&mut self, series: &'static str, value: f64) {
-        self.samples.push((series, Taken::Gauge(value)));
-    }
-
-    /// Adds the end of a run of a command.
-    pub(crate) fn add_end(&mut self, end: RunEnd) {
-        self.add_gauge(ENDED, end.to_gauge());
-    }
-
-    /// Compares two batches: they are alike with as many operations and bytes in each series.
-    fn is_like(&self, other: &Report) -> bool {
-        let kind = |taken: &Taken| match taken {
-            Taken::Timed { operations, bytes, times, .. } => Some((*operations, *bytes, times.is_some())),
-            Taken::Gauge(_) => None,
-        };
-        let alike = |((series, taken), (other_series, other)): (&(_, Taken), &(_, Taken))| {
-            series == other_series && kind(taken).is_some_and(|kind_of| Some(kind_of) == kind(other))
-        };
-        self.samples.len() == other.samples.len() && self.samples.iter().zip(&other.samples).all(alike)
-    }
-
-    fn append(&mut self, other: Report) {
-        for ((_, known), (_, more)) in self.samples.iter_mut().zip(other.samples) {
-            if let (
-                Taken::Timed { elapsed_ns, times, .. },
-                Taken::Timed { elapsed_ns: more_ns, times: more_times, .. },
-            ) = (known, more)
-            {
-                elapsed_ns.extend(more_ns);
-                if let (Some(times), Some(more)) = (times, more_times) {
-                    times.0.add(&more.0).expect("histograms of times have the same bounds");
-                }
-            }
-        }
-    }
-}
-
-impl Taken {
-    fn sample(self) -> Sample {
-        match self {
-            Taken::Gauge(value) => Sample::Gauge { value },
-            Taken::Timed { operations, bytes, elapsed_ns, times } => {
-                let histogram = times.map(|times| times.encode());
-                match (&elapsed_ns[..], histogram) {
-                    (&[elapsed_ns], None) => Sample::Throughput { operations, bytes, elapsed_ns },
-                    (&[elapsed_ns], Some(histogram)) => {
-                        Sample::Latency { operations, bytes, elapsed_ns, histogram }
-                    }
-                    (_, histogram) => Sample::Stretches { operations, bytes, elapsed_ns, histogram },
-                }
-            }
-        }
-    }
-}
-
-/// Batches that wait to be sent. Those that follow each other and did the same are a row.
-#[derive(Default)]
-struct Waiting {
-    rows: Vec<(Phase, u64, Report)>,
-    since_ns: u64,
-}
-
-impl Waiting {
-    fn add(&mut self, phase: Phase, started_ns: u64, report: Report) {
-        if self.rows.is_empty() {
-            self.since_ns = started_ns;
-        }
-        match self.rows.last_mut() {
-            Some((known, _, row)) if *known == phase && report.is_like(row) => row.append(report),
-            _ => self.rows.push((phase, started_ns, report)),
-        }
-    }
-
-    fn keep_ends(&mut self) {
-        self.rows.iter_mut().for_each(|(.., row)| row.samples.retain(|(series, _)| *series == ENDED));
-        self.rows.retain(|(.., row)| !row.samples.is_empty());
-    }
-
-    fn take(&mut self) -> impl Iterator<Item = Batch> + '_ {
-        self.rows.drain(..).flat_map(|(phase, started_ns, report)| {
-            report.samples.into_iter().map(move |(series, taken)| Batch {
-                series: series.to_owned(),
-                phase,
-                started_ns,
-                sample: taken.sample(),
-            })
-        })
     }
 }
 
@@ -453,6 +329,8 @@ pub(crate) fn broken_failure(what: &str, cause: impl std::fmt::Display) -> Failu
 #[cfg(test)]
 mod tests {
     use tare_data::names::Case;
+
+    use crate::harness::stopwatch::{Laps, Stopwatch};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Commands whose runs fail: a run that failed is never compared with one that did its work.
 
 use tare_analysis::findings::{Cell, Findings, Missing};
-use tare_analysis::runs::list_runs;
+use tare_analysis::verdicts::doubts::ends::list_runs;
 use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
 use tare_data::batch::{Batch, ENDED, Phase, RunEnd, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -19,8 +19,8 @@ const RUNS: usize = 4;
 const GOOD: RunEnd = RunEnd::ExitCode(0);
 const BAD: RunEnd = RunEnd::ExitCode(7);
 
-/// A run of 50 ms, or of 5 ms where it failed at once.
-fn run(target: &str, round: u32, end: RunEnd) -> [Batch; 4] {
+/// Makes the batches of a run of 50 ms, or of 5 ms where it failed at once.
+fn make_run(target: &str, round: u32, end: RunEnd) -> [Batch; 4] {
     let ns = if end == GOOD { 5e7 } else { 5e6 } * compute_jitter(target, round);
     let batch =
         |series: &str, sample| Batch { series: series.into(), phase: Phase::Warm, started_ns: 0, sample };
@@ -50,7 +50,8 @@ fn session(expected: &str, end: impl Fn(&str, u32) -> RunEnd) -> Session {
             let mut trial = make_trial(&case, target, round, Outcome::Gauge(0.0));
             let ends: Vec<RunEnd> =
                 (0..RUNS as u32).map(|at| end(target, round * RUNS as u32 + at)).collect();
-            trial.batches = ends.iter().flat_map(|end| run(target, round, *end)).collect::<Vec<_>>().into();
+            trial.batches =
+                ends.iter().flat_map(|end| make_run(target, round, *end)).collect::<Vec<_>>().into();
             session.trials.push(fail_as_probe(trial, expected, &ends));
         }
     }

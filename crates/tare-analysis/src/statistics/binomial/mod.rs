@@ -1,9 +1,11 @@
 //! The binomial distribution, in logarithms, so that a million operations are as safe as twelve rounds.
 
+pub(crate) mod fisher;
+
 /// Computes ln(n!).
 ///
 /// Summed below 32, Stirling's series above, where its third term is already below 1e-13.
-pub(crate) fn ln_factorial(n: u64) -> f64 {
+fn ln_factorial(n: u64) -> f64 {
     if n < 32 {
         return (2..=n).map(|i| libm::log(i as f64)).sum();
     }

@@ -3,21 +3,21 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tare_data::batch::{Batch, Phase, RunEnd};
+use tare_data::batch::{Batch, ENDED, Phase, RunEnd, Sample};
 use tare_data::metric::Metric;
 use tare_data::names::USER;
-use tare_data::session::{PlannedCase, Trial};
+use tare_data::session::{PlannedCase, Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::statistics::binomial::at_least;
-use crate::statistics::fisher::compute_share_p;
-use crate::verdicts::summary::{RoundValue, Series, read_series_against};
+use crate::statistics::binomial::fisher::compute_share_p;
+use crate::verdicts::summary::{RoundValue, Series, list_counted_trials, read_series_against};
 
 /// Share of pairs that may end differently: their runs did other work, and those that are left are a choice.
 const MOST_UNLIKE: f64 = 0.05;
 /// Level at which the shares of an end differ between two environments.
 const LEVEL: f64 = 0.01;
-/// Ends that are reported of a command in an environment.
+/// Limit on the ends that are reported of a command in an environment.
 const MOST_REPORTED: usize = 3;
 
 /// Counts of each end in two environments: the one that is compared with, and the one that is judged.
@@ -103,7 +103,7 @@ fn expected_code(planned: &PlannedCase) -> Option<i32> {
 
 /// Reads the ends of a trial's runs, the first of which may be cold.
 fn read_ends(trial: &Trial) -> Vec<(Phase, RunEnd)> {
-    let ends = trial.batches.iter_series(tare_data::batch::ENDED);
+    let ends = trial.batches.iter_series(ENDED);
     ends.filter_map(|batch| Some((batch.phase, RunEnd::from_batch(&batch)?))).collect()
 }
 
@@ -229,4 +229,45 @@ impl PairedRound<'_> {
         let batches: Vec<Batch> = batches.collect();
         Some(Trial { batches: batches.into(), ..trial.clone() })
     }
+}
+
+/// A run of a command: its times in nanoseconds, and its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run {
+    pub elapsed_ns: f64,
+    pub user_ns: f64,
+    pub system_ns: f64,
+    pub end: RunEnd,
+}
+
+/// Lists the runs of a case in an environment that are values, in order; empty where the record does not state how they ended.
+pub fn list_runs(session: &Session, case: &str, target: &str) -> Vec<Run> {
+    let wanted = |trial: &Trial| trial.case == case && trial.target == target && trial.failure.is_none();
+    let trials = list_counted_trials(&session.trials, &session.repeated, wanted);
+    trials.into_iter().flat_map(runs_of).collect()
+}
+
+/// Reads the runs of a trial; none where its series do not have a value for each.
+fn runs_of(trial: &Trial) -> Vec<Run> {
+    let [elapsed, user, system] = ["run", "user", "system"].map(|series| warm_values(trial, series));
+    let ends = read_ends(trial).into_iter().filter(|(phase, _)| *phase == Phase::Warm);
+    let ends: Vec<RunEnd> = ends.map(|(_, end)| end).collect();
+    if [&elapsed, &user, &system].iter().any(|values| values.len() != ends.len()) {
+        return Vec::new();
+    }
+    let runs = elapsed.into_iter().zip(user).zip(system).zip(ends);
+    runs.map(|(((elapsed_ns, user_ns), system_ns), end)| Run { elapsed_ns, user_ns, system_ns, end })
+        .collect()
+}
+
+/// Reads the value of each warm batch of a series.
+fn warm_values(trial: &Trial, series: &str) -> Vec<f64> {
+    let warm = trial.batches.iter_series(series).filter(|batch| batch.phase == Phase::Warm);
+    let values = warm.flat_map(|batch| match &batch.sample {
+        Sample::Gauge { value } => vec![*value],
+        timed => {
+            timed.iter_timed().map(|timed| timed.elapsed_ns as f64 / timed.operations.max(1) as f64).collect()
+        }
+    });
+    values.filter(|value| value.is_finite()).collect()
 }

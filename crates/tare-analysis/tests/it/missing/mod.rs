@@ -1,5 +1,7 @@
 //! Cells without a comparison, each with its reason.
 
+mod ends;
+
 use std::borrow::Cow;
 
 use tare_analysis::Options;

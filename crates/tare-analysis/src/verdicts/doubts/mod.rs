@@ -1,0 +1,5 @@
+//! Doubts: why values that were measured are not compared, and what makes a comparison less certain.
+
+pub(crate) mod comparable;
+pub mod ends;
+pub(crate) mod stability;
