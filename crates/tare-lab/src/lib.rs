@@ -22,6 +22,7 @@ mod far;
 pub mod fleet;
 pub mod guests;
 pub mod host;
+pub mod launching;
 mod nearest;
 #[cfg(unix)]
 mod network;

@@ -57,7 +57,7 @@ const QUOTATIONS: &[(&str, &str)] = &[
 
 /// Folders whose files are listed in the sources of a crate.
 const LISTS: &[lists::Listed<'_>] =
-    &[("studies", "tare-lab"), ("published", "tare-lab"), ("engines", "tare-lab")];
+    &[("studies", "tare-lab"), ("published", "tare-lab"), ("engines", "tare-lab"), ("launchers", "tare-lab")];
 
 /// Reads the tree, once for each rule: tokens belong to a thread.
 fn tree() -> Tree {

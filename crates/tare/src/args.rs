@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 use tare_lab::asked::Pin;
+use tare_lab::launching::words::encode_words;
 
 use crate::exit::Exit;
 
@@ -131,6 +132,7 @@ pub fn command_line() -> clap::Command {
   tare run full --budget 20m                        run all probes for twenty minutes
   tare run --in gvisor --at-once 1,10,50            start 1, 10 and 50 instances at once
   tare run --only sys.getppid --margin 0.5%         detect slowdowns below 2 %
+  tare run --in 'exec:firejail --quiet --'           compare any sandbox that is entered by words
   tare run --in native,gvisor -- make -j4           measure your own command in both
   tare run -w 3 -- 'git status' --- 'git log -1'    measure two commands, with three warm-up runs
   tare run --resume tare-2026-01-31T12-00.tare      continue an interrupted session
@@ -140,10 +142,14 @@ pub struct Run {
     /// Run a shipped study, a TOML file, or several of them separated by commas [default: quick, or full with
     /// --only].
     pub study: Option<String>,
-    /// Measure these environments, comma-separated: NAME or provider:instance?key=value&key=value [default:
-    /// the first three that are ready].
+    /// Measure these environments, comma-separated: NAME, provider:instance?key=value&key=value,
+    /// 'exec:WORDS', or the file of a launcher, ./mine.toml [default: the first three that are ready].
     #[arg(long = "in", help_heading = "Where", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
+    /// Also measure whatever these words start when a command follows them, under this name, e.g.
+    /// box='firejail --quiet --' (repeatable).
+    #[arg(long, help_heading = "Where", value_name = "NAME=WORDS", value_parser = parse_entered, conflicts_with = "resume")]
+    pub enter: Vec<String>,
     /// Repeat the measurements of a published article in comparable environments, and show its figures next
     /// to yours ('tare list published' lists the articles; other options override the article's).
     #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
@@ -343,6 +349,9 @@ pub struct Check {
     /// [default: all, or with --time all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
+    /// Also check whatever these words start, as for 'tare run' (repeatable).
+    #[arg(long, value_name = "NAME=WORDS", value_parser = parse_entered)]
+    pub enter: Vec<String>,
     /// Start each of them N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
@@ -394,6 +403,16 @@ pub enum EnvironmentAction {
 
 fn parse_time(text: &str) -> Result<Duration, String> {
     tare_lab::parse_duration(text).map_err(|e| format!("{}: {}", e.what, e.hint.unwrap_or_default()))
+}
+
+/// Parses the words of a launcher with their name into the environment that they are.
+fn parse_entered(text: &str) -> Result<String, String> {
+    let (name, words) = text.split_once('=').ok_or("give a name and words: box='firejail --quiet --'")?;
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if name.is_empty() || name.len() > 22 || !name.chars().all(plain) {
+        return Err("a name has a-z, 0-9, - and _, and at most 22 of them".into());
+    }
+    Ok(format!("exec:{}?name={name}", encode_words(words)))
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {

@@ -1,6 +1,7 @@
 //! Environments: one file for each provider.
 
 use std::ffi::OsString;
+use std::sync::LazyLock;
 
 use tare_data::session::specification::Specification;
 
@@ -9,6 +10,7 @@ use crate::containers::view;
 use crate::error::LabError;
 use crate::guests::init;
 use crate::guests::kvm;
+use crate::launching::relay;
 use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
 use crate::storage::passthrough;
@@ -21,10 +23,12 @@ mod checks;
 pub(crate) mod container;
 pub(crate) mod docker;
 pub(crate) mod emulated;
+pub(crate) mod exec;
 pub(crate) mod gvisor;
 pub(crate) mod kubernetes;
 pub mod ladders;
 pub(crate) mod landlock;
+pub(crate) mod launchers;
 pub(crate) mod native;
 pub(crate) mod nerdctl;
 pub(crate) mod nspawn;
@@ -64,20 +68,46 @@ pub const PROVIDERS: &[&Provider] = &[
     &ssh::PROVIDER,
     &slurm::PROVIDER,
     &kubernetes::PROVIDER,
+    &exec::PROVIDER,
 ];
 
-/// Everything that can be named here.
-const KNOWN: Known =
-    Known { providers: PROVIDERS, presets: presets::list_preset_names, root_ready: view::check_view_ready };
+/// Lists everything that can be named here: launchers after the providers that are compiled in.
+fn list_known() -> Known<'static> {
+    static ALL: LazyLock<Vec<&Provider>> = LazyLock::new(|| {
+        PROVIDERS
+            .iter()
+            .copied()
+            .chain(launchers::LAUNCHERS.iter().map(|launcher| launcher.provider))
+            .collect()
+    });
+    Known { providers: &ALL, presets: presets::list_preset_names, root_ready: view::check_view_ready }
+}
+
+/// Lists every provider, launchers that come along after those that are compiled in.
+pub fn list_providers() -> impl Iterator<Item = &'static Provider> {
+    list_known().providers.iter().copied()
+}
+
+/// Lists the launchers that come along, and whether tare's tests enter each.
+pub fn list_launchers() -> impl Iterator<Item = (&'static Provider, bool)> {
+    launchers::LAUNCHERS.iter().map(|launcher| (launcher.provider, launcher.template.tested))
+}
 
 /// Parses a specification, or a preset's name for one.
 pub fn parse_environment(text: &str) -> Result<Named, LabError> {
     find_environment(text.parse()?)
 }
 
-/// Finds the environment that a specification names, or that a preset's name stands for.
+/// Finds the environment that a specification names, that a preset's name stands for, or that a file with a template of a launcher
+/// describes.
 pub fn find_environment(specification: Specification) -> Result<Named, LabError> {
-    naming::find_environment(presets::resolve_preset(specification)?, &KNOWN)
+    let mut specification = presets::resolve_preset(specification)?;
+    exec::make_absolute(&mut specification);
+    if launchers::is_file(&specification) {
+        let providers = [launchers::read_provider(&mut specification)?];
+        return naming::find_environment(specification, &Known { providers: &providers, ..list_known() });
+    }
+    naming::find_environment(specification, &list_known())
 }
 
 /// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
@@ -90,6 +120,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
         (kvm::PROVE, []) => Some(kvm::prove_main()),
         (passthrough::SERVE, [folder]) => Some(passthrough::serve_main(folder)),
         (init::INIT, []) => Some(init::init_main()),
+        (relay::RELAY, [plan]) => Some(relay::relay_main(plan.to_str()?)),
         (silent_mounts::LOOK, [point]) => Some(silent_mounts::look_main(point)),
         _ => None,
     }
@@ -170,8 +201,17 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
             .filter(|name| {
-                !["checks", "ladders", "mod", "native_on_windows", "on_linux", "on_windows", "presets"]
-                    .contains(&name.as_str())
+                ![
+                    "checks",
+                    "ladders",
+                    "launchers",
+                    "mod",
+                    "native_on_windows",
+                    "on_linux",
+                    "on_windows",
+                    "presets",
+                ]
+                .contains(&name.as_str())
             })
             .collect();
         let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();

@@ -21,4 +21,5 @@ pub(crate) const NAMES: &[&str] = &[
     "ssh",
     "slurm",
     "kubernetes",
+    "exec",
 ];

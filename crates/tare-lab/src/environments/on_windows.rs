@@ -22,8 +22,18 @@ pub(crate) mod wsl;
 pub const PROVIDERS: &[&Provider] = &[&native::PROVIDER, &wsl::PROVIDER];
 
 /// Everything that can be named here. Its providers themselves reject roots.
-const KNOWN: Known =
+const KNOWN: Known<'static> =
     Known { providers: PROVIDERS, presets: presets::list_preset_names, root_ready: |_| Ok(()) };
+
+/// Lists every provider.
+pub fn list_providers() -> impl Iterator<Item = &'static Provider> {
+    PROVIDERS.iter().copied()
+}
+
+/// Lists the launchers that come along, and whether tare's tests enter each: none, from here.
+pub fn list_launchers() -> impl Iterator<Item = (&'static Provider, bool)> {
+    std::iter::empty()
+}
 
 /// Parses a specification, or a preset's name for one.
 pub fn parse_environment(text: &str) -> Result<Named, LabError> {

@@ -13,8 +13,8 @@ use crate::provider::{Environment, NotReady, Provider, Ready};
 const MOST_SLOWER: f64 = 100.0;
 
 /// Everything that a specification can name.
-pub(crate) struct Known {
-    pub(crate) providers: &'static [&'static Provider],
+pub(crate) struct Known<'k> {
+    pub(crate) providers: &'k [&'static Provider],
     pub(crate) presets: fn() -> Vec<&'static str>,
     /// Check whether this machine can show a root.
     pub(crate) root_ready: fn(&RootFolder) -> Result<(), NotReady>,
@@ -53,9 +53,11 @@ impl Named {
 }
 
 /// Finds the environment that a specification names.
-pub(crate) fn find_environment(specification: Specification, known: &Known) -> Result<Named, LabError> {
+pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) -> Result<Named, LabError> {
     let name = &specification.provider;
-    let Some(provider) = known.providers.iter().find(|provider| provider.name == name) else {
+    // A file with a template is known alone, by its path.
+    let is_named = |provider: &&&Provider| provider.name == name || name.ends_with(".toml");
+    let Some(provider) = known.providers.iter().find(is_named) else {
         let providers = known.providers.iter().map(|provider| provider.name);
         let names: Vec<&str> = providers.chain((known.presets)()).collect();
         let error = LabError::usage_error(format!("there is no environment '{name}'"));

@@ -12,7 +12,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::programs::Programs;
 use crate::provider::options::SLOWER;
 use crate::provider::root::RootFolder;
-use crate::provider::{NotReady, Ready};
+use crate::provider::{NotReady, Provider, Ready};
 use crate::session::plan::planting::PLANTED;
 
 /// A target of a session that can be entered.
@@ -78,23 +78,35 @@ pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, 
     let control = control_of(&baseline);
     let mut targets = vec![baseline, control];
     for text in subjects {
-        let subject = parse_target(text, Role::Subject)?;
+        let mut subject = parse_target(text, Role::Subject)?;
         if targets.iter().all(|other| other.specification != subject.specification) {
+            subject.name = make_distinct_name(subject.name, &targets);
             targets.push(subject);
         }
     }
     Ok(targets)
 }
 
+/// Adds a number to a name that another target has: the same program may be called with other words.
+fn make_distinct_name(name: String, targets: &[Target]) -> String {
+    let is_free = |name: &String| targets.iter().all(|target| target.name != *name);
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
 fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let typed: Specification = text.parse()?;
-    let name = heading(&typed);
     let preset = presets::find_preset(&typed.provider);
-    let Named { specification, provider, .. } = environments::find_environment(typed)?;
+    let Named { specification, provider, .. } = environments::find_environment(typed.clone())?;
+    let name = heading(&typed, provider);
     let short_description =
         preset.map_or(provider.short_description, |preset| preset.short_description).to_owned();
     Ok(Target { name, specification, role, short_description })
 }
+
+/// Provider whose instance is the words of a launcher, and the option with its name.
+const WORDS: &str = "exec";
+const NAME: &str = "name";
 
 /// Subjects of a session that names none, the first that are ready: one of each architecture before a second of any.
 const DEFAULT_SUBJECTS: [&str; 7] =
@@ -177,10 +189,30 @@ fn refused(target: &Target, not_ready: NotReady) -> LabError {
 }
 
 /// Builds the heading of a column, short but distinct for each specification of a provider. A preset keeps
-/// the name that the user typed.
-fn heading(typed: &Specification) -> String {
-    let parts = typed.instance.iter().chain(typed.options.values());
-    parts.fold(typed.provider.clone(), |name, part| format!("{name}-{part}"))
+/// the name that the user typed, a launcher's file the name in it, and words the name that they were given.
+fn heading(typed: &Specification, provider: &Provider) -> String {
+    let first = if typed.provider.ends_with(".toml") { provider.name } else { typed.provider.as_str() };
+    let named = typed.options.get(NAME).filter(|name| !name.is_empty());
+    if let (Some(name), true) = (named, is_of_words(typed)) {
+        return name.clone();
+    }
+    let instance = typed.instance.as_deref().map(|instance| match is_of_words(typed) {
+        true => program_of_words(instance),
+        false => instance,
+    });
+    let parts = instance.into_iter().chain(typed.options.values().map(String::as_str));
+    parts.fold(first.to_owned(), |name, part| format!("{name}-{part}"))
+}
+
+/// Tells whether the instance of an environment is the words of a launcher.
+fn is_of_words(typed: &Specification) -> bool {
+    typed.provider == WORDS
+}
+
+/// Extracts the file name of the program that comes first.
+fn program_of_words(words: &str) -> &str {
+    let first = words.split_whitespace().next().unwrap_or_default();
+    first.rsplit('/').next().unwrap_or(first)
 }
 
 #[cfg(test)]
@@ -220,6 +252,18 @@ mod tests {
         let targets = named(&["native", "gvisor", "gvisor?platform=ptrace", "gvisor", "oci:crun"]);
         let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
         assert_eq!(names, ["native", "native again", "gvisor", "gvisor-ptrace", "oci-crun"]);
+    }
+
+    #[test]
+    fn words_head_their_column_by_their_program_or_their_name() {
+        let targets = named(&[
+            "exec:bwrap --dev-bind / / --",
+            "exec:/usr/bin/bwrap --ro-bind / / --",
+            "exec:bwrap --dev-bind / / --?name=box",
+            "exec:bwrap --dev-bind / / --?far=stdin",
+        ]);
+        let names: Vec<&str> = targets[2..].iter().map(|target| target.name.as_str()).collect();
+        assert_eq!(names, ["exec-bwrap", "exec-bwrap-2", "box", "exec-bwrap-stdin"]);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::path::Path;
 use crate::peer::process;
 
 mod identity;
+#[cfg(unix)]
+pub mod launched;
 mod resident;
 mod trial_process;
 
@@ -25,6 +27,10 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let done = match verb {
         AGENT => resident::serve_requests(program),
         trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
+        #[cfg(unix)]
+        launched::LAUNCHED => launched::serve_launched(program, rest),
+        #[cfg(unix)]
+        launched::LOOK => launched::answer_look(program, rest),
         #[cfg(unix)]
         process::PEER => process::run_peer(),
         _ => return crate::probes::run_subcommand(program, verb, rest),

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use serde_json::json;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
+use tare_lab::environments;
 use tare_lab::environments::presets::PRESETS;
-use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
@@ -34,7 +34,9 @@ struct Findings {
     machine: Facts,
 }
 
-pub fn run_check(args: Check) -> Result<Exit, CommandError> {
+pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
+    paths::resolve_launchers(&mut args.environments);
+    args.environments.append(&mut args.enter);
     if args.time {
         return super::time::run_check_time(&args);
     }
@@ -59,7 +61,7 @@ pub fn run_check(args: Check) -> Result<Exit, CommandError> {
 /// Tries every environment that is offered by default, every provider that offers none, and every preset.
 fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     let mut rows: Vec<Tried> = Vec::new();
-    for provider in PROVIDERS {
+    for provider in environments::list_providers() {
         let texts = match provider.by_default {
             [] => &[provider.name][..],
             texts => texts,

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use serde_json::json;
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
+use tare_lab::environments::{PROVIDERS, list_launchers};
 use tare_lab::error::LabError;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, list_probes};
@@ -16,13 +16,18 @@ use crate::exit::Exit;
 use crate::ui;
 
 pub fn run_list(args: List) -> Result<Exit, CommandError> {
-    let rows = rows(args.what)?;
+    let groups = list_groups(args.what)?;
     if args.json {
-        let all: Vec<_> = rows.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        let all: Vec<_> = groups.iter().flat_map(Group::list_documents).collect();
         ui::print_output(format!("{:#}\n", serde_json::Value::Array(all)))?;
         return Ok(Exit::Done);
     }
-    ui::print_output(text(rows))?;
+    for Group { heading, rows, .. } in groups {
+        if let Some(heading) = heading {
+            ui::print_output(format!("\n{heading}\n"))?;
+        }
+        ui::print_output(text(rows))?;
+    }
     if let Listed::Published = args.what {
         ui::print_output(
             "\n'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.\n",
@@ -31,15 +36,51 @@ pub fn run_list(args: List) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
+/// A part of a list: the names of one kind, each with a short description.
+struct Group {
+    heading: Option<&'static str>,
+    /// The kind in a JSON document, where a list has several.
+    kind: Option<&'static str>,
+    rows: Vec<(String, String)>,
+}
+
+impl Group {
+    fn list_documents(&self) -> impl Iterator<Item = serde_json::Value> {
+        self.rows.iter().map(|(name, about)| match self.kind {
+            Some(kind) => json!({ "name": name, "about": about, "kind": kind }),
+            None => json!({ "name": name, "about": about }),
+        })
+    }
+}
+
+fn list_groups(what: Listed) -> Result<Vec<Group>, LabError> {
+    let Listed::Environments = what else {
+        return Ok(vec![Group { heading: None, kind: None, rows: rows(what)? }]);
+    };
+    let of = |heading, kind, rows| Group { heading, kind: Some(kind), rows };
+    let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
+    let launchers = |wanted: bool| {
+        let chosen = list_launchers().filter(|(_, tested)| *tested == wanted);
+        chosen.map(|(p, _)| (p.name.to_owned(), p.summary.to_owned())).collect::<Vec<_>>()
+    };
+    let groups = [
+        of(None, "environment", rows(what)?),
+        of(None, "preset", presets.collect()),
+        of(Some("Launchers that tare's own tests enter:"), "launcher", launchers(true)),
+        of(
+            Some("Launchers that come along and were not tried, with the words of their manuals:"),
+            "launcher, not tried",
+            launchers(false),
+        ),
+    ];
+    Ok(groups.into_iter().filter(|group| !group.rows.is_empty()).collect())
+}
+
 /// Lists all names of a kind, each with a short description.
 fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     Ok(match what {
         Listed::Probes => list_probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
-        Listed::Environments => {
-            let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
-            let providers = PROVIDERS.iter();
-            providers.map(|p| (p.name.to_owned(), p.summary.to_owned())).chain(presets).collect()
-        }
+        Listed::Environments => PROVIDERS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
         Listed::Studies => SHIPPED
             .iter()
             .map(|(name, _)| Study::from_name(name).map(|study| (study.name, study.title)))

@@ -19,6 +19,10 @@ use crate::{habits, invocation, outputs, own_commands, paths, recorded, ui};
 
 pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
+    paths::resolve_launchers(
+        args.environments.iter_mut().chain(&mut args.controls).chain([&mut args.against]),
+    );
+    args.environments.append(&mut args.enter);
     if let Some(article) = args.like.clone() {
         like(&mut args, &article)?;
     }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tare_lab::add_nearest_hint;
+use tare_lab::environments;
 use tare_lab::environments::presets::{self, PRESETS, Preset, Variant};
-use tare_lab::environments::{self, PROVIDERS};
 use tare_lab::error::LabError;
 use tare_lab::provider::Provider;
 use tare_lab::provider::options::SLOWER;
@@ -25,12 +25,15 @@ use crate::ui;
 const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list published";
 /// Name that lists every article, as `tare list published` does.
 const PUBLISHED: &str = "published";
+/// Experience with a launcher.
+const TESTED: &str = "tare's own tests enter it";
+const UNTRIED: &str = "never by tare's own tests: its words are those of its manual";
 
 pub fn run_show(args: Show) -> Result<Exit, CommandError> {
     let name = args.name.as_str();
     let text = if let Some(probe) = list_probes().find(|probe| probe.name == name) {
         probe_text(probe)
-    } else if let Some(provider) = PROVIDERS.iter().find(|p| p.name == name) {
+    } else if let Some(provider) = environments::list_providers().find(|p| p.name == name) {
         environment_text(provider)
     } else if let Some(preset) = presets::find_preset(name) {
         preset_text(preset)?
@@ -48,7 +51,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
             LabError::usage_error(format!("there is no probe, environment, study or article '{name}'"));
         let known = list_probes()
             .map(|p| p.name)
-            .chain(PROVIDERS.iter().map(|p| p.name))
+            .chain(environments::list_providers().map(|p| p.name))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain([PUBLISHED]);
@@ -87,6 +90,11 @@ fn probe_text(probe: &Probe) -> String {
 fn environment_text(provider: &Provider) -> String {
     let mut text = format!("{}: {}\n\n", provider.name, provider.summary);
     paragraph(&mut text, "stands for", provider.stands_for);
+    if let Some((_, tested)) =
+        environments::list_launchers().find(|(launcher, _)| launcher.name == provider.name)
+    {
+        paragraph(&mut text, "tried", if tested { TESTED } else { UNTRIED });
+    }
     for (i, option) in provider.options.iter().chain([&SLOWER, &ROOT]).enumerate() {
         let values = match option.values {
             [] => String::new(),

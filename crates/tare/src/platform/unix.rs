@@ -31,6 +31,7 @@ pub const RUNS_COMMANDS: bool = true;
 pub const HOME: &str = "HOME";
 pub const STATE: &str = ".local/state";
 pub const CACHE: &str = ".cache";
+pub const CONFIGURATION: &str = ".config";
 /// A path that does not exist and where nothing can be created.
 pub const NOWHERE: &str = "/proc/self/no-home";
 /// Administrators' folders, which are missing from an ordinary user's PATH.

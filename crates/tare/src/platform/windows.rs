@@ -16,6 +16,7 @@ pub const RUNS_COMMANDS: bool = false;
 pub const HOME: &str = "USERPROFILE";
 pub const STATE: &str = r"AppData\Local";
 pub const CACHE: &str = r"AppData\Local\cache";
+pub const CONFIGURATION: &str = r"AppData\Roaming";
 /// A path that does not exist and where nothing can be created.
 pub const NOWHERE: &str = r"\\.\nul\no-home";
 /// All are on the PATH.

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::{PRESETS, Variant};
+use tare_lab::environments::{PROVIDERS, list_launchers};
+use tare_lab::launching::schema::make_launcher_schema;
+use tare_lab::launching::shipped::SHIPPED;
 use tare_lab::provider::Provider;
 use tare_lab::provider::root::Roots;
 
@@ -114,11 +116,71 @@ fn presets(page: &mut String) {
     }
 }
 
+/// Writes the launchers, those that are tested first.
+fn launchers(page: &mut String) {
+    page.push_str("\n## Launchers\n");
+    page.push_str(
+        "Sandboxes, containers and machines that are entered by words before a command. Each is a file in the folder\n\
+         `launchers`; [my-sandbox.md](../guide/my-sandbox.md) has its keys, and shows how to add one.\n",
+    );
+    for tested in [true, false] {
+        page.push_str(match tested {
+            true => "\n### Launchers that are tested\ntare's own tests enter these.\n",
+            false => {
+                "\n### Launchers that were not tried\nThese have the words of their manuals, and were never entered by a test.\n"
+            }
+        });
+        for (provider, _) in list_launchers().filter(|(_, its)| *its == tested) {
+            let instance = provider.instance.map(|meaning| format!(":{meaning}")).unwrap_or_default();
+            write!(
+                page,
+                "\n#### {}\n{}. Stands for {}\n",
+                provider.name,
+                sentence(provider.summary),
+                provider.stands_for
+            )
+            .unwrap();
+            if !instance.is_empty() {
+                writeln!(page, "\nNamed `{}{instance}`.", provider.name).unwrap();
+            }
+            for option in provider.options {
+                let values: Vec<String> = option.values.iter().map(|value| format!("`{value}`")).collect();
+                writeln!(page, "\n`{}=` {}: {}.", option.key, values.join(", "), option.about).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn the_schema_of_launchers_takes_those_that_come_along_and_refuses_slips() {
+    let _lock = book::lock_documents();
+    let schema = make_launcher_schema();
+    let path = book::repository_root().join("docs/reference/launcher.schema.json");
+    book::compare_or_rewrite(&path, &format!("{schema:#}\n"));
+    let complaint = |text: &str| {
+        let mut schemas = boon::Schemas::new();
+        let mut compiler = boon::Compiler::new();
+        compiler.add_resource("file:///launcher.schema.json", make_launcher_schema()).unwrap();
+        let index = compiler.compile("file:///launcher.schema.json", &mut schemas).unwrap();
+        let value: toml::Value = toml::from_str(text).unwrap();
+        schemas.validate(&serde_json::to_value(value).unwrap(), index).err().map(|e| e.to_string())
+    };
+    for (name, text) in SHIPPED {
+        assert_eq!(complaint(text), None, "{name}");
+    }
+    let least = "name='b'\ntitle='b'\nsummary='b'\nstands_for='b'\ninstall='b'\nenter=['b']\n";
+    assert_eq!(complaint(least), None);
+    for slip in ["entre=['x']", "far='near'", "inside=['moon']", "[profile.x]\nwords=[]"] {
+        assert!(complaint(&format!("{least}{slip}")).is_some(), "{slip}");
+    }
+}
+
 #[test]
 fn every_environment_is_documented() {
     let _lock = book::lock_documents();
     let mut page = OPENING.to_owned();
     PROVIDERS.iter().for_each(|provider| section(&mut page, provider));
     presets(&mut page);
+    launchers(&mut page);
     book::compare_or_rewrite(&book::repository_root().join("docs/reference/environments.md"), &page);
 }

@@ -94,6 +94,15 @@ fn bwrap() {
     visit("bwrap", "bwrap?net=host");
 }
 
+/// Enters bubblewrap by its words alone: the folders of the host are seen, and nothing else is known of it.
+#[test]
+fn exec() {
+    if parse_if_ready("exec", "bwrap").is_some() {
+        visit("exec", "exec:bwrap --dev-bind / / --");
+        visit("exec", "exec:bwrap --dev-bind / / --?root=host");
+    }
+}
+
 #[test]
 fn proot() {
     visit("proot", "proot");

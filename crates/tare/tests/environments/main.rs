@@ -7,6 +7,7 @@ mod commands;
 mod docker;
 mod entering;
 mod images;
+mod launchers;
 mod paths;
 mod roots;
 mod ssh;

@@ -14,7 +14,8 @@ use crate::provider::naming::{self, Known};
 mod chroot;
 
 /// CONTRIBUTING's example, registered.
-const EXAMPLE: Known = Known { providers: &[&chroot::PROVIDER], presets: Vec::new, root_ready: |_| Ok(()) };
+const EXAMPLE: Known<'static> =
+    Known { providers: &[&chroot::PROVIDER], presets: Vec::new, root_ready: |_| Ok(()) };
 
 fn find_example(specification: Specification) -> Result<Named, LabError> {
     naming::find_environment(specification, &EXAMPLE)

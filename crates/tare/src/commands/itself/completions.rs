@@ -3,8 +3,8 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::Shell;
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
+use tare_lab::environments::{PROVIDERS, list_providers};
 use tare_lab::fleet::shipped::SHIPPED as ENGINES;
 use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, list_probes, published};
@@ -64,7 +64,7 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
 }
 
 fn environments() -> Vec<&'static str> {
-    PROVIDERS.iter().map(|p| p.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
+    list_providers().map(|p| p.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
 }
 
 fn studies() -> impl Iterator<Item = &'static str> {

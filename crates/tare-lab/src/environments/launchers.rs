@@ -1,0 +1,246 @@
+//! Launchers with a template: each is a provider, made of its file.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use crate::launching::entering::Launcher;
+use crate::launching::shipped::SHIPPED;
+use crate::launching::template::Template;
+use crate::provider::prelude::*;
+
+/// End of the name of a file with a template.
+const FILE: &str = ".toml";
+
+const PROFILE: &str = "profile";
+
+/// A launcher as a provider, with the template that it is made of.
+pub(super) struct LaunchedBy {
+    pub provider: &'static Provider,
+    pub template: &'static Template,
+}
+
+/// The launchers that come along, in the order of their list.
+pub(super) static LAUNCHERS: LazyLock<Vec<LaunchedBy>> = LazyLock::new(|| {
+    let parsed = |(name, text): &(&str, &str)| {
+        Template::parse_template(text, name).expect("a test parses every template that comes along")
+    };
+    SHIPPED.iter().map(|shipped| make_provider(parsed(shipped), None)).collect()
+});
+
+/// Launchers of files that were read, by path: a provider lives as long as the program.
+static READ: Mutex<BTreeMap<PathBuf, &'static Provider>> = Mutex::new(BTreeMap::new());
+
+/// Tells whether a specification names a file with a template.
+pub(super) fn is_file(specification: &Specification) -> bool {
+    specification.provider.ends_with(FILE)
+}
+
+/// Reads the provider of the file that a specification names, and writes its whole path into the specification.
+pub(super) fn read_provider(specification: &mut Specification) -> Result<&'static Provider, LabError> {
+    let named = Path::new(&specification.provider);
+    let path = named.canonicalize().map_err(LabError::storage_error("read the launcher", named))?;
+    let text = path.to_str().ok_or_else(|| LabError::usage_error("the path of a launcher is not UTF-8"))?;
+    text.clone_into(&mut specification.provider);
+    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(provider) = read.get(&path) {
+        return Ok(provider);
+    }
+    let template = Template::read_template(&path)?;
+    let provider = make_provider(template, Some(text.to_owned())).provider;
+    read.insert(path, provider);
+    Ok(provider)
+}
+
+/// Finds a launcher that comes along.
+pub(super) fn find_shipped(name: &str) -> Option<&'static LaunchedBy> {
+    LAUNCHERS.iter().find(|launcher| launcher.provider.name == name)
+}
+
+/// Finds the template that a specification names.
+fn find_template(specification: &Specification) -> Option<&'static Template> {
+    let read = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+    let of_file = read.get(&specification.provider).copied();
+    drop(read);
+    of_file.or_else(|| find_shipped(&specification.provider).map(|launcher| launcher.template))
+}
+
+/// Templates of files that were read, by path.
+static TEMPLATES: Mutex<BTreeMap<String, &'static Template>> = Mutex::new(BTreeMap::new());
+
+/// Makes a provider of a template, which lives as long as the program.
+fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
+    let template: &'static Template = Box::leak(Box::new(template));
+    if let Some(path) = path {
+        TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner).insert(path, template);
+    }
+    let option = template.usual_profile.as_deref().map(|usual| {
+        let names: Vec<&str> = std::iter::once(usual)
+            .chain(template.profile.keys().map(String::as_str).filter(|name| *name != usual))
+            .collect();
+        let about: Vec<String> =
+            names.iter().map(|name| format!("{name}: {}", template.profile[*name].about)).collect();
+        OptionDescription {
+            key: PROFILE,
+            default: usual,
+            values: Vec::leak(names),
+            about: String::leak(about.join("; ")),
+        }
+    });
+    let programs: Vec<&str> =
+        std::iter::once(template.program()).chain(template.needs.iter().map(String::as_str)).collect();
+    let provider = Provider {
+        name: &template.name,
+        summary: &template.summary,
+        short_description: &template.title,
+        stands_for: &template.stands_for,
+        instance: template.instance.as_deref(),
+        options: Vec::leak(option.into_iter().collect()),
+        descends: template.descends,
+        kernel: template.kernel.kind(),
+        roots: if template.root {
+            Roots::Own("its launcher enters a root folder that holds the agent alone")
+        } else {
+            Roots::Any
+        },
+        by_default: &[],
+        parse: parse_launcher,
+        preparation: None,
+        footprint: Footprint {
+            programs: Vec::leak(programs),
+            writes: Some(
+                "where the launcher leads: a copy of tare if it cannot see this one, and a folder for each start",
+            ),
+            ..Footprint::from_starts(
+                "the launcher with the agent after its words, which is asked for its version before",
+            )
+        },
+    };
+    LaunchedBy { provider: Box::leak(Box::new(provider)), template }
+}
+
+fn parse_launcher(specification: &Specification) -> Result<Box<dyn Environment>, LabError> {
+    let template = find_template(specification)
+        .ok_or_else(|| LabError::usage_error(format!("there is no launcher '{}'", specification.provider)))?;
+    let profile = match &template.usual_profile {
+        None => None,
+        Some(usual) => {
+            let named = specification.get_option(PROFILE).unwrap_or(usual);
+            let known = template.profile.get(named).ok_or_else(|| {
+                let all: Vec<&str> = template.profile.keys().map(String::as_str).collect();
+                let what = format!("{}: '{PROFILE}' cannot be '{named}'", template.name);
+                crate::nearest::add_known_words_hint(LabError::usage_error(what), named, &all)
+            })?;
+            Some((named.to_owned(), known.words.clone()))
+        }
+    };
+    let instance = specification.instance.clone();
+    if instance.as_deref().is_some_and(|name| name.starts_with('-')) {
+        return Err(LabError::usage_error(format!("'{specification}' names an option")));
+    }
+    Ok(Box::new(Launched { name: specification.to_string(), template, profile, instance }))
+}
+
+struct Launched {
+    /// The specification, as errors name it.
+    name: String,
+    template: &'static Template,
+    profile: Option<(String, Vec<String>)>,
+    instance: Option<String>,
+}
+
+impl Environment for Launched {
+    fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
+        let Launched { template, profile, .. } = self;
+        let install = template.install.as_str();
+        if let (Some(meaning), None) = (&template.instance, &self.instance) {
+            return Err(NotReady::from_reason(format!(
+                "no {meaning} is named: write {}:NAME",
+                template.name
+            )));
+        }
+        let program = require_program(programs, template.program(), install)?;
+        let others =
+            template.needs.iter().try_for_each(|needed| require_program(programs, needed, install).map(drop));
+        others?;
+        let version: Vec<&str> = template.version.iter().map(String::as_str).collect();
+        let version = programs::read_program_version(&program, &version)
+            .map_err(NotReady::from_program_error(&program))?;
+        let words = self.words(programs)?;
+        let mut facts = Facts::default();
+        facts.add_fact("runtime.path", program.to_string_lossy());
+        facts.add_fact("runtime.version", version);
+        facts.add_fact("launcher.words", tare_data::shell::join_words(&words));
+        facts.add_fact("launcher.tested", if template.tested { "yes" } else { "no" });
+        if let Some((name, _)) = profile {
+            facts.add_fact("launcher.profile", name);
+        }
+        let launcher = Launcher {
+            name: self.name.clone(),
+            words,
+            far: template.far,
+            copy: template.copy.clone(),
+            terminal: template.terminal,
+            root: template.root,
+            shares: template.shares,
+            inside: template.inside.clone(),
+            instance: self.instance.clone().unwrap_or_default(),
+            variables: template.variable.clone(),
+            files: template.file.clone(),
+        };
+        Ok(Ready::new(facts, move |workspace| launcher.prepare_entrance(workspace)))
+    }
+}
+
+impl Launched {
+    /// Fills in the profile, and the path of the program that comes first.
+    fn words(&self, programs: &Programs) -> Result<Vec<String>, NotReady> {
+        let profile = self.profile.as_ref().map_or(&[][..], |(_, words)| words);
+        let mut words: Vec<String> = Vec::new();
+        for word in &self.template.enter {
+            match word.as_str() {
+                "{profile}" => words.extend_from_slice(profile),
+                word => words.push(word.to_owned()),
+            }
+        }
+        let first = require_program(programs, &words[0], &self.template.install)?;
+        words[0] = first.to_string_lossy().into_owned();
+        Ok(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environments::{PROVIDERS, parse_environment, presets::PRESETS};
+
+    #[test]
+    fn every_template_that_comes_along_is_a_provider_of_its_files_name() {
+        for ((name, _), launcher) in SHIPPED.iter().zip(LAUNCHERS.iter()) {
+            assert_eq!(launcher.provider.name, *name);
+            let words = launcher.provider.short_description.split_whitespace().count();
+            assert!((2..=7).contains(&words), "{name}: {words} words");
+            assert!(PROVIDERS.iter().all(|provider| provider.name != *name), "{name}");
+            assert!(PRESETS.iter().all(|preset| preset.name != *name), "{name}");
+            assert_eq!(parse_environment(name).unwrap().provider.name, *name);
+        }
+    }
+
+    #[test]
+    fn a_file_is_a_provider_by_its_path_and_takes_its_profiles() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("box.toml");
+        std::fs::write(
+            &path,
+            "name = 'box'\ntitle = 'a box of mine'\nsummary = 's'\nstands_for = 'x'\ninstall = 'make box'\n\
+             enter = ['sh', '{profile}', '-c']\nusual_profile = 'wide'\n\
+             [profile.wide]\nabout = 'all'\nwords = []\n[profile.narrow]\nabout = 'none'\nwords = ['-e', '-u']\n",
+        )
+        .unwrap();
+        let named = parse_environment(&format!("{}?profile=narrow", path.display())).unwrap();
+        assert_eq!(named.provider.name, "box");
+        let refused = parse_environment(&format!("{}?profile=wild", path.display())).err().unwrap();
+        assert!(refused.what.contains("'profile' cannot be 'wild'"), "{refused}");
+        assert!(parse_environment("/no/such.toml").is_err());
+    }
+}

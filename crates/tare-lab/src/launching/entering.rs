@@ -1,0 +1,478 @@
+//! Entering by a launcher: finds the way in once a session, and prepares the words that start the agent there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tare_data::encoding::encode_hex;
+use tare_data::facts::Facts;
+use tare_probes::agent::launched::{LAUNCHED, LOOK, LOOKED, Look, look_around};
+use tare_probes::harness::folder::spread_folders;
+
+use crate::containers::root::Root;
+use crate::error::{ErrorKind, LabError};
+use crate::host::mounts;
+use crate::host::private_folder;
+use crate::host::processes::Signs;
+use crate::host::programs;
+use crate::launching::looking::{Unseen, look_inside};
+use crate::launching::relay::{Plan, Script, relay_command, sent_bytes};
+use crate::launching::template::{Far, Shares, Sign};
+use crate::owned::{MARK, Owned, PREFIX};
+use crate::provider::root::RootFolder;
+use crate::provider::{Entrance, HostPath, Workspace};
+use crate::storage::places::{OWN, TURNS};
+
+/// Time that copying the program may take.
+const COPY_WAIT: std::time::Duration = std::time::Duration::from_secs(90);
+
+/// A launcher that is ready: its words, and everything that is known of it beforehand.
+#[derive(Clone, Debug)]
+pub(crate) struct Launcher {
+    /// The specification, as errors name it.
+    pub name: String,
+    /// The program with its whole path, and its words, with placeholders.
+    pub words: Vec<String>,
+    pub far: Option<Far>,
+    pub copy: Vec<String>,
+    pub terminal: bool,
+    pub root: bool,
+    pub shares: Shares,
+    pub inside: Vec<Sign>,
+    pub instance: String,
+    pub variables: BTreeMap<String, String>,
+    pub files: BTreeMap<String, String>,
+}
+
+/// The way into an environment, as a look has found it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Way {
+    far: Far,
+    terminal: bool,
+    /// A folder inside in which the place `own` is made; none where the start's own folder is seen there.
+    base: Option<String>,
+    /// Places of this machine that are seen inside.
+    shares: Vec<String>,
+    look: Look,
+}
+
+impl Serialize for Far {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Far {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Far::Path => "path",
+            Far::Stdin => "stdin",
+            Far::Copy => "copy",
+        }
+    }
+}
+
+/// Folders of a start, with their paths here and inside.
+struct Stage {
+    root: Option<Root>,
+    /// The agent, as the launcher's own root has it.
+    agent: String,
+    own: (PathBuf, String),
+    /// Places of the host by name.
+    shares: BTreeMap<String, (PathBuf, String)>,
+}
+
+impl Stage {
+    fn build(launcher: &Launcher, workspace: &dyn Workspace) -> Result<Stage, LabError> {
+        let is_view = workspace.inside().root != RootFolder::Empty;
+        if launcher.root || is_view {
+            let root = Root::build(workspace)?;
+            let own = (root.own_place_path(), root.places[OWN].clone());
+            // A root folder that the launcher enters has no mounts of ours.
+            let seen = root.places.iter().filter(|(name, _)| is_view && name.as_str() != OWN);
+            let shares = seen.map(|(name, inside)| {
+                let path = root.shares.iter().find(|(_, its)| its == inside).map(|(path, _)| path.clone());
+                (name.clone(), (path.unwrap_or_else(|| inside.into()), inside.clone()))
+            });
+            let shares = shares.collect();
+            return Ok(Stage { agent: root.agent.clone(), own, shares, root: Some(root) });
+        }
+        let own = workspace.folder().join(OWN);
+        private_folder::make_private_folder(&own)
+            .map_err(LabError::storage_error("make the folder", &own))?;
+        spread_folders(&own);
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let same = |path: &PathBuf| (path.clone(), text(path));
+        Ok(Stage {
+            root: None,
+            agent: text(workspace.agent()),
+            shares: workspace.shares().iter().map(|(name, path)| (name.clone(), same(path))).collect(),
+            own: same(&own),
+        })
+    }
+
+    /// Has a command start where the stage is set.
+    fn prepare(&self, command: &mut Command, workspace: &dyn Workspace) -> Result<(), LabError> {
+        match &self.root {
+            Some(root) if root.is_view() => {
+                command.current_dir("/");
+                root.enter_with(command, workspace)
+            }
+            _ => {
+                // Sandboxes of agents let a command write in the folder in which it is started.
+                command.current_dir(&self.own.0);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Launcher {
+    /// Prepares a start.
+    pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        let stage = Stage::build(self, workspace)?;
+        for (name, text) in &self.files {
+            let path = workspace.folder().join(name);
+            let text = self.fill_in(text, &stage, workspace, "");
+            fs::write(&path, text).map_err(LabError::storage_error("write", &path))?;
+        }
+        if self.files.values().chain(&self.words).any(|text| text.contains("{name}")) {
+            // Some launchers make a control group of that name.
+            workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
+        }
+        let way = self.find_way(&stage, workspace)?;
+        let folder = way.base.as_ref().map(|base| far_folder(base, workspace));
+        let mut words = vec![LAUNCHED.to_owned(), workspace.mark().to_owned()];
+        words.extend(folder.clone());
+        if way.far == Far::Copy {
+            self.copy_program(&stage, &way, workspace)?;
+        }
+        let command = self.command(&way, &words, &stage, workspace)?;
+        let mut outside = Facts::default();
+        outside.add_fact("launcher.far", way.far.name());
+        outside.add_fact("launcher.terminal", if way.terminal { "yes" } else { "no" });
+        outside.add_fact("launcher.differs", list_differences(&way.look, &look_around()).join(" "));
+        let mut places = BTreeMap::new();
+        match folder {
+            Some(folder) => drop(places.insert(OWN.to_owned(), format!("{folder}/own"))),
+            None => {
+                mounts::note_file_system(&mut outside, OWN, &stage.own.0);
+                places.insert(OWN.to_owned(), stage.own.1.clone());
+            }
+        }
+        for (name, (path, inside)) in &stage.shares {
+            if way.shares.contains(name) {
+                mounts::note_file_system(&mut outside, name, path);
+                places.insert(name.clone(), inside.clone());
+            }
+        }
+        let has_network = way.look.namespaces.get("net") == look_around().namespaces.get("net");
+        let host = has_network.then_some(HostPath::LOOPBACK);
+        Ok(Entrance { command, host, places, outside })
+    }
+
+    /// Finds the way in, once a session.
+    fn find_way(&self, stage: &Stage, workspace: &mut dyn Workspace) -> Result<Way, LabError> {
+        let digest = Sha256::digest(format!("{self:?} {:?}", workspace.inside().root));
+        let kept = workspace.session_folder().join(format!("launcher-{}", encode_hex(&digest[..8])));
+        if let Some(way) = fs::read(&kept).ok().and_then(|json| serde_json::from_slice(&json).ok()) {
+            return Ok(way);
+        }
+        let way = self.try_ways(stage, workspace)?;
+        self.check_inside(&way.look)?;
+        if let Some(base) = &way.base {
+            // Where the folder is one of this machine's, it goes with the session however that ends.
+            let folder = Path::new(base).join(session_name(workspace));
+            workspace.own_for_session(Owned::Folder(folder))?;
+        }
+        let json = serde_json::to_vec(&way).map_err(|e| self.failed(e.to_string()))?;
+        fs::write(&kept, json).map_err(LabError::storage_error("write", &kept))?;
+        Ok(way)
+    }
+
+    /// Tries the ways in, the plainest first, unless one is named.
+    fn try_ways(&self, stage: &Stage, workspace: &dyn Workspace) -> Result<Way, LabError> {
+        let fars = match self.far {
+            Some(far) => vec![far],
+            None => vec![Far::Path, Far::Stdin],
+        };
+        let terminals: &[bool] = if self.terminal { &[true] } else { &[false, true] };
+        let mut reasons = Vec::new();
+        for far in fars {
+            for &terminal in terminals {
+                match self.try_way(far, terminal, stage, workspace)? {
+                    Ok(way) => return Ok(way),
+                    Err(Unseen { reason, hung }) => {
+                        // What it started and left would answer for the next.
+                        self.signs(workspace).kill_processes();
+                        let where_to = if terminal { ", in a terminal" } else { "" };
+                        reasons.push(format!("far={}{where_to}: {reason}", far.name()));
+                        if hung {
+                            return Err(self.failed(reasons.join("; ")));
+                        }
+                    }
+                }
+            }
+        }
+        Err(self.failed(reasons.join("; ")))
+    }
+
+    fn try_way(
+        &self,
+        far: Far,
+        terminal: bool,
+        stage: &Stage,
+        workspace: &dyn Workspace,
+    ) -> Result<Result<Way, Unseen>, LabError> {
+        let mut way = Way { far, terminal, base: None, shares: Vec::new(), look: Look::default() };
+        if far == Far::Copy {
+            self.copy_program(stage, &way, workspace)?;
+        }
+        let asked: Vec<(&str, &(PathBuf, String))> = match self.shares {
+            Shares::Folders => {
+                let shares = stage.shares.iter().map(|(name, share)| (name.as_str(), share));
+                [(OWN, &stage.own)].into_iter().chain(shares).collect()
+            }
+            Shares::Nothing => Vec::new(),
+        };
+        let mut words = vec![LOOK.to_owned(), workspace.mark().to_owned()];
+        words.extend(asked.iter().map(|(_, (_, inside))| inside.clone()));
+        let mut command = self.command(&way, &words, stage, workspace)?;
+        command.env(MARK, workspace.mark());
+        way.look = match look_inside(&mut command) {
+            Ok(look) => look,
+            Err(unseen) => return Ok(Err(unseen)),
+        };
+        for (name, (path, _)) in asked {
+            if fs::remove_file(path.join(LOOKED)).is_ok() {
+                way.shares.push(name.to_owned());
+            }
+        }
+        if !way.shares.iter().any(|name| name == OWN) {
+            way.base.clone_from(&way.look.base);
+            if way.base.is_none() {
+                return Ok(Err(Unseen { reason: "no folder inside can be written".into(), hung: false }));
+            }
+        }
+        Ok(Ok(way))
+    }
+
+    /// Builds the command that runs the agent inside with these words.
+    fn command(
+        &self,
+        way: &Way,
+        words: &[String],
+        stage: &Stage,
+        workspace: &dyn Workspace,
+    ) -> Result<Command, LabError> {
+        let far = match way.far {
+            Far::Path => stage.agent.clone(),
+            Far::Copy => copied_path(workspace),
+            Far::Stdin => String::new(),
+        };
+        let mut all: Vec<String> =
+            self.words.iter().map(|word| self.fill_in(word, stage, workspace, &far)).collect();
+        let script = match way.far {
+            Far::Stdin => {
+                all.push("sh".into());
+                Some(self.script(way, words, workspace)?)
+            }
+            Far::Path | Far::Copy => {
+                all.push(far);
+                all.extend(words.iter().cloned());
+                None
+            }
+        };
+        let mut command = match way.terminal || script.is_some() {
+            true => {
+                let tare = match &stage.root {
+                    Some(root) if root.is_view() => Path::new(&stage.agent),
+                    _ => workspace.agent(),
+                };
+                let plan = Plan { words: all, terminal: way.terminal, script };
+                let name = format!("relay-{}.json", words[0]);
+                relay_command(tare, workspace.folder(), &name, &plan)
+                    .map_err(LabError::storage_error("write in", workspace.folder()))?
+            }
+            false => {
+                let mut command = Command::new(&all[0]);
+                command.args(&all[1..]);
+                command
+            }
+        };
+        for (name, text) in &self.variables {
+            command.env(name, self.fill_in(text, stage, workspace, ""));
+        }
+        stage.prepare(&mut command, workspace)?;
+        Ok(command)
+    }
+
+    /// Writes the lines by which a shell takes the program and starts it. They contain no word that the shell prints, so that an
+    /// echo answers nothing.
+    fn script(&self, way: &Way, words: &[String], workspace: &dyn Workspace) -> Result<Script, LabError> {
+        let program = workspace.agent().to_owned();
+        let size = program.metadata().map_err(LabError::storage_error("read", &program))?.len();
+        let sent = sent_bytes(size, way.terminal);
+        let decode = if way.terminal { " | base64 -d" } else { "" };
+        let bases = way.base.as_deref().map_or_else(
+            || "/var/tmp /tmp /dev/shm \"$HOME\" .".to_owned(),
+            |base| tare_data::shell::quote_word(base),
+        );
+        let folder = format!("{}/{}", session_name(workspace), workspace.name());
+        let session = session_name(workspace);
+        let run = tare_data::shell::join_words(words);
+        let take = format!(
+            "for b in {bases}; do d=\"$b/{folder}\"; mkdir -p -m 700 \"$d\" 2>/dev/null && \
+             printf '#!/bin/sh\\n' 2>/dev/null >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" 2>/dev/null && break; \
+             rm -rf \"$d\"; rmdir \"$b/{session}\" 2>/dev/null; d=; done; test \"$d\" || {{ echo @tare-\"fail\"; exit 1; }}; \
+             echo @tare-\"send\"; head -c {sent}{decode} >\"$d/agent\"; chmod 700 \"$d/agent\"; \
+             test \"$(wc -c <\"$d/agent\")\" -eq {size} && \"$d/agent\" {run}; s=$?; rm -rf \"$d\"; \
+             rmdir \"$b/{session}\" 2>/dev/null; exit $s"
+        );
+        let lines = vec![
+            ("stty raw -echo 2>/dev/null; echo @tare-\"shell\"".to_owned(), "@tare-shell".to_owned()),
+            (take, "@tare-send".to_owned()),
+        ];
+        Ok(Script { lines, program, coded: way.terminal })
+    }
+
+    fn copy_program(&self, stage: &Stage, way: &Way, workspace: &dyn Workspace) -> Result<(), LabError> {
+        debug_assert_eq!(way.far, Far::Copy);
+        let far = copied_path(workspace);
+        let words: Vec<String> =
+            self.copy.iter().map(|word| self.fill_in(word, stage, workspace, &far)).collect();
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).env(MARK, workspace.mark());
+        programs::run_for_output(&mut command, COPY_WAIT)
+            .map(drop)
+            .map_err(|e| self.failed(format!("copying the agent: {}: {e}", words.join(" "))))
+    }
+
+    /// Replaces the placeholders of a word.
+    fn fill_in(&self, word: &str, stage: &Stage, workspace: &dyn Workspace, far: &str) -> String {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let root = stage.root.as_ref().map(|root| text(root.path())).unwrap_or_default();
+        [
+            ("{folder}", text(workspace.folder())),
+            ("{own}", stage.own.1.clone()),
+            ("{turns}", stage.shares.get(TURNS).map(|(_, inside)| inside.clone()).unwrap_or_default()),
+            ("{name}", workspace.name().to_owned()),
+            ("{mark}", workspace.mark().to_owned()),
+            ("{agent}", text(workspace.agent())),
+            ("{far}", far.to_owned()),
+            ("{root}", root),
+            ("{instance}", self.instance.clone()),
+        ]
+        .into_iter()
+        .fold(word.to_owned(), |word, (placeholder, value)| word.replace(placeholder, &value))
+    }
+
+    /// Refuses a launcher whose process is not where its template says.
+    fn check_inside(&self, look: &Look) -> Result<(), LabError> {
+        let differences = list_differences(look, &look_around());
+        let missing = self.inside.iter().find(|sign| !differences.contains(&sign.name()));
+        match missing {
+            None => Ok(()),
+            Some(sign) => Err(self.failed(format!(
+                "the command that it ran is not inside: {} is this machine's",
+                sign.describe()
+            ))),
+        }
+    }
+
+    fn signs(&self, workspace: &dyn Workspace) -> Signs {
+        Signs {
+            mark: workspace.mark().to_owned(),
+            folder: workspace.folder().to_owned(),
+            name: workspace.name().to_owned(),
+            roots: Vec::new(),
+        }
+    }
+
+    fn failed(&self, cause: String) -> LabError {
+        let words = tare_data::shell::join_words(&self.words);
+        LabError::new(ErrorKind::Environment, format!("cannot enter {}", self.name))
+            .with_cause(cause)
+            .with_hint(format!("try: {words} true"))
+    }
+}
+
+impl Sign {
+    fn name(self) -> &'static str {
+        match self {
+            Sign::Mnt => "mnt",
+            Sign::Pid => "pid",
+            Sign::Net => "net",
+            Sign::Ipc => "ipc",
+            Sign::Uts => "uts",
+            Sign::User => "user",
+            Sign::Cgroup => "cgroup",
+            Sign::Root => "root",
+            Sign::Seccomp => "seccomp",
+            Sign::Privileges => "privileges",
+            Sign::Kernel => "kernel",
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Sign::Root => "the root folder".into(),
+            Sign::Seccomp => "the number of system call filters".into(),
+            Sign::Privileges => "the limit of privileges".into(),
+            Sign::Kernel => "the kernel".into(),
+            namespace => format!("the {} namespace", namespace.name()),
+        }
+    }
+}
+
+/// Lists the differences between two places, in the words of [`Sign`].
+fn list_differences<'l>(inside: &'l Look, here: &Look) -> Vec<&'l str> {
+    let differs = |kind: &&String| inside.namespaces.get(*kind) != here.namespaces.get(*kind);
+    let mut all: Vec<&str> = inside.namespaces.keys().filter(differs).map(String::as_str).collect();
+    let count = |look: &Look| look.filters.parse::<u32>().unwrap_or(0);
+    for (name, differs) in [
+        ("root", inside.root != here.root),
+        ("seccomp", count(inside) > count(here)),
+        ("privileges", inside.no_new_privileges && !here.no_new_privileges),
+        ("kernel", inside.kernel != here.kernel),
+    ] {
+        all.extend(differs.then_some(name));
+    }
+    all
+}
+
+/// Returns the name of the session's folders: a cleaning removes a folder of that name wherever the journal has it.
+fn session_name(workspace: &dyn Workspace) -> String {
+    format!("{PREFIX}{}", workspace.session_mark())
+}
+
+/// Returns the folder of a start inside.
+fn far_folder(base: &str, workspace: &dyn Workspace) -> String {
+    format!("{base}/{}/{}", session_name(workspace), workspace.name())
+}
+
+/// Returns the path to which a template copies the program.
+fn copied_path(workspace: &dyn Workspace) -> String {
+    format!("/tmp/{}", workspace.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_named_as_signs_are() {
+        let here = Look {
+            namespaces: [("mnt".to_owned(), "1".to_owned()), ("pid".to_owned(), "2".to_owned())].into(),
+            filters: "0".into(),
+            ..Look::default()
+        };
+        let namespaces = [("mnt".to_owned(), "3".to_owned()), ("pid".to_owned(), "2".to_owned())].into();
+        let inside = Look { namespaces, filters: "2".into(), root: (1, 2), ..here.clone() };
+        assert_eq!(list_differences(&inside, &here), ["mnt", "root", "seccomp"]);
+        assert!(list_differences(&here, &here).is_empty());
+    }
+}

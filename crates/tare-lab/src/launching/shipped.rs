@@ -1,0 +1,31 @@
+//! The launchers that come along, as their files have them: those that the tests enter first.
+
+/// Launchers that come along. Each file says whether it is tested.
+pub static SHIPPED: &[(&str, &str)] = &[
+    ("srt", include_str!("../../launchers/srt.toml")),
+    ("codex", include_str!("../../launchers/codex.toml")),
+    ("firejail", include_str!("../../launchers/firejail.toml")),
+    ("unshare", include_str!("../../launchers/unshare.toml")),
+    ("chroot", include_str!("../../launchers/chroot.toml")),
+    ("lxc", include_str!("../../launchers/lxc.toml")),
+    ("podman-exec", include_str!("../../launchers/podman-exec.toml")),
+    ("docker-exec", include_str!("../../launchers/docker-exec.toml")),
+    ("systemd-run", include_str!("../../launchers/systemd-run.toml")),
+    ("landrun", include_str!("../../launchers/landrun.toml")),
+    ("schroot", include_str!("../../launchers/schroot.toml")),
+    ("flatpak", include_str!("../../launchers/flatpak.toml")),
+    ("apptainer", include_str!("../../launchers/apptainer.toml")),
+    ("distrobox", include_str!("../../launchers/distrobox.toml")),
+    ("toolbox", include_str!("../../launchers/toolbox.toml")),
+    ("devcontainer", include_str!("../../launchers/devcontainer.toml")),
+    ("incus", include_str!("../../launchers/incus.toml")),
+    ("docker-sandbox", include_str!("../../launchers/docker-sandbox.toml")),
+    ("microsandbox", include_str!("../../launchers/microsandbox.toml")),
+    ("kata", include_str!("../../launchers/kata.toml")),
+    ("lima", include_str!("../../launchers/lima.toml")),
+    ("colima", include_str!("../../launchers/colima.toml")),
+    ("orbstack", include_str!("../../launchers/orbstack.toml")),
+    ("apple-container", include_str!("../../launchers/apple-container.toml")),
+    ("multipass", include_str!("../../launchers/multipass.toml")),
+    ("vagrant", include_str!("../../launchers/vagrant.toml")),
+];

@@ -1,0 +1,215 @@
+//! Launchers: whatever their words do on the way, the agent arrives, and nothing is left of them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tare_data::session::specification::Specification;
+use tare_lab::environments;
+use tare_lab::session::entered;
+
+use crate::bench::{Bench, Spoken, TARE, parse_if_ready};
+
+/// Hides this machine's files, as a container does, and keeps those that a shell needs.
+const HIDES: &str = "exec bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib \
+     --symlink usr/lib64 /lib64 --dev /dev --proc /proc --tmpfs /tmp --unshare-pid \"$@\"";
+/// Wants a terminal, and sets it as a person has it: with an echo, and with keys that mean something.
+const TERMINAL: &str = "test -t 0 || { echo 'the input device is not a TTY' >&2; exit 1; }; stty sane; ";
+
+/// Writes a launcher, and returns its path.
+fn write_launcher(bench: &Bench, name: &str, script: &str) -> PathBuf {
+    let path = bench.folder.path().join(name);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+fn specify(launcher: &Path) -> Specification {
+    format!("exec:{} --?name=box", launcher.display()).parse().unwrap()
+}
+
+/// Enters by a launcher twice; returns the way in and the differences that it found.
+fn enter_twice(script: &str) -> (String, String) {
+    let bench = Bench::new();
+    let specification = specify(&write_launcher(&bench, "launch", &format!("shift\n{script}")));
+    let session = bench.make_session();
+    let mut found = (String::new(), String::new());
+    for _ in 0..2 {
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        let fact = |key: &str| inside.entered.outside.get(key).unwrap_or_default().to_owned();
+        found = (format!("{} {}", fact("launcher.far"), fact("launcher.terminal")), fact("launcher.differs"));
+        inside.request_description();
+        inside.run_null_trial(1, Some("own"));
+        inside.run_trial(2, "file.meta", Some("own"), None);
+        inside.run_trial(3, "proc.exec", None, None);
+        for outcome in inside.leave_environment() {
+            assert_eq!(outcome.left_because, None, "{}", outcome.what);
+        }
+    }
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    fs::remove_file(bench.folder.path().join("launch")).unwrap();
+    assert_eq!(bench.list_remains(), [""; 0]);
+    found
+}
+
+/// Asserts the way in of a launcher.
+fn arrives(script: &str, way: &str) {
+    assert_eq!(enter_twice(script).0, way, "{script}");
+}
+
+#[test]
+fn a_banner_is_no_frame() {
+    arrives("echo Welcome; echo errors >&2; printf 'no end of line '; exec \"$@\"", "path no");
+}
+
+#[test]
+fn a_terminal_is_given_to_who_wants_one() {
+    arrives(&format!("{TERMINAL} exec \"$@\""), "path yes");
+}
+
+#[test]
+fn the_agent_is_sent_where_this_machines_files_are_hidden() {
+    if parse_if_ready("the_agent_is_sent", "bwrap").is_none() {
+        return;
+    }
+    let (way, differs) = enter_twice(HIDES);
+    assert_eq!(way, "stdin no");
+    assert!(differs.contains("mnt") && differs.contains("pid"), "{differs}");
+    arrives(&format!("{TERMINAL} {HIDES}"), "stdin yes");
+}
+
+#[test]
+fn one_that_forks_and_returns_is_followed() {
+    arrives("setsid -f \"$@\"", "path no");
+}
+
+#[test]
+fn one_that_clears_the_environment_is_still_found() {
+    arrives("exec env -i setsid -w \"$@\"", "path no");
+}
+
+#[test]
+fn one_that_ignores_signals_and_stays_is_ended() {
+    let bench = Bench::new();
+    let script = "shift\ntrap '' TERM INT HUP; \"$@\"; sleep 1000";
+    let specification = specify(&write_launcher(&bench, "launch", script));
+    let session = bench.make_session();
+    let mut inside = Spoken::enter_environment(&session, &specification);
+    inside.run_null_trial(1, Some("own"));
+    // Without the patience that it would use up.
+    drop(inside.entered);
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    fs::remove_file(bench.folder.path().join("launch")).unwrap();
+    assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+#[test]
+fn one_that_never_answers_is_refused_with_its_last_words_and_nothing_is_left() {
+    let bench = Bench::new();
+    let specification = specify(&write_launcher(&bench, "launch", "echo starting the machine; sleep 1000"));
+    let session = bench.make_session();
+    let ready = environments::find_environment(specification.clone()).unwrap();
+    let ready = ready.check_ready(session.programs()).unwrap();
+    let refused = entered::enter_environment(&specification, &ready, &session).unwrap_err().to_string();
+    assert!(refused.contains("far=path: nothing answered within 20 s (starting the machine)"), "{refused}");
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    fs::remove_file(bench.folder.path().join("launch")).unwrap();
+    assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+#[test]
+fn one_that_fails_is_refused_with_the_reason_of_each_way() {
+    let bench = Bench::new();
+    let specification = specify(&write_launcher(&bench, "launch", "echo permission denied >&2; exit 3"));
+    let session = bench.make_session();
+    let ready = environments::find_environment(specification.clone()).unwrap();
+    let ready = ready.check_ready(session.programs()).unwrap();
+    let refused = entered::enter_environment(&specification, &ready, &session).unwrap_err().to_string();
+    for way in ["far=path: permission denied", "far=path, in a terminal: permission denied", "far=stdin: "] {
+        assert!(refused.contains(way), "{refused}");
+    }
+}
+
+/// Writes a template, and enters by it.
+#[test]
+fn a_template_copies_the_agent_and_says_where_it_is() {
+    let bench = Bench::new();
+    let (launcher, copier) = (
+        write_launcher(&bench, "launch", "exec unshare --uts --mount \"$@\""),
+        write_launcher(&bench, "copy", "exec cp \"$1\" \"$2\""),
+    );
+    if Command::new(&launcher).arg("true").status().is_ok_and(|status| !status.success()) {
+        println!("SKIPPED a_template_copies_the_agent: only root can make namespaces");
+        return;
+    }
+    let template = bench.folder.path().join("mine.toml");
+    let text = |inside: &str| {
+        format!(
+            "name = 'mine'\ntitle = 'a box of mine'\nsummary = 's'\nstands_for = 'x'\ninstall = 'make box'\n\
+             enter = ['{}', '{{profile}}']\nversion = ['true']\nfar = 'copy'\ncopy = ['{}', '{{agent}}', '{{far}}']\n\
+             shares = 'nothing'\ninside = [{inside}]\nusual_profile = 'plain'\n[profile.plain]\nabout = 'p'\nwords = ['--']\n",
+            launcher.display(),
+            copier.display()
+        )
+    };
+    fs::write(&template, text("'uts', 'mnt'")).unwrap();
+    let named: Specification = template.to_str().unwrap().parse().unwrap();
+    let session = bench.make_session();
+    let mut inside = Spoken::enter_environment(&session, &named);
+    assert_eq!(inside.entered.outside.get("launcher.far"), Some("copy"));
+    inside.request_description();
+    inside.run_trial(1, "file.meta", Some("own"), None);
+    let copied = PathBuf::from("/tmp").join(inside.entered.folder().file_name().unwrap());
+    inside.leave_environment();
+    assert!(!copied.exists());
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    let left = fs::read_dir("/tmp").unwrap().flatten();
+    let id = |name: String| name.starts_with("tare-") && name.ends_with("-00000");
+    assert!(left.into_iter().all(|entry| !id(entry.file_name().to_string_lossy().into_owned())));
+
+    // Another file, since each is read once: a sign that does not hold.
+    let other = bench.folder.path().join("other.toml");
+    fs::write(&other, text("'seccomp'")).unwrap();
+    let named: Specification = other.to_str().unwrap().parse().unwrap();
+    let session = bench.make_session();
+    let ready =
+        environments::find_environment(named.clone()).unwrap().check_ready(session.programs()).unwrap();
+    let refused = entered::enter_environment(&named, &ready, &session).unwrap_err().to_string();
+    assert!(refused.contains("not inside: the number of system call filters is this machine's"), "{refused}");
+}
+
+/// Measures in two environments by the command line, one of them a launcher in the configuration.
+#[test]
+fn words_and_a_launcher_of_the_configuration_are_named_on_the_command_line() {
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let launcher = write_launcher(&bench, "launch", "exec \"$@\"");
+    let kept = folder.join("tare/launchers");
+    fs::create_dir_all(&kept).unwrap();
+    let template = format!(
+        "name = 'mine'\ntitle = 'a box of mine'\nsummary = 's'\nstands_for = 'x'\ninstall = 'make box'\n\
+         enter = ['{}']\nversion = ['true']\n",
+        launcher.display()
+    );
+    fs::write(kept.join("mine.toml"), template).unwrap();
+    let said = Command::new(TARE)
+        .args(["run", "--only", "sys.getppid", "--rounds", "1", "--json", "--in", "mine", "--enter"])
+        .arg(format!("asked=env 'A=b,c?d' {}", launcher.display()))
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder)
+        .env("XDG_CONFIG_HOME", folder)
+        .output()
+        .unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&said.stderr)));
+    let described = document["facts"]["environments"].as_array().unwrap();
+    let words = |name: &str| {
+        let found = described.iter().find(|environment| environment["environment"] == name);
+        found.unwrap_or_else(|| panic!("there is no {name}"))["outside"]["launcher.words"]
+            .as_str()
+            .unwrap_or_default()
+    };
+    assert_eq!(words("mine"), launcher.to_str().unwrap());
+    assert!(words("asked").contains("'A=b,c?d'"), "{}", words("asked"));
+}
