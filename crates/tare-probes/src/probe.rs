@@ -90,7 +90,7 @@ pub(crate) const fn quantile_metric(
 }
 
 /// Builds the description of the first call's time in a process.
-pub(crate) const fn first_call_metric(series: &'static str) -> MetricDescription {
+pub const fn first_call_metric(series: &'static str) -> MetricDescription {
     nanoseconds_metric("first", series, Reading::Cold)
 }
 

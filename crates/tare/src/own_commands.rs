@@ -81,7 +81,22 @@ pub fn make_study(given: &Commands) -> Result<Option<Study>, LabError> {
         }
         many => format!("{many} commands"),
     };
-    Ok(Some(Study::of_commands(&titles, commands)))
+    let study = Study::of_commands(&titles, commands);
+    Ok(Some(if given.calls { study.with_calls(list_called_words) } else { study }))
+}
+
+/// Lists the words of a command as a call has them: with the whole path of its program, because environments have other paths to
+/// search.
+fn list_called_words(command: &UserCommand) -> Vec<String> {
+    let mut words = command.command.clone();
+    if let Some(first) = words.first_mut().filter(|first| !first.contains('/') && !first.starts_with('@')) {
+        let folders = command.environment.get("PATH").map_or(PROGRAMS, String::as_str);
+        let found = env::split_paths(folders).map(|folder| folder.join(&*first)).find(|path| path.is_file());
+        if let Some(path) = found.as_deref().and_then(Path::to_str) {
+            path.clone_into(first);
+        }
+    }
+    words
 }
 
 /// Rejects a command that this machine does not have, before anything is measured.
@@ -165,6 +180,7 @@ fn variables() -> BTreeMap<String, String> {
 /// Rejects command options given without a command.
 fn refuse_options_of_none(given: &Commands) -> Result<(), LabError> {
     let named = [
+        ("--calls", given.calls),
         ("--command-name", !given.names.is_empty()),
         ("--warmup", given.warmup.is_some()),
         ("--runs", given.runs.is_some()),

@@ -53,7 +53,7 @@ fn config(workspace: &dyn Workspace, root: &Root, network: &ContainerNetwork) ->
         "process": {
             "terminal": false,
             "user": { "uid": 0, "gid": 0 },
-            "args": [&root.agent, tare_probes::agent::AGENT],
+            "args": workspace.words_inside(&root.agent),
             "env": [format!("{MARK}={}", workspace.mark())],
             "cwd": "/",
             "capabilities": {

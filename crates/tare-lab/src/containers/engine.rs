@@ -236,12 +236,11 @@ impl Container {
                 command.args(["--pull=never", "--user=0:0", "--entrypoint="]);
                 self.bind_work(workspace, &mut command)?;
             }
-            command.arg(bind(workspace.agent(), AGENT)).arg(image).arg(AGENT);
+            command.arg(bind(workspace.agent(), AGENT)).arg(image).args(workspace.words_inside(AGENT));
         } else if let Some(root) = root {
-            command.arg("--rootfs").arg(root.path()).arg(&root.agent);
+            command.arg("--rootfs").arg(root.path()).args(workspace.words_inside(&root.agent));
             root.mount_for(&mut command, workspace)?;
         }
-        command.arg(tare_probes::agent::AGENT);
         if private_mounts::can_make_mount_namespace() && engine.starts == Starts::InCommand {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_without_hybrid_groups(&mut command);

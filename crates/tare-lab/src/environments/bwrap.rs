@@ -59,7 +59,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
         command.args(["--perms", "1777", "--tmpfs", "/dev/shm"]);
     }
     root.mount_for(&mut command, workspace)?;
-    command.args([&root.agent, tare_probes::agent::AGENT]);
+    command.args(workspace.words_inside(&root.agent));
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })
 }

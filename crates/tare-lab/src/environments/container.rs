@@ -140,7 +140,7 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
     let root = Root::build(workspace)?;
     let plan = Plan {
         root: root.path().to_owned(),
-        agent: root.agent.clone(),
+        words: workspace.words_inside(&root.agent),
         devices: if root.is_view() { Devices::All } else { Devices::Few },
         binds: root.shares.clone(),
         own_network: network.is_own,
@@ -188,7 +188,8 @@ fn rootless() -> bool {
 #[derive(Debug, Serialize, Deserialize)]
 struct Plan {
     root: PathBuf,
-    agent: String,
+    /// The agent and its arguments, or the command of a call.
+    words: Vec<String>,
     devices: Devices,
     /// Host folders and their paths inside.
     binds: Vec<(PathBuf, String)>,
@@ -272,7 +273,7 @@ fn inhabit(plan: &Plan) -> io::Error {
     if let Err(e) = prepared {
         return e;
     }
-    Command::new(&plan.agent).arg(tare_probes::agent::AGENT).env_clear().env(MARK, &plan.mark).exec()
+    Command::new(&plan.words[0]).args(&plan.words[1..]).env_clear().env(MARK, &plan.mark).exec()
 }
 
 fn furnish(plan: &Plan) -> io::Result<()> {

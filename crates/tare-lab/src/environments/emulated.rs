@@ -103,7 +103,7 @@ impl Environment for Emulated {
         facts.add_fact("cpu.emulated", "QEMU user");
         self.processor.note_choice(&mut facts);
         Ok(Ready::new(facts, move |workspace| {
-            let mut command = native::make_agent_command(&agent, &[]);
+            let mut command = native::make_agent_command(&agent, &[], workspace);
             let rule = rule.clone();
             private_mounts::apply_as_user(&mut command, move || {
                 mount(

@@ -110,6 +110,7 @@ impl Environment for Exec {
             inside: Vec::new(),
             instance: String::new(),
             variables: BTreeMap::new(),
+            folders: Vec::new(),
             files: BTreeMap::new(),
         };
         Ok(Ready::new(facts, move |workspace| launcher.prepare_entrance(workspace)))

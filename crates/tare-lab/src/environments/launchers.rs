@@ -186,6 +186,7 @@ impl Environment for Launched {
             inside: template.inside.clone(),
             instance: self.instance.clone().unwrap_or_default(),
             variables: template.variable.clone(),
+            folders: template.folders.clone(),
             files: template.file.clone(),
         };
         Ok(Ready::new(facts, move |workspace| launcher.prepare_entrance(workspace)))

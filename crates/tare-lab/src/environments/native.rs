@@ -38,10 +38,11 @@ impl Environment for Native {
 
 /// Enters the host itself; by a verb of this program and its words, which starts the agent, where one is named.
 pub(super) fn enter_by(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, LabError> {
-    if workspace.inside().root != RootFolder::Empty {
+    // A call is a command as somebody types it, with nothing in between.
+    if workspace.inside().root != RootFolder::Empty && !workspace.is_call() {
         return enter_view(workspace, verb);
     }
-    enter_with(make_agent_command(workspace.agent(), verb), workspace)
+    enter_with(make_agent_command(workspace.agent(), verb, workspace), workspace)
 }
 
 /// Enters the host itself by a command that starts the agent.
@@ -56,25 +57,30 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
         mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
-    command.current_dir("/");
+    command.current_dir(workspace.call_folder().unwrap_or(Path::new("/")));
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places, outside })
 }
 
 /// Enters the host through the layers that capture changes, with nothing else in between.
 fn enter_view(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
-    let mut command = make_agent_command(Path::new(&root.agent), verb);
+    let mut command = make_agent_command(Path::new(&root.agent), verb, workspace);
     root.enter_with(&mut command, workspace)?;
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })
 }
 
-pub(super) fn make_agent_command(program: &Path, verb: &[&str]) -> Command {
-    let mut command = Command::new(program);
-    if !verb.is_empty() {
-        command.args(verb).arg(program);
-    }
-    command.arg(tare_probes::agent::AGENT).env_clear();
+pub(super) fn make_agent_command(program: &Path, verb: &[&str], workspace: &dyn Workspace) -> Command {
+    let words = workspace.words_inside(&program.to_string_lossy());
+    let mut command = match verb {
+        [] => Command::new(&words[0]),
+        verb => {
+            let mut command = Command::new(program);
+            command.args(verb).arg(&words[0]);
+            command
+        }
+    };
+    command.args(&words[1..]).env_clear();
     command
 }

@@ -105,7 +105,7 @@ fn enter(
     for (path, inside) in &root.shares {
         command.arg(bind(path, inside));
     }
-    command.args([&root.agent, tare_probes::agent::AGENT]);
+    command.args(workspace.words_inside(&root.agent));
     // It makes groups below its own, and leaves them.
     workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
     control_groups::join_groups(&mut command, workspace.name())?;

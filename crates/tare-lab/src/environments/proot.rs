@@ -106,7 +106,7 @@ fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Res
         binding.push(inside);
         command.arg("-b").arg(binding);
     }
-    command.args([&root.agent, tare_probes::agent::AGENT]);
+    command.args(workspace.words_inside(&root.agent));
     let mut outside = Facts::default();
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })

@@ -18,6 +18,7 @@ use crate::host::mounts;
 use crate::host::private_folder;
 use crate::host::processes::Signs;
 use crate::host::programs;
+use crate::launching::differences::list_differences;
 use crate::launching::looking::{Unseen, look_inside};
 use crate::launching::relay::{Plan, Script, relay_command, sent_bytes};
 use crate::launching::template::{Far, Shares, Sign};
@@ -44,6 +45,7 @@ pub(crate) struct Launcher {
     pub inside: Vec<Sign>,
     pub instance: String,
     pub variables: BTreeMap<String, String>,
+    pub folders: Vec<String>,
     pub files: BTreeMap<String, String>,
 }
 
@@ -87,7 +89,8 @@ struct Stage {
 
 impl Stage {
     fn build(launcher: &Launcher, workspace: &dyn Workspace) -> Result<Stage, LabError> {
-        let is_view = workspace.inside().root != RootFolder::Empty;
+        // A call is a command as somebody types it, with no view of this machine in between.
+        let is_view = workspace.inside().root != RootFolder::Empty && !workspace.is_call();
         if launcher.root || is_view {
             let root = Root::build(workspace)?;
             let own = (root.own_place_path(), root.places[OWN].clone());
@@ -134,6 +137,11 @@ impl Launcher {
     /// Prepares a start.
     pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let stage = Stage::build(self, workspace)?;
+        for name in &self.folders {
+            let path = workspace.folder().join(name);
+            private_folder::make_private_folder(&path)
+                .map_err(LabError::storage_error("make the folder", &path))?;
+        }
         for (name, text) in &self.files {
             let path = workspace.folder().join(name);
             let text = self.fill_in(text, &stage, workspace, "");
@@ -144,6 +152,11 @@ impl Launcher {
             workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
         }
         let way = self.find_way(&stage, workspace)?;
+        if workspace.is_call() {
+            let command = self.call_command(&way, &stage, workspace)?;
+            let (places, outside) = (BTreeMap::new(), Facts::default());
+            return Ok(Entrance { command, host: None, places, outside });
+        }
         let folder = way.base.as_ref().map(|base| far_folder(base, workspace));
         let mut words = vec![LAUNCHED.to_owned(), workspace.mark().to_owned()];
         words.extend(folder.clone());
@@ -172,6 +185,23 @@ impl Launcher {
         let has_network = way.look.namespaces.get("net") == look_around().namespaces.get("net");
         let host = has_network.then_some(HostPath::LOOPBACK);
         Ok(Entrance { command, host, places, outside })
+    }
+
+    /// Builds the command of a call: the launcher's words and the command's, as its caller types them.
+    fn call_command(&self, way: &Way, stage: &Stage, workspace: &dyn Workspace) -> Result<Command, LabError> {
+        let called = workspace.words_inside(&stage.agent);
+        if way.far != Far::Path && called.contains(&stage.agent) {
+            return Err(
+                self.failed("tare itself cannot be called: its path here is not visible inside".into())
+            );
+        }
+        let filled = self.words.iter().map(|word| self.fill_in(word, stage, workspace, ""));
+        let words: Vec<String> = filled.chain(called).collect();
+        let mut command = self.start_command(way, words, None, "relay-call.json", stage, workspace)?;
+        if let Some(folder) = workspace.call_folder() {
+            command.current_dir(folder);
+        }
+        Ok(command)
     }
 
     /// Finds the way in, once a session.
@@ -286,20 +316,33 @@ impl Launcher {
                 None
             }
         };
+        let name = format!("relay-{}.json", words[0]);
+        self.start_command(way, all, script, &name, stage, workspace)
+    }
+
+    /// Builds the command that starts these words, by a relay where they need one.
+    fn start_command(
+        &self,
+        way: &Way,
+        words: Vec<String>,
+        script: Option<Script>,
+        plan_name: &str,
+        stage: &Stage,
+        workspace: &dyn Workspace,
+    ) -> Result<Command, LabError> {
         let mut command = match way.terminal || script.is_some() {
             true => {
                 let tare = match &stage.root {
                     Some(root) if root.is_view() => Path::new(&stage.agent),
                     _ => workspace.agent(),
                 };
-                let plan = Plan { words: all, terminal: way.terminal, script };
-                let name = format!("relay-{}.json", words[0]);
-                relay_command(tare, workspace.folder(), &name, &plan)
+                let plan = Plan { words, terminal: way.terminal, script };
+                relay_command(tare, workspace.folder(), plan_name, &plan)
                     .map_err(LabError::storage_error("write in", workspace.folder()))?
             }
             false => {
-                let mut command = Command::new(&all[0]);
-                command.args(&all[1..]);
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]);
                 command
             }
         };
@@ -400,50 +443,6 @@ impl Launcher {
     }
 }
 
-impl Sign {
-    fn name(self) -> &'static str {
-        match self {
-            Sign::Mnt => "mnt",
-            Sign::Pid => "pid",
-            Sign::Net => "net",
-            Sign::Ipc => "ipc",
-            Sign::Uts => "uts",
-            Sign::User => "user",
-            Sign::Cgroup => "cgroup",
-            Sign::Root => "root",
-            Sign::Seccomp => "seccomp",
-            Sign::Privileges => "privileges",
-            Sign::Kernel => "kernel",
-        }
-    }
-
-    fn describe(self) -> String {
-        match self {
-            Sign::Root => "the root folder".into(),
-            Sign::Seccomp => "the number of system call filters".into(),
-            Sign::Privileges => "the limit of privileges".into(),
-            Sign::Kernel => "the kernel".into(),
-            namespace => format!("the {} namespace", namespace.name()),
-        }
-    }
-}
-
-/// Lists the differences between two places, in the words of [`Sign`].
-fn list_differences<'l>(inside: &'l Look, here: &Look) -> Vec<&'l str> {
-    let differs = |kind: &&String| inside.namespaces.get(*kind) != here.namespaces.get(*kind);
-    let mut all: Vec<&str> = inside.namespaces.keys().filter(differs).map(String::as_str).collect();
-    let count = |look: &Look| look.filters.parse::<u32>().unwrap_or(0);
-    for (name, differs) in [
-        ("root", inside.root != here.root),
-        ("seccomp", count(inside) > count(here)),
-        ("privileges", inside.no_new_privileges && !here.no_new_privileges),
-        ("kernel", inside.kernel != here.kernel),
-    ] {
-        all.extend(differs.then_some(name));
-    }
-    all
-}
-
 /// Returns the name of the session's folders: a cleaning removes a folder of that name wherever the journal has it.
 fn session_name(workspace: &dyn Workspace) -> String {
     format!("{PREFIX}{}", workspace.session_mark())
@@ -457,22 +456,4 @@ fn far_folder(base: &str, workspace: &dyn Workspace) -> String {
 /// Returns the path to which a template copies the program.
 fn copied_path(workspace: &dyn Workspace) -> String {
     format!("/tmp/{}", workspace.name())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differences_are_named_as_signs_are() {
-        let here = Look {
-            namespaces: [("mnt".to_owned(), "1".to_owned()), ("pid".to_owned(), "2".to_owned())].into(),
-            filters: "0".into(),
-            ..Look::default()
-        };
-        let namespaces = [("mnt".to_owned(), "3".to_owned()), ("pid".to_owned(), "2".to_owned())].into();
-        let inside = Look { namespaces, filters: "2".into(), root: (1, 2), ..here.clone() };
-        assert_eq!(list_differences(&inside, &here), ["mnt", "root", "seccomp"]);
-        assert!(list_differences(&here, &here).is_empty());
-    }
 }

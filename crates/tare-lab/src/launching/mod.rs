@@ -1,6 +1,8 @@
 //! Launchers: any words that start a command somewhere else, with a template or without.
 
 #[cfg(unix)]
+mod differences;
+#[cfg(unix)]
 pub(crate) mod entering;
 #[cfg(unix)]
 mod looking;

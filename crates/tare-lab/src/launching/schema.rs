@@ -55,6 +55,7 @@ pub fn make_launcher_schema() -> Value {
                 },
             },
             "variable": texts("variables of the launcher"),
+            "folders": words("folders in {folder}"),
             "file": texts("files in {folder}"),
         },
     })

@@ -74,6 +74,9 @@ pub struct Template {
     /// Variables of the launcher, in addition to those of this program.
     #[serde(default)]
     pub variable: BTreeMap<String, String>,
+    /// Folders in the folder of a start.
+    #[serde(default)]
+    pub folders: Vec<String>,
     /// Files in the folder of a start, as `{folder}/NAME`.
     #[serde(default)]
     pub file: BTreeMap<String, String>,
@@ -194,7 +197,9 @@ impl Template {
             return Err("enter has no words".into());
         }
         let profiles = self.profile.values().map(|profile| &profile.words);
-        for words in [&self.enter, &self.copy, &self.version, &self.needs].into_iter().chain(profiles) {
+        for words in
+            [&self.enter, &self.copy, &self.version, &self.needs, &self.folders].into_iter().chain(profiles)
+        {
             if words.len() > MOST_WORDS || words.iter().any(|word| word.len() > LONGEST_WORD) {
                 return Err(format!(
                     "a list has more than {MOST_WORDS} words, or a word of more than {LONGEST_WORD} bytes"
@@ -212,8 +217,13 @@ impl Template {
         if self.variable.keys().any(|name| name.is_empty() || name.contains(['=', '\0'])) {
             return Err("a variable's name is empty or contains '='".into());
         }
-        if self.file.keys().any(|name| name.is_empty() || name.starts_with('.') || name.contains('/')) {
-            return Err("a file's name is a plain name, without a folder".into());
+        if self
+            .file
+            .keys()
+            .chain(&self.folders)
+            .any(|name| name.is_empty() || name.starts_with('.') || name.contains('/'))
+        {
+            return Err("the name of a file or folder is a plain name".into());
         }
         Ok(())
     }

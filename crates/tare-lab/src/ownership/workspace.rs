@@ -27,6 +27,7 @@ use crate::owned::PREFIX;
 use crate::ownership::clean::{Outcome, take_away};
 use crate::ownership::journal::Journal;
 use crate::platform;
+use crate::provider::call::CallCommand;
 use crate::provider::root::{Inside, RootFolder};
 use crate::provider::{KernelKind, Workspace};
 use crate::storage::Site;
@@ -221,9 +222,24 @@ impl SessionWorkspace {
             companions: Vec::new(),
             owned: Vec::new(),
             left: false,
+            call: None,
         };
         workspace.record_owned(Owned::Folder(workspace.folder.clone()))?;
         make_folder(&workspace.folder)?;
+        Ok(workspace)
+    }
+
+    /// Creates the workspace for one call of a command in an environment with this root.
+    #[cfg(unix)]
+    pub(crate) fn make_call_workspace(
+        &self,
+        root: &RootFolder,
+        kernel: KernelKind,
+        command: &[String],
+        is_divided: bool,
+    ) -> Result<StartWorkspace, LabError> {
+        let mut workspace = self.make_start_workspace(root, kernel)?;
+        workspace.call = Some(CallCommand::new(command, is_divided));
         Ok(workspace)
     }
 
@@ -311,12 +327,20 @@ pub(crate) struct StartWorkspace {
     companions: Vec<(Child, Kept)>,
     owned: Vec<(u64, Owned)>,
     left: bool,
+    /// The command of a call, in place of the agent.
+    call: Option<CallCommand>,
 }
 
 /// Candidates for the place `own` in a start's folder: by itself, in a root folder, or next to a view.
 const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
 
 impl StartWorkspace {
+    /// Tells whether a provider has taken the words of the call.
+    #[cfg(unix)]
+    pub(crate) fn has_called(&self) -> bool {
+        self.call.as_ref().is_some_and(CallCommand::is_taken)
+    }
+
     /// Ends every process of this start and removes everything that it made. In bounded time.
     pub(crate) fn clean_up(&mut self) -> Vec<Outcome> {
         self.left = true;
@@ -382,6 +406,17 @@ impl Workspace for StartWorkspace {
 
     fn mark(&self) -> &str {
         &self.mark
+    }
+
+    fn words_inside(&self, agent: &str) -> Vec<String> {
+        match &self.call {
+            None => vec![agent.to_owned(), tare_probes::agent::AGENT.to_owned()],
+            Some(call) => call.take_words(agent),
+        }
+    }
+
+    fn is_call(&self) -> bool {
+        self.call.is_some()
     }
 
     fn name(&self) -> &str {

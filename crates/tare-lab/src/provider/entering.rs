@@ -192,6 +192,17 @@ pub trait Workspace {
     /// Identifies processes of this start, by their variable `MARK`.
     fn mark(&self) -> &str;
 
+    /// Returns the words that run inside, where the agent has this path: the agent's, unless this start is a call of a command.
+    fn words_inside(&self, agent: &str) -> Vec<String>;
+
+    /// Tells whether this start is a call of a command, as its caller would type it.
+    fn is_call(&self) -> bool;
+
+    /// Returns the folder in which a call is made, if its command is of a user who is in one.
+    fn call_folder(&self) -> Option<&Path> {
+        self.inside().work.as_ref().filter(|_| self.is_call()).map(|work| work.folder.as_path())
+    }
+
     /// Gives a name that is unique on this machine, for containers, control groups and network namespaces.
     fn name(&self) -> &str;
 

@@ -7,6 +7,7 @@ use crate::provider::footprint::Footprint;
 use crate::provider::options::OptionDescription;
 use crate::provider::root::Roots;
 
+pub(crate) mod call;
 mod entering;
 pub mod footprint;
 mod host_path;

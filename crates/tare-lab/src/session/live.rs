@@ -34,11 +34,10 @@ use crate::session::targets::Resolved;
 use crate::storage::places::{OWN, TURNS, WORK};
 #[cfg(unix)]
 use crate::storage::turn_file::TurnFile;
-use crate::study::startup;
 use crate::study::user_command::CarriedFile;
+use crate::study::{calls, startup};
 
-/// An environment may take this long to its first frame: QEMU boots in 3 s on an emulated processor,
-/// and a loaded machine is several times slower.
+/// Time until the first frame: QEMU boots in 3 s on an emulated processor, and a loaded machine is several times slower.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 /// ... and this much longer for each further one that is entered at once.
 const START_FURTHER: Duration = Duration::from_secs(2);
@@ -49,7 +48,7 @@ const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
     pub(super) workspace: &'a SessionWorkspace,
-    interrupted: &'a AtomicBool,
+    pub(super) interrupted: &'a AtomicBool,
     began: Instant,
     pub(super) targets: Vec<LiveTarget<'a>>,
     peers: Peers,
@@ -323,16 +322,17 @@ impl Arena for LiveArena<'_> {
                 }
             };
         }
+        if calls::is_call(&request.case) {
+            return self.call(index, request, sink);
+        }
         let LiveTarget { resolved, inside, left, .. } = &mut self.targets[index];
         let Some(inside) = inside else {
             let failure = Failure::new(FailureKind::Died, "the environment is not entered");
             return Outcome { failure: Some(failure), lost: true, ..Default::default() };
         };
         inside.link.take_notes();
-        let nonce = match fresh_nonce() {
-            Ok(nonce) => nonce,
-            Err(failure) => return Outcome { failure: Some(failure), ..Default::default() },
-        };
+        let nonce = fresh_nonce();
+        let Ok(nonce) = nonce else { return Outcome { failure: nonce.err(), ..Default::default() } };
         let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
         let watch = Watch::of_counters();

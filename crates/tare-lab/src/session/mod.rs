@@ -5,6 +5,8 @@ mod arriving;
 mod at_once;
 mod before;
 mod bring_up;
+#[cfg_attr(not(unix), path = "calling/not_here.rs")]
+mod calling;
 pub mod carrying;
 pub mod entered;
 pub mod link;

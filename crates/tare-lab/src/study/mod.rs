@@ -1,5 +1,7 @@
 //! A study: which cases are measured, where, and what they show; a TOML file, shipped or the user's.
 
+mod called_commands;
+pub(crate) mod calls;
 mod keys;
 pub mod kinds;
 pub(crate) mod probes;
@@ -43,6 +45,7 @@ pub static SHIPPED: &[(&str, &str)] = &[
     ("ladder", include_str!("../../studies/ladder.toml")),
     ("prices", include_str!("../../studies/prices.toml")),
     ("startup", include_str!("../../studies/startup.toml")),
+    ("calls", include_str!("../../studies/calls.toml")),
     ("developer", include_str!("../../studies/developer.toml")),
     ("cdm8-default", include_str!("../../studies/cdm8-default.toml")),
     ("cdm8-nvme", include_str!("../../studies/cdm8-nvme.toml")),

@@ -5,11 +5,11 @@ use tare_probes::probe::Probe;
 
 use crate::error::LabError;
 use crate::nearest::add_nearest_hint;
-use crate::study::startup;
+use crate::study::{calls, startup};
 
 /// Lists every probe: those that run inside an environment, and the start of one, which the host measures.
 pub fn list_probes() -> impl Iterator<Item = &'static Probe> + Clone {
-    tare_probes::PROBES.iter().copied().chain([&startup::PROBE])
+    tare_probes::PROBES.iter().copied().chain([&startup::PROBE, &calls::PROBE])
 }
 
 /// Finds a probe by name, or suggests the one that was probably meant.

@@ -9,6 +9,7 @@ use std::path::Path;
 #[cfg(unix)]
 use crate::peer::process;
 
+pub mod called;
 mod identity;
 #[cfg(unix)]
 pub mod launched;
@@ -27,6 +28,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let done = match verb {
         AGENT => resident::serve_requests(program),
         trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
+        called::CALLED => called::run_between_lines(rest),
         #[cfg(unix)]
         launched::LAUNCHED => launched::serve_launched(program, rest),
         #[cfg(unix)]

@@ -15,6 +15,9 @@ pub struct Commands {
     /// Measure this command, given as one string (repeatable).
     #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
     pub texts: Vec<String>,
+    /// Measure each command as a call, too: enter the environment, run it, leave, as a coding agent does for every command.
+    #[arg(long)]
+    pub calls: bool,
     /// Name a command in the table (repeatable, one name per command in order).
     #[arg(hide_short_help = true, short = 'n', long = "command-name", value_name = "NAME")]
     pub names: Vec<String>,

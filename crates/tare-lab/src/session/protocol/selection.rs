@@ -9,8 +9,8 @@ use tare_probes::probe::Size;
 use crate::asked::{Measured, Request, Until};
 use crate::error::LabError;
 use crate::session::peers::{Peers, with_hops};
-use crate::study::startup;
 use crate::study::{SelectedCase, Study, select_cases};
+use crate::study::{calls, startup};
 
 /// Longest session in the short size, unless a budget is given: five minutes.
 const SHORT: Duration = Duration::from_secs(300);
@@ -64,6 +64,7 @@ impl Selection {
 fn with_counts(selected: Vec<SelectedCase>, counts: &[u64]) -> Result<Vec<SelectedCase>, LabError> {
     let key = |selected: &SelectedCase| match () {
         () if startup::is_start(&selected.case) => Some(startup::AT_ONCE),
+        () if calls::is_call(&selected.case) => Some(startup::AT_ONCE),
         () if selected.probe.name == USER_COMMAND => Some(COPIES),
         () => None,
     };

@@ -1,0 +1,233 @@
+//! Calls: enters an environment for one command at a time, and measures each as its caller has it.
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use tare_data::batch::Batch;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::names::Case;
+use tare_data::request::TrialRequest;
+use tare_data::session::specification::Specification;
+use tare_probes::agent::called::{BEGINS, ENDED};
+use tare_probes::harness::interference::Watch;
+
+use crate::host::processes;
+use crate::owned::MARK;
+use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
+use crate::platform::until_ready;
+use crate::provider::{Entrance, Ready, Workspace};
+use crate::session::arena::Outcome;
+use crate::session::live::LiveArena;
+use crate::session::targets::Resolved;
+use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
+
+/// Longest time of a call.
+const CALL_WAIT: Duration = Duration::from_secs(60);
+/// Bytes of the output of a call that are kept, for the reason of a failure.
+const LONGEST_OUTPUT: usize = 16 << 10;
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+impl LiveArena<'_> {
+    /// Calls a command in an environment as often as a trial has calls, and measures each. The environment that is entered
+    /// stays as it is.
+    pub(super) fn call(
+        &mut self,
+        index: usize,
+        request: &TrialRequest,
+        sink: &mut dyn FnMut(&Batch),
+    ) -> Outcome {
+        let watch = Watch::of_counters();
+        let began = Instant::now();
+        let called = self.call_all(index, &request.case);
+        let mut outcome = Outcome { outside: watch.stop(), ..Outcome::default() };
+        outcome.host_elapsed_ns = began.elapsed().as_nanos() as u64;
+        outcome.interrupted = self.interrupted.load(Ordering::Relaxed);
+        match called {
+            Ok(batches) => batches.iter().for_each(sink),
+            Err(failure) => outcome.failure = Some(failure),
+        }
+        outcome
+    }
+
+    fn call_all(&self, index: usize, case: &Case) -> Result<Vec<Batch>, Failure> {
+        let not_supported = |reason: String| Failure::new(FailureKind::NotSupported, reason);
+        let count = calls::at_once(case).map_err(|bad| not_supported(bad.to_string()))?;
+        let command =
+            calls::parse_command(case).ok_or_else(|| not_supported("the command has no words".into()))?;
+        let Resolved { target, ready } = &self.targets[index].resolved;
+        let call = |is_divided| {
+            if self.interrupted.load(Ordering::Relaxed) {
+                return Err(Failure::new(FailureKind::Died, "interrupted"));
+            }
+            Call::start(&target.specification, ready, self.workspace, &command, is_divided)
+        };
+        if count > 1 {
+            let began = Instant::now();
+            let started: Vec<Call> = (0..count).map(|_| call(false)).collect::<Result<_, _>>()?;
+            let mut last = began;
+            for one in started {
+                last = last.max(one.finish()?.over);
+            }
+            return Ok(calls::make_batches(None, &[last - began], &[]));
+        }
+        let first = call(false)?.finish()?.elapsed;
+        let mut warm = Vec::with_capacity(WARM_CALLS);
+        let mut parts = Vec::with_capacity(DIVIDED_CALLS);
+        for number in 0..WARM_CALLS {
+            warm.push(call(false)?.finish()?.elapsed);
+            if number < DIVIDED_CALLS {
+                // An environment in which the agent is not visible has calls, and no parts.
+                parts.extend(call(true).and_then(Call::finish).ok().and_then(|called| called.parts));
+            }
+        }
+        Ok(calls::make_batches(Some(first), &warm, &parts))
+    }
+}
+
+/// A call that is under way.
+struct Call {
+    began: Instant,
+    child: Child,
+    workspace: StartWorkspace,
+    output: Vec<u8>,
+    errors: Vec<u8>,
+    /// Arrival of the lines around the command.
+    begins: Option<Instant>,
+    ended: Option<Instant>,
+}
+
+/// A call that is over.
+struct Called {
+    elapsed: Duration,
+    over: Instant,
+    /// Parts of a call that was divided.
+    parts: Option<Parts>,
+}
+
+impl Call {
+    /// Starts a call. Folders and settings are made before its clock begins.
+    fn start(
+        specification: &Specification,
+        ready: &Ready,
+        session: &SessionWorkspace,
+        command: &[String],
+        is_divided: bool,
+    ) -> Result<Call, Failure> {
+        let died = |cause: String| Failure::new(FailureKind::Died, cause);
+        let workspace = session.make_call_workspace(&ready.root, ready.kernel, command, is_divided);
+        let mut workspace = workspace.map_err(|e| died(e.to_string()))?;
+        let Entrance { mut command, .. } =
+            ready.prepare_entrance(&mut workspace).map_err(|e| died(e.to_string()))?;
+        if !workspace.has_called() {
+            let reason = format!("{specification} is not entered by a command for each call");
+            return Err(Failure::new(FailureKind::NotSupported, reason));
+        }
+        prepare_streams(&mut command, &workspace);
+        let began = Instant::now();
+        let child = command.spawn().map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;
+        let (output, errors) = (Vec::new(), Vec::new());
+        Ok(Call { began, child, workspace, output, errors, begins: None, ended: None })
+    }
+
+    /// Waits until it is over, and removes everything that it made.
+    fn finish(mut self) -> Result<Called, Failure> {
+        let awaited = self.await_end();
+        let status = self.child.try_wait();
+        let outcomes = self.workspace.clean_up();
+        let left = outcomes.iter().find_map(|outcome| {
+            let because = outcome.left_because.as_ref()?;
+            Some(format!("{} is left: {because}", outcome.what))
+        });
+        // One that did not end was killed with everything that carries its mark.
+        let _ = self.child.try_wait();
+        let over = awaited.map_err(|e| Failure::new(FailureKind::Died, e.to_string()))?;
+        let Some(over) = over else {
+            let reason = format!("the call did not return within {} s", CALL_WAIT.as_secs());
+            return Err(Failure::new(FailureKind::Deadline, reason));
+        };
+        let status = status.ok().flatten();
+        if !status.is_some_and(|status| status.success()) {
+            return Err(Failure::new(FailureKind::Died, self.describe_failure()));
+        }
+        if let Some(left) = left {
+            return Err(Failure::new(FailureKind::Broken, left));
+        }
+        let parts = self.begins.zip(self.ended).map(|(begins, ended)| Parts {
+            enter: begins - self.began,
+            command: ended.saturating_duration_since(begins),
+            leave: over.saturating_duration_since(ended),
+        });
+        Ok(Called { elapsed: over - self.began, over, parts })
+    }
+
+    /// Reads its output until it has ended; returns the moment of its end, or None where it took too long.
+    fn await_end(&mut self) -> io::Result<Option<Instant>> {
+        let pid = Pid::from_raw(self.child.id() as i32).ok_or(io::ErrorKind::InvalidInput)?;
+        // Kernels before 5.3 have none: the end is then seen at a look.
+        let process = pidfd_open(pid, PidfdFlags::empty()).ok();
+        let (mut out, mut err) = (self.child.stdout.take(), self.child.stderr.take());
+        let end = self.began + CALL_WAIT;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let mut streams: Vec<PollFd<'_>> = Vec::with_capacity(3);
+            let as_polled = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
+            streams.extend(process.iter().map(|fd| as_polled(fd.as_fd())));
+            streams.extend(out.iter().map(|out| as_polled(out.as_fd())));
+            streams.extend(err.iter().map(|err| as_polled(err.as_fd())));
+            let wait = if process.is_some() { left } else { left.min(LOOK_AGAIN) };
+            until_ready(&mut streams, wait)?;
+            let at = Instant::now();
+            let has_ended = self.child.try_wait()?.is_some();
+            read_ready(&mut out, &mut self.output);
+            read_ready(&mut err, &mut self.errors);
+            let has = |line: &str| self.output.windows(line.len()).any(|window| window == line.as_bytes());
+            if self.begins.is_none() && has(BEGINS) {
+                self.begins = Some(at);
+            }
+            if self.ended.is_none() && has(ENDED) {
+                self.ended = Some(at);
+            }
+            if has_ended {
+                return Ok(Some(at));
+            }
+        }
+    }
+
+    fn describe_failure(&self) -> String {
+        let last = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes);
+            let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+            Some(line.chars().take(300).collect::<String>())
+        };
+        let said = last(&self.errors).or_else(|| last(&self.output));
+        format!("the call failed{}", said.map(|line| format!(": {line}")).unwrap_or_default())
+    }
+}
+
+fn prepare_streams(command: &mut Command, workspace: &StartWorkspace) {
+    command.env(MARK, workspace.mark());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    processes::die_with_parent(command);
+}
+
+/// Reads what a stream has now; at its end it is dropped.
+fn read_ready<S: AsFd + Read>(stream: &mut Option<S>, bytes: &mut Vec<u8>) {
+    let Some(open) = stream else { return };
+    let mut ready = [PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN)];
+    if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
+        return;
+    }
+    let mut piece = [0; 4096];
+    match open.read(&mut piece) {
+        Ok(0) | Err(_) => *stream = None,
+        Ok(read) => bytes.extend_from_slice(&piece[..read.min(LONGEST_OUTPUT.saturating_sub(bytes.len()))]),
+    }
+}
