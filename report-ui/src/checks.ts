@@ -39,10 +39,7 @@ function control({ report }: Page): Check | null {
     name: say("Control (A/A)"), value: say("{count} of {cells} differ", { count: c.control_differing, cells: c.control_cells }), about: say("{baseline} against itself", { baseline }), doubtful: c.banner,
     behind: () => [
       h("p", {}, say("{baseline} was measured a second time, as if it were another environment. Each difference here is a false alarm.", { baseline })),
-      list([say("Probe"), say("Slowdown"), say("95 % interval"), say("Verdict")], cells.map(({ label, row, cell }) => {
-        const found = cell.comparison;
-        return [label, found === null ? "" : ratio(found.slowdown), found === null ? "" : interval(found.low, found.high, found.slowdown), headline(cell, row)];
-      })),
+      list([say("Probe"), say("Answer"), say("95 % interval")], cells.map(({ label, row, cell }) => [label, headline(cell, row), cell.interval ?? ""])),
     ],
   };
 }
@@ -70,11 +67,11 @@ function smallestEffects({ report }: Page): Check {
   const size = (effect: number): string => percent(Math.abs(effect - 1));
   const missed = known.length > 0 ? range(size(Math.min(...known)), size(Math.max(...known))) : typical === null ? say("unknown") : size(typical);
   return {
-    name: say("Could have been missed"), value: missed, about: say("{count} of {verdicts} verdicts decided", { count: decided, verdicts: compared }), doubtful: typical === null && compared > 0,
+    name: say("Could have been missed"), value: missed, about: say("{count} of {answers} answers decided", { count: decided, answers: compared }), doubtful: typical === null && compared > 0,
     behind: () => [
       h("p", {}, typical === null ? say("Too few rounds: no difference could have been shown.")
         : say("A typical cell could have shown a difference of {size}. A smaller one could have been missed; more rounds find smaller ones.", { size: size(typical) })),
-      list([say("Probe"), say("Environment"), say("Verdict"), say("Smallest difference"), say("Needed to decide")], cells.flatMap(({ label, row, cell, environment }) => {
+      list([say("Probe"), say("Environment"), say("Answer"), say("Smallest difference"), say("Needed to decide")], cells.flatMap(({ label, row, cell, environment }) => {
         const found = cell.comparison;
         return found === null ? [] : [[label, environment, headline(cell, row), found.smallest?.differs == null ? "" : size(found.smallest.differs), needed(found)]];
       })),
@@ -122,7 +119,7 @@ function starts({ report }: Page): Check | null {
   if (report.subjects.length === 0) return null;
   if (shared.length === 0) {
     return { name: say("Starts"), value: say("not shared"), about: say("by any rounds"), doubtful: false,
-      behind: () => [h("p", {}, say("No verdict rests on rounds that share a start of their environment, so what differs from start to start is part of every interval."))] };
+      behind: () => [h("p", {}, say("No answer rests on rounds that share a start of their environment, so what differs from start to start is part of every interval."))] };
   }
   const span = (counts: number[]): string => range(Math.min(...counts), Math.max(...counts));
   return {

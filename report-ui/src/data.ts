@@ -1,15 +1,11 @@
 // The page's data: the JSON document of a report (docs/reference/report-json.md), the trials in time, the tails and the modes.
 import { say } from "./language";
 
-/** The name of a verdict, or of the reason why there is none; `verdicts` of the page has a line for each. */
-export type Verdict = string;
+/** The name of an answer; `answers` of the page has a line for each. */
+export type Answer = string;
 
-/** Look, word and meaning of a verdict. */
-export interface VerdictWords {
-  name: Verdict; sign: string; word: string; meaning: string; light: string; dark: string;
-  /** True if the verdict settles the question; and the direction of the factor that a cell states. */
-  decided: boolean; factor: "slower" | "faster" | null;
-}
+/** Look, word and meaning of an answer; `decided` if it settles the question. */
+export interface AnswerWords { name: Answer; sign: string; word: string; meaning: string; light: string; dark: string; decided: boolean }
 
 export type Unit =
   | "nanoseconds" | "per_second" | "per_minute" | "bytes_per_second" | "bits_per_second"
@@ -36,9 +32,11 @@ export interface Comparison {
 }
 
 export interface Cell {
-  environment: string; verdict: Verdict;
-  /** The verdict in the words of the table. */
-  words: string;
+  environment: string; answer: Answer;
+  /** The answer in the words of the table, the signs behind it, and the interval of its number. */
+  words: string; signs: string; interval: string | null;
+  /** Why it is not sure, or what it leaves out. */
+  doubt: string | null;
   comparison: Comparison | null; observed: Level | null; missing: Missing | null;
 }
 
@@ -123,7 +121,7 @@ export interface Tail {
 interface Spoken { language: string; words: Record<string, string> | null }
 
 export interface Page extends Spoken {
-  report: Report; verdicts: VerdictWords[]; record: string | null; again: string | null; interference: Interference;
+  report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
   /** Progress of a running session; null once it has ended. */
   running: string | null;
   /** Rounds of each row, of the baseline and of each cell, in hundred-thousandths away from the median; empty if left out. */

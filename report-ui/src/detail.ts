@@ -6,7 +6,7 @@ import { say } from "./language";
 import { figure, interval, overRounds, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
-import { headline, meaningAt, needed, reason, rounds as counted, verdict, verdictInFull } from "./words";
+import { answerInFull, headline, meaningAt, needed, reason, rounds as counted, answerWords } from "./words";
 
 /** Builds the address of a cell within the page. */
 const address = (row: Row, cell: Cell): string =>
@@ -43,9 +43,12 @@ function parts(page: Page, row: Row, cell: Cell): HTMLElement[] {
   const out: HTMLElement[] = [
     h("h2", { id: "detail-title" }, say("{row} in {environment}", { row: rowLabel(row), environment: cell.environment })),
     h("p", { class: "where" }, where(row)),
-    h("p", { class: `verdict v-${cell.verdict}` }, h("span", { class: "sign", "aria-hidden": "true" }, verdict(cell.verdict).sign),
-      ` ${cell.missing === null ? verdictInFull(cell, row) : headline(cell, row)} `, h("small", {}, meaningAt(cell.verdict, row.margin === null ? say("the margin") : percent(row.margin - 1)))),
+    h("p", { class: `verdict v-${cell.answer}` }, h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
+      ` ${cell.missing === null ? answerInFull(cell, row) : headline(cell, row)} `, h("small", {}, meaningAt(cell.answer, row.margin === null ? say("the margin") : percent(row.margin - 1)))),
   ];
+  const signs = page.signs.filter(({ sign }) => cell.signs.includes(sign));
+  const remarks = [...signs.map(({ sign, meaning }) => `${sign} = ${meaning}`), ...(cell.doubt === null ? [] : [cell.doubt])];
+  out.push(...remarks.map((remark) => h("p", { class: "reason" }, remark)));
   if (cell.missing !== null) out.push(h("p", { class: "reason" }, reason(cell)));
   out.push(figures(page, row, cell));
   const level = levelOf(cell);
@@ -75,7 +78,9 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   if (c !== null) {
     const method = c.leading === "sign" ? say("signs") : "Hodges-Lehmann";
     lines.push([say("difference"), difference(c.difference, row)]);
-    lines.push([say("slowdown ({method})", { method }), `${ratio(c.slowdown)} ${interval(c.low, c.high, c.slowdown)}`]);
+    lines.push([say("in a typical pair ({method})", { method }), `${ratio(c.slowdown)} ${cell.interval ?? say("no interval")}`]);
+    const quotient = quotientOf(row, c.level);
+    if (quotient !== null && c.low !== null && c.high !== null && (quotient < c.low || quotient > c.high)) lines.push([say("quotient of the medians"), say("{ratio}, outside this interval", { ratio: ratio(quotient) })]);
     if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
     if (c.leading !== "sign") lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.slowdown)]);
     lines.push([say("p (no difference)"), c.p === null ? "?" : c.p < 0.001 ? say("below 0.001") : c.p.toFixed(3)]);
@@ -83,11 +88,18 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     lines.push([say("paired rounds"), c.decided_at === null ? String(c.rounds) : say("{rounds}, decided after {count}", { rounds: c.rounds, count: c.decided_at })]);
     if (c.needed !== null) lines.push([say("needed to decide"), needed(c)]);
     const again = row.control?.comparison ?? null;
-    if (again !== null) lines.push([say("{baseline} against itself", { baseline: page.report.baseline }), `${ratio(again.slowdown)} ${interval(again.low, again.high, again.slowdown)}`]);
+    if (again !== null) lines.push([say("{baseline} against itself", { baseline: page.report.baseline }), `${row.control?.words ?? ""} ${row.control?.interval ?? ""}`]);
     if (c.smallest?.differs != null) lines.push([say("smallest difference it could show"), percent(Math.abs(c.smallest.differs - 1))]);
     if (c.starts !== null) lines.push([say("starts of the environment"), String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+/** Divides the two medians, as times: the inverse for rates. */
+function quotientOf(row: Row, level: Level): number | null {
+  const [own, baseline] = [level.median, row.baseline?.median ?? null];
+  if (own === null || baseline === null || own <= 0 || baseline <= 0) return null;
+  return row.metric.better === "lower" ? own / baseline : baseline / own;
 }
 
 function difference(value: number | null, row: Row): string {

@@ -1,5 +1,6 @@
 // The top and the end of a page: study and machine, warnings to read first, the place of the record.
 import type { Page, Report } from "./data";
+import { levelOf } from "./data";
 import { h } from "./dom";
 import { counted, listed, message, say } from "./language";
 import { duration } from "./number";
@@ -32,9 +33,9 @@ function about(report: Report): HTMLElement {
   return h("p", { class: "machine" }, parts.flatMap((part, i) => [h("span", {}, part, i < parts.length - 1 ? " ·" : null), " "]));
 }
 
-/** Formats `18 rounds`, or `12 to 18 rounds` if some cases were decided early; empty if there are none. */
+/** Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ; empty if there are none. */
 function measuredRounds(report: Report): string {
-  const counts = report.rows.map((row) => row.baseline?.rounds ?? 0).filter((count) => count > 0);
+  const counts = report.rows.flatMap((row) => [row.baseline, ...row.cells.map(levelOf)]).map((level) => level?.rounds ?? 0).filter((count) => count > 0);
   const [least, most] = [Math.min(...counts), Math.max(0, ...counts)];
   if (most === 0) return "";
   return least < most ? say("{least} to {most} rounds", { least, most }) : rounds(most);
@@ -93,6 +94,10 @@ export function alarms({ report, running }: Page): HTMLElement | null {
     alarms.push(h("p", { class: "alarm bad" }, h("strong", {}, say("Do not trust this session. ")),
       say("{baseline} differs from itself in {count} of {cells}, more often than chance allows. Stop other programs on the machine (tare check names them) and run again.",
         { baseline: report.baseline, count: certificate.control_differing, cells: counted(certificate.control_cells, "cell", "cells") })));
+  }
+  const emulated = report.warnings.flatMap(({ environment, warning }) => (warning.kind === "emulated_processor" && environment !== null ? [environment] : []));
+  if (emulated.length > 0) {
+    alarms.push(h("p", { class: "alarm" }, h("strong", {}, say("Emulated processor: {names}. ", { names: listed(emulated) })), say("Read only the shape of its results (marked ^), or use a machine with KVM.")));
   }
   if (session.ending !== "complete" && running === null) {
     const how = session.ending === "interrupted" ? say("The session was stopped early. ") : say("The record ends early. ");

@@ -14,7 +14,7 @@ import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
 import "./style.css";
 import { table } from "./table";
-import { judge } from "./words";
+import { setAnswers } from "./words";
 
 const { page, complete } = load();
 if ("language" in page) speak(page.language, page.words);
@@ -34,7 +34,7 @@ function afterPaint(next: () => void): void {
 
 /** Paints the first part of the page first: building the table of a full study takes noticeably long. */
 function show(page: Page, place: HTMLElement): void {
-  judge(page.verdicts);
+  setAnswers(page.answers);
   place.classList.toggle("many", page.report.subjects.length > 4);
   // Cells can be opened once the rounds have been unpacked.
   let opened = (_row: Row, _cell: Cell): void => {};

@@ -1,13 +1,13 @@
 // The table: a row per probe, a column per environment; sorted, filtered and walked by keyboard.
-import type { Cell, Page, Row, Verdict } from "./data";
+import type { Answer, Cell, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
 import { figure, overRounds, percent } from "./number";
-import { bounds, familyName, headline, meaningAt, reason, verdict as said, verdicts as inOrder } from "./words";
+import { answers as inOrder, familyName, headline, meaningAt, reason, answerWords } from "./words";
 
 interface State {
-  search: string; family: string; verdict: string; place: string; everyMetric: boolean;
+  search: string; family: string; answer: string; place: string; everyMetric: boolean;
   /** Column of environments by which rows are sorted; -1 for the label; null for the plan's order. */
   sort: number | null; descending: boolean;
 }
@@ -25,14 +25,14 @@ function fromAddress(rows: Row[], subjects: string[]): State {
   const sort = by === null || (by !== "" && column < 0) ? null : column;
   return {
     search: said.get("name") ?? "", family: known("family", rows.map((row) => row.family)),
-    verdict: known("verdict", present(rows)), place: known("place", rows.map((row) => row.place)),
+    answer: known("answer", present(rows)), place: known("place", rows.map((row) => row.place)),
     everyMetric: said.has("every"), sort, descending: !said.has("rising"),
   };
 }
 
 function toAddress(state: State, subjects: string[]): void {
   const said = new URLSearchParams();
-  for (const [key, value] of [["name", state.search], ["family", state.family], ["verdict", state.verdict], ["place", state.place]]) {
+  for (const [key, value] of [["name", state.search], ["family", state.family], ["answer", state.answer], ["place", state.place]]) {
     if (value !== "") said.set(key, value);
   }
   if (state.everyMetric) said.set("every", "");
@@ -53,6 +53,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   const state = fromAddress(report.rows, report.subjects);
   const body = h("tbody", { role: "rowgroup" });
   const status = h("p", { class: "status", role: "status" });
+  const explained = h("ul", { class: "legend" });
   const heads = [h("th", {}), ...report.subjects.map(() => h("th", {}))];
 
   const sortBy = (column: number): void => {
@@ -68,6 +69,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   const draw = (): void => {
     const rows = sorted(report.rows.filter((row) => isShown(row, state)), state);
     body.replaceChildren(...bodyRows(rows, page, state.sort === null, open));
+    explained.replaceChildren(...legend(page, rows));
     body.querySelector<HTMLElement>("button.cell")?.setAttribute("tabindex", "0");
     const all = report.rows.filter((row) => state.everyMetric || row.headline).length;
     status.textContent = rows.length === all ? counted(all, "row", "rows") : say("{count} of {rows}", { count: rows.length, rows: counted(all, "row", "rows") });
@@ -97,8 +99,8 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
   grid.addEventListener("keydown", walk);
   draw();
   return h("section", { "aria-labelledby": "table-title" },
-    h("h2", { id: "table-title" }, say("All results")),
-    toolbar(report.rows, state, redraw, sorter(report.subjects, state, sortTo)), status, grid, legend(report.rows));
+    h("h2", { id: "table-title" }, say("All results"), report.subjects.length === 0 ? null : h("small", {}, ` ${say("times the time of {baseline}", { baseline: report.baseline })}`)),
+    toolbar(report.rows, state, redraw, sorter(report.subjects, state, sortTo)), status, grid, explained);
 }
 
 /** Builds the choice of sorting for a table without a heading, on a phone. */
@@ -112,17 +114,17 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
   const distinct = (of: (row: Row) => string | null): string[] =>
     [...new Set(rows.map(of))].filter((value): value is string => value !== null);
   const families = distinct((row) => row.family);
-  const verdicts = present(rows);
+  const answers = present(rows);
   const places = distinct((row) => row.place);
   const search = h("input", {
     type: "search", value: state.search, placeholder: say("Filter by name"), "aria-label": say("Filter by name"),
     input: (event: Event) => { state.search = (event.target as HTMLInputElement).value.toLowerCase(); draw(); },
   });
-  const set = (key: "family" | "verdict" | "place") => (value: string): void => { state[key] = value; draw(); };
+  const set = (key: "family" | "answer" | "place") => (value: string): void => { state[key] = value; draw(); };
   return h("div", { class: "toolbar", role: "group", "aria-label": say("Filters") },
     search,
     choice(say("Family"), [["", say("all")], ...families.map((f): [string, string] => [f, familyName(f)])], set("family"), state.family),
-    choice(say("Verdict"), [["", say("all")], ...verdicts.map((v): [string, string] => [v, said(v).word])], set("verdict"), state.verdict),
+    choice(say("Answer"), [["", say("all")], ...answers.map((v): [string, string] => [v, answerWords(v).word])], set("answer"), state.answer),
     places.length === 0 ? null : choice(say("Place"), [["", say("all")], ...places.map((p): [string, string] => [p, p])], set("place"), state.place),
     sort,
     rows.every((row) => row.headline) ? null : h("label", { class: "choice" },
@@ -131,15 +133,15 @@ function toolbar(rows: Row[], state: State, draw: () => void, sort: HTMLElement)
       } }), h("span", {}, say("every metric"))));
 }
 
-/** Lists the verdicts that occur. */
-const present = (rows: Row[]): Verdict[] =>
-  inOrder().filter((verdict) => rows.some((row) => row.cells.some((cell) => cell.verdict === verdict)));
+/** Lists the answers that occur. */
+const present = (rows: Row[]): Answer[] =>
+  inOrder().filter((answer) => rows.some((row) => row.cells.some((cell) => cell.answer === answer)));
 
 function isShown(row: Row, state: State): boolean {
   return (state.everyMetric || row.headline)
     && (state.family === "" || row.family === state.family)
     && (state.place === "" || row.place === state.place)
-    && (state.verdict === "" || row.cells.some((cell) => cell.verdict === state.verdict))
+    && (state.answer === "" || row.cells.some((cell) => cell.answer === state.answer))
     && (state.search === "" || `${rowLabel(row)} ${where(row)}`.toLowerCase().includes(state.search));
 }
 
@@ -191,17 +193,16 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const { comparison } = cell;
   const level = cell.observed === null ? levelOf(cell) : null;
   const own = level === null ? "" : figure(level.median, row.metric.unit);
-  const about = comparison === null ? reason(cell) : bounds(comparison, cell.verdict);
   const warnings = comparison?.warnings ?? [];
-  const second = [own, about].filter((part) => part !== "").join(comparison === null ? "; " : " ");
+  const second = [own, comparison === null ? reason(cell) : ""].filter((part) => part !== "").join("; ");
   const element = h("button", {
     type: "button", tabindex: -1,
-    class: `cell v-${cell.verdict}`,
+    class: `cell v-${cell.answer}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
-    h("span", { class: "sign", "aria-hidden": "true" }, said(cell.verdict).sign),
-    h("span", { class: "what" }, headline(cell, row)),
+    h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
+    h("span", { class: "what" }, headline(cell, row), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
@@ -215,16 +216,22 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   return element;
 }
 
-function legend(rows: Row[]): HTMLElement {
+/** Explains the answers and signs that the shown cells have. */
+function legend({ signs }: Page, rows: Row[]): HTMLElement[] {
   const margins = rows.flatMap((row) => (row.margin === null ? [] : [row.margin - 1]));
   const [least, most] = [percent(Math.min(...margins)), percent(Math.max(...margins))];
   const margin = margins.length === 0 ? say("the margin") : range(least, most);
-  return h("ul", { class: "legend" }, present(rows).map((verdict) => {
-    const { sign, word } = said(verdict);
-    return h("li", {}, h("span", { class: `count v-${verdict}` }, sign), ` ${word}: ${meaningAt(verdict, margin)}`);
-  }),
-    h("li", {}, say("below the verdict: the environment's own value [95 % interval of the factor]")), h("li", {}, say("! has a warning")),
-    h("li", {}, say("a cell opens to its rounds and facts")));
+  const has = (sign: string): boolean => rows.some((row) => row.cells.some((cell) => cell.signs.includes(sign)));
+  return [
+    ...present(rows).map((answer) => {
+      const { sign, word } = answerWords(answer);
+      return h("li", {}, h("span", { class: `count v-${answer}` }, sign), ` ${word}: ${meaningAt(answer, margin)}`);
+    }),
+    ...signs.filter(({ sign }) => has(sign)).map(({ sign, meaning }) => h("li", {}, h("span", { class: "count" }, sign), ` ${meaning}`)),
+    h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's own median")),
+    ...(rows.some((row) => row.cells.some((cell) => (cell.comparison?.warnings.length ?? 0) > 0)) ? [h("li", {}, say("! has a warning"))] : []),
+    h("li", {}, say("a cell opens to its rounds and facts")),
+  ];
 }
 
 /** Moves between cells with the arrow keys, Home and End; one cell of the table is in the tab order. */

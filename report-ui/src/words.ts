@@ -1,28 +1,28 @@
-// The words and signs of verdicts, which come with the page's data, of families and of environments: never a colour alone.
-import type { Cell, Comparison, Row, Verdict, VerdictWords } from "./data";
+// The words and signs of answers, which come with the page's data, of families and of environments: never a colour alone.
+import type { Answer, AnswerWords, Cell, Comparison, Row } from "./data";
 import { counted, message, say } from "./language";
-import { figure, interval } from "./number";
+import { figure } from "./number";
 
-let table = new Map<Verdict, VerdictWords>();
+let table = new Map<Answer, AnswerWords>();
 
-/** Sets the table of the page's data, and gives each verdict its colour. */
-export function judge(verdicts: VerdictWords[]): void {
-  table = new Map(verdicts.map((line) => [line.name, line]));
-  const colours = verdicts.map(({ name, light, dark }) => `:root { --v-${name}: light-dark(${light}, ${dark}); } .v-${name} { color: var(--v-${name}); }`);
+/** Sets the table of the page's data, and gives each answer its colour. */
+export function setAnswers(answers: AnswerWords[]): void {
+  table = new Map(answers.map((line) => [line.name, line]));
+  const colours = answers.map(({ name, light, dark }) => `:root { --v-${name}: light-dark(${light}, ${dark}); } .v-${name} { color: var(--v-${name}); }`);
   const style = document.createElement("style");
   style.textContent = colours.join("\n");
   document.head.prepend(style);
 }
 
-/** Finds sign, word and meaning of a verdict. */
-export function verdict(name: Verdict): VerdictWords {
+/** Finds sign, word and meaning of an answer. */
+export function answerWords(name: Answer): AnswerWords {
   const line = table.get(name);
-  if (line === undefined) throw new Error(`no verdict is called ${name}`);
+  if (line === undefined) throw new Error(`no answer is called ${name}`);
   return line;
 }
 
-/** Lists all verdicts, in the order in which bars and lists show them. */
-export const verdicts = (): Verdict[] => [...table.keys()];
+/** Lists all answers, in the order in which bars and lists show them. */
+export const answers = (): Answer[] => [...table.keys()];
 
 const FAMILIES: Record<string, string> = {
   system_call: message("System calls"),
@@ -46,25 +46,19 @@ export function reason({ missing }: Cell): string {
   return [word, missing.reason].filter((part) => part !== null).join(": ");
 }
 
-/** Formats the interval of the factor in the verdict, or of the slowdown if it states none. */
-export function bounds({ slowdown, low, high }: Comparison, name: Verdict): string {
-  const isFaster = verdict(name).factor === "faster";
-  if (!isFaster || slowdown === null || low === null || high === null || low <= 0) return interval(low, high, slowdown);
-  return interval(1 / high, 1 / low, 1 / slowdown);
-}
+/** Returns the first words of a cell: `24x`, with the signs behind it. */
+export const headline = ({ words, signs, observed }: Cell, row: Row): string =>
+  (observed === null ? words + signs : figure(observed.median, row.metric.unit));
 
-/** Returns the first words of a cell: `24.1x slower`. */
-export const headline = ({ words, observed }: Cell, row: Row): string =>
-  (observed === null ? words : figure(observed.median, row.metric.unit));
-
-/** Returns these words with the reason for not being compared. */
-export function verdictInFull(cell: Cell, row: Row): string {
+/** Returns these words with the interval, or the reason for not being compared. */
+export function answerInFull(cell: Cell, row: Row): string {
   const why = reason(cell);
-  return why === "" ? headline(cell, row) : `${headline(cell, row)}: ${why}`;
+  if (why !== "") return `${headline(cell, row)}: ${why}`;
+  return cell.interval === null ? headline(cell, row) : `${headline(cell, row)} ${cell.interval}`;
 }
 
-/** Explains a verdict at margins, which are written as one text. */
-export const meaningAt = (name: Verdict, margin: string): string => verdict(name).meaning.replace("{margin}", margin);
+/** Explains an answer at margins, which are written as one text. */
+export const meaningAt = (name: Answer, margin: string): string => answerWords(name).meaning.replace("{margin}", margin);
 
 /** Formats the total that would decide a cell. */
 export function needed({ needed }: Comparison): string {

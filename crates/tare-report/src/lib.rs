@@ -9,6 +9,7 @@
 // Tests may read files and clocks.
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod answers;
 pub mod carried;
 pub mod exports;
 pub mod facts;
@@ -30,7 +31,6 @@ mod specimen;
 mod summary;
 pub mod terminal;
 pub mod text;
-mod verdict_words;
 pub mod view;
 pub mod warnings;
 mod words;

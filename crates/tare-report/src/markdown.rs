@@ -4,11 +4,13 @@ use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Missing, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
+use crate::answers::signs::{self, Sign};
 use crate::language::Language;
 use crate::notes::{CellWarnings, Notes, baseline_missing};
 use crate::number::Figure;
+use crate::summary;
 use crate::text::clean_text;
-use crate::{published, summary, view, words};
+use crate::{published, view, words};
 
 /// Language of exports: they read the same wherever they were made.
 const ENGLISH: Language = Language::English;
@@ -74,8 +76,8 @@ fn table(session: &Session, findings: &Findings, rows: &[&Row], notes: &mut Note
             Some(level) => Figure::of_level(level, unit).text_with_half(),
             None => missing(&baseline_missing(session, row, &findings.baseline), unit, notes),
         };
-        let cells = row.cells.iter().map(|cell| match cell {
-            Cell::Compared(comparison) => compared(comparison, unit, &warnings, notes),
+        let cells = row.cells.iter().enumerate().map(|(at, cell)| match cell {
+            Cell::Compared(comparison) => compared((findings, row, at), comparison, &warnings, notes),
             Cell::Observed(level) => Figure::without_interval(level.median, unit).to_text(),
             Cell::Missing(found) => missing(found, unit, notes),
         });
@@ -88,16 +90,23 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
 }
 
-fn compared(comparison: &Comparison, unit: Unit, warnings: &CellWarnings, notes: &mut Notes) -> String {
-    let verdict = words::format_verdict(comparison, ENGLISH);
+fn compared(
+    (findings, row, at): (&Findings, &Row, usize),
+    comparison: &Comparison,
+    warnings: &CellWarnings,
+    notes: &mut Notes,
+) -> String {
+    let answer = escape_markdown(&words::format_answer(comparison, ENGLISH));
     let is_difference = matches!(comparison.answer(), Answer::Slower | Answer::Faster);
-    let head = if is_difference { format!("**{verdict}**") } else { verdict };
-    let value = Figure::without_interval(comparison.level.median, unit).to_text();
+    let head = if is_difference { format!("**{answer}**") } else { answer };
+    let signs = escape_markdown(&signs::write_signs(findings, at, comparison));
+    let value = Figure::without_interval(comparison.level.median, row.metric.unit).to_text();
     let interval = escape_markdown(&words::format_interval(comparison, ENGLISH));
+    let interval = if interval.is_empty() { interval } else { format!(" {interval}") };
     let marks = warnings.list_marks(comparison, notes).join("·");
     let mean = words::mean_where_it_differs(comparison, ENGLISH);
-    let mean = mean.map(|mean| format!("<br>mean {}", escape_markdown(&mean))).unwrap_or_default();
-    format!("{head}<br><sub>{value} {interval}{mean}</sub>{marks}")
+    let mean = mean.map(|mean| format!(", mean {}", escape_markdown(&mean))).unwrap_or_default();
+    format!("{head}{signs}{interval}<br><sub>{value}{mean}</sub>{marks}")
 }
 
 fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
@@ -160,14 +169,18 @@ fn claims(articles: &[published::Beyond]) -> String {
 
 /// Adds warnings and notes, then legend and checks in small letters.
 fn explanations(session: &Session, findings: &Findings, rows: &[&Row], notes: &Notes) -> String {
-    let mut lines: Vec<String> =
-        view::list_warnings(findings, ENGLISH).iter().map(|c| format!("- {}", escape_markdown(c))).collect();
+    let mut lines: Vec<String> = view::list_warnings(findings, true, ENGLISH)
+        .iter()
+        .map(|c| format!("- {}", escape_markdown(c)))
+        .collect();
     let (shown, more) = notes.list_notes();
     lines.extend(shown.iter().map(|(mark, note)| format!("- {mark} {}", escape_markdown(note))));
     if more > 0 {
         lines.push(format!("- {more} more notes"));
     }
-    let legend = view::explain_table_signs(session, rows, ENGLISH).join("; ");
+    let mut legend = view::explain_table_signs(session, rows, ENGLISH);
+    legend.extend(signs::explain_signs(findings, rows, ENGLISH, &Sign::ALL));
+    let legend = legend.join("; ");
     lines.push(String::new());
     let legend = if legend.is_empty() { legend } else { format!("{}. ", escape_markdown(&legend)) };
     lines.push(format!(

@@ -9,7 +9,7 @@ use tare_data::session::{Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::language::{Language, say};
-use crate::text::{GLUE, clean_text};
+use crate::text::clean_text;
 use crate::{warnings, words};
 
 /// Limit on shown notes; further ones are counted, and the JSON document has them all.
@@ -23,15 +23,10 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Returns the word of a cell without a comparison, with the mark of its reason.
+    /// Returns the dash of a cell without a comparison, with the mark of its reason.
     pub fn mark_missing(&mut self, missing: &Missing, language: Language) -> String {
-        let word = language.word(words::missing_word(missing));
-        let reason = words::explain_missing(missing, language);
-        if reason.trim().is_empty() {
-            word.to_owned()
-        } else {
-            format!("{word}{GLUE}{}", self.add_note(&reason))
-        }
+        let reason = words::describe_missing(missing, language);
+        format!("{}{}", words::NOT_COMPARED, self.add_note(&reason))
     }
 
     /// Finds or adds a note, and returns its mark.

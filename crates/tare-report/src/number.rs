@@ -206,35 +206,67 @@ pub(crate) fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
     format!("[{}, {}]", bound(low), bound(high))
 }
 
-/// Formats an interval in a few columns as `[24,25]` or `[.99,1.02]`, with enough digits to tell its bounds
-/// apart.
-pub(crate) fn compact_interval(low: f64, high: f64) -> String {
-    if !(low.is_finite() && high.is_finite()) || low <= 0.0 {
-        return NO_INTERVAL.into();
-    }
-    let bound = |value: f64, more: usize| {
-        let places = match value {
-            v if v < 0.0995 => 3,
-            v if v < 1.995 => 2,
-            v if v < 9.95 => 1,
-            _ => 0,
-        };
-        let text = ratio_with(value, places + more);
-        let text = if text.contains(['.']) && !text.contains('e') {
-            text.trim_end_matches('0').trim_end_matches('.')
-        } else {
-            &text
-        };
-        text.strip_prefix("0.").map_or(text.to_owned(), |digits| format!(".{digits}"))
-    };
-    let more = usize::from(bound(low, 0) == bound(high, 0));
-    format!("[{},{}]", bound(low, more), bound(high, more))
+/// Formats how many times as long something takes, `10x`, `6.3x`, `1.14x`: two significant digits, three from 1 to 2.
+///
+/// A digit more is printed where rounding would move it to the margin, or to 1.
+pub(crate) fn format_times(ratio: f64, margin: f64) -> String {
+    format!("{}x", times_with(ratio, times_decimals(ratio, margin)))
 }
 
-/// Formats the ends of a range, `9.8` and `12.3x`; the upper one alone if both read the same.
-pub(crate) fn ratio_range(least: f64, most: f64) -> (Option<String>, String) {
-    let (low, high) = (ratio_with(least, ratio_decimals(least)), format_ratio(most));
-    (Some(low).filter(|low| format!("{low}x") != high), high)
+/// Formats the ends of an interval of such ratios, `6.1` and `21x`; none while there is no interval.
+pub(crate) fn times_range(low: f64, high: f64, margin: f64) -> Option<(String, String)> {
+    if !(low > 0.0 && high.is_finite()) {
+        return None;
+    }
+    let ends = |more| {
+        let end = |value| times_with(value, times_decimals(value, margin) + more);
+        (end(low), end(high))
+    };
+    let (first, last) = match ends(0) {
+        (first, last) if first == last && low < high => ends(1),
+        distinct => distinct,
+    };
+    Some((first, format!("{last}x")))
+}
+
+/// Digits at most that rounding to a margin adds.
+const MOST_FURTHER_DIGITS: usize = 2;
+
+fn times_decimals(ratio: f64, margin: f64) -> usize {
+    let own = match ratio.abs() {
+        v if v >= 9.95 || !v.is_finite() => 0,
+        v if v >= 1.995 => 1,
+        v if v >= 0.0995 => 2,
+        _ => 3,
+    };
+    // A ratio stays on its side of each border when it is read.
+    let keeps_sides = |places: usize| {
+        let read = times_with(ratio, places).parse::<f64>().unwrap_or(ratio);
+        let border = |border: f64| {
+            !border.is_finite() || (ratio < border) == (read < border) && (ratio > border) == (read > border)
+        };
+        border(margin) && border(1.0 / margin)
+    };
+    (own..=own + MOST_FURTHER_DIGITS).find(|places| keeps_sides(*places)).unwrap_or(own)
+}
+
+fn times_with(value: f64, decimals: usize) -> String {
+    let text = ratio_with(value, decimals);
+    match text.contains('.') && !text.contains('e') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+/// Formats a share rounded up, so that it stays a bound: `3 %`, below one percent `0.4 %`.
+pub(crate) fn format_share_above(share: f64) -> String {
+    let percent = share.max(0.0) * 100.0;
+    // An error of rounding in the percentage itself does not reach the next step.
+    let up = |scale: f64| (percent * scale - 1e-9).ceil().max(1.0) / scale;
+    match percent < 1.0 {
+        true => format!("{} %", format_fixed(up(10.0), if up(10.0) < 1.0 { 1 } else { 0 })),
+        false => format!("{} %", format_fixed(up(1.0), 0)),
+    }
 }
 
 /// Formats a share as a percentage with two significant digits: `2.6 %`, `12 %`.
@@ -303,20 +335,38 @@ mod tests {
             assert_eq!(format_duration(number(&item, "seconds")), item["text"].as_str().unwrap());
         }
         assert_eq!(ratio_interval(1.0, f64::INFINITY, 12.3), "no interval");
-        assert_eq!(ratio_range(8.71, 24.13), (Some("8.71".into()), "24.1x".into()));
-        assert_eq!(ratio_range(24.11, 24.13), (None, "24.1x".into()));
     }
 
     #[test]
-    fn narrow_intervals_keep_the_digits_that_tell_their_bounds_apart() {
-        assert_eq!(compact_interval(0.9912, 1.0043), "[.99,1]");
-        assert_eq!(compact_interval(0.981, 1.0249), "[.98,1.02]");
-        assert_eq!(compact_interval(3.21, 3.52), "[3.2,3.5]");
-        assert_eq!(compact_interval(23.9, 24.4), "[23.9,24.4]");
-        assert_eq!(compact_interval(16.2, 104.0), "[16,104]");
-        assert_eq!(compact_interval(9.8, 12.0), "[9.8,12]");
-        assert_eq!(compact_interval(0.0214, 0.0223), "[.021,.022]");
-        assert_eq!(compact_interval(0.0, f64::INFINITY), "no interval");
+    fn factors_have_two_digits_and_more_where_rounding_reaches_the_margin() {
+        let times = |ratio| format_times(ratio, 1.02);
+        assert_eq!([times(10.4), times(6.31), times(1.9), times(156.4)], ["10x", "6.3x", "1.9x", "156x"]);
+        assert_eq!([times(1.14), times(0.43), times(0.0342), times(1.0)], ["1.14x", "0.43x", "0.034x", "1x"]);
+        assert_eq!([times(1.0213), times(1.0199), times(0.9799)], ["1.021x", "1.0199x", "0.98x"]);
+        assert_eq!([times(0.9803), times(0.9805)], ["0.98x", "0.981x"], "either side of 1/1.02");
+        assert_eq!(times(4.2e9), "4.2e9x");
+        assert_eq!(times(f64::NAN), "?x");
+    }
+
+    #[test]
+    fn intervals_keep_the_digits_that_tell_their_bounds_apart() {
+        let range = |low, high| times_range(low, high, 1.02).map(|(low, high)| format!("{low} to {high}"));
+        assert_eq!(range(6.1, 20.9).as_deref(), Some("6.1 to 21x"));
+        assert_eq!(range(23.9, 24.4).as_deref(), Some("23.9 to 24.4x"));
+        // Both are beyond their border of the margin, and read so.
+        assert_eq!(range(0.981, 1.0249).as_deref(), Some("0.981 to 1.025x"));
+        assert_eq!(range(1.0, 1.0).as_deref(), Some("1 to 1x"));
+        assert_eq!(range(0.0, f64::INFINITY), None);
+        assert_eq!(range(0.0, 3.0), None);
+    }
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        assert_eq!(format_share_above(0.0251), "3 %");
+        assert_eq!(format_share_above(0.03), "3 %");
+        assert_eq!(format_share_above(0.0031), "0.4 %");
+        assert_eq!(format_share_above(0.00999), "1 %");
+        assert_eq!(format_share_above(-0.1), "0.1 %");
     }
 
     #[test]
@@ -347,7 +397,8 @@ mod tests {
             }
             prop_assert!(format_ratio(value).chars().count() <= 9, "{}", format_ratio(value));
             prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
-            prop_assert!(compact_interval(low, high).chars().count() <= 20);
+            prop_assert!(format_times(value, 1.02).chars().count() <= 9, "{}", format_times(value, 1.02));
+            prop_assert!(format_share_above(value).chars().count() <= 12);
             prop_assert!(format_duration(value).chars().count() <= 16);
             prop_assert!(format_percent(value).chars().count() <= 12);
         }

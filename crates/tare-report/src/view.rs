@@ -1,15 +1,15 @@
 //! Shared parts of the views: the header, legend, checks and warnings around a table.
 
-use tare_analysis::findings::{Findings, PlantedCost, Row, Side, Verdict};
+use tare_analysis::findings::{Answer, Cell, Findings, PlantedCost, Row};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quote_word;
 use tare_data::warning::Warning;
 
-use crate::language::{Language, message, say};
+use crate::answers::signs;
+use crate::language::{Language, say};
 use crate::number::format_percent;
-use crate::text::{GLUE, clean_text};
-use crate::verdict_words::VerdictWords;
+use crate::text::clean_text;
 use crate::warnings as warned;
 use crate::words;
 
@@ -20,9 +20,15 @@ const LEAST_EFFECT: f64 = 0.001;
 /// Place that every environment has; its facts name the file system on which the session measured.
 const OWN_PLACE: &str = "own";
 
-/// Selects the rows of a view: the headline of every case, or every metric.
+/// Probe of the harness itself, which times nothing.
+const HARNESS: &str = "null";
+
+/// Selects the rows of a view: the headline of every case, or every metric and the harness.
 pub(crate) fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
-    findings.rows.iter().filter(|row| every_metric || row.headline).collect()
+    // Somebody who asks for the harness alone gets it.
+    let is_alone = findings.rows.iter().all(|row| row.probe == HARNESS);
+    let is_headline = |row: &&Row| row.headline && (is_alone || row.probe != HARNESS);
+    findings.rows.iter().filter(|row| every_metric || is_headline(row)).collect()
 }
 
 /// Formats the place of a row's work next to its label: `file.seq · own`, `net.rr · to host`.
@@ -50,7 +56,12 @@ pub(crate) fn make_heading(
         }
     };
     // On the first line, because it is what a reader must know of such a session.
-    let compared = match findings.certificate.decided == 0 && findings.certificate.compared > 0 {
+    let rows = select_rows(findings, false);
+    let mut answers =
+        rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(|cell| cell.answer());
+    let compared = match answers.next().is_some_and(|first| first == Answer::NotSure)
+        && answers.all(|a| a == Answer::NotSure)
+    {
         false => compared,
         true => say!(language, "{compared}: nothing is decided", compared = compared),
     };
@@ -74,7 +85,7 @@ pub(crate) fn make_heading(
 fn unusual_margin(cases: &[PlannedCase], language: Language) -> Option<String> {
     let is_usual = |case: &PlannedCase| (case.margin - MARGIN).abs() < 1e-9;
     (!cases.iter().all(is_usual))
-        .then(|| say!(language, "margin {margin}", margin = margins(cases, language)))
+        .then(|| say!(language, "margin {margin}", margin = format_margins(cases, language)))
 }
 
 /// Describes the machine of a session in a line.
@@ -122,10 +133,11 @@ pub(crate) fn measured_s(session: &Session) -> Option<f64> {
     Some(end_ns as f64 / 1e9)
 }
 
-/// Formats `18 rounds`, or `12 to 18 rounds` if some cases were decided early.
+/// Formats `18 rounds`, or `7 to 18 rounds` if cases or environments differ.
 fn rounds(findings: &Findings, language: Language) -> String {
     let counts = || {
-        let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref());
+        let cells = findings.rows.iter().flat_map(|row| row.cells.iter().filter_map(Cell::level));
+        let levels = findings.rows.iter().filter_map(|row| row.baseline.as_ref()).chain(cells);
         levels.map(|level| level.rounds).filter(|rounds| *rounds > 0)
     };
     match (counts().min(), counts().max()) {
@@ -152,49 +164,38 @@ pub(crate) fn make_baseline_banner(findings: &Findings, language: Language) -> O
     })
 }
 
-/// Explains the words and signs of a table that occur in it.
+/// Explains the answers that occur in rows.
+pub(crate) fn explain_answers(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
+    let has = |answers: &[Answer]| {
+        let cells = rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison);
+        cells.map(|cell| cell.answer()).any(|answer| answers.contains(&answer))
+    };
+    let margin = format_margins(&session.plan.cases, language);
+    [
+        has(&[Answer::Slower, Answer::NotSure])
+            .then(|| language.word("10x = takes ten times as long").to_owned()),
+        has(&[Answer::Faster]).then(|| language.word("0.5x = takes half as long").to_owned()),
+        has(&[Answer::Same]).then(|| say!(language, "same = less than {margin} apart", margin = margin)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Explains the answers and signs of a table with values that occur in it.
 pub(crate) fn explain_table_signs(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
-    let cells: Vec<_> = rows.iter().flat_map(|row| &row.cells).filter_map(words::find_comparison).collect();
-    if cells.is_empty() {
+    if rows.iter().flat_map(|row| &row.cells).all(|cell| cell.comparison().is_none()) {
         return Vec::new();
     }
-    let margin = margins(&session.plan.cases, language);
-    let present: Vec<VerdictWords> = Verdict::ALL
-        .iter()
-        .filter(|verdict| cells.iter().any(|cell| cell.verdict == **verdict))
-        .map(|verdict| VerdictWords::from_verdict(*verdict))
-        .collect();
-    let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
-    for VerdictWords { word, mark, meaning, .. } in &present {
-        let word = format!("{}{mark}", language.word(word));
-        match meanings.iter_mut().find(|(known, _)| known == meaning) {
-            Some((_, words)) => words.push(word),
-            None => meanings.push((meaning, vec![word])),
-        }
-    }
-    let mut parts: Vec<String> = meanings
-        .into_iter()
-        .map(|(meaning, words)| {
-            let meaning = language.translate_table_message(meaning, &[("margin", &margin)]);
-            format!("{}{GLUE}= {meaning}", words.join(language.word(", ")))
-        })
-        .collect();
-    let speedup = present.iter().any(|line| line.factor == Some(Side::Faster));
+    let mut parts = explain_answers(session, rows, language);
     parts.push(
-        language
-            .word(match speedup {
-                true => message!(
-                    "±, [ ] = 95 % confidence intervals of the value and of the slowdown (or speedup)"
-                ),
-                false => message!("±, [ ] = 95 % confidence intervals of the value and of the slowdown"),
-            })
-            .to_owned(),
+        language.word("±, ( ) = 95 % intervals; a factor is that of a typical pair of rounds").to_owned(),
     );
     parts
 }
 
 /// Formats `2 %`, or `1 % to 5 %` if cases have different margins.
-fn margins(cases: &[PlannedCase], language: Language) -> String {
+fn format_margins(cases: &[PlannedCase], language: Language) -> String {
     let shares = || cases.iter().map(|case| libm::expm1(case.margin)).filter(|share| share.is_finite());
     let least = shares().fold(f64::INFINITY, f64::min);
     let most = shares().fold(0.0, f64::max);
@@ -222,7 +223,7 @@ pub(crate) fn list_checks(findings: &Findings, language: Language) -> Vec<String
     }];
     checks.extend(certificate.planted.as_ref().map(|planted| planted_cost(planted, language)));
     checks.extend(smallest_differences(findings, language));
-    checks.extend(rounds_to_decide(findings, language));
+    checks.extend(estimate_rounds_to_decide(findings, language));
     let is_warned =
         findings.warnings.iter().any(|(_, warning)| matches!(warning, Warning::RoundsRepeated { .. }));
     if certificate.repeated > 0 && !is_warned {
@@ -269,8 +270,9 @@ fn smallest_differences(findings: &Findings, language: Language) -> Option<Strin
 }
 
 /// Estimates the rounds that would decide the cells that lack rounds.
-fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
-    let cells = || findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
+pub(crate) fn estimate_rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
+    let rows = select_rows(findings, false);
+    let cells = || rows.iter().flat_map(|row| &row.cells);
     let open = || cells().filter_map(words::find_comparison).filter(|c| !c.answer().is_decided());
     let undecided = open().count();
     // Rounds that a cell needs, and those that it has: one that rested has fewer than others.
@@ -293,12 +295,21 @@ fn rounds_to_decide(findings: &Findings, language: Language) -> Option<String> {
     ))
 }
 
-/// Lists the warnings about an environment or the whole session, each with its advice.
-pub(crate) fn list_warnings(findings: &Findings, language: Language) -> Vec<String> {
+/// Lists the warnings about an environment or the whole session, each with its advice; with `each`, also those that
+/// the signs of cells and the environments' sentences have, and those that were mended in the session.
+pub(crate) fn list_warnings(findings: &Findings, each: bool, language: Language) -> Vec<String> {
     // The same words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
     // The first lines already have the number of failed trials.
-    let below = |(_, warning): &&(_, Warning)| !matches!(warning, Warning::SessionFailed { .. });
+    let below = |(target, warning): &&(Option<String>, Warning)| match warning {
+        Warning::SessionFailed { .. } => false,
+        Warning::RoundsRepeated { .. } | Warning::EmulatedProcessor => each,
+        // An emulated processor takes another time for anything.
+        Warning::CanaryOutside { .. } => {
+            each || !target.as_deref().is_some_and(|name| signs::is_emulated(findings, name))
+        }
+        _ => true,
+    };
     for (target, warning) in findings.warnings.iter().filter(below) {
         let text = clean_text(&warned::describe_warning(warning, language));
         let at = lines.iter().position(|(known, ..)| *known == text).unwrap_or_else(|| {

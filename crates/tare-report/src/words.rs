@@ -1,97 +1,126 @@
-//! The words of verdicts, missing values, families, warnings and endings.
+//! The words of answers, missing values, families, warnings and endings.
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{Cell, Comparison, Family, Missing, Needed, Row, Shown, Side, Total, Verdict};
+use tare_analysis::findings::{
+    Answer, Cell, Comparison, Family, Missing, Needed, Row, Shown, Total, Verdict,
+};
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
 use tare_data::session::demand::Work;
+use tare_data::unit::Direction;
+use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
-use crate::number::{NO_INTERVAL, compact_interval, format_percent, format_ratio, ratio_interval};
+use crate::number::{format_share_above, format_times, times_range};
 use crate::text::clean_text;
-use crate::verdict_words::{VerdictWords, verdict_words};
 
-/// Computes the factor by which an environment is slower or, if that is its verdict, faster.
-pub fn compute_factor(comparison: &Comparison) -> f64 {
-    if is_speedup(comparison) { 1.0 / comparison.ratio } else { comparison.ratio }
+/// Answer of a cell that is not compared.
+pub const NOT_COMPARED: &str = "–";
+
+/// Says the answer of a comparison: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
+///
+/// A factor is how many times as long the environment takes.
+pub fn format_answer(comparison: &Comparison, language: Language) -> String {
+    match comparison.answer() {
+        Answer::Slower | Answer::Faster => format_factor(comparison, language),
+        Answer::Same => language.word("same").to_owned(),
+        Answer::AtMost => {
+            let share = format_share_above(comparison.high - 1.0);
+            say!(language, "at most {share} slower", share = share)
+        }
+        Answer::NotSure => {
+            say!(language, "~{times}, not sure", times = format_factor(comparison, language))
+        }
+        Answer::None => NOT_COMPARED.to_owned(),
+    }
 }
 
-/// Checks if the factor of a verdict is that of a faster environment.
-fn is_speedup(comparison: &Comparison) -> bool {
-    VerdictWords::from_verdict(comparison.verdict).factor == Some(Side::Faster)
+/// Says the same in at most eight columns: `10x`, `same`, `<3%`, `~57x?`.
+pub fn format_short_answer(comparison: &Comparison, language: Language) -> String {
+    match comparison.answer() {
+        Answer::AtMost => format!("<{}", format_share_above(comparison.high - 1.0).replace(' ', "")),
+        Answer::NotSure => format!("~{}?", format_factor(comparison, language)),
+        Answer::Slower | Answer::Faster | Answer::Same | Answer::None => format_answer(comparison, language),
+    }
 }
 
-/// Says the verdict of a cell: `3.4x slower`, `same`, `slightly slower (0.8 %)`.
-pub fn format_verdict(comparison: &Comparison, language: Language) -> String {
-    let line = VerdictWords::from_verdict(comparison.verdict);
-    let (word, size) =
-        (language.word(line.word), language.translate_ratio(&format_ratio(compute_factor(comparison))));
+/// Formats how many times as long an environment takes: `10x`.
+pub fn format_factor(comparison: &Comparison, language: Language) -> String {
+    // An estimate that is not sure has not left the margin, however many digits it has.
+    let margin = if comparison.answer().is_decided() { comparison.margin } else { f64::NAN };
+    language.translate_ratio(&format_times(comparison.ratio, margin))
+}
+
+/// Formats the interval of the factor, `(6.1 to 21x)`; empty while there are too few rounds for one.
+pub fn format_interval(comparison: &Comparison, language: Language) -> String {
+    interval_of(comparison.low, comparison.high, comparison.margin, language)
+}
+
+fn interval_of(low: f64, high: f64, margin: f64, language: Language) -> String {
+    match times_range(low, high, margin) {
+        None => String::new(),
+        Some((low, high)) => {
+            say!(language, "({low} to {high})", low = low, high = language.translate_ratio(&high))
+        }
+    }
+}
+
+/// Formats the ratio of mean costs if its interval does not contain the typical ratio: `1.3x (1.1 to 1.6x)`.
+pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
+    let Total { ratio: mean, low, high } = comparison.total?;
+    let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
+    let margin = comparison.margin;
+    differs.then(|| {
+        let mean = language.translate_ratio(&format_times(mean, margin));
+        format!("{mean} {}", interval_of(low, high, margin, language)).trim_end().to_owned()
+    })
+}
+
+/// Formats the quotient of the two medians if the interval of the typical pair does not contain it.
+pub fn quotient_where_it_differs(comparison: &Comparison, row: &Row, language: Language) -> Option<String> {
+    let baseline = row.baseline.as_ref()?.median;
+    let quotient = match row.metric.direction {
+        Direction::Lower => comparison.level.median / baseline,
+        Direction::Higher => baseline / comparison.level.median,
+    };
+    let differs = quotient.is_finite() && !(comparison.low..=comparison.high).contains(&quotient);
+    differs.then(|| language.translate_ratio(&format_times(quotient, comparison.margin)))
+}
+
+/// Explains why a comparison is not decided, or what its answer leaves out; none where it says all.
+pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<String> {
     let starts = || {
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
     };
     match comparison.verdict {
-        Verdict::SlowerInFewStarts => {
-            say!(language, "{size} slower in {starts}", size = size, starts = starts())
-        }
-        Verdict::FasterInFewStarts => {
-            say!(language, "{size} faster in {starts}", size = size, starts = starts())
-        }
-        Verdict::SlightlySlower | Verdict::SlightlyFaster => {
-            format!("{word} ({})", format_percent((comparison.ratio - 1.0).abs()))
-        }
-        Verdict::Slower | Verdict::SlowerUnconfirmed | Verdict::Faster | Verdict::FasterUnconfirmed => {
-            say!(language, "{size} {word}", size = size, word = word) + line.mark
-        }
-        Verdict::SlowerUnclear
-        | Verdict::FasterUnclear
-        | Verdict::TypicallySame
+        Verdict::Slower
+        | Verdict::Faster
         | Verdict::Same
-        | Verdict::Inconclusive => word.to_owned(),
+        | Verdict::SlightlySlower
+        | Verdict::SlightlyFaster => None,
+        Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts => {
+            Some(say!(language, "seen in {starts}: another start may differ", starts = starts()))
+        }
+        Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed => {
+            Some(language.word("may be chance, as one of many cells").to_owned())
+        }
+        Verdict::SlowerUnclear => Some(language.word("it is slower, by an unclear size").to_owned()),
+        Verdict::FasterUnclear => Some(language.word("it is faster, by an unclear size").to_owned()),
+        Verdict::TypicallySame => Some(language.word("typically; the mean cost may differ").to_owned()),
+        Verdict::Inconclusive => Some(language.word("too few rounds for this much noise").to_owned()),
     }
 }
 
-/// Formats the ratio of mean costs if its interval does not contain the typical ratio: `1.30x [1.12, 1.62]`.
-pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
-    let Total { ratio: mean, low, high } = comparison.total?;
-    let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
-    differs.then(|| {
-        format!(
-            "{} {}",
-            language.translate_ratio(&format_ratio(mean)),
-            interval_of(low, high, mean, language)
-        )
-    })
-}
-
-/// Formats the interval of the factor in the verdict, or of the slowdown if it states none.
-pub fn format_interval(comparison: &Comparison, language: Language) -> String {
-    let (low, high, factor) = bounds(comparison);
-    interval_of(low, high, factor, language)
-}
-
-/// Formats an interval, which is the same in every language; only its lack is put into words.
-fn interval_of(low: f64, high: f64, factor: f64, language: Language) -> String {
-    has_interval(ratio_interval(low, high, factor), language)
-}
-
-fn has_interval(text: String, language: Language) -> String {
-    if text == NO_INTERVAL { language.word("no interval").to_owned() } else { text }
-}
-
-/// Formats the interval in few columns.
-pub fn narrow_interval(comparison: &Comparison, language: Language) -> String {
-    let (low, high, _) = bounds(comparison);
-    has_interval(compact_interval(low, high), language)
-}
-
-fn bounds(comparison: &Comparison) -> (f64, f64, f64) {
-    match is_speedup(comparison) {
-        true => (1.0 / comparison.high, 1.0 / comparison.low, compute_factor(comparison)),
-        false => (comparison.low, comparison.high, comparison.ratio),
-    }
+/// Checks if there is more to know of a comparison than its answer: stalls, groups, few starts, a mean that differs.
+pub fn has_more_to_know(comparison: &Comparison) -> bool {
+    let is_known_elsewhere =
+        |warning: &Warning| matches!(warning, Warning::RoundsRepeated { .. } | Warning::EmulatedProcessor);
+    comparison.verdict == Verdict::TypicallySame
+        || mean_where_it_differs(comparison, Language::English).is_some()
+        || comparison.warnings.iter().any(|warning| !is_known_elsewhere(warning))
 }
 
 /// Finds the number of rounds that would decide a comparison that lacks rounds.
@@ -108,22 +137,24 @@ pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
     Some((smallest.differs - 1.0).abs()).filter(|share| share.is_finite())
 }
 
-/// Describes a cell in one line: `3.4x slower [3.2, 3.5]`, `not measured: not permitted: needs root`.
+/// Describes a cell in one line: `10x (6.1 to 21x)`, `not measured: not permitted: needs root`.
 pub fn describe_cell(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Compared(comparison) => {
-            format!("{} {}", format_verdict(comparison, language), format_interval(comparison, language))
+            let (answer, interval) =
+                (format_answer(comparison, language), format_interval(comparison, language));
+            format!("{answer} {interval}").trim_end().to_owned()
         }
-        Cell::Observed(_) => language.word(verdict_words(Shown::Observed).word).into(),
+        Cell::Observed(_) => language.word("observed, never compared").into(),
         Cell::Missing(found) => describe_missing(found, language),
     }
 }
 
-/// Says a cell without its interval and reasons: `3.4x slower`, `not measured`.
+/// Says the answer of a cell; a dash where nothing is compared.
 pub fn cell_word(cell: &Cell, language: Language) -> String {
     match cell {
-        Cell::Compared(comparison) => format_verdict(comparison, language),
-        Cell::Observed(_) | Cell::Missing(_) => language.word(verdict_words(cell.to_shown()).word).into(),
+        Cell::Compared(comparison) => format_answer(comparison, language),
+        Cell::Observed(_) | Cell::Missing(_) => NOT_COMPARED.to_owned(),
     }
 }
 
@@ -138,7 +169,10 @@ pub(crate) fn describe_missing(missing: &Missing, language: Language) -> String 
 
 /// Returns the word of a cell without a comparison.
 pub fn missing_word(missing: &Missing) -> &'static str {
-    verdict_words(missing.to_shown()).word
+    match missing.to_shown() {
+        Shown::NotComparable => message!("not comparable"),
+        Shown::NotMeasured | Shown::Observed | Shown::Verdict(_) => message!("not measured"),
+    }
 }
 
 /// Explains why there is no comparison.

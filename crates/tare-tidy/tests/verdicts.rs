@@ -1,4 +1,4 @@
-//! A verdict that is added to the list does not compile until it has an answer and a line in the table of words.
+//! A verdict that is added to the list does not compile until it has an answer, and an answer not until it has words.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ fn source(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).unwrap()
 }
 
-/// Compiles the verdicts, their answers and their words by themselves, with a change to the verdicts.
+/// Compiles verdicts, answers and words by themselves, with a change to the verdicts or the answers.
 ///
 /// What they take from other crates is as good as absent: nothing is written out, and no terminal is coloured.
-fn compile(verdicts: &str) -> Output {
+fn compile(verdicts: &str, answers: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let plain = |text: &str| {
         let text = text.split("\n#[cfg(test)]").next().unwrap();
@@ -26,8 +26,8 @@ fn compile(verdicts: &str) -> Output {
     let write = |name: &str, text: &str| fs::write(folder.path().join(name), plain(text)).unwrap();
     fs::create_dir(folder.path().join("findings")).unwrap();
     write("findings/verdict.rs", verdicts);
-    write("findings/answer.rs", &source("tare-analysis/src/findings/answer.rs"));
-    write("verdict_words.rs", &source("tare-report/src/verdict_words.rs"));
+    write("findings/answer.rs", answers);
+    write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
     write(
         "lib.rs",
         "#![allow(dead_code, unused_imports)]
@@ -36,6 +36,7 @@ fn compile(verdicts: &str) -> Output {
         pub mod findings {
             pub mod verdict;
             pub mod answer;
+            pub use self::answer::Answer;
             pub use self::verdict::{Shown, Side, Verdict};
         }
         pub mod language {
@@ -51,7 +52,7 @@ fn compile(verdicts: &str) -> Output {
             pub const fn bold(self) -> Style { self }
             pub const fn dimmed(self) -> Style { self }
         }
-        pub mod verdict_words;
+        pub mod answer_words;
         ",
     );
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
@@ -59,19 +60,31 @@ fn compile(verdicts: &str) -> Output {
     Command::new(rustc).args(options).current_dir(folder.path()).output().unwrap()
 }
 
+/// Compiles the sources with a change to one of them, and returns the errors about a match that lacks a name.
+fn find_gaps(verdicts: (&str, &str), answers: (&str, &str), name: &str) -> Vec<String> {
+    let change = |path: &str, (from, to): (&str, &str)| {
+        let text = source(path);
+        assert!(text.contains(from), "{path} has no place for another");
+        text.replacen(from, to, 1)
+    };
+    let compiled = compile(
+        &change("tare-analysis/src/findings/verdict.rs", verdicts),
+        &change("tare-analysis/src/findings/answer.rs", answers),
+    );
+    let said = String::from_utf8_lossy(&compiled.stderr).into_owned();
+    assert_eq!(compiled.status.success(), name.is_empty(), "{said}");
+    said.split("error[E0004]").skip(1).filter(|error| error.contains(name)).map(str::to_owned).collect()
+}
+
 #[test]
-fn a_verdict_without_answer_and_words_does_not_compile() {
-    let verdicts = source("tare-analysis/src/findings/verdict.rs");
-    let as_it_is = compile(&verdicts);
-    assert!(as_it_is.status.success(), "{}", String::from_utf8_lossy(&as_it_is.stderr));
-    let last = "    Inconclusive = \"inconclusive\",\n";
-    let added = verdicts.replace(last, &format!("{last}    Doubtful = \"doubtful\",\n"));
-    assert_ne!(added, verdicts, "there is no place for another verdict");
-    let compiled = compile(&added);
-    let said = String::from_utf8_lossy(&compiled.stderr);
-    assert!(!compiled.status.success());
-    for file in ["findings/verdict.rs", "findings/answer.rs", "verdict_words.rs"] {
-        let is_named = |error: &str| error.contains("Doubtful") && error.contains(&format!("{file}:"));
-        assert!(said.split("error[E0004]").skip(1).any(is_named), "{file} compiles without it: {said}");
-    }
+fn a_verdict_without_answer_and_an_answer_without_words_do_not_compile() {
+    let same = ("{", "{");
+    assert!(find_gaps(same, same, "").is_empty());
+    let verdict = "    Inconclusive = \"inconclusive\",\n";
+    let added = format!("{verdict}    Doubtful = \"doubtful\",\n");
+    let gaps = find_gaps((verdict, &added), same, "Doubtful");
+    assert!(gaps.iter().any(|gap| gap.contains("findings/answer.rs:")), "{gaps:?}");
+    let answer = "    /// Nothing was compared.\n";
+    let gaps = find_gaps(same, (answer, &format!("    Doubtful,\n{answer}")), "Doubtful");
+    assert!(gaps.iter().any(|gap| gap.contains("answer_words.rs:")), "{gaps:?}");
 }

@@ -5,7 +5,7 @@ import { levelOf, uniqueLabels } from "../data";
 import { choice, colour, h } from "../dom";
 import { letters, say } from "../language";
 import { figure, ratio } from "../number";
-import { bounds, familyName, rounds, verdict, verdictInFull } from "../words";
+import { answerInFull, answerWords, familyName, rounds } from "../words";
 import type { Chart } from "./frame";
 import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
 
@@ -79,9 +79,9 @@ function markOf(row: Row, label: string, cell: Cell): Mark | null {
   const own = figure(c.level.median, unit);
   const values = row.baseline === null ? own : say("{value} against {baseline}", { value: own, baseline: figure(row.baseline.median, unit) });
   return {
-    row, cell, estimate: c.slowdown, hollow: !verdict(cell.verdict).decided, y: 0,
+    row, cell, estimate: c.slowdown, hollow: !answerWords(cell.answer).decided, y: 0,
     low: c.low === null || c.low <= 0 ? c.slowdown : c.low, high: c.high ?? c.slowdown,
-    title: `${label}, ${cell.environment}: ${verdictInFull(cell, row)}${verdict(cell.verdict).factor !== null ? "" : `, ${ratio(c.slowdown)}`} ${bounds(c, cell.verdict)}; ${values}, ${rounds(c.rounds)}`,
+    title: `${label}, ${cell.environment}: ${answerInFull(cell, row)}; ${values}, ${rounds(c.rounds)}`,
   };
 }
 
@@ -89,14 +89,14 @@ function wordsOf(row: Row, label: string, cell: Cell): Words | null {
   if (cell.missing === null) return null;
   const level = levelOf(cell);
   const own = level === null ? "" : `; ${say("its own value is {value}", { value: figure(level.median, row.metric.unit) })}`;
-  return { cell, words: verdict(cell.verdict).word, title: `${label}, ${cell.environment}: ${verdictInFull(cell, row)}${own}`, y: 0 };
+  return { cell, words: answerWords(cell.answer).word, title: `${label}, ${cell.environment}: ${answerInFull(cell, row)}${own}`, y: 0 };
 }
 
 function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLElement {
   const room = labelRoom(lines.map(({ label }) => label), width);
   const isNarrow = width < NARROW;
   const missing = lines.flatMap(({ words }) => words);
-  const inWords = ({ cell, words }: Words): string => (isNarrow ? verdict(cell.verdict).sign : `${cell.environment} ${words}`);
+  const inWords = ({ cell, words }: Words): string => (isNarrow ? answerWords(cell.answer).sign : `${cell.environment} ${words}`);
   const wordsRoom = ({ words }: Line): number => Math.min(Math.max(0, ...words.map((each) => letters(inWords(each)) * LETTER + 8)), width * 0.35);
   // Words go inside the plot if no mark of their line is in the way, else right of it.
   const scaled = (right: number) => {

@@ -16,7 +16,7 @@ const MOST_OPEN = 12;
 const ANSWERS: { sign: string; words: string; colour: string }[] = [
   { sign: "✓", words: "inside the interval", colour: "--v-faster" },
   { sign: "✗", words: "outside the interval", colour: "--v-slower" },
-  { sign: "?", words: "not comparable", colour: "--v-inconclusive" },
+  { sign: "?", words: "not comparable", colour: "--v-none" },
 ];
 
 const answer = (claim: Claim) => ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];

@@ -15,7 +15,7 @@ pub enum Answer {
     Faster,
     /// The interval lies within the margin.
     Same,
-    /// Not decided, and a slowdown beyond the interval's small upper end is excluded.
+    /// Not decided, and a slowdown beyond the interval's small upper end is excluded. A speedup may be open.
     AtMost,
     NotSure,
     /// Nothing was compared.
@@ -30,7 +30,7 @@ impl Answer {
     ///
     /// The verdict has compared the interval with the margin, and knows besides whether the rounds, the starts and the
     /// other cells let that count.
-    pub fn from_verdict(verdict: Verdict, high: f64, margin: f64) -> Answer {
+    pub(crate) fn from_verdict(verdict: Verdict, high: f64, margin: f64) -> Answer {
         match verdict {
             Verdict::Slower => Answer::Slower,
             Verdict::Faster => Answer::Faster,
@@ -44,11 +44,9 @@ impl Answer {
             | Verdict::FasterInFewStarts
             | Verdict::FasterUnconfirmed
             | Verdict::Inconclusive => {
-                if high <= LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0)) {
-                    Answer::AtMost
-                } else {
-                    Answer::NotSure
-                }
+                let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
+                // An interval of speedups alone bounds no slowdown: its size is the open question.
+                if high > 1.0 / margin && high <= bound { Answer::AtMost } else { Answer::NotSure }
             }
         }
     }
@@ -99,6 +97,7 @@ mod tests {
         assert_eq!(answer(Verdict::SlowerUnconfirmed, 1.101), Answer::NotSure);
         assert_eq!(answer(Verdict::SlowerInFewStarts, f64::INFINITY), Answer::NotSure);
         assert_eq!(answer(Verdict::Inconclusive, f64::NAN), Answer::NotSure);
+        assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9), Answer::NotSure, "no slowdown to bound");
     }
 
     #[test]

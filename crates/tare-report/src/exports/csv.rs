@@ -108,9 +108,11 @@ fn cell_fields(cell: &Cell) -> [String; 15] {
 /// Lists the typical ratio and that of mean costs with their intervals, and p.
 fn ratios(comparison: &Comparison) -> [Option<f64>; 7] {
     let Comparison { ratio, low, high, p, total, .. } = *comparison;
-    let [mean, mean_low, mean_high] =
-        total.map_or([None; 3], |total| [total.ratio, total.low, total.high].map(Some));
-    [Some(ratio), Some(low), Some(high), mean, mean_low, mean_high, Some(p)]
+    // Too few rounds leave an interval open.
+    let bounds = |low: f64, high: f64| [low, high].map(|end| (low > 0.0 && high.is_finite()).then_some(end));
+    let [low, high] = bounds(low, high);
+    let [mean_low, mean_high] = total.map_or([None; 2], |total| bounds(total.low, total.high));
+    [Some(ratio), low, high, total.map(|total| total.ratio), mean_low, mean_high, Some(p)]
 }
 
 fn fields(

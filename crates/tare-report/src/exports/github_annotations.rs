@@ -154,7 +154,7 @@ mod tests {
         let gated = shown(Some("slower:gvisor:sys.*"), "system call");
         assert_eq!(of(&gated, "error"), 2);
         assert!(gated[0].2.starts_with("condition met: in 1 of 1 cell"));
-        assert_eq!(gated[1].2, "against native: 24.1x slower [23.9, 24.4] (sys.getppid)");
+        assert_eq!(gated[1].2, "against native: 24x (23.9 to 24.4x) (sys.getppid)");
     }
 
     #[test]

@@ -69,7 +69,7 @@ fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl
             extra: Some(format!(
                 "{}: {}",
                 clean_text(&row.label),
-                words::format_verdict(comparison, Language::English)
+                words::format_answer(comparison, Language::English)
             )),
         })
     })

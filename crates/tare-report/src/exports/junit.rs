@@ -146,7 +146,7 @@ mod tests {
         let gated = shown(Some("slower:gvisor>10"));
         assert_eq!(gated.matches("<failure").count(), 3);
         assert!(
-            gated.contains("message=\"slower:gvisor&gt;10: against native: 24.1x slower [23.9, 24.4]\""),
+            gated.contains("message=\"slower:gvisor&gt;10: against native: 24x (23.9 to 24.4x)\""),
             "{gated}"
         );
         assert!(gated.contains("<skipped message=\"not comparable: emulated processor (TCG)"), "{gated}");

@@ -8,6 +8,7 @@ use tare_analysis::fleet::pairs::PairsOfCase;
 use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
 
 use super::{FleetView, words};
+use crate::answers::table::answer_words;
 use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
 use crate::text::clean_text;
 
@@ -192,7 +193,7 @@ fn costs(view: &FleetView) -> String {
                         format!("{} {}", format_ratio(of.ratio), ratio_interval(of.low, of.high, of.ratio)),
                         format_percent(libm::expm1(of.between)),
                         ratio_interval(of.next_low, of.next_high, of.ratio),
-                        words::format_verdict(of.verdict),
+                        answer_words(of.answer()).word.to_owned(),
                         apart,
                     ],
                 }

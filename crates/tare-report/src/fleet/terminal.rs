@@ -6,6 +6,7 @@ use tare_analysis::fleet::slow::{FEWEST_OF_KIND, NodeStanding, Standing};
 use tare_analysis::gate::Ruling;
 
 use super::{FleetView, words};
+use crate::answers::table::answer_words;
 use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
 use crate::text::{clean_text, count_columns, wrap_paragraph, wrap_text};
 
@@ -166,7 +167,7 @@ fn cost_row(view: &FleetView, cost: &LayerCost) -> [String; 5] {
             format!("{} {}", format_ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
             format_percent(libm::expm1(fleet.between)),
             ratio_interval(fleet.next_low, fleet.next_high, fleet.ratio),
-            words::format_verdict(fleet.verdict),
+            answer_words(fleet.answer()).word.to_owned(),
         ],
         None => {
             let nodes = cost

@@ -1,7 +1,6 @@
 //! Words of a fleet's table and page.
 
 use tare_analysis::change::Change;
-use tare_analysis::findings::Verdict;
 use tare_analysis::fleet::cost::LayerCost;
 use tare_analysis::fleet::slow::{Deviation, NodeStanding, Standing};
 use tare_analysis::fleet::spread::Advice;
@@ -10,7 +9,6 @@ use tare_data::unit::{Direction, Unit};
 
 use crate::number::{Figure, format_percent, format_ratio};
 use crate::text::clean_text;
-use crate::verdict_words::VerdictWords;
 
 /// Limit on the listed cases of a node; further ones are counted.
 const MOST_CASES: usize = 4;
@@ -20,11 +18,6 @@ pub(super) fn format_label(fleet: &Fleet, case: &str, metric: &str) -> String {
     let place = of.place.as_ref().map_or(String::new(), |place| format!(" ({})", clean_text(place)));
     let peer = of.peer.as_ref().map_or(String::new(), |peer| format!(" to {}", clean_text(peer)));
     clean_text(&of.label) + &place + &peer
-}
-
-pub(super) fn format_verdict(verdict: Verdict) -> String {
-    let VerdictWords { word, mark, .. } = VerdictWords::from_verdict(verdict);
-    format!("{word}{mark}")
 }
 
 /// Converts a cost into the value of its metric: a rate is its inverse.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tare_analysis::findings::{Answer, Findings, Shown, Side};
+use tare_analysis::findings::{Answer, Findings};
 use tare_analysis::statistics::modes::count_group_values;
 use tare_analysis::unixbench::{Entry, TESTS, TargetScores, compute_scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
@@ -11,10 +11,11 @@ use tare_data::session::{Session, Trial};
 
 use super::bill::{PageBill, page_bills};
 use super::imported::BesideRows;
+use crate::answers::signs::Sign;
+use crate::answers::table::{AnswerWords, answer_words};
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
-use crate::verdict_words::{VerdictWords, verdict_words};
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
 /// MB.
@@ -49,8 +50,10 @@ pub struct Page<'a> {
     /// Translations of English words; null in English.
     words: Option<Words>,
     report: Document<'a>,
-    /// All that cells show, in the order of bars and lists.
-    verdicts: Vec<PageVerdict>,
+    /// Answers, in the order of bars and lists.
+    answers: Vec<PageAnswer>,
+    /// Signs behind answers.
+    signs: Vec<PageSign>,
     record: Option<&'a str>,
     again: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
@@ -87,9 +90,6 @@ impl<'a> Page<'a> {
         let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
         // Of the baseline against itself the page shows the comparison; the document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
-        // The page's table of verdicts says which are decided.
-        let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
-        cells.for_each(|cell| cell.answer = None);
         // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
@@ -100,7 +100,13 @@ impl<'a> Page<'a> {
             beside: options.beside.map(|found| BesideRows::from_beside(found, &report)),
             rounds,
             report,
-            verdicts: Shown::list_all().map(|shown| PageVerdict::of(shown, options.language)).collect(),
+            answers: Answer::ALL.map(|answer| PageAnswer::of(answer, options.language)).into(),
+            signs: Sign::ALL
+                .map(|sign| PageSign {
+                    sign: sign.character(),
+                    meaning: options.language.word(sign.meaning()),
+                })
+                .into(),
             record: options.record,
             again: options.again,
             running: options.running,
@@ -114,44 +120,40 @@ impl<'a> Page<'a> {
     }
 }
 
-/// A line of the table of verdicts, as the page says it.
+/// A line of the table of answers, as the page says it.
 #[derive(Debug, Serialize)]
-struct PageVerdict {
+struct PageAnswer {
     name: &'static str,
     sign: &'static str,
-    word: String,
+    word: &'static str,
     /// Meaning, with `{margin}` in the place of the margin.
     meaning: &'static str,
     light: &'static str,
     dark: &'static str,
     decided: bool,
-    /// `slower` or `faster` if a cell states a factor.
-    factor: Option<&'static str>,
 }
 
-impl PageVerdict {
-    fn of(shown: Shown, language: Language) -> Self {
-        let VerdictWords { sign, word, mark, meaning, factor, colour } = verdict_words(shown);
+impl PageAnswer {
+    fn of(answer: Answer, language: Language) -> Self {
+        let AnswerWords { sign, word, meaning, colour } = answer_words(answer);
         let [light, dark] = colour.page;
-        let answer = match shown {
-            // The page asks only whether it is decided, which no bound changes.
-            Shown::Verdict(verdict) => Answer::from_verdict(verdict, f64::INFINITY, 1.0),
-            Shown::Observed | Shown::NotComparable | Shown::NotMeasured => Answer::None,
-        };
-        PageVerdict {
-            name: shown.name(),
+        PageAnswer {
+            name: answer.name(),
             sign,
-            word: format!("{}{mark}", language.word(word)),
+            word: language.word(word),
             meaning: language.word(meaning),
             light,
             dark,
             decided: answer.is_decided(),
-            factor: factor.map(|side| match side {
-                Side::Slower => "slower",
-                Side::Faster => "faster",
-            }),
         }
     }
+}
+
+/// A sign behind an answer, with its explanation.
+#[derive(Debug, Serialize)]
+struct PageSign {
+    sign: char,
+    meaning: &'static str,
 }
 
 /// A test of UnixBench, with its score in every environment.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    Answer, CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, Total, WithoutRow,
+    Answer, CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, WithoutRow,
 };
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
@@ -219,14 +219,17 @@ pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
     /// `none` without a comparison.
-    ///
-    /// Only a page has no answer: its table of verdicts says which are decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Answer,
     /// Name of the verdict, or of the reason for having none: `observed`, `not_comparable`, `not_measured`.
     pub verdict: &'static str,
-    /// The verdict as the table says it.
+    /// The answer as the table says it.
     pub words: String,
+    /// Signs that follow it in tables: `^` of an emulated processor, `*` where the rounds tell more.
+    pub signs: String,
+    /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.
+    pub interval: Option<String>,
+    /// Why the answer is not sure, or what it leaves out; null where it says all.
+    pub doubt: Option<String>,
     pub comparison: Option<Comparison<'a>>,
     /// A value that is shown and never compared, such as a maximum.
     pub observed: Option<Level<'a>>,
@@ -238,15 +241,15 @@ pub struct Cell<'a> {
 pub struct Comparison<'a> {
     /// Slowdown: above 1 the environment is slower, whichever direction of the metric is better.
     pub slowdown: f64,
-    /// 95 % interval of the slowdown, by the method that `leading` names; 0 and null with too few rounds for one.
-    pub low: f64,
-    pub high: f64,
+    /// 95 % interval of the slowdown, by the method that `leading` names; null with too few rounds for one.
+    pub low: Option<f64>,
+    pub high: Option<f64>,
     /// Ratio of mean costs, in which every stall counts; null if only typical values are known, as of
     /// quantiles.
-    pub total: Option<Total>,
+    pub total: Option<MeanCost>,
     /// The interval by signs, for comparison.
-    pub sign_low: f64,
-    pub sign_high: f64,
+    pub sign_low: Option<f64>,
+    pub sign_high: Option<f64>,
     pub leading: Leading,
     /// Sequential p of "no difference".
     pub p: f64,
@@ -264,6 +267,14 @@ pub struct Comparison<'a> {
     pub starts: Option<SharedStarts>,
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
+}
+
+/// A ratio of mean costs with its 95 % interval; no bounds where the rounds cannot tell.
+#[derive(Debug, Serialize)]
+pub struct MeanCost {
+    pub ratio: f64,
+    pub low: Option<f64>,
+    pub high: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]

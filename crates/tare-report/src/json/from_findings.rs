@@ -8,8 +8,10 @@ use tare_data::session::{PlannedCase, Session, Target};
 
 use super::fields::*;
 use super::{SCHEMA, VERSION};
+use crate::answers::signs;
 use crate::language::Language;
-use crate::{notes, published, summary, view, warnings, words};
+use crate::summary;
+use crate::{notes, published, view, warnings, words};
 
 impl<'a> Document<'a> {
     /// Builds the document. It is in English, but a page has the texts for people in their language.
@@ -149,10 +151,13 @@ fn fill_row<'a>(
         cells: row
             .cells
             .iter()
-            .zip(&findings.subjects)
-            .map(|(cell, target)| fill_cell(cell, target, language))
+            .zip(findings.subjects.iter().enumerate())
+            .map(|(cell, (at, target))| fill_cell(findings, cell, (Some(at), target), language))
             .collect(),
-        control: row.control.as_ref().map(|cell| fill_cell(cell, &findings.baseline, language)),
+        control: row
+            .control
+            .as_ref()
+            .map(|cell| fill_cell(findings, cell, (None, &findings.baseline), language)),
         published: &row.published,
     }
 }
@@ -167,12 +172,23 @@ fn level(level: &findings::Level) -> Level<'_> {
     }
 }
 
-fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) -> Cell<'a> {
+fn fill_cell<'a>(
+    findings: &Findings,
+    cell: &'a findings::Cell,
+    (at, target): (Option<usize>, &'a str),
+    language: Language,
+) -> Cell<'a> {
+    let found = cell.comparison();
+    let signs = found.zip(at).map(|(found, at)| signs::write_signs(findings, at, found));
+    let interval = found.map(|found| words::format_interval(found, language));
     let empty = Cell {
         target,
-        answer: Some(cell.answer()),
+        answer: cell.answer(),
         verdict: cell.to_shown().name(),
         words: words::cell_word(cell, language),
+        signs: signs.unwrap_or_default(),
+        interval: interval.filter(|interval| !interval.is_empty()),
+        doubt: found.and_then(|found| words::explain_doubt(found, language)),
         comparison: None,
         observed: None,
         missing: None,
@@ -184,14 +200,24 @@ fn fill_cell<'a>(cell: &'a findings::Cell, target: &'a str, language: Language) 
     }
 }
 
+/// Returns the ends of an interval; none where too few rounds leave it open.
+fn closed(low: f64, high: f64) -> [Option<f64>; 2] {
+    [low, high].map(|end| (low > 0.0 && high.is_finite()).then_some(end))
+}
+
 fn comparison(found: &findings::Comparison, language: Language) -> Comparison<'_> {
+    let [low, high] = closed(found.low, found.high);
+    let [sign_low, sign_high] = closed(found.sign_low, found.sign_high);
     Comparison {
         slowdown: found.ratio,
-        low: found.low,
-        high: found.high,
-        total: found.total,
-        sign_low: found.sign_low,
-        sign_high: found.sign_high,
+        low,
+        high,
+        total: found.total.map(|total| {
+            let [low, high] = closed(total.low, total.high);
+            MeanCost { ratio: total.ratio, low, high }
+        }),
+        sign_low,
+        sign_high,
         leading: found.leading,
         p: found.p,
         rounds: found.rounds,

@@ -4,10 +4,10 @@ use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
 use tare_data::session::Session;
 
+use crate::answers::table::answer_words;
 use crate::number::{format_percent, format_ratio, ratio_interval};
 use crate::several::diff::{Record, record_of};
 use crate::text::{clean_text, count_columns, wrap_text};
-use crate::verdict_words::{MAY_BE_CHANCE, VerdictWords};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-pool";
@@ -56,20 +56,7 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
 }
 
 fn word(slowdown: &Slowdown) -> String {
-    let VerdictWords { word, mark, .. } = VerdictWords::from_verdict(slowdown.verdict);
-    format!("{word}{mark}")
-}
-
-/// Explains the columns.
-fn note(pool: &Pool) -> String {
-    let may_be_chance = |cell: &JoinedCell| match cell {
-        JoinedCell::Joined(slowdown) => VerdictWords::from_verdict(slowdown.verdict).may_be_chance(),
-        JoinedCell::NotJoined { .. } => false,
-    };
-    match pool.rows().flat_map(|row| &row.cells).any(may_be_chance) {
-        true => format!("{NOTE} {MAY_BE_CHANCE} = may be chance, given how many cells there are."),
-        false => NOTE.to_owned(),
-    }
+    answer_words(slowdown.answer()).word.to_owned()
 }
 
 impl Pool<'_> {
@@ -117,7 +104,7 @@ pub fn render_pool_terminal(pool: &Pool) -> String {
         }
     }
     out.push('\n');
-    wrap_text(&note(pool), pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(&NOTE, pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     out
 }
 
@@ -133,7 +120,7 @@ pub fn render_pool_markdown(pool: &Pool) -> String {
             out.push_str(&format!("| {} | {} |\n", literal(&clean_text(&target.name)), texts.join(" | ")));
         }
     }
-    out.push_str(&format!("\n<sub>{}</sub>\n", literal(&note(pool))));
+    out.push_str(&format!("\n<sub>{}</sub>\n", literal(&NOTE)));
     out
 }
 

@@ -64,7 +64,7 @@ pub fn render_advice_terminal(
         let pad = " ".repeat(names.saturating_sub(count_columns(&title)) + 2);
         out.extend(wrap_paragraph(&format!("{title}{pad}"), &composition(kind), width));
     }
-    for warning in view::list_warnings(findings, Language::English) {
+    for warning in view::list_warnings(findings, true, Language::English) {
         out.extend(wrap_paragraph("! ", &warning, width));
     }
     let banner = view::make_baseline_banner(findings, Language::English);

@@ -147,7 +147,7 @@ pub fn render_prices_terminal(
 
 /// Lists the warnings of the session, after the banner of a session whose control is off.
 fn doubts(findings: &Findings, width: usize, language: Language) -> Vec<String> {
-    let all = view::list_warnings(findings, language)
+    let all = view::list_warnings(findings, true, language)
         .into_iter()
         .chain(view::make_baseline_banner(findings, language));
     all.flat_map(|doubt| wrap_paragraph("! ", &doubt, width)).collect()
@@ -206,7 +206,7 @@ pub(crate) fn format_headline(
         language,
         "{times}: {verdict} {interval}",
         times = times,
-        verdict = words::format_verdict(comparison, language),
+        verdict = words::format_answer(comparison, language),
         interval = words::format_interval(comparison, language),
     );
     if comparison.verdict == Verdict::Same {

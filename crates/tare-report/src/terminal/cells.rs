@@ -1,21 +1,20 @@
 //! The cells of the terminal's table: a row's label, the baseline's value, an environment's comparison.
 
 use anstyle::Style;
-use tare_analysis::findings::{Cell, Comparison, Level, Missing, Row, Shown};
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_data::unit::Unit;
 
 use super::grid::{GridCell, Part, Span, make_span};
+use crate::answers::signs::{self, Sign};
+use crate::answers::table::answer_words;
 use crate::language::{Language, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::{Figure, format_percent};
 use crate::sparkline::draw_distribution;
 use crate::text::{GLUE, clean_text, count_columns};
-use crate::verdict_words::{VerdictWords, verdict_words};
 use crate::view::where_it_runs;
 use crate::words;
 
-/// Number of marks that fit next to an interval; more go on a separate line.
-const MARKS_BESIDE: usize = 2;
 /// Bars of a distribution in a cell.
 const BINS: usize = 8;
 
@@ -24,9 +23,9 @@ pub fn quiet_style() -> Style {
     Style::new().dimmed()
 }
 
-/// Returns the style of a comparison's verdict.
-pub fn verdict_style(comparison: &Comparison) -> Style {
-    VerdictWords::from_verdict(comparison.verdict).colour.terminal
+/// Returns the style of a comparison's answer.
+pub fn answer_style(comparison: &Comparison) -> Style {
+    answer_words(comparison.answer()).colour.terminal
 }
 
 /// Builds the label of a row with the place of its work; a further metric of a case is indented under its
@@ -83,6 +82,7 @@ fn rounds(level: &Level) -> String {
 
 /// Shared state of the cells of a table while they are made.
 pub struct CellMaker<'a> {
+    pub findings: &'a Findings,
     pub notes: &'a mut Notes,
     pub warnings: &'a CellWarnings<'a>,
     pub wide: bool,
@@ -90,62 +90,68 @@ pub struct CellMaker<'a> {
 }
 
 impl CellMaker<'_> {
-    /// Builds an environment's cell.
-    pub fn make_cell(&mut self, cell: &Cell, unit: Unit) -> GridCell {
-        match cell {
-            Cell::Compared(comparison) => self.comparison(comparison, unit),
-            Cell::Observed(level) => self.observed(level, unit),
-            Cell::Missing(missing) => self.make_missing_cell(missing, unit),
+    /// Builds the cell of the environment at an index; empty where the row has none.
+    pub fn make_cell(&mut self, row: &Row, at: usize) -> GridCell {
+        match row.cells.get(at) {
+            Some(Cell::Compared(comparison)) => self.comparison(row, at, comparison),
+            Some(Cell::Observed(level)) => self.observed(level, row.metric.unit),
+            Some(Cell::Missing(missing)) => self.make_missing_cell(missing, row.metric.unit),
+            None => GridCell::new(),
         }
+    }
+
+    /// Builds an answer with its signs and the interval of its number, on as few lines as the column has room for.
+    pub fn make_answer(&mut self, at: usize, comparison: &Comparison) -> Part {
+        let answer = words::format_answer(comparison, self.language);
+        let signs: String = signs::list_signs(self.findings, at, comparison)
+            .into_iter()
+            .filter(|sign| *sign != Sign::More)
+            .map(Sign::character)
+            .collect();
+        // Each warning has its note here, in place of one sign for all.
+        let marks = self.warnings.list_marks(comparison, self.notes).join("·");
+        let interval = words::format_interval(comparison, self.language);
+        let answer = make_span(glued(&format!("{answer}{signs}")), answer_style(comparison));
+        let interval = make_span(glued(&format!("{interval}{marks}")), quiet_style());
+        Part::Spans(vec![answer, interval])
     }
 
     /// Builds a cell for a value that is shown and never judged.
     fn observed(&self, level: &Level, unit: Unit) -> GridCell {
         let mut cell = vec![one(make_span(value_of(level, unit).to_text(), Style::new()))];
         if self.wide {
-            cell.push(Part::Words(make_span(
-                self.language.word(verdict_words(Shown::Observed).word),
-                quiet_style(),
-            )));
+            cell.push(Part::Words(make_span(self.language.word("observed, never compared"), quiet_style())));
             cell.push(one(make_span(rounds(level), quiet_style())));
         }
         cell
     }
 
-    /// Builds the verdict, and below it the environment's value with the interval.
-    fn comparison(&mut self, comparison: &Comparison, unit: Unit) -> GridCell {
-        let value = value_of(&comparison.level, unit);
-        let (value, interval) = match self.wide {
-            true => (value.text_with_half(), words::format_interval(comparison, self.language)),
-            false => (value.to_text(), words::narrow_interval(comparison, self.language)),
-        };
-        let marks = self.warnings.list_marks(comparison, self.notes);
-        let (beside, below) =
-            if marks.len() <= MARKS_BESIDE { (marks.join("·"), None) } else { ("".into(), Some(marks)) };
+    /// Builds the answer, the environment's value below it, and all that is known of both.
+    fn comparison(&mut self, row: &Row, at: usize, comparison: &Comparison) -> GridCell {
+        let language = self.language;
+        let value = value_of(&comparison.level, row.metric.unit);
         let mut cell = vec![
-            Part::Words(make_span(
-                unbroken(&words::format_verdict(comparison, self.language)),
-                verdict_style(comparison),
-            )),
-            Part::Spans(vec![
-                make_span(value, Style::new()),
-                make_span(format!("{interval}{beside}"), quiet_style()),
-            ]),
+            self.make_answer(at, comparison),
+            Part::Spans(
+                [value.to_text()]
+                    .into_iter()
+                    .chain(value.half)
+                    .map(|text| make_span(text, Style::new()))
+                    .collect(),
+            ),
         ];
-        cell.extend(below.map(|marks| Part::Words(make_span(marks.join(" "), Style::new()))));
-        if self.wide {
-            let mean = words::mean_where_it_differs(comparison, self.language);
-            cell.extend(mean.map(|mean| {
-                let mean = say!(self.language, "mean\u{a0}{mean}", mean = mean);
-                Part::Words(make_span(mean, quiet_style()))
-            }));
-            cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
-            let found = comparison.smallest.map(|smallest| format_percent((smallest.differs - 1.0).abs()));
-            cell.extend(found.map(|share| {
-                let words = say!(self.language, "may miss <\u{a0}{share}", share = share);
-                Part::Words(make_span(words.replace(" %", &format!("{GLUE}%")), quiet_style()))
-            }));
-        }
+        let remark =
+            |text: String| Part::Words(make_span(text.replace(" %", &format!("{GLUE}%")), quiet_style()));
+        cell.extend(words::explain_doubt(comparison, language).map(remark));
+        let mean = words::mean_where_it_differs(comparison, language);
+        cell.extend(mean.map(|mean| remark(say!(language, "mean\u{a0}{mean}", mean = glued(&mean)))));
+        let quotient = words::quotient_where_it_differs(comparison, row, language);
+        cell.extend(quotient.map(|quotient| {
+            remark(say!(language, "the medians' quotient is {quotient}", quotient = quotient))
+        }));
+        cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
+        let missed = comparison.smallest.map(|smallest| format_percent((smallest.differs - 1.0).abs()));
+        cell.extend(missed.map(|share| remark(say!(language, "may miss <\u{a0}{share}", share = share))));
         cell
     }
 
@@ -166,7 +172,7 @@ impl CellMaker<'_> {
     }
 }
 
-/// Binds the words of a verdict with no-break spaces, except before a remark in brackets.
-fn unbroken(words: &str) -> String {
-    words.replace(' ', &GLUE.to_string()).replace(&format!("{GLUE}("), " (")
+/// Binds the words of an answer or an interval with no-break spaces.
+fn glued(words: &str) -> String {
+    words.replace(' ', &GLUE.to_string())
 }

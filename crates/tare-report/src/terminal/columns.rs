@@ -45,7 +45,7 @@ impl Columns {
                 None => maker.make_missing_cell(&baseline_missing(session, row, &findings.baseline), unit),
             });
             for (i, subject) in subjects.iter_mut().enumerate() {
-                subject.push(row.cells.get(i).map(|cell| maker.make_cell(cell, unit)).unwrap_or_default());
+                subject.push(maker.make_cell(row, i));
             }
         }
         Columns { labels, baselines, subjects }

@@ -99,7 +99,7 @@ fn broken_lines(cell: &GridCell, width: usize) -> Vec<Vec<Span>> {
 /// Splits a span into pieces that fit; one that fits stays whole.
 fn fitting(whole: &Span, width: usize) -> Vec<Span> {
     if count_columns(&whole.text) <= width {
-        return vec![whole.clone()];
+        return vec![make_span(whole.text.replace(GLUE, " "), whole.style)];
     }
     wrap_text(&whole.text, width).into_iter().map(|piece| make_span(piece, whole.style)).collect()
 }

@@ -1,13 +1,13 @@
 //! Snapshots of the terminal in Japanese, and tests that wide characters stay within their columns.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::{Findings, Shown};
+use tare_analysis::findings::{Answer, Findings};
 
 use super::ladder;
 use super::tests::is_word;
 use super::*;
+use crate::answers::table::answer_words;
 use crate::specimen;
-use crate::verdict_words::{VerdictWords, verdict_words};
 
 fn options(width: usize) -> TerminalOptions<'static> {
     TerminalOptions {
@@ -85,9 +85,8 @@ fn gaps(lines: &[&str]) -> usize {
 fn columns_stand_below_each_other() {
     for (targets, width) in [(1, 68), (3, 80), (3, 120), (6, 150)] {
         let text = shown(targets, &options(width));
-        let rule = text.lines().position(|line| line.starts_with('─')).unwrap();
-        let lines: Vec<&str> = text.lines().skip(rule - 1).take_while(|line| !line.is_empty()).collect();
-        let lines: Vec<&str> = lines.into_iter().filter(|line| !line.starts_with('─')).collect();
+        let head = text.lines().position(|line| line.starts_with("測定項目")).unwrap();
+        let lines: Vec<&str> = text.lines().skip(head).take_while(|line| !line.is_empty()).collect();
         assert_eq!(gaps(&lines), targets + 1, "{text}");
     }
 }
@@ -109,11 +108,8 @@ fn no_line_is_wider_than_asked() {
 }
 
 #[test]
-fn whatever_a_cell_shows_has_a_word_of_its_own() {
-    let word = |shown| {
-        let VerdictWords { word, mark, .. } = verdict_words(shown);
-        format!("{}{mark}", Language::Japanese.word(word))
-    };
-    let words: std::collections::BTreeSet<_> = Shown::list_all().map(word).collect();
-    assert_eq!(words.len(), Shown::list_all().count(), "{words:?}");
+fn every_answer_has_its_own_word() {
+    let word = |answer: Answer| Language::Japanese.word(answer_words(answer).word);
+    let words: std::collections::BTreeSet<_> = Answer::ALL.map(word).into();
+    assert_eq!(words.len(), Answer::ALL.len(), "{words:?}");
 }

@@ -5,7 +5,7 @@ use tare_analysis::findings::{Comparison, Findings, Level, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
-use super::cells::{CellMaker, quiet_style, verdict_style};
+use super::cells::{CellMaker, quiet_style};
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
@@ -16,7 +16,7 @@ use crate::{view, words};
 /// Legend of the columns.
 const LEGEND: &str = message!(
     "Each line adds one mechanism to the line before, and is compared with that line. adds = the cost of the mechanism \
-     per operation; [ ] = 95 % confidence interval. Verdicts are corrected for all lines together"
+     per operation; ( ) = 95 % interval. Answers are corrected for all lines together"
 );
 
 /// Renders the tables as text. `findings` compare each environment with the one before it, and `steps`
@@ -31,7 +31,7 @@ pub fn render_ladder(
     let mut notes = Notes::default();
     let rows = view::select_rows(findings, false);
     let warnings = CellWarnings::of_rows(&rows, false, language);
-    let mut maker = CellMaker { notes: &mut notes, warnings: &warnings, wide: false, language };
+    let mut maker = CellMaker { findings, notes: &mut notes, warnings: &warnings, wide: false, language };
     let tables: Vec<(String, Vec<Vec<GridCell>>)> = rows
         .iter()
         .map(|row| (words::translate_row_title(row, language), lines(findings, row, steps, &mut maker)))
@@ -70,7 +70,7 @@ pub fn render_ladder(
     for (mark, note) in notes.list_notes().0 {
         out.extend(wrap_paragraph(&format!("{mark} "), note, width));
     }
-    for warning in view::list_warnings(findings, language) {
+    for warning in view::list_warnings(findings, false, language) {
         out.extend(wrap_paragraph("! ", &warning, width));
     }
     out.extend(
@@ -96,22 +96,19 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
         cell(value(row.baseline.as_ref())),
     ]);
     let mut below = row.baseline.as_ref();
-    for (step, judged) in steps.iter().zip(&row.cells) {
+    for (at, (step, judged)) in steps.iter().zip(&row.cells).enumerate() {
         let mut line = vec![
             words_of(&format!("+{GLUE}{}", language.translate_title(&clean_text(step))), Style::new()),
             cell(value(judged.level())),
         ];
         match judged.comparison() {
             Some(comparison) => {
-                let marks = maker.warnings.list_marks(comparison, maker.notes).join("·");
-                let interval = format!("{}{marks}", words::format_interval(comparison, language));
-                let verdict =
-                    make_span(words::format_verdict(comparison, language), verdict_style(comparison));
-                line.push(vec![Part::Spans(vec![verdict, make_span(interval, quiet_style())])]);
-                let adds = below.and_then(|below| adds(below, comparison, unit)).unwrap_or_default();
+                line.push(vec![maker.make_answer(at, comparison)]);
+                let adds =
+                    below.and_then(|below| adds(below, comparison, unit, language)).unwrap_or_default();
                 line.push(vec![Part::Spans(adds.map(|part| make_span(part, Style::new())).to_vec())]);
             }
-            None => line.push(maker.make_cell(judged, unit).into_iter().take(1).collect()),
+            None => line.push(maker.make_cell(row, at).into_iter().take(1).collect()),
         }
         lines.push(line);
         below = judged.level().or(below);
@@ -121,7 +118,7 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
 
 /// Computes the cost of a step per operation, from the value of the line before and the slowdown with its
 /// interval.
-fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<[String; 2]> {
+fn adds(below: &Level, comparison: &Comparison, unit: Unit, language: Language) -> Option<[String; 2]> {
     let text = |ratio: f64| {
         let more = below.median * (ratio - 1.0);
         let sign = if more < 0.0 { "-" } else { "+" };
@@ -130,6 +127,6 @@ fn adds(below: &Level, comparison: &Comparison, unit: Unit) -> Option<[String; 2
     let is_known = unit == Unit::Nanoseconds && comparison.low > 0.0 && comparison.high.is_finite();
     is_known.then(|| {
         let [low, high] = [comparison.low, comparison.high].map(text);
-        [text(comparison.ratio), format!("[{low}, {high}]")]
+        [text(comparison.ratio), say!(language, "({low} to {high})", low = low, high = high)]
     })
 }

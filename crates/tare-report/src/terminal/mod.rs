@@ -1,9 +1,12 @@
 //! The table that people read first, with the notes, checks and warnings needed to judge it.
 
 pub mod advice;
+mod answers;
 pub mod bill;
 mod cells;
 mod columns;
+#[cfg(test)]
+mod forms;
 pub(crate) mod grid;
 #[cfg(test)]
 mod japanese;
@@ -20,10 +23,12 @@ use tare_data::session::Session;
 
 use self::columns::{Columns, family_heading};
 use self::grid::{SPACING, make_span, paint_span, total_width};
+use crate::answers::signs::{self, Sign};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
+use crate::summary;
 use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph};
-use crate::{published, summary, view};
+use crate::{published, view};
 
 /// Narrowest layout, even for narrower terminals: a label, the baseline and one environment side by side.
 pub(crate) const NARROWEST: usize = 40;
@@ -78,11 +83,12 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     let prose = width.min(WIDEST_PROSE);
     let language = options.language;
     let mut out = Output { text: String::new(), coloured: options.colour, language };
-    for line in view::make_heading(session, findings, options.elapsed_s, language) {
-        out.paragraph("", &line, prose, Style::new());
-    }
+    // First of all, because it takes back everything below it.
     if let Some(banner) = view::make_baseline_banner(findings, language) {
         out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
+    }
+    for line in view::make_heading(session, findings, options.elapsed_s, language) {
+        out.paragraph("", &line, prose, Style::new());
     }
     if let Some(ending) = view::describe_early_end(findings, options.record, language) {
         out.paragraph("! ", &ending, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
@@ -95,12 +101,12 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
         out.blank();
         out.plain(language.word("Nothing was measured."));
     } else {
-        let notes = out.tables(session, findings, &rows, width, options.wide);
+        let (notes, legend) = out.tables(session, findings, &rows, width, options.wide);
         out.blank();
-        out.explanations(session, &rows, &notes, (prose, options.wide));
+        out.explanations(&legend, &notes, prose);
     }
     out.blank();
-    out.verdicts(findings, prose);
+    out.answers(findings, prose, options.wide);
     out.published(findings, prose);
     out.paths(options, prose);
     out.text
@@ -147,8 +153,8 @@ impl Output {
         }
     }
 
-    /// Adds one table, or several below each other if the environments do not fit side by side, and returns
-    /// its notes.
+    /// Adds one table, or several below each other if the environments do not fit side by side. Returns its notes
+    /// and its legend.
     fn tables(
         &mut self,
         session: &Session,
@@ -156,23 +162,53 @@ impl Output {
         rows: &[&Row],
         width: usize,
         wide: bool,
-    ) -> Notes {
+    ) -> (Notes, Vec<String>) {
         let mut notes = Notes::default();
         let language = self.language;
         let warnings = CellWarnings::of_rows(rows, wide, language);
-        let mut maker = cells::CellMaker { notes: &mut notes, warnings: &warnings, wide, language };
+        let mut legend = view::explain_table_signs(session, rows, language);
+        let mut maker = cells::CellMaker { findings, notes: &mut notes, warnings: &warnings, wide, language };
         if own_commands::are_alone(rows, wide) {
-            let tables = own_commands::render_command_tables(
-                session,
-                findings,
-                rows,
-                &mut maker,
-                (width, self.coloured),
-            );
+            let room = (width, self.coloured);
+            let tables = own_commands::render_command_tables(session, findings, rows, &mut maker, room);
             self.commands(&tables);
-            return notes;
+            legend.pop();
+            legend.push(own_commands::explain_columns(rows, language));
+        } else if wide || findings.subjects.is_empty() {
+            self.columns(&Columns::new(session, findings, rows, &mut maker), rows, width, wide);
+            legend.extend(signs::explain_signs(findings, rows, language, &[Sign::Emulated]));
+        } else {
+            legend = self.short_tables(session, findings, rows, width, &mut notes);
         }
-        let columns = Columns::new(session, findings, rows, &mut maker);
+        (notes, legend)
+    }
+
+    /// Adds the table of answers, in the fullest form that fits. Returns its legend.
+    fn short_tables(
+        &mut self,
+        session: &Session,
+        findings: &Findings,
+        rows: &[&Row],
+        width: usize,
+        notes: &mut Notes,
+    ) -> Vec<String> {
+        let language = self.language;
+        let table = answers::AnswerTable::new(session, findings, rows, notes, language);
+        let form = table.choose_form(width);
+        self.blank();
+        let caption = answers::make_caption(findings, rows, language);
+        self.paragraph("", &caption, width, Style::new());
+        for lines in table.render_tables(form, width, self.coloured) {
+            lines.iter().for_each(|line| self.plain(line));
+            self.blank();
+        }
+        let mut legend = answers::explain_answers(session, rows, form, language);
+        legend.extend(signs::explain_signs(findings, rows, language, &Sign::ALL));
+        legend
+    }
+
+    /// Adds the tables with all that is known of every metric.
+    fn columns(&mut self, columns: &Columns, rows: &[&Row], width: usize, wide: bool) {
         for (subjects, widths) in columns.fold_into_tables(width) {
             self.blank();
             let rule = "─".repeat(total_width(&widths));
@@ -181,12 +217,11 @@ impl Output {
             self.styled(&rule, cells::quiet_style());
             for (i, lines) in table.enumerate() {
                 if wide {
-                    self.separate(family_heading(rows, i, language), i == 0);
+                    self.separate(family_heading(rows, i, self.language), i == 0);
                 }
                 lines.iter().for_each(|line| self.plain(line));
             }
         }
-        notes
     }
 
     /// Adds a table for each command, headed by it if there are several.
@@ -211,26 +246,11 @@ impl Output {
     }
 
     /// Adds legend and notes of the table.
-    fn explanations(
-        &mut self,
-        session: &Session,
-        rows: &[&Row],
-        notes: &Notes,
-        (width, wide): (usize, bool),
-    ) {
-        let mut legend = view::explain_table_signs(session, rows, self.language);
-        if own_commands::are_alone(rows, wide) {
-            legend.pop();
-            legend.push(own_commands::explain_columns(rows, self.language));
-        }
+    fn explanations(&mut self, legend: &[String], notes: &Notes, width: usize) {
         let legend = legend.join(self.language.word("; "));
         if !legend.is_empty() {
-            self.paragraph(
-                "",
-                &say!(self.language, "{legend}.", legend = legend),
-                width,
-                cells::quiet_style(),
-            );
+            let legend = say!(self.language, "{legend}.", legend = legend);
+            self.paragraph("", &legend, width, cells::quiet_style());
         }
         let (shown, more) = notes.list_notes();
         for (mark, note) in shown {
@@ -241,25 +261,32 @@ impl Output {
         }
     }
 
-    /// Adds a line per environment, then the warnings, then the checks.
-    fn verdicts(&mut self, findings: &Findings, width: usize) {
+    /// Adds a line per environment, then the warnings, then the checks of the wide table.
+    fn answers(&mut self, findings: &Findings, width: usize, wide: bool) {
         let language = self.language;
-        let lines = summary::summarise_environments(findings, language);
-        let checks = language.join_sentences(&view::list_checks(findings, language));
-        let checks = (language.word("Checks").to_owned(), checks);
-        let name_width =
-            lines.iter().chain([&checks]).map(|(name, _)| count_columns(name)).max().unwrap_or(0);
-        let name_width = name_width.min(width / 3);
+        let lines = match wide {
+            true => summary::summarise_environments(findings, language),
+            false => summary::summarise_briefly(findings, language),
+        };
+        let checks = match wide {
+            true => view::list_checks(findings, language),
+            false => view::estimate_rounds_to_decide(findings, language).into_iter().collect(),
+        };
+        let checks = (language.word("Checks").to_owned(), language.join_sentences(&checks));
+        let named = lines.iter().chain(wide.then_some(&checks));
+        let name_width = named.map(|(name, _)| count_columns(name)).max().unwrap_or(0).min(width / 3);
         for line in &lines {
             self.named(line, name_width, width);
         }
-        if !lines.is_empty() {
-            self.blank();
-        }
-        for warning in view::list_warnings(findings, language) {
+        self.blank();
+        for warning in view::list_warnings(findings, wide, language) {
             self.paragraph("! ", &warning, width, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
         }
-        self.named(&checks, name_width, width);
+        if wide {
+            self.named(&checks, name_width, width);
+        } else if !checks.1.is_empty() {
+            self.paragraph("", &checks.1, width, Style::new());
+        }
     }
 
     /// Adds a name with a text next to it.

@@ -6,16 +6,15 @@ use tare_analysis::statistics::spread::compute_spread;
 use tare_data::names::USER;
 use tare_data::session::Session;
 
-use super::cells::{CellMaker, quiet_style, verdict_style};
+use super::cells::{CellMaker, quiet_style};
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
 use crate::text::{GLUE, clean_text};
-use crate::words;
 
-/// The column of verdicts.
-const VERDICT: usize = 3;
+/// The column of answers.
+const ANSWER: usize = 3;
 /// Column of the shortest and the longest round, after the time.
 const RANGE: usize = 2;
 /// First column of processor times.
@@ -34,7 +33,7 @@ pub fn explain_columns(rows: &[&Row], language: Language) -> String {
         language.word("time = median over rounds (shortest … longest); user, system = processor time, mean"),
     ];
     if rows.iter().any(|row| row.cells.iter().any(|cell| cell.comparison().is_some())) {
-        parts.push(language.word("[ ] = 95 % confidence interval of the slowdown"));
+        parts.push(language.word("( ) = 95 % interval, in a typical pair"));
     }
     parts.join(language.word("; "))
 }
@@ -57,13 +56,13 @@ pub fn render_command_tables(
         cells.map(natural_width).max().unwrap_or(0)
     };
     let mut widths: Vec<usize> = (0..columns).map(width).collect();
-    // A verdict and its interval go on two lines if they do not fit on one.
-    let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(VERDICT));
+    // An answer and its interval go on two lines if they do not fit on one.
+    let least = tables.iter().flat_map(|(_, lines)| lines).filter_map(|line| line.get(ANSWER));
     let least = least.map(least_width).max().unwrap_or(0);
-    widths[VERDICT] = widths[VERDICT].saturating_sub(total_width(&widths).saturating_sub(room)).max(least);
+    widths[ANSWER] = widths[ANSWER].saturating_sub(total_width(&widths).saturating_sub(room)).max(least);
     // A narrow terminal does without processor time, and then without the range.
     let mut kept: Vec<usize> = (0..columns).collect();
-    for least_needed in [PROCESSOR..columns, RANGE..VERDICT] {
+    for least_needed in [PROCESSOR..columns, RANGE..ANSWER] {
         let width = total_width(&kept.iter().map(|at| widths[*at]).collect::<Vec<_>>());
         kept.retain(|at| width <= room || !least_needed.contains(at));
     }
@@ -81,7 +80,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     let language = maker.language;
     let against = match findings.subjects.is_empty() {
         true => String::new(),
-        false => say!(language, "against {baseline}", baseline = clean_text(&findings.baseline)),
+        false => say!(language, "times {baseline}", baseline = clean_text(&findings.baseline)),
     };
     let [user, system] = TIMES.map(|time| language.word(time));
     let heads = ["", language.word("time"), "", &against, user, system];
@@ -110,7 +109,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
             Some(level) => line.extend(time(level, row)),
             None => line.extend([GridCell::new(), GridCell::new()]),
         }
-        line.push(judged(cell, row, maker));
+        line.push(judged(row, i, maker));
         line.extend(TIMES.map(|time| {
             let other = of_case(time);
             figure(other.and_then(|row| row.cells.get(i).and_then(Cell::level).map(|level| (level, row))))
@@ -142,17 +141,12 @@ fn figure(level: Option<(&Level, &Row)>) -> GridCell {
     one(text.unwrap_or_default(), quiet_style())
 }
 
-/// Formats the verdict with its interval, or the reason for having none.
-fn judged(cell: &Cell, row: &Row, maker: &mut CellMaker) -> GridCell {
-    let Some(comparison) = cell.comparison() else {
-        return maker.make_cell(cell, row.metric.unit).into_iter().take(1).collect();
-    };
-    let marks = maker.warnings.list_marks(comparison, maker.notes).join("·");
-    let interval = format!("{}{marks}", words::format_interval(comparison, maker.language));
-    vec![Part::Spans(vec![
-        make_span(words::format_verdict(comparison, maker.language), verdict_style(comparison)),
-        make_span(interval, quiet_style()),
-    ])]
+/// Formats the answer with its interval, or the reason for having none.
+fn judged(row: &Row, at: usize, maker: &mut CellMaker) -> GridCell {
+    match row.cells[at].comparison() {
+        Some(comparison) => vec![maker.make_answer(at, comparison)],
+        None => maker.make_cell(row, at).into_iter().take(1).collect(),
+    }
 }
 
 fn words_of(text: &str, style: Style) -> GridCell {
@@ -182,9 +176,9 @@ mod tests {
         let text = render_terminal(&session, &findings, &TerminalOptions::default());
         let line =
             |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
-        assert!(line("native").contains(" … ") && !line("native").contains("slower"), "{text}");
-        assert!(line("gvisor").contains("24.1x slower"), "{text}");
-        assert!(text.contains("against native") && text.contains("user, system = processor time"), "{text}");
+        assert!(line("native").contains(" … ") && !line("native").contains("x "), "{text}");
+        assert!(line("gvisor").contains("24x (23.9 to 24.4x)"), "{text}");
+        assert!(text.contains("times native") && text.contains("user, system = processor time"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for width in [40, 50, 64] {
             let text = render_terminal(
@@ -193,7 +187,7 @@ mod tests {
                 &TerminalOptions { width, ..TerminalOptions::default() },
             );
             assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
-            assert!(text.contains("24.1x slower"), "{width}: {text}");
+            assert!(text.contains("24x") && text.contains("(23.9 to 24.4x)"), "{width}: {text}");
         }
     }
 }

@@ -1,0 +1,232 @@
+//! The one table of answers: signs, words, meanings and colours. Terminal, page, exports and documents use it.
+
+use anstyle::{AnsiColor, Style};
+use tare_analysis::findings::Answer;
+
+use crate::language::message;
+
+/// A line of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerWords {
+    /// Sign of one character that distinguishes it without colour.
+    pub sign: &'static str,
+    /// Name in lists and sentences; a cell says it with its number, by `words::format_answer`.
+    pub word: &'static str,
+    /// Explanation in a legend, with `{margin}` in the place of the margin.
+    pub meaning: &'static str,
+    pub colour: Colour,
+}
+
+/// A colour on both outputs; the words say the same without it.
+#[derive(Clone, Copy, Debug)]
+pub struct Colour {
+    pub terminal: Style,
+    /// On light and on dark paper, as CSS has it.
+    pub page: [&'static str; 2],
+}
+
+const fn colour(terminal: Style, light: &'static str, dark: &'static str) -> Colour {
+    Colour { terminal, page: [light, dark] }
+}
+
+const fn ansi(colour: AnsiColor) -> Style {
+    Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
+}
+
+// These stay apart for most colour-blind readers.
+const SLOWER: Colour = colour(ansi(AnsiColor::Red).bold(), "#a8400c", "#ff9d66");
+const FASTER: Colour = colour(ansi(AnsiColor::Cyan).bold(), "#1a5aa8", "#7db8ff");
+const SAME: Colour = colour(Style::new(), "#4b6457", "#9dbfae");
+const BOUNDED: Colour = colour(Style::new(), "#6b5a3c", "#d3bf90");
+const UNSURE: Colour = colour(ansi(AnsiColor::Yellow), "#7d5700", "#e9bd5b");
+const ABSENT: Colour = colour(Style::new().dimmed(), "#5d656e", "#9aa3ac");
+
+/// Finds the line of an answer.
+pub const fn answer_words(answer: Answer) -> AnswerWords {
+    const fn line(
+        sign: &'static str,
+        word: &'static str,
+        meaning: &'static str,
+        colour: Colour,
+    ) -> AnswerWords {
+        AnswerWords { sign, word, meaning, colour }
+    }
+    const BY_MORE: &str = message!("by more than {margin}");
+    match answer {
+        Answer::Slower => line("▲", message!("slower"), BY_MORE, SLOWER),
+        Answer::Faster => line("▼", message!("faster"), BY_MORE, FASTER),
+        Answer::Same => line("=", message!("same"), message!("less than {margin} apart"), SAME),
+        Answer::AtMost => line(
+            "≤",
+            message!("at most a little slower"),
+            message!("more is excluded, and less is not decided"),
+            BOUNDED,
+        ),
+        Answer::NotSure => line(
+            "?",
+            message!("not sure"),
+            message!("the estimate so far; more rounds would decide it"),
+            UNSURE,
+        ),
+        Answer::None => line("–", message!("not compared"), message!("for the reason given"), ABSENT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use serde_json::Value;
+    use tare_analysis::findings::{Cell, Findings, Shown, Verdict};
+    use tare_data::session::Session;
+
+    use super::*;
+    use crate::exports::{EXPORTS, Source};
+    use crate::language::Language;
+    use crate::terminal::TerminalOptions;
+    use crate::{specimen, words};
+
+    /// Builds a session of one row and one environment with this cell.
+    fn with_cell(cell: Cell) -> (Session, Findings) {
+        let (session, mut findings) = (specimen::make_session(1), specimen::make_findings(1));
+        findings.rows.truncate(1);
+        findings.rows[0].cells[0] = cell;
+        (session, findings)
+    }
+
+    /// Builds an undecided cell whose slowdown is bounded.
+    fn bounded() -> Option<(Shown, Cell)> {
+        let comparison = specimen::make_comparison(100.0, 1.012, 1);
+        Some((Shown::Verdict(comparison.verdict), Cell::Compared(Box::new(comparison))))
+    }
+
+    fn exported(name: &str, session: &Session, findings: &Findings) -> String {
+        let export = EXPORTS.iter().find(|export| export.name == name).unwrap();
+        String::from_utf8((export.render)(&Source { session, findings, gate: None })).unwrap()
+    }
+
+    fn render(session: &Session, findings: &Findings, wide: bool, language: Language) -> String {
+        let options = TerminalOptions { width: 120, wide, language, ..TerminalOptions::default() };
+        crate::terminal::render_terminal(session, findings, &options).replace('\u{a0}', " ")
+    }
+
+    #[test]
+    fn every_output_says_the_same_of_a_cell() {
+        for (shown, cell) in specimen::one_cell_of_each().into_iter().chain(bounded()) {
+            let (name, answer) = (shown.name(), cell.answer().name());
+            let word = words::cell_word(&cell, Language::English);
+            let japanese = words::cell_word(&cell, Language::Japanese);
+            let whole = words::describe_cell(&cell, Language::English);
+            let (session, findings) = with_cell(cell);
+            // Tables show only the value of a cell that is never compared.
+            let is_observed = shown == Shown::Observed;
+
+            let document: Value =
+                serde_json::from_str(&crate::json::render_json(&session, &findings)).unwrap();
+            let cell = &document["rows"][0]["cells"][0];
+            assert_eq!([&cell["answer"], &cell["verdict"], &cell["words"]], [answer, name, word.as_str()]);
+            let interval = cell["interval"].as_str().unwrap_or_default();
+            assert!(whole.contains(interval), "{whole}");
+
+            let text = exported("csv", &session, &findings);
+            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+            let heads = reader.headers().unwrap().clone();
+            let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
+            let field = |name: &str| &lines[1][heads.iter().position(|head| head == name).unwrap()];
+            assert_eq!([field("answer"), field("verdict")], [answer, name]);
+
+            let text = exported("openmetrics", &session, &findings);
+            assert!(text.contains(&format!("tare_verdict=\"{name}\"}} 1")), "{name}: {text}");
+            assert!(text.contains(&format!("tare_answer=\"{answer}\"}} 1")), "{answer}: {text}");
+
+            let text = exported("junit", &session, &findings);
+            assert!(text.contains(&whole.replace('<', "&lt;")), "{whole}: {text}");
+
+            let in_table = |text: &str, part: &str| is_observed || text.contains(part);
+            let text = crate::markdown::render_markdown(&session, &findings).replace('\\', "");
+            assert!(in_table(&text, &word) && in_table(&text, interval), "{word} {interval}: {text}");
+            for wide in [false, true] {
+                let text = render(&session, &findings, wide, Language::English);
+                assert!(in_table(&text, &word), "{word}: {text}");
+                assert!(in_table(&text, interval) || !wide, "{interval}: {text}");
+                let text = render(&session, &findings, wide, Language::Japanese);
+                assert!(in_table(&text, &japanese), "{japanese}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn cells_have_the_words_of_the_answers_and_no_other() {
+        let mut all = BTreeSet::new();
+        for (shown, cell) in specimen::one_cell_of_each().into_iter().chain(bounded()) {
+            if shown == Shown::Observed {
+                continue;
+            }
+            let Cell::Compared(found) = &cell else {
+                assert_eq!(words::cell_word(&cell, Language::English), "–");
+                continue;
+            };
+            for text in [
+                words::format_answer(found, Language::English),
+                words::format_short_answer(found, Language::English),
+            ] {
+                let is_number = |word: &&str| word.chars().any(|c| c.is_ascii_digit()) || *word == "%";
+                all.extend(
+                    text.split([' ', ',']).filter(|w| !w.is_empty() && !is_number(w)).map(str::to_owned),
+                );
+            }
+        }
+        let expected = ["at", "most", "not", "same", "slower", "sure"];
+        assert_eq!(all, expected.map(str::to_owned).into());
+    }
+
+    fn document(path: &str) -> String {
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(path)).unwrap()
+    }
+
+    /// Splits the first cells of a table's rows at their commas.
+    fn first_column(text: &str, heading: &str) -> BTreeSet<String> {
+        let rows = text.split(heading).nth(1).expect("the table is there").lines().skip(1);
+        let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
+        let words = cells.flat_map(|cell| cell.split(", "));
+        words.map(|word| word.trim().trim_matches('`').to_owned()).collect()
+    }
+
+    #[test]
+    fn guide_and_reference_have_every_answer_and_no_other() {
+        let reference = document("reference/report-json.md");
+        let names: BTreeSet<String> = Shown::list_all().map(|shown| shown.name().to_owned()).collect();
+        assert_eq!(first_column(&reference, "| `verdict` | `answer` | means |\n"), names);
+        let answers: BTreeSet<String> = Answer::ALL.map(|answer| answer.name().to_owned()).into();
+        assert_eq!(first_column(&reference, "| `answer` | means |\n"), answers);
+        let guide = document("guide/reading-a-report.md");
+        assert_eq!(first_column(&guide, "| `answer` | in a cell | means |\n"), answers);
+    }
+
+    #[test]
+    fn the_schema_has_every_verdict_and_no_other() {
+        let schema: Value = serde_json::from_str(&document("reference/report.schema.json")).unwrap();
+        let cell = &schema["$defs"]["cell"];
+        let names = |of: &Value| -> BTreeSet<String> {
+            of["enum"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(
+            names(&cell["properties"]["verdict"]),
+            Shown::list_all().map(|s| s.name().to_owned()).collect()
+        );
+        assert_eq!(
+            names(&cell["properties"]["answer"]),
+            Answer::ALL.map(|answer| answer.name().to_owned()).into()
+        );
+        let kinds: Vec<BTreeSet<String>> = cell["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|kind| names(&kind["properties"]["verdict"]))
+            .collect();
+        let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name().to_owned()).collect();
+        assert!(kinds.contains(&verdicts), "{kinds:?}");
+    }
+}
