@@ -203,6 +203,8 @@ impl Found {
         if let Some(mkfs) = &self.mkfs {
             let disk = disk::make_disk(mkfs, workspace)?;
             mounts::note_file_system(&mut outside, "own", &disk);
+            // Its block device reads and writes the file as any program does.
+            mounts::note_image(&mut outside, "own", false);
             command.arg(argument("ubd0", &disk)?);
             mounts.push(GuestMount::new("ext4", "/dev/ubda", &root.inside_path("own"), ""));
         }

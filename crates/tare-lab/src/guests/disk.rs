@@ -1,8 +1,11 @@
 //! A guest's disk: a sparse file with an ext4 file system in it, as virtual machines have them.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
 
 use crate::owned::MARK;
 use crate::provider::prelude::*;
@@ -22,6 +25,11 @@ pub fn make_disk(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, Lab
     let path = workspace.folder().join("disk.ext4");
     fill(maker, &path, workspace.mark()).map_err(LabError::storage_error("make the disk", &path))?;
     Ok(path)
+}
+
+/// Tries whether a disk can be read past this machine's page cache.
+pub fn can_bypass_cache(disk: &Path) -> bool {
+    OpenOptions::new().read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(disk).is_ok()
 }
 
 fn fill(maker: &Path, path: &Path, mark: &str) -> io::Result<()> {

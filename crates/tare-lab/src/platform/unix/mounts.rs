@@ -35,14 +35,23 @@ pub(crate) const PLACE: &str = "place.";
 pub fn note_file_system(facts: &mut Facts, place: &str, path: &Path) {
     let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let Some(mount) = find_mount(&path) else { return };
+    let image = image(&mount.source);
+    if let Some((_, is_direct)) = image {
+        note_image(facts, place, is_direct);
+    }
     let mut note = |fact: &str, value: String| facts.add_fact(format!("{PLACE}{place}.{fact}"), value);
-    if let Some((image, direct)) = image(&mount.source) {
-        note("image_direct", if direct { "yes" } else { "no" }.to_owned());
-        note("image_filesystem", find_mount(&image).map(|mount| mount.filesystem).unwrap_or_default());
+    if let Some((image, _)) = &image {
+        note("image_filesystem", find_mount(image).map(|mount| mount.filesystem).unwrap_or_default());
     }
     note("filesystem", mount.filesystem);
     note("device", mount.source);
     note("options", mount.options);
+}
+
+/// Records whether a place's image bypasses the host's page cache: where it does not, what a guest reads from its disk
+/// may come from this machine's memory.
+pub fn note_image(facts: &mut Facts, place: &str, is_direct: bool) {
+    facts.add_fact(format!("{PLACE}{place}.image_direct"), if is_direct { "yes" } else { "no" });
 }
 
 /// Finds the file behind a loop device, and whether the device bypasses the page cache.
