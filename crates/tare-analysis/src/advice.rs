@@ -320,6 +320,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use tare_data::unit::Direction;
+
     use crate::published::{Expectation, Expected, Published, StatedRatio, Subject};
 
     fn kind(shares: &[f64]) -> Kind {
@@ -438,12 +440,17 @@ mod tests {
                     .iter()
                     .all(|(key, value)| wanted.parameters.get(key).is_none_or(|w| w == value))
         };
+        let cost = |ratio: f64, better: Direction| match better {
+            Direction::Lower => Some(ratio),
+            Direction::Higher => Some(1.0 / ratio),
+        };
         let figures = article.figures.iter().filter(|figure| figure.subject().is_some_and(is_of));
-        let printed = figures.filter_map(|figure| figure.cost_ratio(environments[0], environments[1]));
+        let printed = figures
+            .filter_map(|figure| cost(figure.value_ratio(environments[0], environments[1])?, figure.better));
         let names =
             |ratio: &&StatedRatio| [ratio.environment.as_str(), ratio.against.as_str()] == environments;
         let stated = article.ratios.iter().filter(|ratio| is_of(ratio.subject())).filter(names);
-        let over = printed.chain(stated.filter_map(StatedRatio::cost_ratio)).next()?;
+        let over = printed.chain(stated.filter_map(|stated| cost(stated.value, stated.better))).next()?;
         let all = choices(&kind(&[1.0]), 2, 0.1, |_, one, other| {
             let ratio = over.powi(other as i32 - one as i32);
             Ok(Slowdown { ratio, low: 0.0, high: f64::INFINITY, is_decidable: false })

@@ -77,7 +77,7 @@ pub struct Beside {
     pub unit: Option<String>,
     /// Factor from the row's values to `unit`, where the article counts in another.
     pub factor: Option<f64>,
-    /// Cost ratio of the article's own figures: above 1 `environment` is slower than `reference`.
+    /// Ratio of the article's own figures, `environment` over `reference`: of rates above 1 it is faster, of times slower.
     pub ratio: Option<f64>,
     /// The environment of the session that corresponds to `environment`.
     #[serde(rename = "session_environment")]
@@ -89,12 +89,14 @@ pub struct Beside {
     /// The session's own values in these two environments, in the row's unit.
     pub session_value: Option<OwnValue>,
     pub session_baseline_value: Option<OwnValue>,
-    /// Ratio of the one environment over the other and its interval.
+    /// Ratio of the one environment's value over the other's and its interval.
     pub session_ratio: Option<f64>,
     pub session_ratio_low: Option<f64>,
     pub session_ratio_high: Option<f64>,
-    /// True where the session's interval holds the article's ratio.
+    /// True where the session's interval holds the article's ratio; none where the two are not comparable.
     pub contained: Option<bool>,
+    /// Why they are not, where there is a ratio of each: another size, an emulated processor.
+    pub because: Option<String>,
 }
 
 /// A value of the session, to compare with one of an article.
@@ -161,11 +163,16 @@ pub struct CheckBeside {
     /// Label of the other row, where the conclusion is about two of one environment.
     pub over: Option<String>,
     pub of: Quantity,
-    /// As `of` has it, or in the metric's unit where it is a value; none where the session does not compare.
+    /// As `of` has it, or in the metric's unit where it is a value; none where the session does not compare. A ratio is
+    /// one of values: of rates above 1 it is faster, of times slower.
     pub value: Option<f64>,
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// Sizes of the row that the article's statement depends on, by their names: `32MiB` by `size`.
+    pub sizes: BTreeMap<String, String>,
     pub answer: ClaimOutcome,
+    /// Why it is not judged; none where it is, and where the article's value is another machine's.
+    pub because: Option<String>,
 }
 
 /// A session's answer to a conclusion of an article.
@@ -178,7 +185,7 @@ pub enum ClaimOutcome {
     Opposite,
     /// The interval reaches to both sides, or there is none.
     Undecided,
-    /// A value of another machine is shown next to the session's, and not judged.
+    /// Shown next to the session's and not judged: a value of another machine, another size, an emulated processor.
     NotJudged,
 }
 

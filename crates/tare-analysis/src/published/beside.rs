@@ -2,10 +2,11 @@
 
 use tare_data::session::Session;
 
-use super::claims;
+use super::claims::{self, of_values};
+use super::conditions::compare_sizes;
 use super::measured::{Measured, Place};
 use super::tables::fill_tables;
-use super::{EnvironmentKind, Figure, Published, StatedRatio};
+use super::{Condition, EnvironmentKind, Figure, Published, StatedRatio};
 use crate::findings::{ArticleBeside, Beside, Findings, Row, WithoutRow};
 use crate::target_pairs::Ratio;
 use crate::verdicts::rows::Options;
@@ -55,7 +56,8 @@ fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Mea
             }
             let mut entry = Beside::of_figure(article, figure, &environment.id, against);
             let reference = against.and_then(|against| article.find_environment(against));
-            entry.compare(environment.kind, reference.map(|reference| reference.kind), place, measured);
+            let kinds = (environment.kind, reference.map(|reference| reference.kind));
+            entry.compare(&article.conditions, kinds, place, measured);
             beside.push(entry);
         }
     }
@@ -63,7 +65,8 @@ fn article_beside(article: &Published, place: &Place<'_, '_>, measured: &mut Mea
         let Some(environment) = article.find_environment(&stated.environment) else { continue };
         let mut entry = Beside::of_ratio(article, stated);
         let reference = article.find_environment(&stated.against);
-        entry.compare(environment.kind, reference.map(|reference| reference.kind), place, measured);
+        let kinds = (environment.kind, reference.map(|reference| reference.kind));
+        entry.compare(&article.conditions, kinds, place, measured);
         beside.push(entry);
     }
     beside
@@ -118,11 +121,12 @@ impl Beside {
             session_ratio_low: None,
             session_ratio_high: None,
             contained: None,
+            because: None,
         }
     }
 
     fn of_figure(article: &Published, figure: &Figure, environment: &str, against: Option<&str>) -> Self {
-        let ratio = against.and_then(|against| figure.cost_ratio(environment, against));
+        let ratio = against.and_then(|against| figure.value_ratio(environment, against));
         Beside {
             value: figure.mean(environment),
             reference_value: against.and_then(|against| figure.mean(against)),
@@ -135,15 +139,15 @@ impl Beside {
     }
 
     fn of_ratio(article: &Published, stated: &StatedRatio) -> Self {
-        Beside::new(article, &stated.environment, Some(&stated.against), stated.cost_ratio())
+        Beside::new(article, &stated.environment, Some(&stated.against), Some(stated.value))
     }
 
     /// Finds the environments of the session that correspond to the article's two, and adds their values and
     /// their ratio to the article's.
     fn compare(
         &mut self,
-        kind: EnvironmentKind,
-        against: Option<EnvironmentKind>,
+        conditions: &[Condition],
+        (kind, against): (EnvironmentKind, Option<EnvironmentKind>),
         place: &Place<'_, '_>,
         measured: &mut Measured<'_>,
     ) {
@@ -155,13 +159,16 @@ impl Beside {
         self.session_baseline_value = measured.own_value(place.row, other);
         self.against_target = Some(measured.target_name(other));
         let Some(found) = measured.compare_targets(place, target, other) else { return };
-        let Ratio { ratio, low, high } = found;
+        let Ratio { ratio, low, high } = of_values(found, place.row.metric.direction);
         self.session_ratio = Some(ratio);
         // Too few rounds leave the interval open: it would hold anything.
         if found.is_bounded() {
             self.session_ratio_low = Some(low);
             self.session_ratio_high = Some(high);
-            self.contained = self.ratio.map(|ratio| low <= ratio && ratio <= high);
+            let unmet = compare_sizes(conditions, place).unmet;
+            self.because = unmet.or_else(|| measured.find_objection(place, &[target, other]));
+            let comparable = self.ratio.filter(|_| self.because.is_none());
+            self.contained = comparable.map(|ratio| low <= ratio && ratio <= high);
         }
     }
 }

@@ -1,7 +1,10 @@
 //! An article's conclusions, judged by a session.
 
+use std::collections::BTreeMap;
+
+use super::conditions::compare_sizes;
 use super::measured::{Measured, Place};
-use super::recompute::{Stated, parse_stated};
+use super::recompute::{Stated, compute_check, parse_stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Row};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -54,7 +57,9 @@ fn check_in(
     measured: &mut Measured<'_>,
 ) -> Option<CheckBeside> {
     let target = measured.find_target(article.find_environment(&check.environment)?.kind)?;
-    let mut found = CheckBeside::new(&check.states, check.of, place, measured.target_name(target));
+    let sizes = compare_sizes(&article.conditions, place);
+    let mut found =
+        CheckBeside::new(&check.states, check.of, place, measured.target_name(target), sizes.here);
     let level = measured.read_level(place.row, target);
     match check.of {
         Quantity::Value | Quantity::Range => {
@@ -77,10 +82,12 @@ fn check_in(
         }
         Quantity::More | Quantity::Less | Quantity::Ratio => {}
     }
+    let mut compared = vec![target];
     let ratio = match (&check.against, &check.over) {
         (Some(against), _) => {
             let other = measured.find_target(article.find_environment(against)?.kind)?;
             found.against_target = Some(measured.target_name(other));
+            compared.push(other);
             measured.compare_targets(place, target, other)
         }
         (None, over) => {
@@ -94,11 +101,49 @@ fn check_in(
         }
     };
     found.answer = ClaimOutcome::Undecided;
-    let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) else {
-        return Some(found);
+    if let Some(ratio) = ratio.map(|ratio| of_values(ratio, place.row.metric.direction)) {
+        found.judge(ratio, &find_claimed(article, check, figure)?);
+    }
+    Some(found.withhold(sizes.unmet.or_else(|| measured.find_objection(place, &compared))))
+}
+
+/// Finds the range that a check states, on the side of 1 on which the article's own figures are.
+fn find_claimed(article: &Published, check: &Check, figure: &Figure) -> Option<Claimed> {
+    let stated = parse_stated(&check.states, figure.unit)?;
+    let neutral = match check.of {
+        Quantity::More | Quantity::Less | Quantity::Difference => 0.0,
+        Quantity::Ratio | Quantity::Value | Quantity::Range | Quantity::BetweenRuns => 1.0,
     };
-    found.judge(ratio, &parse_stated(&check.states, figure.unit)?);
-    Some(found)
+    let own = compute_check(article, check)?;
+    Some(Claimed { stated, neutral, is_above: own > neutral })
+}
+
+/// A stated range, the value of no difference, and the side of it on which the statement is.
+struct Claimed {
+    stated: Stated,
+    neutral: f64,
+    is_above: bool,
+}
+
+impl Claimed {
+    /// Judges an interval: the statement holds where all of it is in the stated range and on the statement's side.
+    fn judge(&self, low: f64, high: f64) -> ClaimOutcome {
+        let (is_same_side, is_other_side) = match self.is_above {
+            // "About 1" is on both sides.
+            _ if self.stated.surrounds(self.neutral) => (true, false),
+            true => (low > self.neutral, high < self.neutral),
+            false => (high < self.neutral, low > self.neutral),
+        };
+        if is_other_side {
+            ClaimOutcome::Opposite
+        } else if !is_same_side || self.stated.is_crossed_by(low, high) {
+            ClaimOutcome::Undecided
+        } else if self.stated.holds_interval(low, high) {
+            ClaimOutcome::Holds
+        } else {
+            ClaimOutcome::SameDirection
+        }
+    }
 }
 
 /// Judges an expectation in a row: none where no environment corresponds to the article's two.
@@ -112,24 +157,30 @@ fn expected_in(
     let target = measured.find_target(article.find_environment(&expectation.environment)?.kind)?;
     let other = measured.find_target(article.find_environment(&expectation.against)?.kind)?;
     let states = expectation.is.name();
-    let mut found = CheckBeside::new(states, Quantity::Ratio, place, measured.target_name(target));
+    let sizes = compare_sizes(&article.conditions, place);
+    let mut found =
+        CheckBeside::new(states, Quantity::Ratio, place, measured.target_name(target), sizes.here);
     found.against_target = Some(measured.target_name(other));
     found.answer = ClaimOutcome::Undecided;
-    let cost = match &expectation.against_place {
-        None => measured.compare_targets(place, target, other),
-        Some(elsewhere) => {
-            let over = places.iter().find(|other| other.is_elsewhere(place, elsewhere))?;
+    let is_alone = expectation.against_place.is_none() && expectation.against_parameters.is_empty();
+    let cost = match is_alone {
+        true => measured.compare_targets(place, target, other),
+        false => {
+            let (elsewhere, others) = (expectation.against_place.as_deref(), &expectation.against_parameters);
+            let over = places.iter().find(|other| other.is_variant(place, elsewhere, others))?;
             found.over = Some(over.row.label.clone());
             (target == other).then(|| measured.compare_rows(place, over, target)).flatten()
         }
     };
-    let Some(cost) = cost else { return Some(found) };
-    found.value = Some(cost.ratio);
-    if cost.is_bounded() {
-        (found.low, found.high) = (Some(cost.low), Some(cost.high));
-        found.answer = expectation.is.answer(cost);
+    if let Some(cost) = cost {
+        let shown = of_values(cost, place.row.metric.direction);
+        found.value = Some(shown.ratio);
+        if cost.is_bounded() {
+            (found.low, found.high) = (Some(shown.low), Some(shown.high));
+            found.answer = expectation.is.answer(cost);
+        }
     }
-    Some(found)
+    Some(found.withhold(sizes.unmet.or_else(|| measured.find_objection(place, &[target, other]))))
 }
 
 impl Expected {
@@ -154,7 +205,7 @@ impl Expected {
 
 impl CheckBeside {
     /// Compares a ratio of values with the stated one.
-    fn judge(&mut self, ratio: Ratio, stated: &Stated) {
+    fn judge(&mut self, ratio: Ratio, claimed: &Claimed) {
         let of = |ratio: f64| match self.of {
             Quantity::More => (ratio - 1.0) * 100.0,
             Quantity::Less => (1.0 - ratio) * 100.0,
@@ -164,21 +215,27 @@ impl CheckBeside {
         if !ratio.is_bounded() {
             return;
         }
-        let (one, other, neutral) = (of(ratio.low), of(ratio.high), of(1.0));
+        let (one, other) = (of(ratio.low), of(ratio.high));
         let (low, high) = (one.min(other), one.max(other));
         (self.low, self.high) = (Some(low), Some(high));
-        self.answer = if stated.matches_interval(low, high) {
-            ClaimOutcome::Holds
-        } else if low <= neutral && neutral <= high {
-            ClaimOutcome::Undecided
-        } else if stated.is_above(neutral) == (low > neutral) {
-            ClaimOutcome::SameDirection
-        } else {
-            ClaimOutcome::Opposite
-        };
+        self.answer = claimed.judge(low, high);
     }
 
-    fn new(states: &str, of: Quantity, place: &Place<'_, '_>, target: String) -> CheckBeside {
+    /// Withholds the answer, for a reason.
+    fn withhold(self, because: Option<String>) -> CheckBeside {
+        match because {
+            Some(because) => CheckBeside { answer: ClaimOutcome::NotJudged, because: Some(because), ..self },
+            None => self,
+        }
+    }
+
+    fn new(
+        states: &str,
+        of: Quantity,
+        place: &Place<'_, '_>,
+        target: String,
+        sizes: BTreeMap<String, String>,
+    ) -> CheckBeside {
         CheckBeside {
             states: states.to_owned(),
             case: place.row.case.clone(),
@@ -192,13 +249,15 @@ impl CheckBeside {
             value: None,
             low: None,
             high: None,
+            sizes,
             answer: ClaimOutcome::NotJudged,
+            because: None,
         }
     }
 }
 
 /// Converts a ratio of costs to one of values.
-fn of_values(cost: Ratio, better: Direction) -> Ratio {
+pub(super) fn of_values(cost: Ratio, better: Direction) -> Ratio {
     match better {
         Direction::Lower => cost,
         Direction::Higher => cost.inverse(),
@@ -230,6 +289,26 @@ mod tests {
         assert_eq!(answer(Expected::Same, 0.95, 1.5), ClaimOutcome::Undecided);
         assert_eq!(answer(Expected::Same, 2.0, 3.0), ClaimOutcome::Opposite);
         assert_eq!(answer(Expected::Different, 2.0, 3.0), ClaimOutcome::Holds);
+    }
+
+    #[test]
+    fn a_figure_holds_where_the_whole_interval_does() {
+        let answer = |states: &str, is_above: bool, low: f64, high: f64| {
+            let stated = parse_stated(states, crate::published::PrintedUnit::Megabytes).unwrap();
+            Claimed { stated, neutral: 1.0, is_above }.judge(low, high)
+        };
+        assert_eq!(answer("under 2", true, 1.5, 1.9), ClaimOutcome::Holds);
+        assert_eq!(answer("under 2", true, 0.026, 0.046), ClaimOutcome::Opposite, "less than twice as fast");
+        assert_eq!(answer("under 2", true, 0.9, 1.9), ClaimOutcome::Undecided);
+        assert_eq!(answer("under 2", true, 3.0, 4.0), ClaimOutcome::SameDirection);
+        assert_eq!(answer("about 20", true, 4.3, 18.0), ClaimOutcome::Undecided, "it touches the range");
+        assert_eq!(answer("about 20", true, 17.0, 23.0), ClaimOutcome::Holds);
+        assert_eq!(answer("about 20", true, 4.3, 15.0), ClaimOutcome::SameDirection);
+        assert_eq!(answer("about 20", true, 10.0, 30.0), ClaimOutcome::Undecided, "wider than the range");
+        assert_eq!(answer("about 1", false, 0.9, 1.1), ClaimOutcome::Holds);
+        assert_eq!(answer("about 1", false, 1.3, 1.4), ClaimOutcome::SameDirection);
+        assert_eq!(answer("0.5", false, 0.47, 0.53), ClaimOutcome::Holds);
+        assert_eq!(answer("0.5", false, 1.8, 2.1), ClaimOutcome::Opposite);
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! A session's measurements, by the environments of articles that its own correspond to.
 
-use tare_data::names::{Case, parse_size};
+use std::collections::BTreeMap;
+
+use tare_data::names::parse_size;
 use tare_data::peer::PeerKind;
 use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
 
 use super::{EnvironmentKind, Subject};
 use crate::findings::{Cell, Comparison, Level, Missing, OwnValue, Row};
 use crate::target_pairs::{Ratio, Seat, TargetPairs};
+use crate::verdicts::doubts::comparable::{find_target_objection, is_emulated};
 use crate::verdicts::rows::Options;
 
 /// A session whose environments correspond to those of articles.
@@ -98,6 +101,21 @@ impl<'s> Measured<'s> {
         Some(OwnValue { median, low, high, rounds })
     }
 
+    /// Explains why nothing that an article says may be judged by these environments in a row, if it may not: what an
+    /// emulated processor computes is the emulator's speed, and what a broken promise yields is another quantity.
+    pub fn find_objection(&self, place: &Place<'_, '_>, targets: &[usize]) -> Option<String> {
+        let metric = &place.case.metrics[place.metric];
+        targets.iter().find_map(|at| {
+            let target = self.targets[*at].target;
+            let facts = facts_of(self.session, target);
+            if is_emulated(facts) {
+                return Some(format!("the processor of {} is emulated", target.name));
+            }
+            let reason = find_target_objection(place.case, metric, facts)?;
+            Some(format!("{}: {reason}", target.name))
+        })
+    }
+
     /// Finds a subject's cell, by its index in the plan.
     fn cell<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Cell> {
         row.cells.get(self.targets[..target].iter().filter(|s| s.target.role == Role::Subject).count())
@@ -148,12 +166,19 @@ fn seat(place: &Place<'_, '_>, target: usize) -> Seat {
 }
 
 impl Place<'_, '_> {
-    /// Recognises the same metric of the same case in another place.
-    pub fn is_elsewhere(&self, of: &Place<'_, '_>, place: &str) -> bool {
-        let same = |case: &Case| (case.probe.clone(), case.parameters.clone());
-        self.row.place.as_deref() == Some(place)
+    /// Recognises the same metric of the same case in another place, or with other values of some parameters.
+    pub fn is_variant(
+        &self,
+        of: &Place<'_, '_>,
+        place: Option<&str>,
+        others: &BTreeMap<String, String>,
+    ) -> bool {
+        let mut wanted = of.case.case.parameters.0.clone();
+        wanted.extend(others.clone());
+        self.row.place.as_deref() == place.or(of.row.place.as_deref())
             && self.row.metric.name == of.row.metric.name
-            && same(&self.case.case) == same(&of.case.case)
+            && self.case.case.probe == of.case.case.probe
+            && self.case.case.parameters.0 == wanted
     }
 
     /// Recognises a figure of the same probe and metric, place, kind of peer, and every parameter that it

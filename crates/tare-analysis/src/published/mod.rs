@@ -6,6 +6,7 @@
 
 mod beside;
 mod claims;
+mod conditions;
 mod consistency;
 mod measured;
 mod recompute;
@@ -21,6 +22,7 @@ pub use crate::article_table::{Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
+pub use conditions::Condition;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute_article};
 
 /// An article, a thesis or a report, with the figures that it printed.
@@ -45,6 +47,9 @@ pub struct Published {
     pub reference: Option<String>,
     #[serde(rename = "environment")]
     pub environments: Vec<Environment>,
+    /// Sizes on which its figures and claims rest.
+    #[serde(rename = "condition", default)]
+    pub conditions: Vec<Condition>,
     #[serde(rename = "figure", default)]
     pub figures: Vec<Figure>,
     #[serde(rename = "ratio", default)]
@@ -189,21 +194,11 @@ impl Figure {
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// Computes the cost of an environment relative to another's: above 1 it is slower, whichever way the
-    /// figure is better.
-    pub(crate) fn cost_ratio(&self, environment: &str, against: &str) -> Option<f64> {
+    /// Divides the numbers of an environment by those of another; none where that is 0.
+    pub(crate) fn value_ratio(&self, environment: &str, against: &str) -> Option<f64> {
         let ratio = self.mean(environment)? / self.mean(against)?;
-        cost(ratio, self.better)
+        (ratio.is_finite() && ratio > 0.0).then_some(ratio)
     }
-}
-
-/// Converts a ratio of values to one of costs: above 1 is slower. None where one of the two was 0.
-fn cost(ratio: f64, better: Direction) -> Option<f64> {
-    let cost = match better {
-        Direction::Lower => ratio,
-        Direction::Higher => 1.0 / ratio,
-    };
-    (cost.is_finite() && cost > 0.0).then_some(cost)
 }
 
 /// A unit as an article prints it.
@@ -277,11 +272,6 @@ impl StatedRatio {
         let (place, metric) = (self.place.as_deref(), self.metric.as_str());
         Subject { probe: &self.probe, parameters: &self.parameters, place, peer: self.peer, metric }
     }
-
-    /// Converts it to a ratio of costs: above 1 `environment` is slower.
-    pub(crate) fn cost_ratio(&self) -> Option<f64> {
-        cost(self.value, self.better)
-    }
 }
 
 /// A conclusion of an article.
@@ -317,6 +307,9 @@ pub struct Expectation {
     pub against: String,
     /// The place of `against`, where it is another of the same environment.
     pub against_place: Option<String>,
+    /// Parameters of `against`, where the two are cases of one environment: blocks of another size.
+    #[serde(default)]
+    pub against_parameters: BTreeMap<String, String>,
     pub is: Expected,
 }
 

@@ -103,6 +103,11 @@ pub(super) fn can_be_computed(article: &Published, check: &Check) -> Result<(), 
     }
 }
 
+/// Computes a check from the article's own figures; none where they do not tell.
+pub(super) fn compute_check(article: &Published, check: &Check) -> Option<f64> {
+    checked(article, check).map(|checked| checked.computed)
+}
+
 fn checked<'a>(article: &'a Published, check: &'a Check) -> Option<Checked<'a>> {
     let figure = article.find_figure(&check.figure)?;
     let stated = parse_stated(&check.states, figure.unit)?;
@@ -200,16 +205,28 @@ fn extremes(values: &[f64]) -> Option<(f64, f64)> {
 }
 
 impl Stated {
-    /// Tells whether an interval contains any number that rounds to the stated one.
-    pub(super) fn matches_interval(&self, low: f64, high: f64) -> bool {
+    /// Returns the ends of the numbers that round to the stated one.
+    fn ends(&self) -> (f64, f64) {
         let rounding = 0.5 * 10f64.powi(-(self.decimals as i32));
         let half = if self.low == self.high { rounding } else { 0.0 };
-        low <= self.high + half && high >= self.low - half
+        (self.low - half, self.high + half)
     }
 
-    /// Compares the stated figure with a number.
-    pub(super) fn is_above(&self, neutral: f64) -> bool {
-        if self.low.is_finite() { self.low > neutral } else { self.high > neutral }
+    /// Checks if every number of an interval rounds to the stated one.
+    pub(super) fn holds_interval(&self, low: f64, high: f64) -> bool {
+        let (least, most) = self.ends();
+        least <= low && high <= most
+    }
+
+    /// Checks if a bounded range has a value inside.
+    pub(super) fn surrounds(&self, value: f64) -> bool {
+        self.low.is_finite() && self.high.is_finite() && self.low < value && value < self.high
+    }
+
+    /// Checks if some numbers of an interval round to the stated one, and others do not.
+    pub(super) fn is_crossed_by(&self, low: f64, high: f64) -> bool {
+        let (least, most) = self.ends();
+        low <= most && high >= least && !self.holds_interval(low, high)
     }
 
     /// Recognises a value that is the stated one when cut off after as many decimals as are stated.
@@ -230,7 +247,7 @@ impl Stated {
             return value < self.high;
         }
         if self.low < self.high {
-            return self.matches_interval(value, value);
+            return self.holds_interval(value, value);
         }
         let decimals = self.decimals;
         value.is_finite() && format!("{value:.decimals$}") == format!("{:.decimals$}", self.low)

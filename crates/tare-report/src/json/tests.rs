@@ -76,7 +76,7 @@ fn articles_beside_a_session_keep_to_the_schema() {
     let mut read: Value = serde_json::from_str(&render_json(&session, &findings)).unwrap();
     assert_eq!(complaint(&read), None);
     let article = &read["articles"][0];
-    assert_eq!(article["claims"].as_array().unwrap().len(), 7);
+    assert_eq!(article["claims"].as_array().unwrap().len(), 10);
     assert_eq!(article["without_row"][0]["words"], "no row of this session; proc.spawn measures it");
     assert!(read["rows"].as_array().unwrap().iter().any(|row| row["published"][0]["printed"][0] == "4.53"));
     read["articles"][0]["claims"][0].as_object_mut().unwrap().remove("text");

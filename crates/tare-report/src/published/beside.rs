@@ -56,11 +56,18 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
         printed: if printed.is_empty() { pair } else { printed.join("; ") },
         ratio: beside.ratio.map_or(String::new(), format_ratio),
         session: session(findings, row, beside),
-        holds: match beside.contained {
-            Some(true) => "the interval holds its ratio".into(),
-            Some(false) => "the interval does not hold its ratio".into(),
-            None => String::new(),
-        },
+        holds: describe_holding(beside),
+    }
+}
+
+/// Says whether the session's interval holds the article's ratio, or why the two are not compared.
+pub(crate) fn describe_holding(beside: &Beside) -> String {
+    match (beside.contained, &beside.because) {
+        (Some(true), _) => "the interval holds its ratio".into(),
+        (Some(false), _) => "the interval does not hold its ratio".into(),
+        (None, Some(because)) => format!("not compared: {}", clean_text(because)),
+        (None, None) if beside.session_ratio.is_some() => "not compared: no interval yet".into(),
+        (None, None) => String::new(),
     }
 }
 
@@ -229,6 +236,7 @@ fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
 /// Formats `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
 pub(crate) fn format_answer(check: &CheckBeside) -> String {
     let word = match check.answer {
+        ClaimOutcome::NotJudged if check.because.is_some() => "not judged; here",
         ClaimOutcome::Holds => "holds here",
         ClaimOutcome::SameDirection => "the same direction here, by another amount",
         ClaimOutcome::Opposite => "the other way round here",
@@ -243,7 +251,14 @@ pub(crate) fn format_answer(check: &CheckBeside) -> String {
     let against = if check.over.is_some() { String::new() } else { against };
     let over = check.over.as_ref().map_or(String::new(), |label| format!(" over {}", clean_text(label)));
     let row = format!("{}, {}", clean_text(&check.label), clean_text(&check.metric));
-    format!("{word}{value} ({}{against}; {row}{over})", clean_text(&check.target))
+    let sizes: String = check
+        .sizes
+        .iter()
+        .map(|(name, size)| format!("; {} {}", clean_text(name), clean_text(size)))
+        .collect();
+    let because =
+        check.because.as_ref().map_or(String::new(), |because| format!(": {}", clean_text(because)));
+    format!("{word}{value} ({}{against}; {row}{over}{sizes}){because}", clean_text(&check.target))
 }
 
 fn checked_value(check: &CheckBeside, value: f64) -> String {
@@ -313,6 +328,7 @@ mod tests {
         subject.name = "wsl1-like".into();
         findings.subjects[1] = subject.name.clone();
         let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
+        let text = text.replace("sizes = { n = \"1000\" }", "sizes = {}");
         let article: Published = toml::from_str(&text).unwrap();
         tare_analysis::published::place_beside(&mut findings, &session, &[article]);
         findings

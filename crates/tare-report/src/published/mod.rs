@@ -16,7 +16,8 @@ use crate::text::{clean_text, count_columns, wrap_text};
 use crate::words::machine_name;
 
 pub(crate) use beside::{
-    Beyond, beside_lines, beside_rows, format_answer, list_articles_beyond_rows, why_without,
+    Beyond, beside_lines, beside_rows, describe_holding, format_answer, list_articles_beyond_rows,
+    why_without,
 };
 
 /// Widest column of labels; longer ones are wrapped.

@@ -75,7 +75,10 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     // Read back from the disk, so that a live report and a later one use the same code.
     let session = tare_record::read_session(&recorded.record)?.session;
     let mut view = args.view.clone();
-    view.published.extend(recorded.published);
+    // Other articles share a study with the one that is repeated; their claims are not what was asked.
+    if args.like.is_none() {
+        view.published.extend(recorded.published);
+    }
     let elapsed_s = began.elapsed().as_secs_f64();
     show::session::show_session(session, &view, &recorded.record, Some(elapsed_s), &[])
 }

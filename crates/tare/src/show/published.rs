@@ -33,11 +33,17 @@ pub fn format_articles_alone(view: &View) -> Result<String, LabError> {
     Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
-/// Finds the articles to show with a session: those that the view names and those of its study.
+/// Finds the articles to show with a session: those that the view names, and the one that it repeated or else those of
+/// its study.
 pub fn find_articles(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
-    let study = Study::find_shipped(&session.plan.study)?;
     let mut names = view.published.clone();
-    names.extend(study.map(|study| study.published).unwrap_or_default());
+    match find_repeated(&session.header.command) {
+        Some(repeated) => names.push(repeated.to_owned()),
+        None => {
+            let study = Study::find_shipped(&session.plan.study)?;
+            names.extend(study.map(|study| study.published).unwrap_or_default());
+        }
+    }
     let mut articles: Vec<Published> = Vec::new();
     for name in &names {
         let article = published::read_article(name)?;
@@ -46,6 +52,15 @@ pub fn find_articles(session: &Session, view: &View) -> Result<Vec<Published>, L
         }
     }
     Ok(articles)
+}
+
+/// Finds the article that a session repeated, in the arguments of its record; none that is not known here.
+fn find_repeated(command: &[String]) -> Option<&str> {
+    let mut words = command.iter().map(String::as_str).skip_while(|word| !word.starts_with("--like"));
+    let first = words.next()?;
+    let named =
+        first.strip_prefix("--like=").or_else(|| (first == "--like").then(|| words.next()).flatten())?;
+    published::read_article(named).ok().map(|_| named)
 }
 
 /// Warns about each named article that matches no row of the session, and says how to measure its figures.

@@ -40,11 +40,18 @@ pub(crate) fn find_comparison_objection(
         let whose = if is_emulated(target) { "the processor" } else { "the baseline's processor" };
         return Some(format!("{whose} is emulated"));
     }
-    let of_target = of_one(planned, metric, target);
-    of_target.or_else(|| of_one(planned, metric, baseline).map(|reason| format!("in the baseline: {reason}")))
+    let of_target = find_target_objection(planned, metric, target);
+    of_target.or_else(|| {
+        find_target_objection(planned, metric, baseline).map(|reason| format!("in the baseline: {reason}"))
+    })
 }
 
-fn of_one(planned: &PlannedCase, metric: &Metric, facts: Option<&TargetFacts>) -> Option<String> {
+/// Returns the reason why a metric of a case says nothing about an environment, if there is one.
+pub(crate) fn find_target_objection(
+    planned: &PlannedCase,
+    metric: &Metric,
+    facts: Option<&TargetFacts>,
+) -> Option<String> {
     let facts = facts?;
     if let Some(step_ns) = coarse_step(Some(facts)).filter(|_| reads_single_operations(metric.reading)) {
         return Some(format!("its clock moves in steps of {step_ns} ns"));

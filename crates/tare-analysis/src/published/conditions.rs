@@ -1,0 +1,88 @@
+//! Sizes with which an article measured, and the sizes of a session's rows where it says something of them.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use tare_data::names::parse_size;
+use tare_data::request::Amount;
+use tare_data::session::PlannedCase;
+
+use super::measured::Place;
+
+/// Name of the operations of a trial, next to the parameters of a probe.
+const OPERATIONS: &str = "operations";
+
+/// Sizes on which the statements of an article on a probe rest. A statement is judged only by rows that have them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    pub probe: String,
+    /// The cases of the probe that it is about: all that have these values.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// The metrics that depend on it; all where none is named.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Parameters with the article's values.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, String>,
+    /// Fewest operations of a trial, where it is about the extremes of a long run.
+    pub operations: Option<u64>,
+}
+
+/// The sizes of a row, as far as an article depends on them.
+#[derive(Debug, Default)]
+pub(super) struct Sizes {
+    /// `32MiB` by `size`.
+    pub here: BTreeMap<String, String>,
+    /// The first that is not the article's: `size 32MiB, there 1GiB`.
+    pub unmet: Option<String>,
+}
+
+/// Compares the sizes of a row with those of an article.
+pub(super) fn compare_sizes(conditions: &[Condition], place: &Place<'_, '_>) -> Sizes {
+    let mut sizes = Sizes::default();
+    let metric = &place.row.metric.name;
+    for condition in conditions.iter().filter(|condition| condition.is_about(place.case, metric)) {
+        for (name, there) in &condition.sizes {
+            let here = place.case.case.parameters.0.get(name).map_or("unknown", String::as_str);
+            sizes.compare(name, here, there, is_same_size(here, there));
+        }
+        if let Some(there) = condition.operations {
+            let here = match place.case.amount {
+                Amount::Operations { batch, batches } => batch.saturating_mul(u64::from(batches)),
+                // Whoever asks for a duration has it run as long as the article's tool did.
+                Amount::Duration { .. } => u64::MAX,
+                Amount::Calibrate => 0,
+            };
+            if here < u64::MAX {
+                sizes.compare(OPERATIONS, &here.to_string(), &there.to_string(), here >= there);
+            }
+        }
+    }
+    sizes
+}
+
+impl Sizes {
+    fn compare(&mut self, name: &str, here: &str, there: &str, is_met: bool) {
+        self.here.insert(name.to_owned(), here.to_owned());
+        if !is_met && self.unmet.is_none() {
+            self.unmet = Some(format!("{name} {here}, there {there}"));
+        }
+    }
+}
+
+impl Condition {
+    fn is_about(&self, case: &PlannedCase, metric: &str) -> bool {
+        let has = |(name, value): (&String, &String)| case.case.parameters.0.get(name) == Some(value);
+        self.probe == case.case.probe
+            && self.parameters.iter().all(has)
+            && (self.metrics.is_empty() || self.metrics.iter().any(|named| named == metric))
+    }
+}
+
+/// Recognises one size in two spellings: `1GiB`, `1024MiB`.
+fn is_same_size(here: &str, there: &str) -> bool {
+    let sizes = [here, there].map(|text| parse_size(text));
+    here == there || (sizes[0].is_some() && sizes[0] == sizes[1])
+}
