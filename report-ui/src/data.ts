@@ -33,8 +33,8 @@ export interface Comparison {
 
 export interface Cell {
   environment: string; answer: Answer;
-  /** The answer in the words of the table, the signs behind it, and the interval of its number. */
-  words: string; signs: string; interval: string | null;
+  /** The answer in the words of the table and of a narrow one, the signs behind it, and the interval of its number. */
+  words: string; short: string; signs: string; interval: string | null;
   /** Why it is not sure, or what it leaves out. */
   doubt: string | null;
   comparison: Comparison | null; observed: Level | null; missing: Missing | null;
@@ -61,6 +61,8 @@ export interface Published {
   session_environment?: string | null; session_baseline?: string | null;
   session_value: OwnValue | null; session_baseline_value: OwnValue | null;
   session_ratio?: Figure; session_ratio_low: Figure; session_ratio_high: Figure; contained: boolean | null;
+  /** The answer in words. */
+  words: string;
 }
 
 export interface Row {

@@ -13,7 +13,7 @@ import { framed, plots } from "./plot/all";
 import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
 import "./style.css";
-import { table } from "./table";
+import { MOST_COLUMNS, table } from "./table";
 import { setAnswers } from "./words";
 
 const { page, complete } = load();
@@ -32,15 +32,24 @@ function afterPaint(next: () => void): void {
   requestAnimationFrame(() => setTimeout(next));
 }
 
+/** Fades the lower edge of a part that scrolls while there is more below. */
+function hintAtMore(part: HTMLElement): void {
+  const look = (): void => { part.classList.toggle("cut", part.scrollTop + part.clientHeight < part.scrollHeight - 2); };
+  part.addEventListener("scroll", look, { passive: true });
+  new ResizeObserver(look).observe(part);
+}
+
 /** Paints the first part of the page first: building the table of a full study takes noticeably long. */
 function show(page: Page, place: HTMLElement): void {
   setAnswers(page.answers);
   place.classList.toggle("many", page.report.subjects.length > 4);
+  place.classList.toggle("crowd", page.report.subjects.length > MOST_COLUMNS);
   // Cells can be opened once the rounds have been unpacked.
   let opened = (_row: Row, _cell: Cell): void => {};
   const first = [cards(page), framed(page, (page, redraw) => overview(page, (row, cell) => opened(row, cell), redraw))].filter((part) => part !== null);
   place.append(head(page), main);
   add([progress(page), alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
+  document.querySelectorAll<HTMLElement>(".cards, .scrolls").forEach(hintAtMore);
   afterPaint(() => {
     complete();
     const { dialog, open, openAddressed } = details(page);

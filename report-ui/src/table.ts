@@ -4,7 +4,7 @@ import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
 import { figure, overRounds, percent } from "./number";
-import { answers as inOrder, familyName, headline, meaningAt, reason, answerWords } from "./words";
+import { answerInFull, answers as inOrder, familyName, headline, meaningAt, reason, answerWords } from "./words";
 
 interface State {
   search: string; family: string; answer: string; place: string; everyMetric: boolean;
@@ -44,6 +44,9 @@ function toAddress(state: State, subjects: string[]): void {
 
 /** Ratio (or inverse) from which a cell has the full depth of its colour. */
 const DEEPEST_RATIO = 32;
+
+/** Environments whose answers fit side by side in words; more are a matrix of short ones. */
+export const MOST_COLUMNS = 8;
 
 /** Ratio whose bar has the full length: the bars are logarithmic, like the overview. */
 const LONGEST_BAR = 100;
@@ -92,7 +95,7 @@ export function table(page: Page, open: (row: Row, cell: Cell) => void): HTMLEle
     // Browsers leave out the text of buttons in a heading that is repeated on paper.
     h("span", { class: "printed", "aria-hidden": "true" }, i === 0 ? say("Probe") : report.subjects[i - 1]));
   });
-  const grid = h("table", { id: "table", class: report.subjects.length === 1 ? "stacking alone" : "stacking", role: "table", "aria-label": say("Results by probe and environment") },
+  const grid = h("table", { id: "table", class: `stacking${report.subjects.length === 1 ? " alone" : report.subjects.length > MOST_COLUMNS ? " matrix" : ""}`, role: "table", "aria-label": say("Results by probe and environment") },
     h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, heads[0],
       h("th", { scope: "col", role: "columnheader", class: "baseline" }, report.baseline), heads.slice(1))),
     body);
@@ -196,12 +199,13 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
   const warnings = comparison?.warnings ?? [];
   const second = [own, comparison === null ? reason(cell) : ""].filter((part) => part !== "").join("; ");
   const element = h("button", {
-    type: "button", tabindex: -1,
+    type: "button", tabindex: -1, title: `${rowLabel(row)}, ${cell.environment}: ${answerInFull(cell, row)}`,
     class: `cell v-${cell.answer}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
     h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
+    h("span", { class: "short", "aria-hidden": "true" }, cell.observed === null ? cell.short + cell.signs : headline(cell, row)),
     h("span", { class: "what" }, headline(cell, row), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),

@@ -39,7 +39,7 @@ pageTest("the table sorts by an environment, slowest first, and back", async () 
   await close();
 });
 
-pageTest("the table filters by name, family, verdict and place", async () => {
+pageTest("the table filters by name, family, answer and place", async () => {
   const { tab, close } = await open("rich.html");
   await tab.getByRole("searchbox").fill("PIPE");
   assert.deepEqual(await labels(tab), ["pipe, 512 B"]);
@@ -47,9 +47,9 @@ pageTest("the table filters by name, family, verdict and place", async () => {
   await tab.getByRole("combobox", { name: "Family" }).selectOption("process");
   assert.deepEqual(await labels(tab), ["fork + wait", "exec"]);
   await tab.getByRole("combobox", { name: "Family" }).selectOption("");
-  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("faster");
+  await tab.getByRole("combobox", { name: "Answer" }).selectOption("faster");
   assert.deepEqual(await labels(tab), ["write+fdatasync 4 KiB"]);
-  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("");
+  await tab.getByRole("combobox", { name: "Answer" }).selectOption("");
   await tab.getByRole("combobox", { name: "Place" }).selectOption("share");
   assert.equal((await labels(tab)).length, 6);
   assert.equal(await tab.getByRole("status").textContent(), "6 of 19 rows");
@@ -64,12 +64,12 @@ pageTest("a cell is reached, opened and closed by keyboard", async () => {
   await tab.locator("button.cell[tabindex='0']").focus();
   await tab.keyboard.press("ArrowRight");
   await tab.keyboard.press("ArrowDown");
-  assert.match(await tab.evaluate(() => document.activeElement.textContent), /^fork \+ wait in gvisor: ▲12.3x slower, 914 µs \[12.2, 12.5\]/);
+  assert.match(await tab.evaluate(() => document.activeElement.textContent), /^fork \+ wait in gvisor: ▲12x \(12\.2 to 12\.5x\), 914 µs/);
   await tab.keyboard.press("Enter");
   const dialog = tab.getByRole("dialog");
   await dialog.waitFor();
   const text = await dialog.textContent();
-  for (const part of ["fork + wait in gvisor", "12.3x slower", "74.2 µs ±0.4", "914 µs ±5", "interval (signs)", "native against itself", "kernel.release", "tare run quick --only proc.spawn --in native,gvisor"]) {
+  for (const part of ["fork + wait in gvisor", "12x (12.2 to 12.5x)", "74.2 µs ±0.4", "914 µs ±5", "interval (signs)", "native against itself", "kernel.release", "tare run quick --only proc.spawn --in native,gvisor"]) {
     assert.ok(text.includes(part), `${part} in ${text}`);
   }
   await dialog.locator("svg").waitFor();
@@ -109,7 +109,7 @@ for (const name of ["rich.html", "big.html", "hostile.html"]) {
 /** Every plot of the page, with the titles of its axes. */
 const AXES = {
   overview: ["slowdown, log scale (right is slower)"],
-  published: ["slowdown, log scale (right is slower)"],
+  published: ["ratio of values, log scale"],
   curves: ["block size (bs), log scale", "bytes per second (higher is better)"],
   processes: ["time per operation (lower is better)"],
   memory: ["bytes (lower is better)"],
@@ -128,7 +128,7 @@ function withPublished() {
     source: "https://example.org/article", title: "An article", environment: "gvisor", reference: "native",
     printed: ["4.2", "4.40"], reference_printed: ["0.21"], unit: "µs", factor: null, ratio: 20, session_environment: "gvisor", session_baseline: "native",
     session_value: { median: 2960, low: 2950, high: 2970, rounds: 18 }, session_baseline_value: { median: 123, low: 122, high: 124, rounds: 18 },
-    session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, ...of,
+    session_ratio_low: 23.9, session_ratio_high: 24.4, contained: false, because: null, words: "", ...of,
   });
   return altered("rich.html", "published.html", (packed) => packedAnew(packed, ({ report }) => {
     report.rows[0].published = [claim({}), claim({ environment: "container", ratio: 1, session_ratio_low: 0.99, session_ratio_high: 1.01, contained: true })];
@@ -198,10 +198,10 @@ pageTest("a mark shows its values on hover and on focus, and opens its cell", as
   await drawAll(tab);
   const of = (words) => tab.locator(`#overview svg .readable[aria-label^="${words}"]`);
   await of("system call, gvisor").hover();
-  assert.equal(await tab.locator(".tip").textContent(), "system call, gvisor: 24.1x slower [23.9, 24.4]; 4.18 µs against 173 ns, 18 rounds");
+  assert.equal(await tab.locator(".tip").textContent(), "system call, gvisor: 24x (23.9 to 24.4x); 4.18 µs against 173 ns, 18 rounds");
   await of("pipe, 512 B, gvisor").focus();
   await tab.keyboard.press("ArrowRight");
-  assert.match(await tab.locator(".tip").textContent(), /^pipe, 512 B, wsl2-like: 1\.42x slower \[1\.41, 1\.44\]/);
+  assert.match(await tab.locator(".tip").textContent(), /^pipe, 512 B, wsl2-like: 1\.42x \(1\.41 to 1\.44x\)/);
   await tab.keyboard.press("Enter");
   await tab.getByRole("dialog").getByRole("heading", { name: "pipe, 512 B in wsl2-like" }).waitFor();
   await tab.keyboard.press("Escape");
@@ -216,7 +216,7 @@ pageTest("a finger sees the values at its first tap, and opens the cell at its s
   const mark = tab.locator("#overview svg .readable[aria-label^='fork + wait, gvisor']");
   await mark.scrollIntoViewIfNeeded();
   await mark.tap();
-  await tab.locator(".tip", { hasText: "fork + wait, gvisor: 12.3x slower" }).waitFor();
+  await tab.locator(".tip", { hasText: "fork + wait, gvisor: 12x" }).waitFor();
   assert.equal(await tab.getByRole("dialog").isVisible(), false);
   await mark.tap();
   await tab.getByRole("dialog").waitFor();
@@ -239,7 +239,7 @@ async function isOnFirstScreen(locator) {
   return box !== null && box.x >= 0 && box.y >= 0 && box.x + box.width <= 1280 && box.y + box.height <= 900;
 }
 
-pageTest("the first screen has what was compared, on which machine, every verdict count, the overview and the checks", async () => {
+pageTest("the first screen has what was compared, on which machine, every answer's count, the overview and the checks", async () => {
   for (const name of ["rich.html", "big.html"]) {
     const { tab, close } = await open(name);
     await tab.locator("#overview svg").first().waitFor();
@@ -255,12 +255,12 @@ pageTest("the first screen has what was compared, on which machine, every verdic
   }
 });
 
-pageTest("a card counts the verdicts of its environment, and its bar has a part for each", async () => {
+pageTest("a card counts the answers of its environment, and its bar has a part for each", async () => {
   const { tab, close } = await open("rich.html");
   const card = tab.locator(".card").nth(1);
   assert.equal((await card.locator("h2").textContent()), "gvisorgVisor: system calls in user space");
   const counts = (await card.locator(".counts > span").allTextContents()).map((text) => text.replace(/^\S+ /, ""));
-  assert.deepEqual(counts, ["17 slower", "1 same", "1 not comparable"]);
+  assert.deepEqual(counts, ["17 slower", "1 same", "1 not compared"]);
   assert.equal(await card.locator(".share").count(), counts.length);
   await close();
 });
@@ -306,19 +306,19 @@ pageTest("the address of an open cell opens it again", async () => {
 pageTest("the address shows the table as it was filtered and sorted", async () => {
   const { tab, close } = await open("rich.html");
   const names = () => tab.locator("#table tbody tr:not(.family) th > span").allTextContents();
-  await tab.getByRole("combobox", { name: "Verdict" }).selectOption("slower");
+  await tab.getByRole("combobox", { name: "Answer" }).selectOption("slower");
   await tab.getByRole("button", { name: "gvisor", exact: true }).first().click();
   const [shown, hash] = [await names(), await tab.evaluate(() => location.hash)];
-  assert.match(hash, /^#show\?verdict=slower&sort=gvisor$/);
+  assert.match(hash, /^#show\?answer=slower&sort=gvisor$/);
   await tab.locator("button.cell.v-slower").first().click();
   await tab.keyboard.press("Escape");
   assert.equal(await tab.evaluate(() => location.hash), hash, "a cell that closes gives the address back");
   await tab.evaluate(() => location.reload());
   await tab.locator("#table tbody tr").first().waitFor();
   assert.deepEqual(await names(), shown);
-  assert.equal(await tab.getByRole("combobox", { name: "Verdict" }).inputValue(), "slower");
+  assert.equal(await tab.getByRole("combobox", { name: "Answer" }).inputValue(), "slower");
   // What no row has hides none.
-  await tab.evaluate(() => { location.hash = "#show?verdict=nonsense&sort=nobody"; location.reload(); });
+  await tab.evaluate(() => { location.hash = "#show?answer=nonsense&sort=nobody"; location.reload(); });
   await tab.locator("#table tbody tr").first().waitFor();
   assert.ok((await names()).length > shown.length);
   await close();
@@ -356,14 +356,14 @@ for (const colorScheme of ["light", "dark"]) {
 
 const HOSTILE = "</script><img src=x onerror=\"window.hacked=1\">'\"`&amp;${window.hacked=1}\u202e\u0000";
 /** Fields that tare writes itself from lists of its own: no text of a record reaches them. */
-const OWN_WORDS = ["schema", "ending", "role", "verdict", "answer", "family", "better", "kind", "leading", "light", "dark", "factor"];
+const OWN_WORDS = ["schema", "ending", "role", "verdict", "answer", "family", "better", "kind", "leading", "light", "dark", "sign", "signs"];
 const OWN_UNITS = ["nanoseconds", "per_second", "per_minute", "bytes_per_second", "bits_per_second", "bytes", "mwips", "percent", "count"];
 
 /** Makes every text below a value hostile, and every name of a fact, a place or a parameter. */
 function poison(value, key = "") {
   if (typeof value === "string") return OWN_WORDS.includes(key) || OWN_UNITS.includes(value) ? value : `${HOSTILE}${value}`;
-  // The name of a verdict is what cells have.
-  if (key === "verdicts") return value.map((line) => ({ ...poison(line), name: line.name }));
+  // The name of an answer is what cells have.
+  if (key === "answers") return value.map((line) => ({ ...poison(line), name: line.name }));
   if (Array.isArray(value)) return value.map((item) => poison(item, key));
   if (value === null || typeof value !== "object") return value;
   const named = ["host", "inside", "outside", "places", "own", "parameters"].includes(key);
@@ -377,7 +377,7 @@ pageTest("a page in which every text is hostile stays text and runs nothing", as
   for (const file of ["hostile.html", name]) {
     const { tab, wrongs, close } = await open(file);
     await drawAll(tab);
-    for (const cell of ["button.cell.v-slower", "button.cell.v-not_comparable"]) {
+    for (const cell of ["button.cell.v-slower", "button.cell.v-none"]) {
       await tab.locator(cell).first().click();
       await tab.getByRole("dialog").locator("svg").waitFor();
       await tab.keyboard.press("Escape");

@@ -158,6 +158,14 @@ pub fn cell_word(cell: &Cell, language: Language) -> String {
     }
 }
 
+/// Says the same in a few letters.
+pub fn short_cell_word(cell: &Cell, language: Language) -> String {
+    match cell {
+        Cell::Compared(comparison) => format_short_answer(comparison, language),
+        Cell::Observed(_) | Cell::Missing(_) => NOT_COMPARED.to_owned(),
+    }
+}
+
 /// Describes a cell without a comparison, with the reason.
 pub(crate) fn describe_missing(missing: &Missing, language: Language) -> String {
     let word = language.word(missing_word(missing));

@@ -19,7 +19,11 @@ const ANSWERS: { sign: string; words: string; colour: string }[] = [
   { sign: "?", words: "not comparable", colour: "--v-none" },
 ];
 
-const answer = (claim: Claim) => ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
+/** Finds sign and colour of an answer, with the words that the terminal has. */
+function answer(claim: Claim): { sign: string; words: string; colour: string } {
+  const known = ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
+  return { ...known, words: claim.words === "" ? known.words : claim.words };
+}
 
 /** Collects everything published in the document. */
 export function claims(page: Page): Claim[] {
@@ -51,7 +55,7 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   const values = all.flatMap((claim) => [claim.ratio, claim.session_ratio_low, claim.session_ratio_high]).filter((v): v is number => v !== null && v > 0);
   return plot({
     ...base(width), height: all.length * 24 + 64, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: 8,
-    x: ratioAxis(values, width - room, "slowdown, log scale (right is slower)"),
+    x: ratioAxis(values, width - room, "ratio of values, log scale"),
     y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => fitted(named(all.find((claim) => claim.id === id) as Claim), room) },
     marks: [
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
@@ -81,7 +85,7 @@ function own({ row, factor, unit, ...of }: Claim): string {
 }
 
 const bounds = (claim: Claim): string =>
-  claim.session_ratio_low === null || claim.session_ratio_high === null ? "nothing to compare"
+  claim.session_ratio_low === null || claim.session_ratio_high === null ? claim.session_ratio == null ? "nothing to compare" : `${ratio(claim.session_ratio)}, no interval yet`
     : `${claim.session_ratio == null ? "" : `${ratio(claim.session_ratio)} `}${interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio ?? claim.session_ratio_low)}`;
 
 /** Builds a table of the ratios, one article after the other. */

@@ -18,6 +18,8 @@ const TIP_DOWN = {
 };
 /** One symbol for the baseline, eight for others. They tell environments apart for everyone, as Okabe and Ito's colours do. */
 const SYMBOLS: SymbolType[] = ["circle", "square", "triangle", "diamond", "star", "cross", "wye", "hexagon", TIP_DOWN];
+/** Symbols and colours of environments that are not the baseline. */
+const OTHERS = SYMBOLS.length - 1;
 /** Smallest distance between the names of curves, in pixels. */
 const LABEL_HEIGHT = 14;
 
@@ -30,16 +32,22 @@ export function environmentStyle(page: Page, environment: string): EnvironmentSt
   // The control, the baseline entered a second time, gets no separate colour.
   if (environment !== baseline && subject < 0) return { colour: colour("--muted"), symbol: "circle" };
   const place = subject + 1;
-  return { colour: placeColour(place), symbol: SYMBOLS[place % SYMBOLS.length] };
+  return { colour: placeColour(place), symbol: SYMBOLS[symbolOf(place)] };
 }
 
+/** Numbers the colour for a position among the environments: 0 is the baseline's alone. */
+const colourOf = (place: number): number => (place === 0 ? 0 : 1 + (place - 1) % OTHERS);
+
+/** Numbers the symbol. Each time the colours repeat, symbols move on by one, so that no two have both in common. */
+const symbolOf = (place: number): number => (place === 0 ? 0 : 1 + (place - 1 + Math.floor((place - 1) / OTHERS)) % OTHERS);
+
 /** Returns the colour for a position among the environments: 0 is the baseline's. */
-export const placeColour = (place: number): string => colour(`--environment-${place % SYMBOLS.length}`);
+export const placeColour = (place: number): string => colour(`--environment-${colourOf(place)}`);
 
 /** Draws the mark of an environment for use next to its name, in colours that follow the theme. */
 export function mark(page: Page, environment: string): SVGSVGElement {
   const place = page.report.subjects.indexOf(environment) + 1;
-  const fill = `var(--environment-${place % SYMBOLS.length})`;
+  const fill = `var(--environment-${colourOf(place)})`;
   const picture = plot({
     width: 16, height: 16, margin: 0, axis: null, symbol: { type: "identity" },
     marks: [dot([0], { frameAnchor: "middle", r: 5.4, symbol: environmentStyle(page, environment).symbol, fill })],
@@ -96,6 +104,10 @@ export function logTicks(low: number, high: number, most: number): number[] {
   return ticks;
 }
 
+/** Leaves out ticks that read like the one before. */
+const distinct = (ticks: number[], text: (tick: number) => string): number[] =>
+  ticks.filter((tick, i) => i === 0 || text(tick) !== text(ticks[i - 1]));
+
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 5, 10].find((step) => step * power >= least) ?? 10) * power;
@@ -119,7 +131,7 @@ export function ratioAxis(values: number[], width: number, label: string, tickRo
   const [low, high] = [least / pad, greatest * pad];
   return {
     ...logScale(low, high), label, labelArrow: "none" as const, grid: true,
-    ticks: logTicks(low, high, Math.max(Math.floor(width / tickRoom), 3)),
+    ticks: distinct(logTicks(low, high, Math.max(Math.floor(width / tickRoom), 3)), (tick) => short(ratio(tick))),
     tickFormat: (tick: number) => short(ratio(tick)),
   };
 }

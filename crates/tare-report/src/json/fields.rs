@@ -173,7 +173,7 @@ pub struct Row<'a> {
     /// The baseline against itself; null in a session without a control.
     pub control: Option<Cell<'a>>,
     /// Values that articles printed for this row; measured on other machines, and part of no interval.
-    pub published: &'a [Beside],
+    pub published: Vec<WithWords<'a, Beside>>,
 }
 
 impl<'a> Row<'a> {
@@ -224,6 +224,8 @@ pub struct Cell<'a> {
     pub verdict: &'static str,
     /// The answer as the table says it.
     pub words: String,
+    /// The same in a few letters, for narrow tables.
+    pub short: String,
     /// Signs that follow it in tables: `^` of an emulated processor, `*` where the rounds tell more.
     pub signs: String,
     /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.

@@ -158,7 +158,11 @@ fn fill_row<'a>(
             .control
             .as_ref()
             .map(|cell| fill_cell(findings, cell, (None, &findings.baseline), language)),
-        published: &row.published,
+        published: row
+            .published
+            .iter()
+            .map(|of| WithWords { of, words: published::describe_holding(of) })
+            .collect(),
     }
 }
 
@@ -186,6 +190,7 @@ fn fill_cell<'a>(
         answer: cell.answer(),
         verdict: cell.to_shown().name(),
         words: words::cell_word(cell, language),
+        short: words::short_cell_word(cell, language),
         signs: signs.unwrap_or_default(),
         interval: interval.filter(|interval| !interval.is_empty()),
         doubt: found.and_then(|found| words::explain_doubt(found, language)),

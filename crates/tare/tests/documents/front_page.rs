@@ -26,7 +26,7 @@ fn report(options: &[&str]) -> String {
 /// Cuts a report after its summary: what follows is of use to whoever has the record.
 fn example() -> String {
     let whole = report(&[]);
-    let (example, _) = whole.split_once("Checks ").expect("a report has its checks");
+    let (example, _) = whole.split_once("\nrecord ").expect("a report names its record");
     example.to_owned()
 }
 

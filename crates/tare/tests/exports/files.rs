@@ -96,7 +96,7 @@ fn a_job_s_summary_is_added_to() {
     let output = command.env("GITHUB_STEP_SUMMARY", &summary).output().unwrap();
     assert_eq!(output.status.code(), Some(6));
     let table = String::from_utf8(output.stdout).unwrap();
-    assert!(table.contains("control (native against native)"), "the table is printed beside it: {table}");
+    assert!(table.contains("Times the time of native"), "the table is printed beside it: {table}");
     let text = fs::read_to_string(&summary).unwrap();
     assert!(text.starts_with("# Earlier\n> [!CAUTION]\n> condition met: in 2 of 3 cells; "), "{text}");
     assert!(text.contains("| probe | native | container |"), "{text}");

@@ -83,10 +83,7 @@ fn junit_is_read_by_junitparser() {
         let case = &gated["cases"][0];
         assert_eq!((&case["suite"], &case["environment"]), (&"container".into(), &"container".into()));
         assert!(case["name"].as_str().unwrap().starts_with(label), "{case}");
-        assert!(
-            case["failed"][0].as_str().unwrap().starts_with("slower>2: against native: 3.00x slower ["),
-            "{case}"
-        );
+        assert!(case["failed"][0].as_str().unwrap().starts_with("slower>2: against native: 3x ("), "{case}");
         let cases = gated["cases"].as_array().unwrap();
         let skipped =
             cases.iter().find(|case| case["skipped"].as_array().is_some_and(|s| !s.is_empty())).unwrap();
