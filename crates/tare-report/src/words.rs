@@ -61,6 +61,9 @@ pub fn format_interval(comparison: &Comparison, language: Language) -> String {
 fn interval_of(low: f64, high: f64, margin: f64, language: Language) -> String {
     match times_range(low, high, margin) {
         None => String::new(),
+        Some((low, high)) if high.trim_end_matches('x') == low => {
+            format!("({})", language.translate_ratio(&high))
+        }
         Some((low, high)) => {
             say!(language, "({low} to {high})", low = low, high = language.translate_ratio(&high))
         }
@@ -158,7 +161,7 @@ pub fn cell_word(cell: &Cell, language: Language) -> String {
     }
 }
 
-/// Says the same in a few letters.
+/// Says the answer of a cell in a few letters.
 pub fn short_cell_word(cell: &Cell, language: Language) -> String {
     match cell {
         Cell::Compared(comparison) => format_short_answer(comparison, language),

@@ -2,33 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
 use tare_data::names::parse_size;
 use tare_data::request::Amount;
 use tare_data::session::PlannedCase;
 
+use super::Condition;
 use super::measured::Place;
 
 /// Name of the operations of a trial, next to the parameters of a probe.
 const OPERATIONS: &str = "operations";
-
-/// Sizes on which the statements of an article on a probe rest. A statement is judged only by rows that have them.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Condition {
-    pub probe: String,
-    /// The cases of the probe that it is about: all that have these values.
-    #[serde(default)]
-    pub parameters: BTreeMap<String, String>,
-    /// The metrics that depend on it; all where none is named.
-    #[serde(default)]
-    pub metrics: Vec<String>,
-    /// Parameters with the article's values.
-    #[serde(default)]
-    pub sizes: BTreeMap<String, String>,
-    /// Fewest operations of a trial, where it is about the extremes of a long run.
-    pub operations: Option<u64>,
-}
 
 /// The sizes of a row, as far as an article depends on them.
 #[derive(Debug, Default)]

@@ -22,7 +22,6 @@ pub use crate::article_table::{Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
-pub use conditions::Condition;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute_article};
 
 /// An article, a thesis or a report, with the figures that it printed.
@@ -56,6 +55,24 @@ pub struct Published {
     pub ratios: Vec<StatedRatio>,
     #[serde(rename = "claim", default)]
     pub claims: Vec<Claim>,
+}
+
+/// Sizes on which the statements of an article on a probe rest. A statement is judged only by rows that have them.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Condition {
+    pub probe: String,
+    /// The cases of the probe that it is about: all that have these values.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, String>,
+    /// The metrics that depend on it; all where none is named.
+    #[serde(default)]
+    pub metrics: Vec<String>,
+    /// Parameters with the article's values.
+    #[serde(default)]
+    pub sizes: BTreeMap<String, String>,
+    /// Fewest operations of a trial, where it is about the extremes of a long run.
+    pub operations: Option<u64>,
 }
 
 /// A session that repeats an article's measurements, in environments that correspond to the article's.

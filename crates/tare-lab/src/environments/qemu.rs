@@ -254,12 +254,6 @@ impl Accelerator {
     }
 }
 
-/// Describes the guest's disk. Past the host's cache: else a guest's direct and cold reads are of this machine's memory.
-fn describe_drive(disk: &str, is_direct: bool) -> String {
-    let cache = if is_direct { ",cache=none" } else { "" };
-    format!("file={disk},if=none,id=own,format=raw{cache}")
-}
-
 enum Server {
     Qemu,
     Virtiofsd(PathBuf),
@@ -306,7 +300,7 @@ impl Found {
         command.arg("-device").arg(format!("virtserialport,chardev=stream,name={PORT}"));
         let is_direct = disk::can_bypass_cache(&disk);
         mounts::note_image(&mut outside, "own", is_direct);
-        command.arg("-drive").arg(describe_drive(&argument(&disk)?, is_direct));
+        command.arg("-drive").arg(disk::describe_drive(&argument(&disk)?, is_direct));
         command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));
         if let Some(network) = &network {
             network.inherit_network(&mut command)?;
@@ -493,11 +487,5 @@ mod tests {
     #[test]
     fn a_comma_in_a_path_is_no_option() {
         assert_eq!(argument(Path::new("/a,b")).unwrap(), "/a,,b");
-    }
-
-    #[test]
-    fn a_disk_is_opened_past_the_host_s_cache_where_that_works() {
-        assert_eq!(describe_drive("/d", true), "file=/d,if=none,id=own,format=raw,cache=none");
-        assert_eq!(describe_drive("/d", false), "file=/d,if=none,id=own,format=raw");
     }
 }

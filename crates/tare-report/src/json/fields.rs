@@ -224,7 +224,7 @@ pub struct Cell<'a> {
     pub verdict: &'static str,
     /// The answer as the table says it.
     pub words: String,
-    /// The same in a few letters, for narrow tables.
+    /// The answer in a few letters, for narrow tables.
     pub short: String,
     /// Signs that follow it in tables: `^` of an emulated processor, `*` where the rounds tell more.
     pub signs: String,
