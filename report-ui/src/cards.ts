@@ -5,6 +5,9 @@ import { say } from "./language";
 import { mark } from "./plot/style";
 import { answers, answerWords } from "./words";
 
+/** Probe of the harness itself. */
+const HARNESS = "null";
+
 /** Builds the cards; null if the baseline was measured alone. */
 export function cards(page: Page): HTMLElement | null {
   const { report } = page;
@@ -17,12 +20,15 @@ function card(page: Page, environment: string, index: number): HTMLElement {
   const words = report.sentences.find((s) => s.environment === environment)?.sentence ?? "";
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
   const planned = report.plan.environments.find(({ name }) => name === environment);
-  const cells = report.rows.filter((row) => row.headline).flatMap((row) => row.cells[index] ?? []);
+  // The harness is no work: the sentence leaves it out as well.
+  const works = report.rows.filter((row) => row.headline && row.probe !== HARNESS);
+  const cells = (works.length === 0 ? report.rows : works).flatMap((row) => row.cells[index] ?? []);
+  const about = planned?.short_description ?? planned?.specification ?? "";
   const counts = answers()
     .map((answer) => ({ answer, count: cells.filter((cell) => cell.answer === answer).length }))
     .filter(({ count }) => count > 0);
   return h("li", { class: "card" },
-    h("h2", {}, mark(page, environment), environment, h("small", {}, planned?.short_description ?? planned?.specification ?? "")),
+    h("h2", {}, mark(page, environment), environment, about === environment ? null : h("small", {}, about)),
     sentence === "" ? null : h("p", { class: "sentence", title: sentence }, sentence),
     h("div", { class: "shares", "aria-hidden": "true" }, counts.map(({ answer, count }) => {
       const share = h("span", { class: `share v-${answer}${answerWords(answer).decided ? "" : " open"}` });

@@ -206,7 +206,7 @@ function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTM
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
     h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
     h("span", { class: "short", "aria-hidden": "true" }, cell.observed === null ? cell.short + cell.signs : headline(cell, row)),
-    h("span", { class: "what" }, headline(cell, row), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
+    h("span", { class: "what" }, h("span", { class: "words" }, headline(cell, row)), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),

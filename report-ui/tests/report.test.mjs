@@ -106,6 +106,36 @@ for (const name of ["rich.html", "big.html", "hostile.html"]) {
   });
 }
 
+/** The rich page with each of its environments several times, twelve in all. */
+const crowd = () => altered("rich.html", "crowd.html", (packed) => packedAnew(packed, (page) => {
+  const { report } = page;
+  const places = Array.from({ length: 12 }, (_, i) => i % report.subjects.length);
+  const names = places.map((place, i) => `${report.subjects[place]}-${i}`);
+  for (const [at, row] of report.rows.entries()) {
+    row.cells = places.map((place, i) => ({ ...row.cells[place], environment: names[i] }));
+    const rounds = page.rounds[at];
+    if (rounds.length > 0) page.rounds[at] = [rounds[0], ...places.map((place) => rounds[place + 1])];
+  }
+  report.sentences = places.map((place, i) => ({ ...report.sentences[place], environment: names[i] }));
+  report.subjects = names;
+}));
+
+pageTest("twelve environments have a mark each, and a matrix of numbers in which nothing is cut or broken", async () => {
+  const { tab, wrongs, close } = await open(crowd(), { viewport: { width: 1280, height: 900 } });
+  await drawAll(tab);
+  const marks = await tab.locator(".card h2 svg").evaluateAll((all) => all.map((svg) => svg.querySelector("path").getAttribute("d") + getComputedStyle(svg.querySelector("path")).fill));
+  assert.equal(new Set(marks).size, 12, `${marks.length} marks`);
+  const cells = await tab.locator("#table.matrix button.cell").evaluateAll((all) => all.map((cell) => ({ text: cell.innerText.trim(), over: cell.scrollWidth - cell.clientWidth })));
+  for (const { text, over } of cells) {
+    assert.match(text, /^(same|<[\d.]+%|~?[\d.e]+x\??|–)[*^]*$/, text);
+    assert.ok(over <= 0, `${text} is ${over} pixels too wide`);
+  }
+  const heads = await tab.locator("#table thead th:nth-child(n + 3)").evaluateAll((all) => all.map((head) => head.scrollHeight - head.clientHeight));
+  assert.ok(heads.every((over) => over <= 0), heads.join());
+  assert.deepEqual(wrongs, []);
+  await close();
+});
+
 /** Every plot of the page, with the titles of its axes. */
 const AXES = {
   overview: ["slowdown, log scale (right is slower)"],
