@@ -20,7 +20,7 @@ function card(page: Page, environment: string, index: number): HTMLElement {
   const words = report.sentences.find((s) => s.environment === environment)?.sentence ?? "";
   const sentence = words.charAt(0).toUpperCase() + words.slice(1);
   const planned = report.plan.environments.find(({ name }) => name === environment);
-  // The harness is no work: the sentence leaves it out as well.
+  // The sentence leaves the harness out as well.
   const works = report.rows.filter((row) => row.headline && row.probe !== HARNESS);
   const cells = (works.length === 0 ? report.rows : works).flatMap((row) => row.cells[index] ?? []);
   const about = planned?.short_description ?? planned?.specification ?? "";

@@ -82,7 +82,7 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     const quotient = quotientOf(row, c.level);
     if (quotient !== null && c.low !== null && c.high !== null && (quotient < c.low || quotient > c.high)) lines.push([say("quotient of the medians"), say("{ratio}, outside this interval", { ratio: ratio(quotient) })]);
     if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
-    if (c.leading !== "sign") lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.slowdown)]);
+    if (c.leading !== "sign" && c.sign_low !== null) lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.slowdown)]);
     lines.push([say("p (no difference)"), c.p === null ? "?" : c.p < 0.001 ? say("below 0.001") : c.p.toFixed(3)]);
     if (row.margin !== null) lines.push([say("margin"), `±${percent(row.margin - 1)}`]);
     lines.push([say("paired rounds"), c.decided_at === null ? String(c.rounds) : say("{rounds}, decided after {count}", { rounds: c.rounds, count: c.decided_at })]);

@@ -175,7 +175,7 @@ function bodyRows(rows: Row[], page: Page, grouped: boolean, open: (row: Row, ce
     out.push(h("tr", { role: "row", class: row.headline ? null : "further" },
       h("th", { scope: "row", role: "rowheader" }, h("span", {}, rowLabel(row)), h("small", {}, where(row))),
       baselineCell(row, page.report.baseline),
-      row.cells.map((cell) => h("td", { role: "cell", "data-environment": cell.environment }, button(row, cell, open)))));
+      row.cells.map((cell) => h("td", { role: "cell", "data-environment": cell.environment }, button(row, cell, page.report.subjects.length > MOST_COLUMNS, open)))));
   }
   if (out.length === 0) {
     out.push(h("tr", { role: "row" }, h("td", { role: "cell", class: "nothing", colspan: page.report.subjects.length + 2 },
@@ -192,20 +192,20 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
       : overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)));
 }
 
-function button(row: Row, cell: Cell, open: (row: Row, cell: Cell) => void): HTMLElement {
+function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: Cell) => void): HTMLElement {
   const { comparison } = cell;
   const level = cell.observed === null ? levelOf(cell) : null;
   const own = level === null ? "" : figure(level.median, row.metric.unit);
   const warnings = comparison?.warnings ?? [];
   const second = [own, comparison === null ? reason(cell) : ""].filter((part) => part !== "").join("; ");
   const element = h("button", {
-    type: "button", tabindex: -1, title: `${rowLabel(row)}, ${cell.environment}: ${answerInFull(cell, row)}`,
+    type: "button", tabindex: -1, title: isMatrix ? `${rowLabel(row)}, ${cell.environment}: ${answerInFull(cell, row)}` : null,
     class: `cell v-${cell.answer}`,
     click: () => open(row, cell),
   },
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
     h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
-    h("span", { class: "short", "aria-hidden": "true" }, cell.observed === null ? cell.short + cell.signs : headline(cell, row)),
+    isMatrix ? h("span", { class: "short", "aria-hidden": "true" }, cell.observed === null ? cell.short + cell.signs : headline(cell, row)) : null,
     h("span", { class: "what" }, h("span", { class: "words" }, headline(cell, row)), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),

@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::change::{Side, Target, cell_cost, find_cell, find_row_objection, list_subjects, widest_margin};
-use crate::findings::{Answer, Row, Verdict};
+use crate::findings::{Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::normal::Z_975;
 use crate::statistics::signed_ranks::Interval;
@@ -69,8 +69,6 @@ pub struct Slowdown {
     /// intervals explain.
     pub between: f64,
     pub p: f64,
-    /// The largest ratio that counts as the same.
-    pub margin: f64,
     pub verdict: Verdict,
 }
 
@@ -104,16 +102,8 @@ impl Slowdown {
             next_high: libm::exp(mean + next),
             between: (variance - within).max(0.0).sqrt(),
             p: 1.0 - student::compute_two_sided_chance(mean / (variance / count).sqrt(), degrees),
-            margin: libm::exp(margin.planned),
             verdict: decide_verdict(Interval { low: mean - half, high: mean + half }, margin),
         })
-    }
-}
-
-impl Slowdown {
-    /// Returns the answer of verdict, interval and margin.
-    pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, self.high, self.margin)
     }
 }
 

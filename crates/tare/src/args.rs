@@ -151,7 +151,7 @@ pub struct Run {
     #[arg(long, help_heading = "Where", value_name = "NAME=WORDS", value_parser = parse_entered, conflicts_with = "resume")]
     pub enter: Vec<String>,
     /// Repeat the measurements of a published article in comparable environments, and show its figures next
-    /// to yours ('tare list published' lists the articles; other options override the article's).
+    /// to yours ('tare list articles' lists the articles; other options override the article's).
     #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
     pub like: Option<String>,
     /// Compare the other environments with this one, the baseline.
@@ -315,10 +315,15 @@ pub struct List {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Listed {
+    #[value(alias = "probe")]
     Probes,
+    #[value(alias = "environment")]
     Environments,
+    #[value(alias = "study")]
     Studies,
-    Published,
+    #[value(aliases = ["article", "published"])]
+    Articles,
+    #[value(aliases = ["export", "formats"])]
     Exports,
 }
 

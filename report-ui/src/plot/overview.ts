@@ -5,7 +5,7 @@ import { levelOf, uniqueLabels } from "../data";
 import { choice, colour, h } from "../dom";
 import { letters, say } from "../language";
 import { figure, ratio } from "../number";
-import { answerInFull, answerWords, familyName, rounds } from "../words";
+import { answerInFull, answerWords, familyName, reason, rounds } from "../words";
 import type { Chart } from "./frame";
 import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
 
@@ -89,7 +89,7 @@ function wordsOf(row: Row, label: string, cell: Cell): Words | null {
   if (cell.missing === null) return null;
   const level = levelOf(cell);
   const own = level === null ? "" : `; ${say("its own value is {value}", { value: figure(level.median, row.metric.unit) })}`;
-  return { cell, words: answerWords(cell.answer).word, title: `${label}, ${cell.environment}: ${answerInFull(cell, row)}${own}`, y: 0 };
+  return { cell, words: answerWords(cell.answer).word, title: `${label}, ${cell.environment} ${answerWords(cell.answer).word}: ${reason(cell)}${own}`, y: 0 };
 }
 
 function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLElement {

@@ -30,7 +30,7 @@ impl Answer {
     ///
     /// The verdict has compared the interval with the margin, and knows besides whether the rounds, the starts and the
     /// other cells let that count.
-    pub(crate) fn from_verdict(verdict: Verdict, high: f64, margin: f64) -> Answer {
+    pub fn from_verdict(verdict: Verdict, high: f64, margin: f64) -> Answer {
         match verdict {
             Verdict::Slower => Answer::Slower,
             Verdict::Faster => Answer::Faster,

@@ -33,8 +33,12 @@ pub fn read_article(name: &str) -> Result<Published, LabError> {
         })?;
         return parse_article(&text, name);
     }
-    let error = LabError::usage_error(format!("no published figures are called '{name}'"));
-    let otherwise = "tare list published names them all; your own file must end in .toml";
+    let error = LabError::usage_error(format!("there is no article '{name}'"));
+    let named = |(shipped, _): &&(&str, &str)| name.len() > 1 && shipped.contains(name);
+    if let Some((shipped, _)) = SHIPPED.iter().find(named) {
+        return Err(error.with_hint(format!("did you mean '{shipped}'?")));
+    }
+    let otherwise = "tare list articles names them all; your own file must end in .toml";
     Err(add_nearest_hint(error, name, SHIPPED.iter().map(|(name, _)| *name), otherwise))
 }
 

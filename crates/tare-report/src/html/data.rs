@@ -93,7 +93,13 @@ impl<'a> Page<'a> {
         // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
         let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
-        comparisons.for_each(|comparison| (comparison.smallest, comparison.total) = (None, None));
+        comparisons.for_each(|comparison| {
+            (comparison.smallest, comparison.total) = (None, None);
+            (comparison.sign_low, comparison.sign_high) = (None, None);
+        });
+        // The page goes by answers.
+        let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
+        cells.for_each(|cell| cell.verdict = None);
         Page {
             language: options.language.language_tag(),
             words,

@@ -221,7 +221,10 @@ pub struct Cell<'a> {
     /// `none` without a comparison.
     pub answer: Answer,
     /// Name of the verdict, or of the reason for having none: `observed`, `not_comparable`, `not_measured`.
-    pub verdict: &'static str,
+    ///
+    /// Only a page has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<&'static str>,
     /// The answer as the table says it.
     pub words: String,
     /// The answer in a few letters, for narrow tables.

@@ -188,7 +188,7 @@ fn fill_cell<'a>(
     let empty = Cell {
         target,
         answer: cell.answer(),
-        verdict: cell.to_shown().name(),
+        verdict: Some(cell.to_shown().name()),
         words: words::cell_word(cell, language),
         short: words::short_cell_word(cell, language),
         signs: signs.unwrap_or_default(),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
+use tare_analysis::findings::Answer;
 use tare_data::session::Session;
 
 use crate::answers::table::answer_words;
@@ -56,7 +57,9 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
 }
 
 fn word(slowdown: &Slowdown) -> String {
-    answer_words(slowdown.answer()).word.to_owned()
+    // The margin has shaped the verdict; a bound is the usual one.
+    let answer = Answer::from_verdict(slowdown.verdict, slowdown.high, 1.0);
+    answer_words(answer).word.to_owned()
 }
 
 impl Pool<'_> {

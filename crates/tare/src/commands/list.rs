@@ -28,7 +28,7 @@ pub fn run_list(args: List) -> Result<Exit, CommandError> {
         }
         ui::print_output(text(rows))?;
     }
-    if let Listed::Published = args.what {
+    if let Listed::Articles = args.what {
         ui::print_output(
             "\n'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.\n",
         )?;
@@ -85,7 +85,7 @@ fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
             .iter()
             .map(|(name, _)| Study::from_name(name).map(|study| (study.name, study.title)))
             .collect::<Result<_, _>>()?,
-        Listed::Published => published::list_shipped_articles()?
+        Listed::Articles => published::list_shipped_articles()?
             .into_iter()
             .map(|article| (article.id, article.title))
             .collect(),
@@ -107,7 +107,7 @@ fn text(rows: Vec<(String, String)>) -> String {
     text
 }
 
-/// Lists the published articles, for `tare show published` too.
+/// Lists the published articles, for `tare show articles` too.
 pub fn list_articles() -> Result<String, LabError> {
-    Ok(text(rows(Listed::Published)?))
+    Ok(text(rows(Listed::Articles)?))
 }

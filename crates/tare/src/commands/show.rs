@@ -22,9 +22,9 @@ use crate::show::session;
 use crate::ui;
 
 /// Commands that list every name, for a hint.
-const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list published";
-/// Name that lists every article, as `tare list published` does.
-const PUBLISHED: &str = "published";
+const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list articles";
+/// Words that list every article, as `tare list articles` does.
+const ARTICLES: [&str; 2] = ["articles", "published"];
 /// Experience with a launcher.
 const TESTED: &str = "tare's own tests enter it";
 const UNTRIED: &str = "never by tare's own tests: its words are those of its manual";
@@ -42,7 +42,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
         session::format_facts(&recording.session, false)
     } else if SHIPPED.iter().any(|(shipped, _)| *shipped == name) || name.ends_with(".toml") {
         study_text(&Study::from_name(name)?)?
-    } else if name == PUBLISHED {
+    } else if ARTICLES.contains(&name) {
         super::list::list_articles()?
     } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
         tare_report::published::render_article(&published::read_article(name)?, ui::measure_width())
@@ -54,7 +54,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
             .chain(environments::list_providers().map(|p| p.name))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
-            .chain([PUBLISHED]);
+            .chain(ARTICLES);
         return Err(add_nearest_hint(error, name, known, LISTS).into());
     };
     ui::print_output(&text)?;

@@ -86,6 +86,36 @@ fn take_picture(picture: &Path, digest: &str) {
 }
 
 #[test]
+fn the_words_of_each_article_lead_to_its_command() {
+    let readme = fs::read_to_string(book::repository_root().join("README.md")).unwrap();
+    for (word, article) in [
+        ("netperf: ", "qiita-wsl-rtt"),
+        ("CrystalDiskMark: ", "mynavi-wsl-filesystems"),
+        ("UnixBench: ", "ascii-wsl2-unixbench"),
+        ("fork and threads", "qiita-wsl-guest-native"),
+        ("VirtualBox guest", "qiita-wsl-guest-native"),
+        ("sysbench: ", "tuni-wsl2-linux"),
+        ("On Windows itself", "qiita-wsl-rtt"),
+    ] {
+        let line = readme.lines().find(|line| line.contains(word)).unwrap_or_default();
+        assert!(line.contains(&format!("run --like {article}")), "{word}: {line}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let shown = command.args(["show", article]).output().unwrap();
+        assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    }
+    for what in ["articles", "article", "published", "probe", "study"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        assert!(command.args(["list", what]).output().unwrap().status.success(), "{what}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+    let refused = command.args(["run", "--dry-run", "--like", "rtt"]).output().unwrap();
+    assert!(
+        String::from_utf8_lossy(&refused.stderr).contains("did you mean 'qiita-wsl-rtt'?"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn the_example_has_a_container_that_is_the_same_and_a_sandbox_that_is_slower() {
     let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
     let headlines: Vec<_> =
