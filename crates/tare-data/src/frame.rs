@@ -40,6 +40,9 @@ pub enum Frame {
         #[serde(default)]
         agent: Build,
         clock_ns: u64,
+        /// Signs by which the host recognises the environment.
+        #[serde(default)]
+        signs: Facts,
     },
     /// Answer to `Describe`: facts of the environment and of each place.
     Description { facts: Facts, places: BTreeMap<String, Facts> },

@@ -49,7 +49,13 @@ fn corpus() -> Vec<Vec<u8>> {
     facts.add_fact("kernel.release", "6.1");
     let failure = Failure::new(FailureKind::NotSupported, "no io_uring");
     let frames = [
-        Frame::Hello { protocol: PROTOCOL, version: "0.1.0".into(), agent: Build::default(), clock_ns: 1 },
+        Frame::Hello {
+            protocol: PROTOCOL,
+            version: "0.1.0".into(),
+            agent: Build::default(),
+            clock_ns: 1,
+            signs: Default::default(),
+        },
         Frame::Description { facts: facts.clone(), places: [("own".to_owned(), facts)].into() },
         Frame::Begun { trial: 1, nonce: u64::MAX, clock_ns: 2 },
         Frame::Failed { trial: 1, failure, clock_ns: 3 },

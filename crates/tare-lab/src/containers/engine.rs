@@ -146,6 +146,10 @@ struct Container {
 }
 
 impl Environment for Container {
+    fn proof(&self) -> Proof {
+        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+    }
+
     fn has_image(&self) -> bool {
         self.image.is_some()
     }

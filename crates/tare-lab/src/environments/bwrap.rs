@@ -31,6 +31,10 @@ struct Bwrap {
 }
 
 impl Environment for Bwrap {
+    fn proof(&self) -> Proof {
+        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let way = self.net.check_ready(programs)?;
         let (program, mut facts) = require_runtime(programs, "bwrap", "apt-get install bubblewrap")?;

@@ -112,6 +112,10 @@ struct Container {
 }
 
 impl Environment for Container {
+    fn proof(&self) -> Proof {
+        Proof::Namespaces(self.namespaces.names())
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let way = self.net.check_ready(programs)?;
         let mut facts = Facts::default();
@@ -165,6 +169,15 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
 }
 
 impl Namespaces {
+    /// Lists the kinds by their names in /proc/self/ns.
+    fn names(self) -> &'static [&'static str] {
+        match self {
+            Namespaces::All => &["mnt", "pid", "ipc", "uts"],
+            Namespaces::Processes => &["mnt", "pid"],
+            Namespaces::Mounts => &["mnt"],
+        }
+    }
+
     fn kinds(self) -> UnshareFlags {
         match self {
             Namespaces::All => Namespaces::Processes.kinds() | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,

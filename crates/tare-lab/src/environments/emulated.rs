@@ -78,6 +78,10 @@ struct Emulated {
 }
 
 impl Environment for Emulated {
+    fn proof(&self) -> Proof {
+        Proof::OtherMachine
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let architecture = self.processor.architecture();
         if self.processor == Processor::HERE {

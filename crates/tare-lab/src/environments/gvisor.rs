@@ -144,6 +144,10 @@ impl Gvisor {
 }
 
 impl Environment for Gvisor {
+    fn proof(&self) -> Proof {
+        Proof::Gvisor
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "runsc", INSTALL)?;
         if !private_mounts::can_make_mount_namespace() {

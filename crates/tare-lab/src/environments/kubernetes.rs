@@ -105,6 +105,10 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Environment for Kubernetes {
+    fn proof(&self) -> Proof {
+        Proof::Channel
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "kubectl", "apt-get install kubernetes-client")?;
         let nobody =

@@ -52,6 +52,10 @@ struct Nspawn {
 }
 
 impl Environment for Nspawn {
+    fn proof(&self) -> Proof {
+        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let (program, mut facts) = require_runtime(programs, PROGRAM, "apt-get install systemd-container")?;
         if !private_mounts::can_make_mount_namespace() {

@@ -47,6 +47,10 @@ struct Oci {
 }
 
 impl Environment for Oci {
+    fn proof(&self) -> Proof {
+        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let name = &self.runtime;
         if programs.find(name).is_none() && !PACKAGED.contains(&name.as_str()) {

@@ -60,6 +60,10 @@ struct Proot {
 }
 
 impl Environment for Proot {
+    fn proof(&self) -> Proof {
+        Proof::Traced
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "proot", "apt-get install proot")?;
         let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)

@@ -179,6 +179,10 @@ impl Qemu {
 }
 
 impl Environment for Qemu {
+    fn proof(&self) -> Proof {
+        Proof::OtherBoot
+    }
+
     fn restricted_roots(&self) -> Option<Roots> {
         self.is_foreign().then_some(Roots::Own(FOREIGN))
     }

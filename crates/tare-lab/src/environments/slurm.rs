@@ -73,6 +73,10 @@ impl Slurm {
 }
 
 impl Environment for Slurm {
+    fn proof(&self) -> Proof {
+        Proof::Channel
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "srun", "apt-get install slurm-client")?;
         let nobody = || NotReady::from_reason("no node is named: write slurm:NODE ('sinfo' lists them)");

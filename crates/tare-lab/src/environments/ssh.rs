@@ -70,6 +70,10 @@ impl Ssh {
 }
 
 impl Environment for Ssh {
+    fn proof(&self) -> Proof {
+        Proof::Channel
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "ssh", "apt-get install openssh-client")?;
         let nobody = || NotReady::from_reason("no machine is named: write ssh:host or ssh:user@host");

@@ -45,6 +45,10 @@ pub static PROVIDER: Provider = Provider {
 struct Traced;
 
 impl Environment for Traced {
+    fn proof(&self) -> Proof {
+        Proof::Traced
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         // Yama's strictest setting forbids it to everybody but root's helpers; a parent may otherwise trace its children.
         let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
@@ -68,7 +72,7 @@ pub fn enter_main(words: &[OsString]) -> i32 {
 /// Starts the program, and lets it run on when it is traced.
 fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
     let [program, arguments @ ..] = words else { return Err(io::Error::other("no program was named")) };
-    let (ready, go) = io::pipe()?;
+    let (ready, mut go) = io::pipe()?;
     // Before the program can do anything: what traces it dies with its own parent, and takes the traced along.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // SAFETY: with one thread, the child of a fork may do whatever its parent may.
@@ -76,7 +80,10 @@ fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
         -1 => Err(add_error_context("making the first process", io::Error::last_os_error())),
         0 => {
             drop(go);
-            let _ = io::Read::read(&mut &ready, &mut [0]);
+            // Without the word it is not traced, and must not run.
+            if io::Read::read(&mut &ready, &mut [0]).unwrap_or(0) == 0 {
+                std::process::exit(NOT_TRACED)
+            }
             let error = Command::new(program).args(arguments).exec();
             eprintln!("traced: {}: {error}", program.display());
             std::process::exit(NOT_TRACED)
@@ -87,9 +94,10 @@ fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
                 | libc::PTRACE_O_TRACEFORK
                 | libc::PTRACE_O_TRACEVFORK
                 | libc::PTRACE_O_TRACECLONE;
-            request(libc::PTRACE_SEIZE, child, options).map_err(|e| add_error_context("tracing it", e))?;
+            request(libc::PTRACE_SEIZE, child, options).map_err(|e| add_error_context("ptrace", e))?;
             // The stop from which it goes on call by call.
             request(libc::PTRACE_INTERRUPT, child, 0).map_err(|e| add_error_context("stopping it", e))?;
+            io::Write::write_all(&mut go, &[0])?;
             drop(go);
             // Standard input and output are the program's alone: its end must be seen as their end.
             for stream in 0..2 {

@@ -139,6 +139,10 @@ impl Uml {
 }
 
 impl Environment for Uml {
+    fn proof(&self) -> Proof {
+        Proof::OtherBoot
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         if !cfg!(target_arch = "x86_64") {
             return Err(NotReady::from_reason("Linux as a process exists for x86 processors only"));

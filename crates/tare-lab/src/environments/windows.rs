@@ -52,6 +52,10 @@ struct Windows {
 }
 
 impl Environment for Windows {
+    fn proof(&self) -> Proof {
+        Proof::Channel
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         starts_programs(programs).map_err(|why| {
             NotReady::from_reason(format!("{why}: this is for tare in a distribution of WSL"))

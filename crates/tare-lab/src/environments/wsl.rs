@@ -184,6 +184,10 @@ enum Entered {
 }
 
 impl Environment for Wsl {
+    fn proof(&self) -> Proof {
+        Proof::Channel
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = wsl_distributions::find_wsl(programs).ok_or_else(|| {
             NotReady::from_reason(

@@ -15,6 +15,7 @@ use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
 use crate::provider::host_path::HostPath;
 use crate::provider::kernel_kind::KernelKind;
+use crate::provider::proof::Proof;
 use crate::provider::root::{Inside, RootFolder, Roots};
 
 /// Function that prepares an environment once, and reports each step in words.
@@ -42,6 +43,11 @@ pub trait Environment {
         None
     }
 
+    /// Returns the description by which it is recognised once it is entered.
+    fn proof(&self) -> Proof {
+        Proof::None
+    }
+
     /// Checks whether the environment can be entered now. This is cheap and changes nothing.
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
 }
@@ -60,6 +66,8 @@ pub struct Ready {
     pub(crate) root: RootFolder,
     /// Kernel that its processes run on.
     pub(crate) kernel: KernelKind,
+    /// Description by which it is recognised.
+    pub(crate) proof: Proof,
     /// Its agent, if that is not the session's.
     pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
@@ -73,7 +81,7 @@ impl Ready {
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
         let (root, kernel) = (RootFolder::Empty, KernelKind::default());
-        Ready { facts, slower: 0.0, root, kernel, agent: None, enter: Box::new(enter) }
+        Ready { facts, slower: 0.0, root, kernel, proof: Proof::None, agent: None, enter: Box::new(enter) }
     }
 
     /// Sets a different agent from the session's.

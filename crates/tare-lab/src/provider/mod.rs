@@ -16,6 +16,7 @@ pub(crate) mod naming;
 pub mod options;
 pub(crate) mod prelude;
 pub(crate) mod processor;
+pub(crate) mod proof;
 pub mod root;
 
 pub use self::entering::*;

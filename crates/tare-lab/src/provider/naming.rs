@@ -48,6 +48,7 @@ impl Named {
         (self.root_ready)(&root)?;
         let mut ready = self.environment.check_ready(programs)?;
         (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
+        ready.proof = self.environment.proof();
         Ok(ready)
     }
 }

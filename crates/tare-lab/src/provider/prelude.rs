@@ -8,6 +8,7 @@ pub(crate) use tare_data::session::specification::Specification;
 
 pub(crate) use super::footprint::Footprint;
 pub(crate) use super::options::{Choice, OptionDescription, choice};
+pub(crate) use super::proof::Proof;
 pub(crate) use super::root::Roots;
 pub(crate) use super::{
     Entrance, Environment, HostPath, KernelKind, NotReady, Provider, Ready, Workspace, agent_for,

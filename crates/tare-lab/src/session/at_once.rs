@@ -4,14 +4,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tare_data::build::Build;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Request, TrialRequest};
 
 use crate::ownership::clean::Outcome;
 use crate::platform::taken;
 use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
+use crate::session::arriving::listening::{Expected, Listening, await_first_frame, fresh_nonce};
 use crate::session::entered::{Entered, PATIENCE};
 use crate::session::link::Link;
 use crate::study::startup::{Moments, Taken};
@@ -39,12 +38,12 @@ impl Launched<'_> {
 /// Hears one until its first sample.
 fn first_sample(
     link: &mut Link<'_>,
-    brought: &Build,
+    expected: Expected<'_>,
     began: Instant,
     request: &TrialRequest,
     deadline: Instant,
 ) -> Result<Moments, Failure> {
-    let hello = await_first_frame(link, brought, deadline)?;
+    let hello = await_first_frame(link, expected, deadline)?.at;
     let request = TrialRequest { nonce: fresh_nonce()?, ..request.clone() };
     let mut sample = None;
     let mut sink = |_: &_| {
@@ -64,7 +63,7 @@ fn first_sample(
 /// Hears all of them at once. Where one fails all do: what the others take without it is not what was to be measured.
 pub(crate) fn first_samples(
     launched: &mut [Launched<'_>],
-    brought: &Build,
+    expected: Expected<'_>,
     request: &TrialRequest,
     deadline: Instant,
 ) -> Result<Vec<Moments>, Failure> {
@@ -72,7 +71,7 @@ pub(crate) fn first_samples(
     let heard: Vec<Result<Moments, Failure>> = thread::scope(|scope| {
         let links = launched.iter_mut().map(|one| (&mut one.link, one.began));
         let threads: Vec<_> = links
-            .map(|(link, began)| scope.spawn(move || first_sample(link, brought, began, request, deadline)))
+            .map(|(link, began)| scope.spawn(move || first_sample(link, expected, began, request, deadline)))
             .collect();
         let ended = |thread: thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|_| Err(Failure::new(FailureKind::Broken, "its listener panicked")))

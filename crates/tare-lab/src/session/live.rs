@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tare_data::batch::Batch;
-use tare_data::build::Build;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::frame::{Frame, LONGEST_REQUEST, encode_frame};
-use tare_data::request::{Request, TrialRequest};
+use tare_data::request::TrialRequest;
 use tare_data::session::Target;
+use tare_probes::facts::signs::collect_signs;
 use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
 
@@ -24,7 +23,8 @@ use crate::provider::Ready;
 use crate::session::arena::Turning;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::listening::{Listening, await_first_frame, fresh_nonce};
+use crate::session::arriving::describing::describe_environment;
+use crate::session::arriving::listening::{Expected, Greeting, Listening, await_first_frame, fresh_nonce};
 use crate::session::at_once::{self, Launched};
 use crate::session::carrying::carry_files;
 use crate::session::entered::{self, Entered, PATIENCE};
@@ -43,13 +43,17 @@ const START_DEADLINE: Duration = Duration::from_secs(60);
 const START_FURTHER: Duration = Duration::from_secs(2);
 /// However little of a budget is left, an environment may take this long: most need less than a second.
 const START_LEAST: Duration = Duration::from_secs(10);
-/// Describing takes measurements of the clock and of every place.
-const DESCRIBE_DEADLINE: Duration = Duration::from_secs(30);
+/// Fact of an environment: what it was recognised by, or why it was not.
+pub const PROOF_FACT: &str = "proof";
+/// ...and when, in nanoseconds since the session began.
+const PROOF_TIME_FACT: &str = "proof.at_ns";
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
     pub(super) workspace: &'a SessionWorkspace,
     pub(super) interrupted: &'a AtomicBool,
     began: Instant,
+    /// Signs of this process, with which those of environments are compared.
+    own_signs: Facts,
     pub(super) targets: Vec<LiveTarget<'a>>,
     peers: Peers,
     host_peers: HostPeers<'a>,
@@ -101,6 +105,7 @@ impl<'a> LiveArena<'a> {
             workspace,
             interrupted,
             began,
+            own_signs: collect_signs(),
             targets: targets.into_iter().map(target).collect(),
             peers: Peers::default(),
             host_peers: HostPeers::new(workspace),
@@ -202,7 +207,12 @@ impl<'a> LiveArena<'a> {
         if outcome.failure.is_none() {
             let ready = &self.targets[index].resolved.ready;
             let first = TrialRequest { slower: ready.slower, ..startup::first_trial(request) };
-            match at_once::first_samples(&mut launched, brought(ready, self.workspace), &first, deadline) {
+            match at_once::first_samples(
+                &mut launched,
+                expected(ready, self.workspace, &self.own_signs),
+                &first,
+                deadline,
+            ) {
                 Ok(moments) => {
                     let taken: Vec<_> = launched.iter().map(Launched::measure_resources).collect();
                     startup::batches_at_once(began, &moments, &taken).iter().for_each(sink);
@@ -257,21 +267,23 @@ impl Arena for LiveArena<'_> {
         let turns = entered.places.remove(TURNS);
         let target = &mut self.targets[index];
         let Resolved { ready, .. } = &target.resolved;
-        let brought = brought(ready, self.workspace);
+        let expected = expected(ready, self.workspace, &self.own_signs);
         let own = entered.places.get(OWN);
-        let greeted = await_first_frame(&mut link, brought, deadline)
-            .and_then(|at| carry_files(&mut link, own, &self.carried).map(|()| at));
-        let hello = greeted.and_then(|at| match &target.described {
-            Some(described) => Ok((at, described.clone())),
-            None => describe(&mut link, &entered.places).map(|described| (at, described)),
+        let greeted = await_first_frame(&mut link, expected, deadline)
+            .and_then(|greeting| carry_files(&mut link, own, &self.carried).map(|()| greeting));
+        let hello = greeted.and_then(|greeting| match &target.described {
+            Some(described) => Ok((greeting, described.clone())),
+            None => describe_environment(&mut link, &entered.places).map(|described| (greeting, described)),
         });
         match hello {
-            Ok((at, described)) => {
+            Ok((Greeting { at, proven }, described)) => {
                 let (mut places, mut paths) = (described.1.clone(), entered.places.clone());
                 let mut outside = divide(&entered.outside, &mut places);
                 for (key, value) in &ready.facts.0 {
                     outside.0.entry(key.clone()).or_insert_with(|| value.clone());
                 }
+                outside.add_fact(PROOF_FACT, proven.describe());
+                outside.add_fact(PROOF_TIME_FACT, (at - self.began).as_nanos().to_string());
                 if self.workspace.wants_work() {
                     as_own(&mut places);
                     as_own(&mut paths);
@@ -375,9 +387,10 @@ impl Arena for LiveArena<'_> {
     }
 }
 
-/// Chooses the agent for an environment: the session's own, unless its processor is another.
-fn brought<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace) -> &'a Build {
-    ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity())
+/// Describes the agent of an environment, which is the session's own unless its processor is another, and the environment.
+fn expected<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace, own: &'a Facts) -> Expected<'a> {
+    let brought = ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity());
+    Expected { brought, proof: ready.proof, own }
 }
 
 /// Links the streams of an environment that was entered.
@@ -411,44 +424,6 @@ fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
     rest
 }
 
-/// Asks for the facts of the environment and of its places.
-fn describe(
-    link: &mut Link<'_>,
-    places: &BTreeMap<String, String>,
-) -> Result<(Facts, BTreeMap<String, Facts>), Failure> {
-    let deadline = Instant::now() + DESCRIBE_DEADLINE;
-    let mut description = None;
-    for places in split_by_request(places) {
-        let described = link
-            .send(&Request::Describe { places }, deadline)
-            .and_then(|()| link.receive(deadline))
-            .map_err(|e| e.to_failure("description"))?;
-        let Frame::Description { facts, places } = described.frame else {
-            return Err(Failure::new(FailureKind::Broken, "the answer was not a description"));
-        };
-        let (_, known) = description.get_or_insert_with(|| (facts, BTreeMap::new()));
-        known.extend(places);
-    }
-    description.ok_or_else(|| Failure::new(FailureKind::Broken, "nothing was described"))
-}
-
-/// Splits places into requests that fit their line: many places with long paths do not fit into one.
-fn split_by_request(places: &BTreeMap<String, String>) -> Vec<BTreeMap<String, String>> {
-    let fits = |places: &BTreeMap<_, _>| {
-        encode_frame(&Request::Describe { places: places.clone() }).len() <= LONGEST_REQUEST
-    };
-    let mut requests = vec![BTreeMap::new()];
-    for (name, path) in places {
-        let last = requests.last_mut().expect("there is a first request");
-        last.insert(name.clone(), path.clone());
-        if last.len() > 1 && !fits(last) {
-            last.remove(name);
-            requests.push(BTreeMap::from([(name.clone(), path.clone())]));
-        }
-    }
-    requests
-}
-
 /// Keeps the things that could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
@@ -457,20 +432,6 @@ fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn places_with_long_paths_are_described_in_several_requests() {
-        let place = |n: usize| (format!("place-{n}"), format!("/{}", "a".repeat(300)));
-        let places: BTreeMap<_, _> = (0..9).map(place).collect();
-        let requests = split_by_request(&places);
-        assert!(requests.len() > 1, "{requests:?}");
-        for request in &requests {
-            let line = encode_frame(&Request::Describe { places: request.clone() });
-            assert!(line.len() <= LONGEST_REQUEST, "{line}");
-        }
-        assert_eq!(requests.into_iter().flatten().collect::<BTreeMap<_, _>>(), places);
-        assert_eq!(split_by_request(&BTreeMap::new()), [BTreeMap::new()]);
-    }
 
     #[test]
     fn commands_find_their_files_in_a_view_or_in_the_environments_own_place() {

@@ -20,6 +20,7 @@ pub mod network;
 #[cfg(unix)]
 mod processor;
 mod promises;
+pub mod signs;
 #[cfg(windows)]
 mod windows;
 

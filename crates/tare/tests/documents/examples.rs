@@ -323,7 +323,13 @@ fn frames() -> Vec<Frame> {
     let digest = "e02dc5f0fdd89d3805906093cfe21ff9701cff9e".to_owned();
     let agent = Build { target: "x86_64-linux".into(), digest };
     vec![
-        Frame::Hello { protocol: PROTOCOL, version: VERSION.into(), agent, clock_ns: 88_119_000_000 },
+        Frame::Hello {
+            protocol: PROTOCOL,
+            version: VERSION.into(),
+            agent,
+            clock_ns: 88_119_000_000,
+            signs: Default::default(),
+        },
         Frame::Description { facts: facts(&[("kernel.release", "6.12.0")]), places },
         Frame::Carried { failure: None },
         Frame::Begun { trial: 7, nonce: 81_985_529_216_486_895, clock_ns: 88_129_000_000 },

@@ -119,7 +119,8 @@ impl Liar<'_> {
             "a version of 900 kB" => (PROTOCOL, "9".repeat(900 << 10)),
             _ => (PROTOCOL, own),
         };
-        let hello = Frame::Hello { protocol, version, agent: identity()?, clock_ns: 0 };
+        let hello =
+            Frame::Hello { protocol, version, agent: identity()?, clock_ns: 0, signs: Default::default() };
         if self.lie == "two first frames" {
             send(&hello)?;
         }

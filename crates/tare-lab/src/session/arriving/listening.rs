@@ -4,11 +4,13 @@ use std::time::{Duration, Instant};
 
 use tare_data::batch::{Batch, OUTSIDE};
 use tare_data::build::Build;
+use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL};
 use tare_data::request::{Request, TrialRequest};
 
 use crate::platform::{available_bytes, randomise_bytes};
+use crate::provider::proof::{Proof, Proven};
 use crate::session::arena::Outcome;
 use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::claims::Claims;
@@ -18,18 +20,35 @@ use crate::session::link::{Arrived, Link, LinkError};
 /// The trial ends itself at its own deadline; the host gives the news this long to arrive.
 const NEWS_GRACE: Duration = Duration::from_secs(3);
 
-/// Waits for the agent's first frame, and checks that it is the one that was brought.
+/// The agent that was brought into an environment, and the description by which that is recognised.
+#[derive(Clone, Copy)]
+pub(crate) struct Expected<'e> {
+    pub brought: &'e Build,
+    pub proof: Proof,
+    /// Signs of this process.
+    pub own: &'e Facts,
+}
+
+/// The agent's first frame.
+pub(crate) struct Greeting {
+    pub at: Instant,
+    pub proven: Proven,
+}
+
+/// Waits for the agent's first frame, and checks that it is the one that was brought, in the environment that was meant.
 pub(crate) fn await_first_frame(
     link: &mut Link<'_>,
-    brought: &Build,
+    expected: Expected<'_>,
     deadline: Instant,
-) -> Result<Instant, Failure> {
+) -> Result<Greeting, Failure> {
     let arrived = link.receive(deadline).map_err(|e| e.to_failure("first frame"))?;
     match arrived.frame {
-        Frame::Hello { protocol, version, agent, .. } => {
+        Frame::Hello { protocol, version, agent, signs, .. } => {
+            let brought = expected.brought;
             let ours = env!("CARGO_PKG_VERSION");
             if protocol == PROTOCOL && version == ours && agent == *brought {
-                return Ok(arrived.at);
+                let proven = expected.proof.compare_signs(&signs, expected.own)?;
+                return Ok(Greeting { at: arrived.at, proven });
             }
             let reason = format!(
                 "the agent inside is tare {version} {agent}, protocol {protocol}; \

@@ -2,5 +2,6 @@
 
 pub(crate) mod allowance;
 pub(crate) mod claims;
+pub(crate) mod describing;
 pub(crate) mod held_memory;
 pub(crate) mod listening;

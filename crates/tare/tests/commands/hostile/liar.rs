@@ -91,7 +91,7 @@ fn act() {
         "another target" => agent.target = "riscv64-linux".into(),
         _ => {}
     }
-    send(&Frame::Hello { protocol: PROTOCOL, version, agent, clock_ns: 0 });
+    send(&Frame::Hello { protocol: PROTOCOL, version, agent, clock_ns: 0, signs: Default::default() });
     let mut facts = Facts::default();
     facts.add_fact("kernel.release", format!("6{}", if lie == "escapes in facts" { ESCAPES } else { "" }));
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
