@@ -121,8 +121,8 @@ fn missing(missing: &Missing, unit: Unit, notes: &mut Notes) -> String {
 
 /// Renders the values of articles for these rows as a separate table: other machines, other days.
 fn published_table(findings: &Findings) -> String {
-    let rows = published::beside_rows(findings);
-    let beyond = published::list_articles_beyond_rows(findings);
+    let rows = published::beside_rows(findings, ENGLISH);
+    let beyond = published::list_articles_beyond_rows(findings, ENGLISH);
     if rows.is_empty() {
         return claims(&beyond);
     }
@@ -147,7 +147,7 @@ fn published_table(findings: &Findings) -> String {
 fn claims(articles: &[published::Beyond]) -> String {
     let mut lines = Vec::new();
     for article in articles {
-        lines.extend([escape_markdown(&article.heading()), String::new()]);
+        lines.extend([escape_markdown(&article.heading(ENGLISH)), String::new()]);
         for (claim, checks) in &article.claims {
             lines.push(format!("- {}", escape_markdown(claim)));
             lines.extend(checks.iter().map(|(states, answer)| {
@@ -155,7 +155,7 @@ fn claims(articles: &[published::Beyond]) -> String {
             }));
         }
         if !article.without_row.is_empty() {
-            lines.extend([String::new(), escape_markdown(&article.without_heading()), String::new()]);
+            lines.extend([String::new(), escape_markdown(&article.without_heading(ENGLISH)), String::new()]);
         }
         let without = article.without_row.iter();
         lines.extend(without.map(|texts| {

@@ -3,7 +3,7 @@ import { dot, plot, ruleX, ruleY } from "@observablehq/plot";
 import type { Article, OwnValue, Page, Published, Row } from "../data";
 import { rowLabel } from "../data";
 import { colour, h } from "../dom";
-import { counted } from "../language";
+import { counted, message, say } from "../language";
 import { interval, overRounds, ratio } from "../number";
 import type { Chart } from "./frame";
 import { base, fitted, labelRoom, ratioAxis } from "./style";
@@ -14,15 +14,15 @@ interface Claim extends Published { id: string; row: Row }
 const MOST_OPEN = 12;
 
 const ANSWERS: { sign: string; words: string; colour: string }[] = [
-  { sign: "✓", words: "inside the interval", colour: "--v-faster" },
-  { sign: "✗", words: "outside the interval", colour: "--v-slower" },
-  { sign: "?", words: "not comparable", colour: "--v-none" },
+  { sign: "✓", words: message("inside the interval"), colour: "--v-faster" },
+  { sign: "✗", words: message("outside the interval"), colour: "--v-slower" },
+  { sign: "?", words: message("not comparable"), colour: "--v-none" },
 ];
 
 /** Finds sign and colour of an answer, with the words that the terminal has. */
 function answer(claim: Claim): { sign: string; words: string; colour: string } {
   const known = ANSWERS[claim.contained === true ? 0 : claim.contained === false ? 1 : 2];
-  return { ...known, words: claim.words === "" ? known.words : claim.words };
+  return { ...known, words: claim.words === "" ? say(known.words) : claim.words };
 }
 
 /** Collects everything published in the document. */
@@ -37,8 +37,8 @@ export function published(page: Page): Chart | null {
   if (drawable.length === 0) return null;
   return {
     id: "published",
-    title: "Published ratios and this session's intervals",
-    about: "A diamond is what was published, a line this session's 95 % interval. Another machine and another day: a difference is a question, not an error.",
+    title: say("Published ratios and this session's intervals"),
+    about: say("A diamond is what was published, a line this session's 95 % interval. Another machine and another day: a difference is a question, not an error."),
     draw: (width) => draw(drawable, width),
   };
 }
@@ -51,11 +51,11 @@ function draw(all: Claim[], width: number): SVGSVGElement {
   const room = labelRoom(all.map(named), width);
   const measured = all.filter((claim) => (claim.session_ratio_low ?? 0) > 0 && claim.session_ratio_high !== null);
   const fill = (claim: Claim): string => colour(answer(claim).colour);
-  const title = (claim: Claim): string => `${named(claim)}: published ${ratio(claim.ratio)} (${claim.title}), measured ${bounds(claim)}, ${answer(claim).words}`;
+  const title = (claim: Claim): string => say("{name}: published {ratio} ({title}), measured {own}, {answer}", { name: named(claim), ratio: ratio(claim.ratio), title: claim.title, own: bounds(claim), answer: answer(claim).words });
   const values = all.flatMap((claim) => [claim.ratio, claim.session_ratio_low, claim.session_ratio_high]).filter((v): v is number => v !== null && v > 0);
   return plot({
     ...base(width), height: all.length * 24 + 64, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: 8,
-    x: ratioAxis(values, width - room, "ratio of values, log scale"),
+    x: ratioAxis(values, width - room, say("ratio of values, log scale")),
     y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => fitted(named(all.find((claim) => claim.id === id) as Claim), room) },
     marks: [
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
@@ -76,7 +76,7 @@ function values({ printed, reference_printed: reference, unit }: Claim): string 
 function own({ row, factor, unit, ...of }: Claim): string {
   const text = (environment: string | null | undefined, value: OwnValue | null): string | null => {
     if (environment == null) return null;
-    if (value === null) return `${environment}: not measured`;
+    if (value === null) return `${environment}: ${say("not measured")}`;
     if (factor !== null && unit !== null) return `${environment} ${Number(((value.median ?? 0) * factor).toPrecision(3))} ${unit}`;
     return `${environment} ${overRounds(value, row.metric.unit).join(" ")}`;
   };
@@ -85,18 +85,18 @@ function own({ row, factor, unit, ...of }: Claim): string {
 }
 
 const bounds = (claim: Claim): string =>
-  claim.session_ratio_low === null || claim.session_ratio_high === null ? claim.session_ratio == null ? "nothing to compare" : `${ratio(claim.session_ratio)}, no interval yet`
+  claim.session_ratio_low === null || claim.session_ratio_high === null ? claim.session_ratio == null ? say("nothing to compare") : say("{ratio}, no interval yet", { ratio: ratio(claim.session_ratio) })
     : `${claim.session_ratio == null ? "" : `${ratio(claim.session_ratio)} `}${interval(claim.session_ratio_low, claim.session_ratio_high, claim.session_ratio ?? claim.session_ratio_low)}`;
 
 /** Builds a table of the ratios, one article after the other. */
 export function publishedTable(page: Page): HTMLElement | null {
   const all = claims(page);
   if (all.length === 0) return null;
-  const heads = ["Probe", "Environments", "Published", "This session", "Answer"];
+  const heads = [say("Probe"), say("Environments"), say("Published"), say("This session"), say("Answer")];
   const cell = (i: number, ...children: (Node | string | null)[]): HTMLElement => h("td", { "data-environment": heads[i] }, h("span", {}, ...children));
   const row = (claim: Claim): HTMLElement => h("tr", {},
     h("th", { scope: "row" }, rowLabel(claim.row)),
-    cell(1, claim.reference === null ? claim.environment ?? "?" : `${claim.environment ?? "?"} against ${claim.reference}`),
+    cell(1, claim.reference === null ? claim.environment ?? "?" : say("{environment} against {reference}", { environment: claim.environment ?? "?", reference: claim.reference })),
     cell(2, claim.ratio === null ? "" : `${ratio(claim.ratio)} `, h("small", {}, values(claim))),
     cell(3, bounds(claim), own(claim) === "" ? null : h("small", {}, ` ${own(claim)}`)),
     cell(4, `${answer(claim).sign} ${answer(claim).words}`));
@@ -108,8 +108,8 @@ export function publishedTable(page: Page): HTMLElement | null {
       h("tr", { class: "family" }, h("th", { scope: "rowgroup", colspan: heads.length }, `${title} (${source})`)),
       ...all.filter((claim) => claim.source === source).map(row),
     ])));
-  return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, `All ${counted(all.length, "published value", "published values")}`),
-    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": "Published values" }, table));
+  return h("details", { open: all.length <= MOST_OPEN }, h("summary", {}, counted(all.length, "published value", "published values")),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": say("Published") }, table));
 }
 
 /** Lists the articles' conclusions with this session's answers, and printed values that it does not measure. */
@@ -117,13 +117,13 @@ export function conclusions(page: Page): HTMLElement | null {
   const articles = page.report.articles.filter(({ claims, without_row }) => claims.length + without_row.length > 0);
   if (articles.length === 0) return null;
   const checks = ({ checks: all, needs }: Article["claims"][number]): HTMLElement => h("ul", {}, all.length === 0
-    ? h("li", {}, `not judged: ${needs === null ? "no row of this session shows it" : `it would need ${needs}`}`)
+    ? h("li", {}, `${say("not judged")}: ${needs === null ? say("no row of this session shows it") : say("it would need {needs}", { needs })}`)
     : all.map(({ states, answer: found, words }) => h("li", { class: `answer ${found}` }, h("b", {}, states), ` ${words}`)));
   const printed = (runs: Record<string, string[]>): string => Object.entries(runs).map(([name, all]) => `${name} ${all.join(", ")}`).join("; ");
   return h("div", { class: "conclusions" }, articles.flatMap(({ source, title, claims: all, without_row: without }) => [
     h("h3", {}, `${title} (${source})`),
-    h("dl", {}, all.flatMap((claim) => [h("dt", {}, claim.recommends ? h("b", {}, "It recommends: ") : null, claim.text), h("dd", {}, checks(claim))])),
-    without.length === 0 ? null : h("details", {}, h("summary", {}, `${counted(without.length, "published value", "published values")} that nothing here stands beside`),
+    h("dl", {}, all.flatMap((claim) => [h("dt", {}, claim.recommends ? h("b", {}, say("It recommends: {text}", { text: claim.text })) : claim.text), h("dd", {}, checks(claim))])),
+    without.length === 0 ? null : h("details", {}, h("summary", {}, say("Printed by {article}, and not measured here:", { article: source })),
       h("ul", {}, without.map(({ name, printed: runs, unit, ratio: stated, words }) =>
         h("li", {}, `${name} (${stated === null ? `${printed(runs)} ${unit ?? ""}` : ratio(stated)}): ${words}`)))),
   ]));

@@ -39,7 +39,7 @@ impl<'a> Document<'a> {
                 .iter()
                 .map(|row| fill_row((session, findings), &cases, row, language))
                 .collect(),
-            articles: findings.articles.iter().map(article).collect(),
+            articles: findings.articles.iter().map(|of| article(of, language)).collect(),
             facts: AllFacts { host: &session.header.host, targets: &session.facts },
             failures: failures(session),
             repeated: &session.repeated,
@@ -93,22 +93,24 @@ fn certificate(certificate: &findings::Certificate) -> Certificate {
     }
 }
 
-fn article(article: &findings::ArticleBeside) -> Article<'_> {
+fn article(article: &findings::ArticleBeside, language: Language) -> Article<'_> {
     let without = article.without_row.iter();
     Article {
         source: &article.source,
         title: &article.title,
-        without_row: without.map(|of| WithWords { of, words: published::why_without(of) }).collect(),
-        claims: article.claims.iter().map(claim).collect(),
+        without_row: without
+            .map(|of| WithWords { of, words: published::why_without(of, language) })
+            .collect(),
+        claims: article.claims.iter().map(|of| claim(of, language)).collect(),
     }
 }
 
-fn claim(claim: &findings::ClaimBeside) -> Claim<'_> {
+fn claim(claim: &findings::ClaimBeside, language: Language) -> Claim<'_> {
     let checks = claim.checks.iter();
     Claim {
         text: &claim.text,
         recommends: claim.recommends,
-        checks: checks.map(|of| WithWords { of, words: published::format_answer(of) }).collect(),
+        checks: checks.map(|of| WithWords { of, words: published::format_answer(of, language) }).collect(),
         needs: claim.needs.as_deref(),
     }
 }
@@ -161,7 +163,7 @@ fn fill_row<'a>(
         published: row
             .published
             .iter()
-            .map(|of| WithWords { of, words: published::describe_holding(of) })
+            .map(|of| WithWords { of, words: published::describe_holding(of, language) })
             .collect(),
     }
 }

@@ -9,9 +9,9 @@ use tare_analysis::published::Quantity;
 
 use super::table::table_lines;
 use super::{Pairs, WIDEST_LABEL};
-use crate::language::Language;
+use crate::language::{Language, message, say};
 use crate::number::{Figure, count_decimals, format_fixed, format_ratio, ratio_interval};
-use crate::text::{clean_text, count_columns, join_with_and};
+use crate::text::{clean_text, count_columns};
 use crate::words;
 
 /// Indentation of lines that belong to the line above.
@@ -31,12 +31,13 @@ pub(crate) struct BesideRow {
 }
 
 /// Lists the rows that an article has values for, in the order of the rows.
-pub(crate) fn beside_rows(findings: &Findings) -> Vec<BesideRow> {
+pub(crate) fn beside_rows(findings: &Findings, language: Language) -> Vec<BesideRow> {
     let rows = findings.rows.iter();
-    rows.flat_map(|row| row.published.iter().map(|beside| beside_row(findings, row, beside))).collect()
+    rows.flat_map(|row| row.published.iter().map(|beside| beside_row(findings, row, beside, language)))
+        .collect()
 }
 
-fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
+fn beside_row(findings: &Findings, row: &Row, beside: &Beside, language: Language) -> BesideRow {
     let unit = beside.unit.as_deref().unwrap_or("");
     let figure = |environment: &Option<String>, printed: &[String]| {
         let environment = environment.as_deref().filter(|_| !printed.is_empty())?;
@@ -47,65 +48,87 @@ fn beside_row(findings: &Findings, row: &Row, beside: &Beside) -> BesideRow {
     let printed: Vec<String> = printed.into_iter().flatten().collect();
     let pair = [&beside.environment, &beside.reference].map(|name| name.as_deref().map(clean_text));
     let pair = match pair {
-        [Some(environment), Some(reference)] => format!("{environment} against {reference}"),
+        [Some(environment), Some(reference)] => {
+            say!(
+                language,
+                "{environment} against {reference}",
+                environment = environment,
+                reference = reference
+            )
+        }
         _ => String::new(),
     };
     BesideRow {
-        label: labelled(row),
+        label: labelled(row, language),
         source: clean_text(&beside.source),
         printed: if printed.is_empty() { pair } else { printed.join("; ") },
         ratio: beside.ratio.map_or(String::new(), format_ratio),
-        session: session(findings, row, beside),
-        holds: describe_holding(beside),
+        session: session(findings, row, beside, language),
+        holds: describe_holding(beside, language),
     }
 }
 
 /// Says whether the session's interval holds the article's ratio, or why the two are not compared.
-pub(crate) fn describe_holding(beside: &Beside) -> String {
+pub(crate) fn describe_holding(beside: &Beside, language: Language) -> String {
     match (beside.contained, &beside.because) {
-        (Some(true), _) => "the interval holds its ratio".into(),
-        (Some(false), _) => "the interval does not hold its ratio".into(),
-        (None, Some(because)) => format!("not compared: {}", clean_text(because)),
-        (None, None) if beside.session_ratio.is_some() => "not compared: no interval yet".into(),
+        (Some(true), _) => language.word("the interval holds its ratio").into(),
+        (Some(false), _) => language.word("the interval does not hold its ratio").into(),
+        (None, Some(because)) => {
+            let because = language.translate_text(&clean_text(because));
+            say!(language, "not compared: {because}", because = because)
+        }
+        (None, None) if beside.session_ratio.is_some() => {
+            language.word("not compared: no interval yet").into()
+        }
         (None, None) => String::new(),
     }
 }
 
 /// Labels a row, with its metric if it is not the case's first.
-fn labelled(row: &Row) -> String {
+fn labelled(row: &Row, language: Language) -> String {
     let metric = if row.headline { String::new() } else { format!(", {}", clean_text(&row.metric.name)) };
-    format!("{}{metric}", clean_text(&row.label))
+    format!("{}{metric}", words::translate_row_title(row, language))
 }
 
 /// Formats the session's own values and their ratio, or the reason why there are none.
-fn session(findings: &Findings, row: &Row, beside: &Beside) -> String {
-    let Some(target) = &beside.target else { return "no environment stands for it".into() };
-    let mut values = vec![own(findings, row, target, &beside.session_value, beside)];
+fn session(findings: &Findings, row: &Row, beside: &Beside, language: Language) -> String {
+    let Some(target) = &beside.target else {
+        return language.word("no environment stands for it").into();
+    };
+    let mut values = vec![own(findings, row, (target, &beside.session_value), beside, language)];
     values.extend(
         beside
             .against_target
             .as_ref()
-            .map(|against| own(findings, row, against, &beside.session_baseline_value, beside)),
+            .map(|against| own(findings, row, (against, &beside.session_baseline_value), beside, language)),
     );
     let values = values.join("; ");
     match (beside.session_ratio, beside.session_ratio_low, beside.session_ratio_high) {
         (Some(value), Some(low), Some(high)) => {
             format!("{values}: {} {}", format_ratio(value), ratio_interval(low, high, value))
         }
-        (Some(value), ..) => format!("{values}: {}, no interval yet", format_ratio(value)),
+        (Some(value), ..) => {
+            say!(language, "{values}: {ratio}, no interval yet", values = values, ratio = format_ratio(value))
+        }
         _ => values,
     }
 }
 
 /// Formats `wsl1-like 4.2 ms ±0.1`, or the reason for having no value.
-fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, beside: &Beside) -> String {
+fn own(
+    findings: &Findings,
+    row: &Row,
+    (target, value): (&str, &Option<OwnValue>),
+    beside: &Beside,
+    language: Language,
+) -> String {
     let reason = || {
         let at = findings.subjects.iter().position(|subject| subject == target);
         match at.and_then(|at| row.cells.get(at)) {
             Some(Cell::Missing(missing)) => {
-                format!(": {}", words::describe_missing(missing, Language::English))
+                format!(": {}", words::describe_missing(missing, language))
             }
-            _ => ": not measured".into(),
+            _ => format!(": {}", language.word("not measured")),
         }
     };
     let name = clean_text(target);
@@ -124,9 +147,9 @@ fn own(findings: &Findings, row: &Row, target: &str, value: &Option<OwnValue>, b
 }
 
 /// Lists the values of articles for the rows, as lines for a terminal; empty without an article.
-pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
-    let rows = beside_rows(findings);
-    let beyond = list_articles_beyond_rows(findings);
+pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language) -> Vec<String> {
+    let rows = beside_rows(findings, language);
+    let beyond = list_articles_beyond_rows(findings, language);
     let mut tables: Vec<String> = Vec::new();
     for table in findings.articles.iter().flat_map(|article| &article.tables) {
         tables.extend(table_lines(table, width));
@@ -139,9 +162,10 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
     sources.extend(beyond.iter().map(|article| article.source.clone()));
     sources.sort();
     sources.dedup();
-    let head = format!(
-        "Published, on other machines and days, and in no interval with these: {}.",
-        join_with_and(&sources)
+    let head = say!(
+        language,
+        "Published, on other machines and days, and in no interval with these: {sources}.",
+        sources = language.join_with_and(&sources)
     );
     let label = rows.iter().map(|row| count_columns(&row.label)).max().unwrap_or(0).min(WIDEST_LABEL);
     let mut out = Pairs { text: String::new(), label, width };
@@ -153,7 +177,16 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
             .filter(|part| !part.is_empty())
             .collect();
         let holds = if row.holds.is_empty() { String::new() } else { format!("; {}", row.holds) };
-        out.pair(&row.label, &format!("{}; here {}{holds}", parts.join(": "), row.session));
+        out.pair(
+            &row.label,
+            &say!(
+                language,
+                "{printed}; here {own}{holds}",
+                printed = parts.join(": "),
+                own = row.session,
+                holds = holds
+            ),
+        );
     }
     for article in &beyond {
         let stated = article
@@ -163,7 +196,7 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
             .map(|(states, _)| count_columns(states) + count_columns(INDENT));
         out.label = stated.max().unwrap_or(0).min(WIDEST_LABEL);
         out.blank();
-        out.paragraph(&article.heading());
+        out.paragraph(&article.heading(language));
         for (claim, checks) in &article.claims {
             out.paragraph(claim);
             for (states, answer) in checks {
@@ -172,7 +205,7 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize) -> Vec<String> {
         }
         if !article.without_row.is_empty() {
             out.blank();
-            out.paragraph(&article.without_heading());
+            out.paragraph(&article.without_heading(language));
         }
         out.label = WIDEST_LABEL;
         for [name, printed, reason] in &article.without_row {
@@ -193,40 +226,43 @@ pub(crate) struct Beyond {
 }
 
 impl Beyond {
-    pub(crate) fn heading(&self) -> String {
-        format!("Conclusions of {}, with the answers of this session:", self.source)
+    pub(crate) fn heading(&self, language: Language) -> String {
+        say!(language, "Conclusions of {article}, with the answers of this session:", article = self.source)
     }
 
-    pub(crate) fn without_heading(&self) -> String {
-        format!("Printed by {}, and not measured here:", self.source)
+    pub(crate) fn without_heading(&self, language: Language) -> String {
+        say!(language, "Printed by {article}, and not measured here:", article = self.source)
     }
 }
 
 /// Collects the articles with conclusions, or with values that belong to no row.
-pub(crate) fn list_articles_beyond_rows(findings: &Findings) -> Vec<Beyond> {
+pub(crate) fn list_articles_beyond_rows(findings: &Findings, language: Language) -> Vec<Beyond> {
     let articles = findings.articles.iter().filter(|a| !a.claims.is_empty() || !a.without_row.is_empty());
-    articles.map(texts).collect()
+    articles.map(|article| texts(article, language)).collect()
 }
 
-fn texts(article: &ArticleBeside) -> Beyond {
+fn texts(article: &ArticleBeside, language: Language) -> Beyond {
     Beyond {
         source: clean_text(&article.source),
-        claims: article.claims.iter().map(claim).collect(),
-        without_row: article.without_row.iter().map(without_row).collect(),
+        claims: article.claims.iter().map(|of| claim(of, language)).collect(),
+        without_row: article.without_row.iter().map(|of| without_row(of, language)).collect(),
     }
 }
 
-fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
+fn claim(claim: &ClaimBeside, language: Language) -> (String, Vec<(String, String)>) {
     let text = clean_text(&claim.text);
-    let text = if claim.recommends { format!("It recommends: {text}") } else { text };
-    let mut checks: Vec<(String, String)> =
-        claim.checks.iter().map(|check| (clean_text(&check.states), format_answer(check))).collect();
+    let text = if claim.recommends { say!(language, "It recommends: {text}", text = text) } else { text };
+    let mut checks: Vec<(String, String)> = claim
+        .checks
+        .iter()
+        .map(|check| (clean_text(&check.states), format_answer(check, language)))
+        .collect();
     if checks.is_empty() {
         checks.push((
-            "not judged".into(),
+            language.word("not judged").into(),
             match &claim.needs {
-                Some(needs) => format!("it would need {}", clean_text(needs)),
-                None => "no row of this session shows it".into(),
+                Some(needs) => say!(language, "it would need {needs}", needs = clean_text(needs)),
+                None => language.word("no row of this session shows it").into(),
             },
         ));
     }
@@ -234,34 +270,42 @@ fn claim(claim: &ClaimBeside) -> (String, Vec<(String, String)>) {
 }
 
 /// Formats `holds here: 0.48x [0.44, 0.52] (wsl1-like over wsl2-like; round trip TCP, min)`.
-pub(crate) fn format_answer(check: &CheckBeside) -> String {
-    let word = match check.answer {
-        ClaimOutcome::NotJudged if check.because.is_some() => "not judged; here",
-        ClaimOutcome::Holds => "holds here",
-        ClaimOutcome::SameDirection => "the same direction here, by another amount",
-        ClaimOutcome::Opposite => "the other way round here",
-        ClaimOutcome::Undecided if check.value.is_none() => "not compared here",
-        ClaimOutcome::Undecided => "not decided here",
-        ClaimOutcome::NotJudged => "not judged, since the machine is another; here",
-    };
-    let value = check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value)));
+pub(crate) fn format_answer(check: &CheckBeside, language: Language) -> String {
+    let word = language.word(match check.answer {
+        ClaimOutcome::NotJudged if check.because.is_some() => message!("not judged; here"),
+        ClaimOutcome::Holds => message!("holds here"),
+        ClaimOutcome::SameDirection => message!("the same direction here, by another amount"),
+        ClaimOutcome::Opposite => message!("the other way round here"),
+        ClaimOutcome::Undecided if check.value.is_none() => message!("not compared here"),
+        ClaimOutcome::Undecided => message!("not decided here"),
+        ClaimOutcome::NotJudged => message!("not judged, since the machine is another; here"),
+    });
+    let value =
+        check.value.map_or(String::new(), |value| format!(" {}", checked_value(check, value, language)));
     let value = if check.answer == ClaimOutcome::NotJudged { value } else { value.replacen(' ', ": ", 1) };
-    let against =
-        check.against_target.as_ref().map_or(String::new(), |name| format!(" over {}", clean_text(name)));
+    let against = check.against_target.as_ref().map_or(String::new(), |name| {
+        language.word(" ").to_owned() + &say!(language, "over {other}", other = clean_text(name))
+    });
     let against = if check.over.is_some() { String::new() } else { against };
-    let over = check.over.as_ref().map_or(String::new(), |label| format!(" over {}", clean_text(label)));
-    let row = format!("{}, {}", clean_text(&check.label), clean_text(&check.metric));
+    let over = check.over.as_ref().map_or(String::new(), |label| {
+        language.word(" ").to_owned()
+            + &say!(language, "over {other}", other = language.translate_title(&clean_text(label)))
+    });
+    let row =
+        format!("{}, {}", language.translate_title(&clean_text(&check.label)), clean_text(&check.metric));
     let sizes: String = check
         .sizes
         .iter()
         .map(|(name, size)| format!("; {} {}", clean_text(name), clean_text(size)))
         .collect();
-    let because =
-        check.because.as_ref().map_or(String::new(), |because| format!(": {}", clean_text(because)));
+    let because = check
+        .because
+        .as_ref()
+        .map_or(String::new(), |because| format!(": {}", language.translate_text(&clean_text(because))));
     format!("{word}{value} ({}{against}; {row}{over}{sizes}){because}", clean_text(&check.target))
 }
 
-fn checked_value(check: &CheckBeside, value: f64) -> String {
+fn checked_value(check: &CheckBeside, value: f64, language: Language) -> String {
     let interval = check.low.zip(check.high);
     match check.of {
         Quantity::Value | Quantity::Range => match interval {
@@ -269,14 +313,16 @@ fn checked_value(check: &CheckBeside, value: f64) -> String {
             None => Figure::without_interval(value, check.unit).to_text(),
         },
         Quantity::Difference => Figure::without_interval(value, check.unit).to_text(),
-        Quantity::BetweenRuns => format!("a round differs from the one before by {} %", three(value)),
+        Quantity::BetweenRuns => {
+            say!(language, "a round differs from the one before by {share} %", share = three(value))
+        }
         Quantity::More | Quantity::Less => match interval {
             Some((low, high)) => format!("{} % [{}, {}]", three(value), three(low), three(high)),
             None => format!("{} %", three(value)),
         },
         Quantity::Ratio => match interval {
             Some((low, high)) => format!("{} {}", format_ratio(value), ratio_interval(low, high, value)),
-            None => format!("{}, no interval yet", format_ratio(value)),
+            None => say!(language, "{ratio}, no interval yet", ratio = format_ratio(value)),
         },
     }
 }
@@ -286,21 +332,23 @@ fn three(value: f64) -> String {
     format_fixed(value, count_decimals(value))
 }
 
-fn without_row(figure: &WithoutRow) -> [String; 3] {
+fn without_row(figure: &WithoutRow, language: Language) -> [String; 3] {
     let unit = figure.unit.as_deref().unwrap_or("");
     let printed = match figure.ratio {
         Some(stated) => format_ratio(stated),
         None => format!("{} {unit}", printed(&figure.printed)),
     };
-    [clean_text(&figure.name), clean_text(&printed), why_without(figure)]
+    [clean_text(&figure.name), clean_text(&printed), why_without(figure, language)]
 }
 
 /// Explains why no row of the session corresponds to a value.
-pub(crate) fn why_without(figure: &WithoutRow) -> String {
+pub(crate) fn why_without(figure: &WithoutRow, language: Language) -> String {
     match (&figure.because, &figure.probe) {
         (Some(because), _) => clean_text(because),
-        (None, Some(probe)) => format!("no row of this session; {} measures it", clean_text(probe)),
-        (None, None) => "tare has no such metric".into(),
+        (None, Some(probe)) => {
+            say!(language, "no row of this session; {probe} measures it", probe = clean_text(probe))
+        }
+        (None, None) => language.word("tare has no such metric").into(),
     }
 }
 
@@ -337,7 +385,7 @@ mod tests {
     #[test]
     fn an_article_stands_beside_its_row_and_says_whether_the_interval_holds_it() {
         let findings = beside_article();
-        insta::assert_snapshot!(beside_lines(&findings, 90).join("\n"));
+        insta::assert_snapshot!(beside_lines(&findings, 90, Language::English).join("\n"));
         let spawn = findings.rows.iter().find(|row| row.probe == "proc.spawn").unwrap();
         let wsl = spawn.published.iter().find(|b| b.environment.as_deref() == Some("wsl")).unwrap();
         assert_eq!(wsl.contained, Some(false));

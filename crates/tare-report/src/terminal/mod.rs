@@ -146,7 +146,7 @@ impl Output {
 
     /// Adds the values of articles for these rows, apart from the session's own.
     fn published(&mut self, findings: &Findings, width: usize) {
-        let lines = published::beside_lines(findings, width);
+        let lines = published::beside_lines(findings, width, self.language);
         if !lines.is_empty() {
             self.blank();
             lines.iter().for_each(|line| self.plain(line));
