@@ -37,8 +37,11 @@ pub(crate) fn find_comparison_objection(
 ) -> Option<String> {
     // Where both are emulated, the difference between them is still the layer.
     if planned.declared.times == Times::Processor && is_emulated(target) != is_emulated(baseline) {
-        let whose = if is_emulated(target) { "the processor" } else { "the baseline's processor" };
-        return Some(format!("{whose} is emulated"));
+        let whose = match is_emulated(target) {
+            true => "the processor is emulated",
+            false => "the baseline's processor is emulated",
+        };
+        return Some(whose.to_owned());
     }
     let of_target = find_target_objection(planned, metric, target);
     of_target.or_else(|| {
