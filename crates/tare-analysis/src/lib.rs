@@ -30,6 +30,7 @@ mod target_pairs;
 pub mod unixbench;
 pub mod verdicts;
 
+pub use target_pairs::orders;
 pub use verdicts::assemble::{beyond_reach, compute_findings, compute_step_findings, find_finished_targets};
 pub use verdicts::controls::control_differs;
 pub use verdicts::rows::{Options, Progress};

@@ -1,6 +1,8 @@
 //! Comparison of two subjects of a session: for an article that compares their like, and for advice on which
 //! to choose.
 
+pub mod orders;
+
 use tare_data::session::Session;
 
 use crate::statistics::signed_ranks::Nulls;

@@ -147,20 +147,21 @@ pub fn compute_findings(session: &Session, options: &Options) -> Findings {
     of_rows(session, options, |_, _| {})
 }
 
-/// Compares each environment with the one before it in the plan, the first with the baseline: the findings of
-/// a session whose environments are built up step by step. The family that verdicts are corrected for is that
-/// of all steps.
-pub fn compute_step_findings(session: &Session, options: &Options) -> Findings {
+/// Compares each environment with the one that it was built upon: the findings of a session whose environments are built up
+/// step by step. `below` has their places among the subjects; none is the baseline. The family that verdicts are corrected
+/// for is that of all steps.
+pub fn compute_step_findings(session: &Session, options: &Options, below: &[Option<usize>]) -> Findings {
     let targets = &session.plan.targets;
     let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
     let mut nulls = Nulls::default();
     of_rows(session, options, |judge, rows| {
-        for step in subjects.windows(2) {
-            judge.compare_with(step[0]);
+        for (step, below) in subjects.iter().copied().zip(below) {
+            let Some(below) = below.and_then(|below| subjects.get(below).copied()) else { continue };
+            judge.compare_with(below);
             for row in rows.iter_mut() {
                 let against_below =
                     judge.judge_rows(row.case, row.metric + 1, &BTreeMap::new(), &mut nulls).pop();
-                row.targets[step[1]] = against_below.and_then(|mut row| row.targets[step[1]].take());
+                row.targets[step] = against_below.and_then(|mut row| row.targets[step].take());
             }
         }
     })

@@ -158,7 +158,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Judges the pairs of a cell; the schedule is the one by which it was judged.
-    fn judge(
+    pub fn judge(
         &self,
         pairs: &Pairs,
         (case, target): (usize, usize),

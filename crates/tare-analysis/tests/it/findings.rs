@@ -349,3 +349,37 @@ fn canary_and_clocks_are_watched() {
     let warned = |row: usize| expect_comparison(&findings.rows[row].cells[0]).warnings.len();
     assert_eq!((warned(0), warned(1)), (1, 0), "processor cells only");
 }
+
+#[test]
+fn an_order_that_changes_what_a_mechanism_adds_is_found_and_one_that_does_not_is_not() {
+    use tare_analysis::orders::{Exchange, compare_orders};
+    let exchanges = [
+        Exchange { step: 1, forward: [0, 1], reverse: [3, 2] },
+        Exchange { step: 2, forward: [1, 2], reverse: [0, 3] },
+    ];
+    // One that adds 20 % and one that adds 10 %, and together what is given.
+    let effects = |together: f64| {
+        let subjects = ["below", "first", "both", "second"];
+        let mut session = make_session(&subjects, vec![make_timed_case("sys.getppid")], 24);
+        run_rounds(&mut session, 24, |_, target, round| {
+            let cost = match target {
+                "first" => 1.2,
+                "second" => 1.1,
+                "both" => together,
+                _ => 1.0,
+            };
+            Outcome::Time(100.0 * cost * compute_jitter(target, round))
+        });
+        compare_orders(&session, &Options::default(), &exchanges)
+    };
+    let [first, second] = <[_; 2]>::try_from(effects(1.2 * 1.1)).unwrap();
+    assert!(!first.differs && !second.differs, "{first:?} {second:?}");
+    assert!((first.ratio - 1.0).abs() < 0.01 && first.low < 1.0 && first.high > 1.0);
+    // Each costs more where the other is there already.
+    let [first, second] = <[_; 2]>::try_from(effects(1.5)).unwrap();
+    assert!(first.differs && second.differs);
+    let more = 1.5 / (1.2 * 1.1);
+    assert!((second.ratio / more - 1.0).abs() < 0.01, "it comes second: {second:?}");
+    assert!((first.ratio * more - 1.0).abs() < 0.01, "{first:?}");
+    assert!(compare_orders(&make_session(&["a"], Vec::new(), 1), &Options::default(), &exchanges).is_empty());
+}

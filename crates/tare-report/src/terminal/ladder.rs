@@ -2,6 +2,7 @@
 
 use anstyle::Style;
 use tare_analysis::findings::{Comparison, Findings, Level, Row};
+use tare_analysis::orders::OrderEffect;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
@@ -19,12 +20,12 @@ const LEGEND: &str = message!(
      per operation; ( ) = 95 % interval. Answers are corrected for all lines together"
 );
 
-/// Renders the tables as text. `findings` compare each environment with the one before it, and `steps`
-/// describe what each adds.
+/// Renders the tables as text. `findings` compare each environment with the one before it, `steps`
+/// describe what each adds, and `orders` what each adds otherwise in the reverse order.
 pub fn render_ladder(
     session: &Session,
     findings: &Findings,
-    steps: &[String],
+    (steps, orders): (&[String], &[OrderEffect]),
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
@@ -48,7 +49,7 @@ pub fn render_ladder(
     }
     let heading = view::make_heading(session, findings, None, language);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
-    for (label, lines) in &tables {
+    for (row, (label, lines)) in rows.iter().zip(&tables) {
         out.extend([String::new(), label.clone()]);
         out.extend(
             lines
@@ -56,8 +57,18 @@ pub fn render_ladder(
                 .flat_map(|line| render_row(line, &widths, coloured))
                 .map(|l| l.trim_end().to_owned()),
         );
+        let of_row =
+            orders.iter().filter(|effect| effect.case == row.case && effect.metric == row.metric.name);
+        out.extend(
+            of_row
+                .filter(|effect| effect.differs)
+                .flat_map(|effect| wrap_paragraph("  ", &describe_order(effect, steps, language), width)),
+        );
     }
     out.push(String::new());
+    out.extend(
+        summarize_orders(orders, language).into_iter().flat_map(|text| wrap_paragraph("", &text, width)),
+    );
     // The last part of a table's legend is about columns that are not here.
     let mut meanings = view::explain_table_signs(session, &rows, language);
     meanings.pop();
@@ -79,6 +90,37 @@ pub fn render_ladder(
             .flat_map(|banner| wrap_paragraph("! ", &banner, width)),
     );
     out.join("\n") + "\n"
+}
+
+/// Describes by how much a mechanism adds more, or less, in the order of the steps.
+fn describe_order(effect: &OrderEffect, steps: &[String], language: Language) -> String {
+    let step = steps.get(effect.step).map(|step| language.translate_title(&clean_text(step)));
+    let OrderEffect { ratio, low, high, .. } = effect;
+    say!(
+        language,
+        "The order matters: {step} adds {ratio}x ({low} to {high}) of what it adds in reverse order.",
+        step = step.unwrap_or_default(),
+        ratio = format!("{ratio:.2}"),
+        low = format!("{low:.2}"),
+        high = format!("{high:.2}"),
+    )
+}
+
+/// Sums up the effects of the order that are not shown one by one; none where no mechanism was added in two orders.
+fn summarize_orders(orders: &[OrderEffect], language: Language) -> Option<String> {
+    let others = || orders.iter().filter(|effect| !effect.differs);
+    if others().any(|effect| effect.low <= 0.0 || effect.high.is_infinite()) {
+        return Some(say!(
+            language,
+            "Some mechanisms have too few rounds to say if they add the same in reverse order."
+        ));
+    }
+    let widest = others().map(|effect| (1.0 / effect.low).max(effect.high)).reduce(f64::max)?;
+    Some(say!(
+        language,
+        "Added in reverse order, the other mechanisms show no difference; one of up to {share} % may be there.",
+        share = format!("{:.1}", (widest - 1.0) * 100.0),
+    ))
 }
 
 fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker) -> Vec<Vec<GridCell>> {

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use tare_analysis::Options;
+use tare_analysis::orders::compare_orders;
 use tare_data::session::{Role, Session};
 use tare_lab::asked::{Measured, Request};
-use tare_lab::environments::ladders::{self, LADDERS};
+use tare_lab::environments::ladders::{self, LADDERS, Rung};
 use tare_lab::error::LabError;
 use tare_report::{json, terminal};
 
@@ -24,13 +25,24 @@ pub fn run_ladder(args: &Ladder) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     };
     let session = &obtained.session;
-    let steps = steps_of(session, &obtained.record)?;
-    let findings = tare_analysis::compute_step_findings(session, &Options::default());
+    let Climbed { ladder, rungs } = find_climbed(session, &obtained.record)?;
+    let below: Vec<Option<usize>> = rungs.iter().map(|rung| rung.below).collect();
+    let findings = tare_analysis::compute_step_findings(session, &Options::default(), &below);
     ui::print_output(match args.json {
         true => json::render_json(session, &findings),
         false => {
             let terminal = (ui::measure_width(), ui::has_colour());
-            terminal::ladder::render_ladder(session, &findings, &steps, terminal, ui::find_language())
+            let steps: Vec<String> = ladder.steps.iter().map(|step| step.adds.to_owned()).collect();
+            // An earlier record has one order alone.
+            let exchanges = if rungs.len() > steps.len() { ladder.list_exchanges() } else { Vec::new() };
+            let orders = compare_orders(session, &Options::default(), &exchanges);
+            terminal::ladder::render_ladder(
+                session,
+                &findings,
+                (&steps, &orders),
+                terminal,
+                ui::find_language(),
+            )
         }
     })?;
     Ok(obtained.exit_code(&findings))
@@ -47,22 +59,37 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
         study.budget = COMMAND_BUDGET;
     }
     let measured = own.map_or_else(|| Measured::Named("ladder".to_owned()), Measured::Commands);
+    let mut rungs = ladder.list_rungs();
+    if !args.both_orders {
+        rungs.truncate(ladder.steps.len());
+    }
     Ok(Request {
         inside: own_commands::describe_inside(&commands)?,
-        environments: ladder.steps.iter().map(|step| step.specification.to_owned()).collect(),
+        environments: rungs.into_iter().map(|rung| rung.specification).collect(),
         ..recorded::make_request(measured, &args.session, "tare-ladder")
     })
 }
 
-/// Looks up the description of each step in a recorded ladder.
-fn steps_of(session: &Session, record: &Path) -> Result<Vec<String>, LabError> {
+/// A recorded ladder.
+struct Climbed {
+    ladder: &'static ladders::Ladder,
+    /// Its environments in the record.
+    rungs: Vec<Rung>,
+}
+
+/// Finds the ladder of which a record holds the environments, with or without those of the reverse order.
+fn find_climbed(session: &Session, record: &Path) -> Result<Climbed, LabError> {
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let specifications: Vec<String> = subjects.map(|target| target.specification.to_string()).collect();
-    let of_ladder =
-        LADDERS.iter().find(|ladder| ladder.steps.iter().map(|step| step.specification).eq(&specifications));
-    let ladder = of_ladder.ok_or_else(|| {
+    let is_it = |rungs: &[Rung]| rungs.iter().map(|rung| &rung.specification).eq(&specifications);
+    let climbed = LADDERS.iter().find_map(|ladder| {
+        let all = ladder.list_rungs();
+        let steps = all[..ladder.steps.len()].to_vec();
+        let rungs = [all, steps].into_iter().find(|rungs| is_it(rungs))?;
+        Some(Climbed { ladder, rungs })
+    });
+    climbed.ok_or_else(|| {
         LabError::usage_error(format!("{} is not the record of a ladder", record.display()))
             .with_hint("tare ladder container makes one; tare report shows any session")
-    })?;
-    Ok(ladder.steps.iter().map(|step| step.adds.to_owned()).collect())
+    })
 }

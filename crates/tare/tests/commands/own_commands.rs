@@ -207,6 +207,22 @@ fn a_ladder_compares_each_step_with_the_one_before() {
     assert_eq!(out, ok(program.run_tare(&["ladder", "l.tare"])));
     let json = program.run_tare(&["ladder", "l.tare", "--json"]).parse_json();
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(5));
+    let both = [
+        "ladder",
+        "landlock",
+        "--both-orders",
+        "--only",
+        "sys.getppid",
+        "--rounds",
+        "6",
+        "--record",
+        "b.tare",
+    ];
+    if program.run_tare(&["check", "--in", "landlock"]).code == Some(0) {
+        let out = ok(program.run_tare(&both));
+        assert!(out.contains("+ 15 layers") && out.contains("in reverse order"), "{out}");
+        assert_eq!(out, ok(program.run_tare(&["ladder", "b.tare"])));
+    }
     let other = program.run_tare(&["ladder", "contaner"]);
     assert!(other.err.contains("did you mean 'container'?"), "{other:?}");
 }
