@@ -8,7 +8,7 @@
 
 use serde::Serialize;
 
-use crate::change::{Side, Target, cell_cost, find_cell, find_row_objection, list_subjects, widest_margin};
+use crate::change::{Side, Target, find_cost, find_objection, find_rows, list_subjects, widest_margin};
 use crate::findings::{Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::normal::Z_975;
@@ -124,13 +124,8 @@ pub fn join_records(sides: &[Side<'_>]) -> Joined {
 }
 
 fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
-    let is_it = |other: &&Row| (&other.case, &other.metric.name) == (&row.case, &row.metric.name);
-    let rows: Vec<(Side<'_>, Option<&Row>)> =
-        sides.iter().map(|side| (*side, side.findings.rows.iter().find(is_it))).collect();
-    let first = rows.iter().find(|(_, row)| row.is_some());
-    let objection = first.and_then(|(first, of_first)| {
-        rows.iter().find_map(|(side, of_side)| find_row_objection(*first, *side, *of_first, *of_side))
-    });
+    let rows = find_rows(sides, row);
+    let objection = find_objection(&rows);
     let margin = widest_margin(&rows);
     let cells = targets.iter().map(|target| match &objection {
         Some(reason) => JoinedCell::NotJoined { reason: reason.clone() },
@@ -163,7 +158,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) 
 
 /// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
 fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
-    let cost = cell_cost(find_cell(side, row, target)?)?;
+    let cost = find_cost((side, row), target)?;
     let (low, high) = (libm::log(cost.low), libm::log(cost.high));
     (low.is_finite() && high.is_finite() && cost.ratio > 0.0)
         .then(|| Value { ln: libm::log(cost.ratio), error: (high - low) / (2.0 * Z_975) })

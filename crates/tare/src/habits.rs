@@ -16,7 +16,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
     (&["bench", "benchmark", "measure", "start"], "'tare run' runs measurements"),
     (
         &["diff", "cmp"],
-        "'tare compare OLD --to NEW' compares two records; 'tare run --in A,B' compares environments",
+        "'tare compare OLD --to NEW' compares records; 'tare run --in A,B' compares environments",
     ),
     (&["pool", "join", "merge"], "'tare compare --together RECORDS' combines records"),
     (&["prices", "price"], "'tare explain --prices' shows the price of each kind of work"),

@@ -1,36 +1,41 @@
-//! Change over time: the costs of layers in an older record and in a newer one, and the verdict on the two
-//! together.
+//! Change over time: the costs of layers in older records and in newer ones, and the verdict on both together.
 //!
 //! Values of different days are never paired. The ratios of the records are compared, each of which was
-//! paired within its session. The interval of the change is made of the two intervals that they have there
-//! (MOVER: Zou and Donner 2008), and a change among many cells is claimed only where Benjamini and Hochberg's
-//! procedure keeps it.
+//! paired within its session. Several records a side show how much sessions differ, and the interval is Student's t by
+//! that. With one a side it is made of the two intervals that they have there (MOVER: Zou and Donner 2008) and of a spread
+//! between sessions that is stated. A change among many cells is claimed only where Benjamini and Hochberg's procedure
+//! keeps it.
 
 pub mod facts;
-
-use std::collections::BTreeMap;
+mod sides;
 
 use serde::Serialize;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
 
 use crate::change::facts::{ChangedFact, changed_facts};
+use crate::change::sides::compare_costs;
 use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
 use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, pick_strongest_answer};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::statistics::normal::{Z_975, upper_tail};
+use crate::statistics::student;
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
 
-/// A record as one side of the comparison.
+/// Spread between sessions of one machine where nothing measures it and no other is stated, as a standard deviation of
+/// logarithms: 0.5 %, by which the ratios of trials that take turns differ from one session to the next.
+pub const STATED_SPREAD: f64 = 0.005;
+
+/// A record on one side of the comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
     pub session: &'a Session,
     pub findings: &'a Findings,
 }
 
-/// Verdict of two records on a change.
+/// Verdict of both sides on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -43,7 +48,7 @@ pub enum Change {
     Inconclusive,
 }
 
-/// A layer's cost in one record.
+/// A layer's cost on one side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     pub ratio: f64,
@@ -53,10 +58,10 @@ pub struct Cost {
     pub verdict: Verdict,
 }
 
-/// Two records compared.
+/// Older and newer records compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Changes {
-    /// Environments of either record, the newer one's first; the cells of every row are in this order.
+    /// Environments of any record, those of the newer ones first; the cells of every row are in this order.
     #[serde(rename = "environments")]
     pub targets: Vec<Target>,
     pub rows: Vec<ChangedRow>,
@@ -69,7 +74,7 @@ pub struct Target {
     pub specification: Specification,
 }
 
-/// A case and metric of either record.
+/// A case and metric of any record.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChangedRow {
     pub case: String,
@@ -87,7 +92,7 @@ pub enum ChangedCell {
         old: Cost,
         new: Cost,
         change: Change,
-        /// Factor from the old slowdown to the new one; none where a record has no interval.
+        /// Factor from the old slowdown to the new one; none where a side has no interval.
         factor: Option<Factor>,
     },
     /// There is no pair of ratios, or none that means the same.
@@ -100,11 +105,15 @@ pub struct Factor {
     pub ratio: f64,
     pub low: f64,
     pub high: f64,
+    /// Degrees of freedom of the spread between sessions; none where it is not measured.
+    #[serde(skip)]
+    pub degrees: Option<u32>,
 }
 
 impl Factor {
-    /// Divides two costs; None where one has no interval.
-    pub fn from_costs(old: &Cost, new: &Cost) -> Option<Factor> {
+    /// Divides the costs of two sessions that differ by chance by a `spread`, a standard deviation of logarithms; None where one has
+    /// no interval.
+    pub fn from_costs(old: &Cost, new: &Cost, spread: f64) -> Option<Factor> {
         let is_interval = |cost: &Cost| {
             let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
             ordered && cost.high.is_finite()
@@ -113,12 +122,15 @@ impl Factor {
             return None;
         }
         let change = libm::log(new.ratio / old.ratio);
-        let below = libm::hypot(libm::log(new.ratio / new.low), libm::log(old.high / old.ratio));
-        let above = libm::hypot(libm::log(new.high / new.ratio), libm::log(old.ratio / old.low));
+        let between = Z_975 * std::f64::consts::SQRT_2 * spread;
+        let join = |one: f64, other: f64| libm::hypot(libm::hypot(libm::log(one), libm::log(other)), between);
+        let below = join(new.ratio / new.low, old.high / old.ratio);
+        let above = join(new.high / new.ratio, old.ratio / old.low);
         Some(Factor {
             ratio: libm::exp(change),
             low: libm::exp(change - below),
             high: libm::exp(change + above),
+            degrees: None,
         })
     }
 
@@ -127,8 +139,16 @@ impl Factor {
     fn p_beyond(&self, edge: f64) -> f64 {
         let change = libm::log(self.ratio);
         let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
-        let error = (libm::log(side) / Z_975).max(f64::MIN_POSITIVE);
-        (2.0 * upper_tail((change.abs() - edge) / error)).min(1.0)
+        let beyond = change.abs() - edge;
+        let half = libm::log(side).max(f64::MIN_POSITIVE);
+        match self.degrees {
+            None => (2.0 * upper_tail(beyond * Z_975 / half)).min(1.0),
+            Some(_) if beyond <= 0.0 => 1.0,
+            Some(degrees) => {
+                let t = beyond * student::find_two_sided_quantile(1.0 - ALPHA, degrees) / half;
+                1.0 - student::compute_two_sided_chance(t, degrees)
+            }
+        }
     }
 }
 
@@ -146,26 +166,34 @@ pub fn judge_change(factor: Factor, margin: Margin) -> Change {
     }
 }
 
-/// Compares two records.
-pub fn compare_records(old: Side<'_>, new: Side<'_>) -> Changes {
-    let targets = list_subjects(&[new.session, old.session]);
-    let keyed = |findings: &'_ Findings| -> BTreeMap<(String, String), usize> {
-        let rows = findings.rows.iter().enumerate();
-        rows.map(|(at, row)| ((row.case.clone(), row.metric.name.clone()), at)).collect()
-    };
-    let (old_rows, new_rows) = (keyed(old.findings), keyed(new.findings));
-    let key = |row: &Row| (row.case.clone(), row.metric.name.clone());
+/// Compares older records with newer ones, at least one of each. `spread` is that between sessions, as a standard deviation of
+/// logarithms, for cells with one session a side.
+pub fn compare_records(old: &[Side<'_>], new: &[Side<'_>], spread: f64) -> Changes {
+    let newer_first: Vec<Side<'_>> = new.iter().chain(old).copied().collect();
+    let targets = list_subjects(&newer_first.iter().map(|side| side.session).collect::<Vec<_>>());
     let mut rows: Vec<(ChangedRow, Margin)> = Vec::new();
-    for row in &new.findings.rows {
-        let of_old = old_rows.get(&key(row)).map(|at| &old.findings.rows[*at]);
-        rows.push(changed_row(old, new, of_old, Some(row), &targets));
-    }
-    for row in old.findings.rows.iter().filter(|row| !new_rows.contains_key(&key(row))) {
-        rows.push(changed_row(old, new, Some(row), None, &targets));
+    for row in newer_first.iter().flat_map(|side| &side.findings.rows) {
+        if rows.iter().all(|(known, _)| (&known.case, &known.metric) != (&row.case, &row.metric.name)) {
+            let sides = [old, new].map(|sides| find_rows(sides, row));
+            rows.push(changed_row(&sides, row, &targets, spread));
+        }
     }
     let (mut rows, margins): (Vec<ChangedRow>, Vec<Margin>) = rows.into_iter().unzip();
     confirm(&mut rows, &margins);
-    Changes { targets, rows, facts: changed_facts(old.session, new.session) }
+    let facts = match (old.first(), new.first()) {
+        (Some(old), Some(new)) => changed_facts(old.session, new.session),
+        _ => Vec::new(),
+    };
+    Changes { targets, rows, facts }
+}
+
+/// A record with its row of one case and metric.
+type SideRow<'a> = (Side<'a>, Option<&'a Row>);
+
+/// Finds the row of a case and metric in each of some records.
+pub(crate) fn find_rows<'a>(sides: &[Side<'a>], row: &Row) -> Vec<SideRow<'a>> {
+    let is_it = |other: &&Row| (&other.case, &other.metric.name) == (&row.case, &row.metric.name);
+    sides.iter().map(|side| (*side, side.findings.rows.iter().find(is_it))).collect()
 }
 
 /// Leaves the changes that their family bears out, headline cells and further metrics each by themselves: a cell by itself
@@ -202,19 +230,20 @@ pub(crate) fn list_subjects(sessions: &[&Session]) -> Vec<Target> {
 }
 
 fn changed_row(
-    old: Side,
-    new: Side,
-    old_row: Option<&Row>,
-    new_row: Option<&Row>,
+    [old, new]: &[Vec<SideRow<'_>>; 2],
+    row: &Row,
     targets: &[Target],
+    spread: f64,
 ) -> (ChangedRow, Margin) {
-    let row = new_row.or(old_row).expect("a row stands in one of the records");
-    let objection = find_row_objection(old, new, old_row, new_row);
-    let margin = widest_margin(&[(old, old_row), (new, new_row)]);
-    let cells = targets.iter().map(|target| {
-        let of_old = find_cell(old, old_row, &target.name);
-        let of_new = find_cell(new, new_row, &target.name);
-        changed_cell(of_old, of_new, objection.as_deref(), margin)
+    let all: Vec<SideRow<'_>> = old.iter().chain(new).copied().collect();
+    let objection = find_objection(&all);
+    let margin = widest_margin(&all);
+    let cells = targets.iter().map(|target| match &objection {
+        Some(reason) => {
+            let [old, new] = [old, new].map(|side| side.iter().find_map(|at| find_cost(*at, &target.name)));
+            ChangedCell::NotComparable { reason: reason.clone(), old, new }
+        }
+        None => changed_cell([old, new], &target.name, margin, spread),
     });
     let changed = ChangedRow {
         case: row.case.clone(),
@@ -227,30 +256,38 @@ fn changed_row(
     (changed, margin)
 }
 
+/// Explains why the ratios of a row do not mean the same in all of some records.
+pub(crate) fn find_objection(all: &[SideRow<'_>]) -> Option<String> {
+    let (first, of_first) = all.iter().find(|(_, row)| row.is_some())?;
+    all.iter().find_map(|(side, row)| find_row_objection(*first, *side, *of_first, *row))
+}
+
+/// Finds the cost of a layer in a record's row.
+pub(crate) fn find_cost((side, row): SideRow<'_>, target: &str) -> Option<Cost> {
+    cell_cost(find_cell(side, row, target)?)
+}
+
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
 pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
     let at = side.findings.subjects.iter().position(|name| name == target)?;
     row?.cells.get(at)
 }
 
-fn changed_cell(
-    old: Option<&Cell>,
-    new: Option<&Cell>,
-    objection: Option<&str>,
-    margin: Margin,
-) -> ChangedCell {
-    let (old_cost, new_cost) = (old.and_then(cell_cost), new.and_then(cell_cost));
-    let reason = objection.map(str::to_owned).or_else(|| missing(old, "old")).or_else(|| missing(new, "new"));
-    match (reason, old_cost, new_cost) {
-        (None, Some(old), Some(new)) => {
-            let factor = Factor::from_costs(&old, &new);
-            let change = factor.map_or(Change::Inconclusive, |factor| judge_change(factor, margin));
-            ChangedCell::Compared { old, new, change, factor }
-        }
-        (reason, old, new) => {
-            let reason = reason.unwrap_or_else(|| "it is observed, never judged".into());
-            ChangedCell::NotComparable { reason, old, new }
-        }
+fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &str, margin: Margin, spread: f64) -> ChangedCell {
+    let [old, new] =
+        sides.map(|side| -> Vec<Cost> { side.iter().filter_map(|at| find_cost(*at, target)).collect() });
+    if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {
+        let change = factor.map_or(Change::Inconclusive, |factor| judge_change(factor, margin));
+        return ChangedCell::Compared { old, new, change, factor };
+    }
+    let lacking = |side: &Vec<SideRow<'_>>, which: &str| {
+        side.first().and_then(|(side, row)| missing(find_cell(*side, *row, target), which))
+    };
+    let reason = lacking(sides[0], "old").or_else(|| lacking(sides[1], "new"));
+    ChangedCell::NotComparable {
+        reason: reason.unwrap_or_else(|| "it is observed, never judged".into()),
+        old: old.first().copied(),
+        new: new.first().copied(),
     }
 }
 

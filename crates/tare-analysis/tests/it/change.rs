@@ -2,17 +2,18 @@
 
 use tare_analysis::Options;
 use tare_analysis::change::*;
-use tare_analysis::findings::Verdict;
+use tare_analysis::findings::{Cell, Verdict};
 use tare_analysis::gate::{Condition, Ruling};
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::Margin;
+use tare_data::generator::Generator;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
 
 use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_case, run_rounds};
-use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate_pairs};
+use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, draw_normal, simulate_pairs};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {
     Cost { ratio, low, high, rounds: 12, verdict: Verdict::Slower }
@@ -24,24 +25,24 @@ fn the_interval_of_a_change_is_made_of_both() {
     // other.
     let old = cost(libm::exp(-0.03), 1.0, libm::exp(0.04));
     let new = cost(libm::exp(0.07), libm::exp(0.1), libm::exp(0.2));
-    let factor = Factor::from_costs(&old, &new).unwrap();
+    let factor = Factor::from_costs(&old, &new, 0.0).unwrap();
     assert!((libm::log(factor.ratio) - 0.1).abs() < 1e-12, "{factor:?}");
     assert!((libm::log(factor.low) - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
     let above = libm::hypot(0.1, 0.03);
     assert!((libm::log(factor.high) - (0.1 + above)).abs() < 1e-12, "{factor:?}");
     assert_eq!(
-        Factor::from_costs(&old, &cost(0.0, 2.0, f64::INFINITY)),
+        Factor::from_costs(&old, &cost(0.0, 2.0, f64::INFINITY), 0.0),
         None,
         "too few rounds for an interval"
     );
-    assert_eq!(Factor::from_costs(&old, &cost(f64::NAN, f64::NAN, f64::NAN)), None);
+    assert_eq!(Factor::from_costs(&old, &cost(f64::NAN, f64::NAN, f64::NAN), 0.0), None);
 }
 
 #[test]
 fn each_change_has_its_word() {
     let of = |low: f64, high: f64| {
         judge_change(
-            Factor { ratio: f64::sqrt(low * high), low, high },
+            Factor { ratio: f64::sqrt(low * high), low, high, degrees: None },
             Margin::from_planned(libm::log(1.02)),
         )
     };
@@ -76,7 +77,8 @@ fn compared(old: &Session, new: &Session) -> Changes {
     let options = Options::default();
     let (then, now) =
         (tare_analysis::compute_findings(old, &options), tare_analysis::compute_findings(new, &options));
-    compare_records(Side { session: old, findings: &then }, Side { session: new, findings: &now })
+    let [old, new] = [(old, &then), (new, &now)].map(|(session, findings)| Side { session, findings });
+    compare_records(&[old], &[new], 0.0)
 }
 
 fn answers(changes: &Changes, condition: &str) -> Vec<Ruling> {
@@ -154,7 +156,7 @@ fn claimed(effect: f64, margin: f64) -> f64 {
         let pairs: Vec<(Cost, Cost)> = pairs.collect();
         let found = pairs.iter().filter(|(old, new)| {
             // Rounds that are alike by chance may leave too few blocks for an interval.
-            let Some(factor) = Factor::from_costs(old, new) else { return false };
+            let Some(factor) = Factor::from_costs(old, new, 0.0) else { return false };
             matches!(judge_change(factor, Margin::from_planned(margin)), Change::Regressed | Change::Improved)
         });
         let percent = 100.0 * found.count() as f64 / PAIRS as f64;
@@ -177,7 +179,7 @@ fn the_interval_of_a_change_holds_it_and_is_narrower_than_two_intervals_apart() 
             cost(libm::exp(j.interval.low), libm::exp(j.estimate), libm::exp(j.interval.high))
         };
         let (old, new) = (of(0.5, seed), of(0.51, seed + PAIRS));
-        let factor = Factor::from_costs(&old, &new).unwrap();
+        let factor = Factor::from_costs(&old, &new, 0.0).unwrap();
         held += u64::from((libm::log(factor.low)..=libm::log(factor.high)).contains(&0.01));
         found += u64::from(factor.low > 1.0);
         apart += u64::from(new.low > old.high);
@@ -224,4 +226,81 @@ fn a_change_of_one_cell_among_many_is_claimed_only_where_it_stands_out() {
 fn a_change_that_is_none_is_rarely_claimed() {
     assert!(claimed(0.0, 0.0) <= 5.0, "without any margin");
     assert!(claimed(MARGIN, MARGIN) <= 5.0, "at the margin itself");
+}
+
+/// Shares of comparisons in which the interval holds the truth, and in which a change is claimed that is none.
+#[derive(Debug)]
+struct Shares {
+    held: f64,
+    claimed: f64,
+}
+
+/// Compares sessions without a change that differ among themselves by a spread, so many a side, where another spread is stated.
+fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
+    const TIMES: usize = 300;
+    let (mut generator, mut held, mut claimed) = (Generator::for_part(11, "sessions"), 0, 0);
+    let error = 0.002;
+    for _ in 0..TIMES {
+        let mut draw = || {
+            let ln = between * draw_normal(&mut generator) + error * draw_normal(&mut generator);
+            let mut session = make_session(&["gvisor"], vec![make_timed_case("sys.getppid")], 12);
+            run_rounds(&mut session, 12, |_, _, _| Outcome::Time(100.0));
+            let mut findings = tare_analysis::compute_findings(&session, &Options::default());
+            if let Cell::Compared(comparison) = &mut findings.rows[0].cells[0] {
+                let [ratio, low, high] = [ln, ln - 1.96 * error, ln + 1.96 * error].map(libm::exp);
+                (comparison.ratio, comparison.low, comparison.high) = (ratio, low, high);
+            }
+            (session, findings)
+        };
+        let drawn = [(); 2].map(|()| (0..sessions).map(|_| draw()).collect::<Vec<_>>());
+        let [old, new] = [0, 1].map(|side| -> Vec<Side<'_>> {
+            drawn[side].iter().map(|(session, findings)| Side { session, findings }).collect()
+        });
+        let changes = compare_records(&old, &new, stated);
+        let ChangedCell::Compared { change, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
+            panic!("{changes:?}")
+        };
+        held += usize::from(factor.low <= 1.0 && 1.0 <= factor.high);
+        claimed += usize::from(matches!(change, Change::Regressed | Change::Improved));
+    }
+    let share = |count: usize| count as f64 / TIMES as f64;
+    let shares = Shares { held: share(held), claimed: share(claimed) };
+    println!("{sessions} a side, {between} between, {stated} stated: {shares:?}");
+    shares
+}
+
+#[test]
+fn sessions_that_differ_by_chance_claim_no_change() {
+    // Three deviations of a share of 5 % in 300.
+    let most = 0.05 + 3.0 * (0.05f64 * 0.95 / 300.0).sqrt();
+    for (sessions, between, stated) in
+        [(1, 0.03, 0.03), (1, STATED_SPREAD, STATED_SPREAD), (2, 0.03, 0.0), (3, 0.03, 0.0), (5, 0.03, 0.0)]
+    {
+        let shares = compare_unchanged(sessions, between, stated);
+        assert!(shares.held >= 1.0 - most && shares.claimed <= most, "{shares:?}");
+    }
+    // What it is there for: nothing stated, and one session a side.
+    let unstated = compare_unchanged(1, 0.03, 0.0);
+    assert!(unstated.held < 0.5 && unstated.claimed > 0.15, "{unstated:?}");
+}
+
+#[test]
+fn a_change_among_several_sessions_a_side_is_found() {
+    let of = |ratio: f64| [1.0, 1.01, 0.99].map(|day| costing(ratio * day));
+    let (old, new) = (of(2.0), of(2.4));
+    let judged = |sessions: &[Session; 3]| {
+        sessions.each_ref().map(|session| tare_analysis::compute_findings(session, &Options::default()))
+    };
+    let (then, now) = (judged(&old), judged(&new));
+    let old: Vec<Side<'_>> =
+        old.iter().zip(&then).map(|(session, findings)| Side { session, findings }).collect();
+    let new: Vec<Side<'_>> =
+        new.iter().zip(&now).map(|(session, findings)| Side { session, findings }).collect();
+    let changes = compare_records(&old, &new, 0.0);
+    let ChangedCell::Compared { old, change, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((change, old.rounds, factor.degrees), (Change::Regressed, 36, Some(4)));
+    assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.15, "{factor:?}");
+    assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
 }

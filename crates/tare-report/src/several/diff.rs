@@ -1,4 +1,4 @@
-//! Two records side by side, for a terminal, as Markdown and as JSON.
+//! Older and newer records side by side, for a terminal, as Markdown and as JSON.
 
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
@@ -7,21 +7,23 @@ use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
 use crate::language::Language;
-use crate::number::{format_ratio, ratio_interval};
+use crate::number::{format_percent, format_ratio, ratio_interval};
 use crate::text::{clean_text, count_columns, join_with_and, wrap_text};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-diff";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Limit on shown facts, unless all are requested; further ones are counted.
 const MOST_FACTS: usize = 16;
 
-/// Two records, with their sessions and files, and the changes between them.
+/// Older and newer records, with their sessions and files, and the changes between them.
 #[derive(Clone, Copy)]
 pub struct Diff<'a> {
-    pub old: (&'a Session, &'a str),
-    pub new: (&'a Session, &'a str),
+    pub old: &'a [(&'a Session, &'a str)],
+    pub new: &'a [(&'a Session, &'a str)],
     pub changes: &'a Changes,
+    /// Spread between sessions that cells with one a side are judged by, as a standard deviation of logarithms.
+    pub spread: f64,
     /// Every metric, and every fact.
     pub wide: bool,
     /// Columns of the terminal.
@@ -38,8 +40,7 @@ fn change_word(change: Change) -> &'static str {
 }
 
 const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
-regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval. A \
-change also contains the usual variation between sessions: tare compare --together shows it.";
+regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval.";
 
 fn slowdown(cost: &Cost) -> String {
     format!("{} {}", format_ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
@@ -55,7 +56,7 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
     let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), slowdown);
     match cell {
         ChangedCell::Compared { old, new, change, factor } => {
-            let by = factor.map(|Factor { ratio: by, low, high }| {
+            let by = factor.map(|Factor { ratio: by, low, high, .. }| {
                 format!(" {} {}", format_ratio(by), ratio_interval(low, high, by))
             });
             let change = format!("{}{}", change_word(*change), by.unwrap_or_default());
@@ -72,16 +73,35 @@ impl Diff<'_> {
         self.changes.rows.iter().filter(|row| self.wide || row.headline)
     }
 
-    /// Describes the two records.
-    fn heads(&self) -> [String; 2] {
-        [("old", self.old), ("new", self.new)].map(|(which, (session, file))| {
+    /// Describes the records, a line each.
+    fn heads(&self) -> Vec<String> {
+        let sides = [("old", self.old), ("new", self.new)];
+        let records = sides.into_iter().flat_map(|(which, all)| all.iter().map(move |one| (which, one)));
+        let head = |(which, (session, file)): (&str, &(&Session, &str))| {
             let (study, started) = (clean_text(&session.plan.study), clean_text(&session.header.started));
             format!(
                 "{which}  {}  {study}, started {started}, tare {}",
                 clean_text(file),
                 clean_text(&session.header.tare)
             )
-        })
+        };
+        records.map(head).collect()
+    }
+
+    /// Explains the words, and how much sessions differ by chance.
+    fn note(&self) -> String {
+        let sessions = match (self.old.len(), self.new.len(), self.spread) {
+            (1, 1, spread) if spread > 0.0 => format!(
+                "With one session a side, sessions are taken to differ by {} by chance, or what --between says; several records \
+                 a side (OLD... --to NEW...) measure it.",
+                format_percent(spread)
+            ),
+            (1, 1, _) => "Sessions are taken not to differ by chance, as --between 0 says; several records a side (OLD... --to \
+                          NEW...) measure it."
+                .into(),
+            _ => "Slowdowns of a side are means of its sessions, and intervals are as wide as sessions differ.".into(),
+        };
+        format!("{NOTE} {sessions}")
     }
 
     /// Selects the facts to show, and counts the rest.
@@ -112,7 +132,7 @@ pub fn render_diff_terminal(diff: &Diff) -> String {
         out.push_str(&target_table(diff, at));
     }
     out.push('\n');
-    wrap_text(NOTE, diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(&diff.note(), diff.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     let (facts, more) = diff.facts();
     out.push_str(if facts.is_empty() { "\nNo facts differ.\n" } else { "\nFacts that differ\n" });
     for known in facts {
@@ -156,7 +176,7 @@ fn target_table(diff: &Diff, at: usize) -> String {
 /// Renders all environments as one table.
 pub fn render_diff_markdown(diff: &Diff) -> String {
     let literal = crate::markdown::escape_markdown;
-    let heads = diff.heads().map(|head| format!("- {}", literal(&head)));
+    let heads: Vec<String> = diff.heads().iter().map(|head| format!("- {}", literal(head))).collect();
     let mut out =
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
     for (at, target) in diff.changes.targets.iter().enumerate() {
@@ -171,7 +191,7 @@ pub fn render_diff_markdown(diff: &Diff) -> String {
             out.push_str(&format!("| {target} | {label} | {old} | {new} | {change} |\n"));
         }
     }
-    out.push_str(&format!("\n<sub>{}</sub>\n", literal(NOTE)));
+    out.push_str(&format!("\n<sub>{}</sub>\n", literal(&diff.note())));
     let (facts, more) = diff.facts();
     if !facts.is_empty() {
         out.push_str("\nFacts that differ:\n\n");
@@ -197,8 +217,10 @@ pub(crate) struct Record<'a> {
 struct Document<'a> {
     schema: &'static str,
     version: u32,
-    old: Record<'a>,
-    new: Record<'a>,
+    old: Vec<Record<'a>>,
+    new: Vec<Record<'a>>,
+    /// Spread between sessions that is stated, as a standard deviation of logarithms; none where several of a side measure it.
+    stated_spread: Option<f64>,
     targets: &'a [tare_analysis::change::Target],
     rows: &'a [ChangedRow],
     facts: &'a [ChangedFact],
@@ -209,8 +231,9 @@ pub fn render_diff_json(diff: &Diff) -> String {
     let document = Document {
         schema: SCHEMA,
         version: VERSION,
-        old: record_of(diff.old),
-        new: record_of(diff.new),
+        old: diff.old.iter().copied().map(record_of).collect(),
+        new: diff.new.iter().copied().map(record_of).collect(),
+        stated_spread: (diff.old.len() == 1 && diff.new.len() == 1).then_some(diff.spread),
         targets: &diff.changes.targets,
         rows: &diff.changes.rows,
         facts: &diff.changes.facts,
@@ -257,12 +280,13 @@ mod tests {
         new.plan.cases[2].definition = "d1".into();
         new.facts[2].inside.add_fact("kernel.release", "6.19");
         new.facts[3].inside.add_fact("kernel.release", "6.19");
-        let changes =
-            compare_records(Side { session: &old, findings: &then }, Side { session: &new, findings: &now });
+        let sides = [(&old, &then), (&new, &now)].map(|(session, findings)| Side { session, findings });
+        let changes = compare_records(&sides[..1], &sides[1..], 0.005);
         let diff = Diff {
-            old: (&old, "before.tare"),
-            new: (&new, "after.tare"),
+            old: &[(&old, "before.tare")],
+            new: &[(&new, "after.tare")],
             changes: &changes,
+            spread: 0.005,
             wide: false,
             width: 100,
         };
@@ -284,7 +308,7 @@ mod tests {
     #[test]
     fn json_has_every_cell_and_fact() {
         let read: serde_json::Value = serde_json::from_str(&shown(render_diff_json)).unwrap();
-        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &2.into()));
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &3.into()));
         let cell = &read["rows"][0]["cells"][1]["compared"];
         assert_eq!(cell["change"], "regressed");
         assert!((cell["factor"]["ratio"].as_f64().unwrap() - 29.0 / 24.1).abs() < 0.01, "{cell}");

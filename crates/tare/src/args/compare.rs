@@ -4,26 +4,32 @@ use std::path::PathBuf;
 
 use tare_analysis::gate::Condition;
 
-/// Compare an older record with a newer one, or combine the records of several sessions.
+/// Compare older records with newer ones, or combine the records of several sessions.
 ///
 /// With --to, reports how each environment's slowdown changed, and which facts about the machines differ.
-/// With --together, reports each environment's slowdown over all sessions, and how much it varies between
-/// them.
+/// Sessions differ from one another even when nothing has changed: with several records on each side, the
+/// interval of a change is as wide as they do; with one, as --between says. With --together, reports each
+/// environment's slowdown over all sessions, and how much it varies between them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare compare before.tare --to after.tare
+  tare compare before-*.tare --to after-*.tare     measure how much sessions differ, too
   tare compare OLD --to NEW --fail-if regressed    exit with 6 if an environment regressed
   tare compare OLD --to NEW --fail-if 'regressed:gvisor:net.*>1.1'
                                                   exit with 6 if gVisor's network slowed by over 10 %
   tare compare --together monday.tare tuesday.tare wednesday.tare
   tare compare --together --markdown *.tare")]
 pub struct Compare {
-    /// Read the older record; with --together, three or more records of the same study and baseline.
+    /// Read the older records; with --together, three or more records of the same study and baseline.
     #[arg(value_name = "RECORD", required = true, num_args = 1..)]
     pub records: Vec<PathBuf>,
-    /// Report what changed in this newer record.
-    #[arg(long, value_name = "RECORD", required_unless_present = "together")]
-    pub to: Option<PathBuf>,
+    /// Report what changed in these newer records.
+    #[arg(long, value_name = "RECORD", num_args = 1.., required_unless_present = "together")]
+    pub to: Vec<PathBuf>,
+    /// Take sessions of one machine to differ by this much when nothing has changed, if there is one record on
+    /// each side.
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = parse_spread, conflicts_with = "together")]
+    pub between: f64,
     /// Combine the records instead.
     #[arg(long, conflicts_with_all = ["to", "fail_if"])]
     pub together: bool,
@@ -43,4 +49,11 @@ pub struct Compare {
     /// Let a --fail-if condition pass if it cannot be decided, instead of exiting with 6.
     #[arg(long, requires = "fail_if")]
     pub allow_undecided: bool,
+}
+
+/// Reads a spread in percent as a standard deviation of logarithms.
+fn parse_spread(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).trim().parse::<f64>().ok();
+    let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    percent.map(|percent| percent / 100.0).ok_or_else(|| "a percentage from 0 to 100, such as 2%".to_owned())
 }

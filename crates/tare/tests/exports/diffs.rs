@@ -1,4 +1,4 @@
-//! Two records compared.
+//! Older and newer records compared.
 
 use crate::program::{Program, Said};
 use crate::records::{Made, USUAL, write_record};
@@ -79,6 +79,36 @@ fn records_are_pooled_from_three_on_and_each_session_counts_once() {
         let said = program.run_tare(&[&["compare"], records].concat());
         assert!(said.code == Some(2) && said.err.contains("--to"), "{said:?}");
     }
-    let said = program.run_tare(&["compare", "a.tare", "b.tare", "--to", "c.tare"]);
-    assert!(said.code == Some(2) && said.err.contains("--together"), "{said:?}");
+}
+
+#[test]
+fn several_records_a_side_show_how_much_sessions_differ() {
+    let program = Program::new();
+    for (file, cost) in
+        [("a1", 3.0), ("a2", 3.1), ("a3", 3.2), ("b1", 3.05), ("b2", 3.15), ("b3", 3.25), ("c", 4.0)]
+    {
+        write_record(&program.path(&format!("{file}.tare")), Made { cost, ..USUAL });
+    }
+    let compare = |words: &str| {
+        let words: Vec<String> = words.split(' ').map(|word| word.replace('@', ".tare")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        program.run_tare(&[&["compare"], words.as_slice()].concat())
+    };
+    let change = |said: &Said| {
+        let json = said.parse_json();
+        let cell = &json["rows"][0]["cells"][0]["compared"];
+        (cell["change"].as_str().unwrap_or_default().to_owned(), json["stated_spread"].as_f64())
+    };
+    let one = compare("a1@ --to b3@ --between 0% --json");
+    assert_eq!(change(&one), ("regressed".to_owned(), Some(0.0)), "two sessions that differ by chance");
+    let one = compare("a1@ --to b3@ --between 5% --json");
+    assert_eq!(change(&one), ("inconclusive".to_owned(), Some(0.05)));
+    let three = compare("a1@ a2@ a3@ --to b1@ b2@ b3@ --json");
+    assert_eq!(change(&three), ("inconclusive".to_owned(), None));
+    assert_eq!(three.parse_json()["old"].as_array().map(Vec::len), Some(3));
+    assert_eq!(change(&compare("a1@ a2@ a3@ --to c@ c@ --json")).0, "regressed");
+    let said = compare("a1@ a2@ --to b1@");
+    assert!(said.out.starts_with("old  a1.tare") && said.out.contains("as wide as"), "{}", said.out);
+    assert!(compare("a1@ --to b1@").out.contains("differ by 0.5 % by chance"));
+    assert_eq!(compare("a1@ --to b1@ --between much").code, Some(2));
 }
