@@ -10,6 +10,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod answers;
+mod calls;
 pub mod carried;
 pub mod exports;
 pub mod facts;

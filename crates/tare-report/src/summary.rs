@@ -3,22 +3,30 @@
 use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Row};
 
 use crate::answers::signs;
+use crate::calls::describe_calls;
 use crate::language::{Language, say};
 use crate::text::clean_text;
 use crate::{view, words};
 
 /// Summarises every environment in a line.
 pub fn summarise_environments(findings: &Findings, language: Language) -> Vec<(String, String)> {
-    let subjects = findings.subjects.iter().enumerate();
-    let sentence = |clauses: Vec<String>| language.join_sentences(&sentences(&clauses, language));
-    subjects.map(|(at, name)| (clean_text(name), sentence(list_clauses(findings, at, language)))).collect()
+    summarise(findings, language, usize::MAX)
 }
 
-/// Summarises every environment by the first sentence alone, for a view whose table has the others' cells.
+/// Summarises every environment by the first sentence alone, for a view whose table has the others' cells; and by that on its
+/// calls, which no cell says.
 pub fn summarise_briefly(findings: &Findings, language: Language) -> Vec<(String, String)> {
-    let subjects = findings.subjects.iter().enumerate();
-    let first = |clauses: Vec<String>| sentences(&clauses, language).swap_remove(0);
-    subjects.map(|(at, name)| (clean_text(name), first(list_clauses(findings, at, language)))).collect()
+    summarise(findings, language, 1)
+}
+
+fn summarise(findings: &Findings, language: Language, most: usize) -> Vec<(String, String)> {
+    let of_subject = |(at, name): (usize, &String)| {
+        let mut all = sentences(&list_clauses(findings, at, language), language);
+        all.truncate(most);
+        all.extend(describe_calls(findings, at, language));
+        (clean_text(name), language.join_sentences(&all))
+    };
+    findings.subjects.iter().enumerate().map(of_subject).collect()
 }
 
 fn sentences(clauses: &[String], language: Language) -> Vec<String> {

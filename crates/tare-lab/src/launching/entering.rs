@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -20,7 +21,7 @@ use crate::host::processes::Signs;
 use crate::host::programs;
 use crate::launching::differences::list_differences;
 use crate::launching::looking::{Unseen, look_inside};
-use crate::launching::relay::{Plan, Script, relay_command, sent_bytes};
+use crate::launching::relay::{Plan, SENDING_WAIT, Script, relay_command, sent_bytes};
 use crate::launching::template::{Far, Shares, Sign};
 use crate::owned::{MARK, Owned, PREFIX};
 use crate::provider::root::RootFolder;
@@ -28,7 +29,7 @@ use crate::provider::{Entrance, HostPath, Workspace};
 use crate::storage::places::{OWN, TURNS};
 
 /// Time that copying the program may take.
-const COPY_WAIT: std::time::Duration = std::time::Duration::from_secs(90);
+const COPY_WAIT: Duration = Duration::from_secs(90);
 
 /// A launcher that is ready: its words, and everything that is known of it beforehand.
 #[derive(Clone, Debug)]
@@ -272,7 +273,8 @@ impl Launcher {
         words.extend(asked.iter().map(|(_, (_, inside))| inside.clone()));
         let mut command = self.command(&way, &words, stage, workspace)?;
         command.env(MARK, workspace.mark());
-        way.look = match look_inside(&mut command) {
+        let sending = if far == Far::Stdin { SENDING_WAIT } else { Duration::ZERO };
+        way.look = match look_inside(&mut command, sending) {
             Ok(look) => look,
             Err(unseen) => return Ok(Err(unseen)),
         };

@@ -30,15 +30,15 @@ pub(super) struct Unseen {
     pub hung: bool,
 }
 
-/// Starts a launcher that is to answer a look. One that does not return afterwards is ended by whoever ends the start.
-pub(super) fn look_inside(command: &mut Command) -> Result<Look, Unseen> {
+/// Starts a launcher that is to answer a look, with this much more time where the program has to be sent. One that does not return afterwards is ended by whoever ends the start.
+pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Look, Unseen> {
     let unseen = |reason: String| Unseen { reason, hung: false };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes::die_with_parent(command);
     let program = command.get_program().display().to_string();
     let child = command.spawn().map_err(|e| unseen(format!("{program}: {e}")))?;
     let mut looking = Looking::listen_to(child);
-    let status = looking.await_answer().map_err(|e| unseen(e.to_string()))?;
+    let status = looking.await_answer(LOOK_WAIT + sending).map_err(|e| unseen(e.to_string()))?;
     if let Some(look) = looking.find_look() {
         return Ok(look);
     }
@@ -47,7 +47,7 @@ pub(super) fn look_inside(command: &mut Command) -> Result<Look, Unseen> {
         None => Unseen {
             reason: format!(
                 "nothing answered within {} s{}",
-                LOOK_WAIT.as_secs(),
+                (LOOK_WAIT + sending).as_secs(),
                 said.map(|line| format!(" ({line})")).unwrap_or_default()
             ),
             hung: true,
@@ -71,8 +71,8 @@ impl Looking {
     }
 
     /// Reads until the launcher has ended, or has answered and had its time to end; None where it had to be killed.
-    fn await_answer(&mut self) -> io::Result<Option<ExitStatus>> {
-        let mut end = Instant::now() + LOOK_WAIT;
+    fn await_answer(&mut self, wait: Duration) -> io::Result<Option<ExitStatus>> {
+        let mut end = Instant::now() + wait;
         let mut has_answered = false;
         loop {
             if !has_answered && self.find_look().is_some() {
@@ -134,7 +134,7 @@ mod tests {
     use tare_data::frame::encode_frame;
 
     fn look(script: &str) -> Result<Look, Unseen> {
-        look_inside(Command::new("/bin/sh").args(["-c", script]))
+        look_inside(Command::new("/bin/sh").args(["-c", script]), Duration::ZERO)
     }
 
     #[test]

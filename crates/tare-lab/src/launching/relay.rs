@@ -26,7 +26,7 @@ use crate::platform::until_ready;
 pub const RELAY: &str = "launcher-relay";
 /// Time in which a shell must answer a line, and take the whole program.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
-const SENDING_WAIT: Duration = Duration::from_secs(90);
+pub(super) const SENDING_WAIT: Duration = Duration::from_secs(90);
 /// Time that a launcher in a terminal has to end once its input has ended: a terminal passes no end on.
 const HANGUP_WAIT: Duration = Duration::from_millis(1500);
 /// Bytes of a line of the coded program: a terminal may hold back a line, and takes no more than 4095 in one.
@@ -66,7 +66,11 @@ pub fn relay_main(plan: &str) -> i32 {
         Relay::start(&plan)?.carry_out(&plan)
     });
     carried_out.unwrap_or_else(|e| {
-        let _ = writeln!(io::stderr(), "{e}");
+        // A launcher that has ended has said why, on standard error.
+        let _ = match e.kind() {
+            io::ErrorKind::BrokenPipe => writeln!(io::stdout(), "the launcher ended before a shell answered"),
+            _ => writeln!(io::stderr(), "{e}"),
+        };
         1
     })
 }
@@ -199,7 +203,7 @@ impl Relay {
             }
             if !self.take()? || self.pending.len() > LONGEST_ANSWER {
                 io::stderr().write_all(&self.pending)?;
-                return Err(io::Error::other("the launcher ended before a shell answered"));
+                return Err(io::ErrorKind::BrokenPipe.into());
             }
         }
     }

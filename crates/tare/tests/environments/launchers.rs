@@ -9,7 +9,7 @@ use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::session::entered;
 
-use crate::bench::{Bench, Spoken, TARE, parse_if_ready};
+use crate::bench::{Bench, Spoken, TARE, control_groups, parse_if_ready};
 
 /// Hides this machine's files, as a container does, and keeps those that a shell needs.
 const HIDES: &str = "exec bwrap --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib \
@@ -212,4 +212,111 @@ fn words_and_a_launcher_of_the_configuration_are_named_on_the_command_line() {
     };
     assert_eq!(words("mine"), launcher.to_str().unwrap());
     assert!(words("asked").contains("'A=b,c?d'"), "{}", words("asked"));
+}
+
+/// Enters a launcher that comes along, in a folder whose path leaves room for sockets.
+fn enters(test: &str, text: &str) {
+    let Some(specification) = parse_if_ready(test, text) else { return };
+    let bench = Bench::new_in(Path::new("/var/tmp"));
+    let session = bench.make_session();
+    for _ in 0..2 {
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        assert_ne!(inside.entered.outside.get("launcher.differs"), None);
+        inside.request_description();
+        inside.run_null_trial(1, Some("own"));
+        inside.run_trial(2, "file.meta", Some("own"), None);
+        inside.run_trial(3, "proc.exec", None, None);
+        for outcome in inside.leave_environment() {
+            assert_eq!(outcome.left_because, None, "{}", outcome.what);
+        }
+    }
+    let id = session.id().to_owned();
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(bench.list_remains(), [""; 0]);
+    assert!(control_groups(|name| name.contains(&id)).is_empty());
+}
+
+#[test]
+fn srt() {
+    enters("srt", "srt");
+}
+
+#[test]
+fn codex() {
+    enters("codex", "codex");
+    enters("codex", "codex?profile=read-only");
+}
+
+#[test]
+fn firejail() {
+    enters("firejail", "firejail");
+    enters("firejail", "firejail?profile=default");
+    enters("firejail", "exec:firejail --quiet --noprofile --");
+}
+
+#[test]
+fn unshare() {
+    enters("unshare", "unshare");
+}
+
+#[test]
+fn chroot() {
+    enters("chroot", "chroot");
+}
+
+#[test]
+fn lxc() {
+    enters("lxc", "lxc");
+}
+
+#[test]
+fn podman_exec() {
+    let Some(container) = parse_if_ready("podman_exec", "podman") else { return };
+    let bench = Bench::new();
+    let session = bench.make_session();
+    let podman = Spoken::enter_environment(&session, &container);
+    let name = format!("tare-{}-00000", session.id());
+    let specification: Specification = format!("podman-exec:{name}").parse().unwrap();
+    let mut inside = Spoken::enter_environment(&session, &specification);
+    assert_eq!(inside.entered.outside.get("launcher.far"), Some("copy"));
+    inside.request_description();
+    inside.run_trial(1, "file.meta", Some("own"), None);
+    assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(podman.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+/// Measures calls by the command line; returns the session's rows.
+fn measure_calls(arguments: &[&str]) -> Vec<serde_json::Value> {
+    let bench = Bench::new();
+    let said = Command::new(TARE)
+        .args(arguments)
+        .current_dir(bench.folder.path())
+        .env("XDG_STATE_HOME", bench.folder.path())
+        .output()
+        .unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&said.stderr)));
+    document["rows"].as_array().unwrap().clone()
+}
+
+/// Asserts that a call was measured natively and in both environments, with its parts.
+#[test]
+fn a_call_is_measured_with_its_parts_in_every_environment_that_a_command_enters() {
+    if parse_if_ready("a_call_is_measured", "unshare").is_none() {
+        return;
+    }
+    let rows = measure_calls(&["run", "calls", "--rounds", "1", "--json", "--in", "container,unshare"]);
+    for metric in ["call", "enter", "command", "leave", "first"] {
+        let row = rows.iter().find(|row| row["probe"] == "env.call" && row["metric"]["name"] == metric);
+        let row = row.unwrap_or_else(|| panic!("{metric} has no row"));
+        assert!(row["baseline"]["median"].as_f64().is_some_and(|ns| ns >= 0.0), "{metric}");
+        for cell in row["cells"].as_array().unwrap() {
+            assert!(cell["missing"].is_null(), "{metric}: {cell}");
+        }
+    }
+    let command = ["run", "--calls", "--rounds", "1", "--json", "--in", "unshare", "--", "true"];
+    let rows = measure_calls(&command);
+    assert!(rows.iter().any(|row| row["label"] == "call true"));
 }
