@@ -7,8 +7,15 @@ use tare_data::session::{Role, Session, TargetFacts};
 
 /// Facts that differ from one moment, or one start, to the next, and say nothing of an environment: they are
 /// measured, counted down or made up each time.
-pub(crate) const PASSING: [&str; 5] =
-    ["clock.read_ns", "clock.step_ns", "file_system.free_bytes", "mount.upper", "runtime.command"];
+pub(crate) const PASSING: [&str; 7] = [
+    "clock.read_ns",
+    "clock.step_ns",
+    "file_system.free_bytes",
+    "mount.upper",
+    "runtime.command",
+    "proof",
+    "proof.at_ns",
+];
 /// Facts that are lists of words in no order.
 const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];
 

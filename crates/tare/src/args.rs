@@ -361,7 +361,7 @@ pub struct Check {
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
     /// Build environments in this folder, which must be on a disk, and remove them afterwards.
-    #[arg(long, value_name = "FOLDER", requires = "time")]
+    #[arg(long, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
     /// Try to reach this peer from this machine, as for 'tare run' (repeatable).
     #[arg(long = "peer", value_name = "PEER")]

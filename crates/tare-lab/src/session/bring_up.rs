@@ -5,6 +5,7 @@ use tare_data::session::Target;
 use tare_data::session::specification::Specification;
 
 use crate::session::arena::Arena;
+use crate::session::live::PROOF_FACT;
 
 /// Times in which an environment came up.
 #[derive(Clone, Debug)]
@@ -13,17 +14,20 @@ pub struct BringUp {
     pub specification: Specification,
     /// Time of each start, in the order in which they were made.
     pub times_ns: Vec<u64>,
+    /// Sign by which it was recognised at its last start, or why none was seen.
+    pub proof: Option<String>,
     /// Why it was not brought up any more.
     pub failure: Option<Failure>,
 }
 
 impl BringUp {
-    /// Summarises least, median and greatest time; None when it never came up. The median of an even number
-    /// is the upper of two.
+    /// Summarises least, median and greatest time; None when it never came up.
     pub fn summary_ns(&self) -> Option<[u64; 3]> {
         let mut sorted = self.times_ns.clone();
         sorted.sort_unstable();
-        Some([*sorted.first()?, sorted[sorted.len() / 2], *sorted.last()?])
+        let upper = *sorted.get(sorted.len() / 2)?;
+        let lower = sorted[(sorted.len() - 1) / 2];
+        Some([*sorted.first()?, lower.midpoint(upper), *sorted.last()?])
     }
 }
 
@@ -37,7 +41,7 @@ pub fn bring_up(
 ) -> Vec<BringUp> {
     let of = |target: &Target| {
         let (name, specification) = (target.name.clone(), target.specification.clone());
-        BringUp { name, specification, times_ns: Vec::new(), failure: None }
+        BringUp { name, specification, times_ns: Vec::new(), proof: None, failure: None }
     };
     let mut all: Vec<BringUp> = targets.iter().map(of).collect();
     for time in 1..=times {
@@ -46,7 +50,10 @@ pub fn bring_up(
                 return all;
             }
             match arena.enter_environment(index) {
-                Ok(started) => one.times_ns.push(started.elapsed_ns),
+                Ok(started) => {
+                    one.times_ns.push(started.elapsed_ns);
+                    one.proof = started.outside.get(PROOF_FACT).map(str::to_owned);
+                }
                 Err(failure) => one.failure = Some(failure),
             }
             arena.leave_environment(index);
@@ -60,15 +67,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_one_of_the_times() {
+    fn the_median_is_in_the_middle_of_the_times() {
         let one = |times_ns: &[u64]| BringUp {
             name: String::new(),
             specification: Specification::from_provider("native"),
             times_ns: times_ns.to_vec(),
+            proof: None,
             failure: None,
         };
         assert_eq!(one(&[]).summary_ns(), None);
         assert_eq!(one(&[7]).summary_ns(), Some([7, 7, 7]));
         assert_eq!(one(&[9, 1, 5]).summary_ns(), Some([1, 5, 9]));
+        assert_eq!(one(&[4, 2]).summary_ns(), Some([2, 3, 4]));
     }
 }

@@ -1,6 +1,8 @@
 //! `tare check`: shows which environments are ready, and how well this machine is suited for measuring.
 
 use std::fmt::Write;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use serde_json::json;
 use tare_data::facts::Facts;
@@ -11,6 +13,7 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::{Peers, reach_peer};
+use tare_lab::session::{Caller, time_starts};
 use tare_probes::facts;
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
@@ -18,13 +21,26 @@ use tare_report::text::plain_line;
 use crate::args::Check;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::{paths, ui};
+use crate::{invocation, paths, signals, ui};
 
 /// Families of facts of this machine that matter for measuring, in the order in which they are shown.
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
 
-/// An environment's or preset's name; the version of the runtime, or the specification of the preset.
-type Tried = (String, Result<String, NotReady>);
+/// An environment that was asked for, with its state.
+struct Tried {
+    /// Name of the environment or preset.
+    name: String,
+    specification: String,
+    state: Result<Seen, NotReady>,
+}
+
+/// An environment that is installed.
+struct Seen {
+    /// Version of the runtime, or the specification of the preset.
+    about: String,
+    /// Sign by which it was recognised, or why none was seen; empty where it was not entered.
+    proof: String,
+}
 
 /// Ready environments and the state of this machine.
 struct Findings {
@@ -45,13 +61,18 @@ pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
     let mut machine = facts::collect_environment_facts();
     machine.0.extend(tare_lab::host::machine::measure_noise().0);
     let programs = paths::find_programs()?;
-    let environments = match args.environments.as_slice() {
+    let mut environments = match args.environments.as_slice() {
         [] => environments(&programs)?,
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
     };
+    // All that there are would take a minute; those that somebody names are entered.
+    if !args.environments.is_empty() {
+        enter_all(&mut environments, &args)?;
+    }
     let found = Findings { environments, peers, machine };
     ui::print_output(if args.json { document(&found) } else { text(&found) })?;
-    let are_ready = args.environments.is_empty() || found.environments.iter().all(|(_, tried)| tried.is_ok());
+    let are_ready =
+        args.environments.is_empty() || found.environments.iter().all(|tried| tried.state.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
         true => Exit::Done,
         false => Exit::Environment,
@@ -71,8 +92,11 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
         }
     }
     for preset in PRESETS {
-        let (name, ready) = tried(preset.name, preset.specification, programs)?;
-        rows.push((name, ready.map(|_| preset.specification.to_owned())));
+        let mut row = tried(preset.name, preset.specification, programs)?;
+        if let Ok(seen) = &mut row.state {
+            seen.about = preset.specification.to_owned();
+        }
+        rows.push(row);
     }
     Ok(rows)
 }
@@ -88,15 +112,64 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
-    Ok((name.to_owned(), ready))
+    let state = ready.map(|about| Seen { about, proof: String::new() });
+    Ok(Tried { name: name.to_owned(), specification: specification.to_owned(), state })
+}
+
+/// Enters every environment that seems ready once: one that cannot be entered, or that is not what it is named after, is not.
+fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandError> {
+    let named: Vec<String> = environments
+        .iter()
+        .filter(|tried| tried.state.is_ok())
+        .map(|tried| tried.specification.clone())
+        .collect();
+    if named.is_empty() {
+        return Ok(());
+    }
+    let interrupted = signals::watch_signals()?;
+    let setting = paths::make_setting(args.scratch.as_deref())?;
+    let caller = Caller {
+        command: invocation::list_arguments(),
+        now: &invocation::format_current_time,
+        began: Instant::now(),
+        interrupted: &interrupted,
+    };
+    let mut progress = ui::Progress::new();
+    let entered = time_starts(&named, 1, &setting, &caller, &mut progress);
+    progress.clear();
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
+    }
+    let entered = match entered {
+        Ok(entered) => entered,
+        // Where no session can begin, no environment is ready.
+        Err(error) => {
+            let not_ready = NotReady { reason: error.to_string(), command: error.hint };
+            let seemed_ready = environments.iter_mut().filter(|tried| tried.state.is_ok());
+            seemed_ready.for_each(|tried| tried.state = Err(not_ready.clone()));
+            return Ok(());
+        }
+    };
+    for tried in environments {
+        let Ok(seen) = &mut tried.state else { continue };
+        let specification = environments::parse_environment(&tried.specification)?.specification;
+        let Some(one) = entered.iter().find(|one| one.specification == specification) else { continue };
+        seen.proof = one.proof.clone().unwrap_or_default();
+        if let Some(failure) = &one.failure {
+            tried.state = Err(NotReady::from_reason(format!("cannot be entered: {}", failure.reason)));
+        }
+    }
+    Ok(())
 }
 
 fn document(found: &Findings) -> String {
     let environments: Vec<_> = found
         .environments
         .iter()
-        .map(|(name, ready)| match ready {
-            Ok(version) => json!({ "environment": name, "ready": true, "version": version }),
+        .map(|Tried { name, state, .. }| match state {
+            Ok(Seen { about, proof }) => {
+                json!({ "environment": name, "ready": true, "version": about, "proof": proof })
+            }
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
             }
@@ -116,10 +189,14 @@ fn document(found: &Findings) -> String {
 
 fn text(found: &Findings) -> String {
     let mut text = String::from("Environments\n");
-    let widest = found.environments.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, ready) in &found.environments {
-        let _ = match ready {
-            Ok(version) => writeln!(text, "  {name:widest$}  ready      {}", plain_line(version)),
+    let widest = found.environments.iter().map(|tried| tried.name.len()).max().unwrap_or(0);
+    for Tried { name, state, .. } in &found.environments {
+        let _ = match state {
+            Ok(Seen { about, proof }) => {
+                let parts = [about, proof].into_iter().filter(|part| !part.is_empty());
+                let parts: Vec<String> = parts.map(|part| plain_line(part)).collect();
+                writeln!(text, "  {name:widest$}  ready      {}", parts.join("; "))
+            }
             Err(not_ready) => {
                 let command = not_ready.command.iter();
                 let command: String = command
@@ -128,6 +205,9 @@ fn text(found: &Findings) -> String {
                 writeln!(text, "  {name:widest$}  not ready  {}{command}", plain_line(&not_ready.reason))
             }
         };
+    }
+    if found.environments.iter().any(|tried| tried.state.as_ref().is_ok_and(|seen| seen.proof.is_empty())) {
+        text.push_str("\nReady means that its programs are there: tare check --in NAME enters it, and shows what proves it.\n");
     }
     if !found.peers.is_empty() {
         text.push_str("\nPeers, from this machine\n");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::program::Program;
+use crate::program::{Program, Said};
 
 #[test]
 fn bringing_up_is_timed_and_leaves_nothing() {
@@ -51,6 +51,53 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     assert!(text.lines().any(|line| line == "  kernel.release"), "{text}");
 }
 
+/// Has a program and all that it starts find ptrace(2) refused, as in the default filters of older container engines.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code, reason = "a filter of system calls is set between fork and exec")]
+fn refuse_ptrace(command: &mut std::process::Command) {
+    use std::os::unix::process::CommandExt;
+    const PTRACE: u32 = 101;
+    const REFUSED: u32 = 0x0005_0000 | 1;
+    const ALLOWED: u32 = 0x7fff_0000;
+    let rule = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let filter =
+        [rule(0x20, 0, 0, 0), rule(0x15, 0, 1, PTRACE), rule(0x06, 0, 0, REFUSED), rule(0x06, 0, 0, ALLOWED)];
+    let set = move || {
+        let mut filter = filter;
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+        // SAFETY: both calls read what lives through them.
+        let codes = unsafe {
+            [
+                libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+                libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program),
+            ]
+        };
+        if codes == [0; 2] { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: the closure makes system calls alone.
+    unsafe { command.pre_exec(set) };
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn traced_is_a_gap_where_ptrace_is_refused() {
+    let program = Program::new();
+    for words in [
+        &["run", "--in", "traced", "--only", "sys.getppid", "--rounds", "2"][..],
+        &["check", "--in", "traced", "--scratch", "."],
+    ] {
+        let mut command = program.tare_command(words);
+        refuse_ptrace(&mut command);
+        let said = Said::from_output(command.output().unwrap());
+        assert_eq!(said.code, Some(3), "{said:?}");
+        assert!(
+            [&said.out, &said.err].iter().any(|text| text.contains("ptrace: Operation not permitted")),
+            "{said:?}"
+        );
+    }
+    assert_eq!(program.list_processes(), Vec::<String>::new());
+}
+
 #[test]
 fn one_environment_is_checked_by_itself() {
     let program = Program::new();
@@ -59,6 +106,12 @@ fn one_environment_is_checked_by_itself() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(rows.len() == 2 && rows[0].trim_start().starts_with("native "), "{rows:?}");
     assert!(rows[1].trim_start().starts_with("container?net=host "), "{rows:?}");
+    let document = program.run_tare(&["check", "--in", "native,container", "--json"]).parse_json();
+    for (at, sign) in [(0, "boot "), (1, "namespaces mnt:[")] {
+        let proof = document["environments"][at]["proof"].as_str().unwrap_or_default();
+        assert!(proof.starts_with(sign), "{document}");
+    }
+    assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
     let said = program.run_tare(&["check", "--in", "oci:nosuchruntime"]);
     assert_eq!(said.code, Some(3), "{said:?}");
     assert!(said.out.contains("not ready"), "{said:?}");
