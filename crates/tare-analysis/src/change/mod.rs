@@ -6,6 +6,7 @@
 //! between sessions that is stated. A change among many cells is claimed only where Benjamini and Hochberg's procedure
 //! keeps it.
 
+mod costs;
 pub mod facts;
 mod sides;
 
@@ -13,14 +14,13 @@ use serde::Serialize;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
 
+pub use self::costs::{Cost, Factor};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
-use crate::findings::{Cell, Comparison, Findings, Missing, Row, Verdict};
+use crate::findings::{Cell, Comparison, Findings, Missing, Row};
 use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, pick_strongest_answer};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
-use crate::statistics::normal::{Z_975, upper_tail};
-use crate::statistics::student;
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
 
@@ -46,16 +46,6 @@ pub enum Change {
     /// The interval of the change lies within the margin.
     Unchanged,
     Inconclusive,
-}
-
-/// A layer's cost on one side.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cost {
-    pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
-    pub rounds: u32,
-    pub verdict: Verdict,
 }
 
 /// Older and newer records compared.
@@ -97,59 +87,6 @@ pub enum ChangedCell {
     },
     /// There is no pair of ratios, or none that means the same.
     NotComparable { reason: String, old: Option<Cost>, new: Option<Cost> },
-}
-
-/// The new slowdown over the old one, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Factor {
-    pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
-    /// Degrees of freedom of the spread between sessions; none where it is not measured.
-    #[serde(skip)]
-    pub degrees: Option<u32>,
-}
-
-impl Factor {
-    /// Divides the costs of two sessions that differ by chance by a `spread`, a standard deviation of logarithms; None where one has
-    /// no interval.
-    pub fn from_costs(old: &Cost, new: &Cost, spread: f64) -> Option<Factor> {
-        let is_interval = |cost: &Cost| {
-            let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
-            ordered && cost.high.is_finite()
-        };
-        if !is_interval(old) || !is_interval(new) {
-            return None;
-        }
-        let change = libm::log(new.ratio / old.ratio);
-        let between = Z_975 * std::f64::consts::SQRT_2 * spread;
-        let join = |one: f64, other: f64| libm::hypot(libm::hypot(libm::log(one), libm::log(other)), between);
-        let below = join(new.ratio / new.low, old.high / old.ratio);
-        let above = join(new.high / new.ratio, old.ratio / old.low);
-        Some(Factor {
-            ratio: libm::exp(change),
-            low: libm::exp(change - below),
-            high: libm::exp(change + above),
-            degrees: None,
-        })
-    }
-
-    /// Computes the two-sided p of "the slowdown has changed by no more than this", which is the logarithm of
-    /// a ratio.
-    fn p_beyond(&self, edge: f64) -> f64 {
-        let change = libm::log(self.ratio);
-        let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
-        let beyond = change.abs() - edge;
-        let half = libm::log(side).max(f64::MIN_POSITIVE);
-        match self.degrees {
-            None => (2.0 * upper_tail(beyond * Z_975 / half)).min(1.0),
-            Some(_) if beyond <= 0.0 => 1.0,
-            Some(degrees) => {
-                let t = beyond * student::find_two_sided_quantile(1.0 - ALPHA, degrees) / half;
-                1.0 - student::compute_two_sided_chance(t, degrees)
-            }
-        }
-    }
 }
 
 /// Judges the interval of a change. A control that is off makes both a change and sameness harder to claim.

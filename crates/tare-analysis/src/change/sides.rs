@@ -1,6 +1,6 @@
 //! Both sides of a comparison: sessions whose spread is measured, or one of each.
 
-use crate::change::{Cost, Factor};
+use crate::change::costs::{Cost, Factor};
 use crate::statistics::level::ALPHA;
 use crate::statistics::normal::Z_975;
 use crate::statistics::student;

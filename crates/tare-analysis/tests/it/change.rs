@@ -235,7 +235,7 @@ struct Shares {
     claimed: f64,
 }
 
-/// Compares sessions without a change that differ among themselves by a spread, so many a side, where another spread is stated.
+/// Compares sessions without a change that differ among themselves by a spread, this many a side, where another spread is stated.
 fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
     const TIMES: usize = 300;
     let (mut generator, mut held, mut claimed) = (Generator::for_part(11, "sessions"), 0, 0);

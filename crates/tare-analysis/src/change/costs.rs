@@ -1,0 +1,71 @@
+//! Costs of a layer in two sessions, and the factor between them.
+
+use serde::Serialize;
+
+use crate::findings::Verdict;
+use crate::statistics::level::ALPHA;
+use crate::statistics::normal::{Z_975, upper_tail};
+use crate::statistics::student;
+
+/// A layer's cost on one side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cost {
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    pub rounds: u32,
+    pub verdict: Verdict,
+}
+
+/// The new slowdown over the old one, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Factor {
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Degrees of freedom of the spread between sessions; none where it is not measured.
+    #[serde(skip)]
+    pub degrees: Option<u32>,
+}
+
+impl Factor {
+    /// Divides the costs of two sessions that differ by chance by a `spread`, a standard deviation of logarithms; None where one has
+    /// no interval.
+    pub fn from_costs(old: &Cost, new: &Cost, spread: f64) -> Option<Factor> {
+        let is_interval = |cost: &Cost| {
+            let ordered = 0.0 < cost.low && cost.low <= cost.ratio && cost.ratio <= cost.high;
+            ordered && cost.high.is_finite()
+        };
+        if !is_interval(old) || !is_interval(new) {
+            return None;
+        }
+        let change = libm::log(new.ratio / old.ratio);
+        let between = Z_975 * std::f64::consts::SQRT_2 * spread;
+        let join = |one: f64, other: f64| libm::hypot(libm::hypot(libm::log(one), libm::log(other)), between);
+        let below = join(new.ratio / new.low, old.high / old.ratio);
+        let above = join(new.high / new.ratio, old.ratio / old.low);
+        Some(Factor {
+            ratio: libm::exp(change),
+            low: libm::exp(change - below),
+            high: libm::exp(change + above),
+            degrees: None,
+        })
+    }
+
+    /// Computes the two-sided p of "the slowdown has changed by no more than this", which is the logarithm of
+    /// a ratio.
+    pub(super) fn p_beyond(&self, edge: f64) -> f64 {
+        let change = libm::log(self.ratio);
+        let side = if change > 0.0 { self.ratio / self.low } else { self.high / self.ratio };
+        let beyond = change.abs() - edge;
+        let half = libm::log(side).max(f64::MIN_POSITIVE);
+        match self.degrees {
+            None => (2.0 * upper_tail(beyond * Z_975 / half)).min(1.0),
+            Some(_) if beyond <= 0.0 => 1.0,
+            Some(degrees) => {
+                let t = beyond * student::find_two_sided_quantile(1.0 - ALPHA, degrees) / half;
+                1.0 - student::compute_two_sided_chance(t, degrees)
+            }
+        }
+    }
+}
