@@ -129,7 +129,7 @@ fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
     let margin = widest_margin(&rows);
     let cells = targets.iter().map(|target| match &objection {
         Some(reason) => JoinedCell::NotJoined { reason: reason.clone() },
-        None => joined_cell(&rows, &target.name, margin),
+        None => joined_cell(&rows, target, margin),
     });
     JoinedRow {
         case: row.case.clone(),
@@ -141,7 +141,7 @@ fn joined_row(sides: &[Side<'_>], row: &Row, targets: &[Target]) -> JoinedRow {
     }
 }
 
-fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) -> JoinedCell {
+fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &Target, margin: Margin) -> JoinedCell {
     let values: Vec<Option<Value>> = rows.iter().map(|(side, row)| value(*side, *row, target)).collect();
     let sessions = values.iter().flatten().count();
     let enough = Slowdown::from_values(&values, margin).filter(|_| sessions >= FEWEST_SESSIONS);
@@ -157,7 +157,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &str, margin: Margin) 
 }
 
 /// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
-fn value(side: Side<'_>, row: Option<&Row>, target: &str) -> Option<Value> {
+fn value(side: Side<'_>, row: Option<&Row>, target: &Target) -> Option<Value> {
     let cost = find_cost((side, row), target)?;
     let (low, high) = (libm::log(cost.low), libm::log(cost.high));
     (low.is_finite() && high.is_finite() && cost.ratio > 0.0)

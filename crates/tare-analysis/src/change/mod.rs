@@ -154,14 +154,21 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
     }
 }
 
-/// Lists the subjects of some records, by name, in the order in which they first occur.
+/// Lists the subjects of some records in the order in which they first occur. Each is known by its specification: a preset's name
+/// may come to mean another environment. A name that does is told apart by the specification behind it.
 pub(crate) fn list_subjects(sessions: &[&Session]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
     let all = sessions.iter().flat_map(|session| &session.plan.targets);
     for target in all.filter(|target| target.role == Role::Subject) {
-        if targets.iter().all(|known| known.name != target.name) {
-            targets.push(Target { name: target.name.clone(), specification: target.specification.clone() });
+        if targets.iter().any(|known| known.specification == target.specification) {
+            continue;
         }
+        let is_taken = targets.iter().any(|known| known.name == target.name);
+        let name = match is_taken {
+            true => format!("{} ({})", target.name, target.specification),
+            false => target.name.clone(),
+        };
+        targets.push(Target { name, specification: target.specification.clone() });
     }
     targets
 }
@@ -177,10 +184,10 @@ fn changed_row(
     let margin = widest_margin(&all);
     let cells = targets.iter().map(|target| match &objection {
         Some(reason) => {
-            let [old, new] = [old, new].map(|side| side.iter().find_map(|at| find_cost(*at, &target.name)));
+            let [old, new] = [old, new].map(|side| side.iter().find_map(|at| find_cost(*at, target)));
             ChangedCell::NotComparable { reason: reason.clone(), old, new }
         }
-        None => changed_cell([old, new], &target.name, margin, spread),
+        None => changed_cell([old, new], target, margin, spread),
     });
     let changed = ChangedRow {
         case: row.case.clone(),
@@ -200,17 +207,18 @@ pub(crate) fn find_objection(all: &[SideRow<'_>]) -> Option<String> {
 }
 
 /// Finds the cost of a layer in a record's row.
-pub(crate) fn find_cost((side, row): SideRow<'_>, target: &str) -> Option<Cost> {
+pub(crate) fn find_cost((side, row): SideRow<'_>, target: &Target) -> Option<Cost> {
     cell_cost(find_cell(side, row, target)?)
 }
 
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
-pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &str) -> Option<&'a Cell> {
-    let at = side.findings.subjects.iter().position(|name| name == target)?;
+pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &Target) -> Option<&'a Cell> {
+    let mut subjects = side.session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let at = subjects.position(|subject| subject.specification == target.specification)?;
     row?.cells.get(at)
 }
 
-fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &str, margin: Margin, spread: f64) -> ChangedCell {
+fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, spread: f64) -> ChangedCell {
     let [old, new] =
         sides.map(|side| -> Vec<Cost> { side.iter().filter_map(|at| find_cost(*at, target)).collect() });
     if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {

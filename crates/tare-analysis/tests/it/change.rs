@@ -304,3 +304,33 @@ fn a_change_among_several_sessions_a_side_is_found() {
     assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.15, "{factor:?}");
     assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
 }
+
+#[test]
+fn environments_are_matched_by_what_was_entered_and_not_by_name() {
+    let named = |name: &str, specification: &str| {
+        let mut session = session_of(2.0, 1.0);
+        let is_subject = |target: &&mut tare_data::session::Target| target.role == Role::Subject;
+        let subject = session.plan.targets.iter_mut().find(is_subject).unwrap();
+        let was = std::mem::replace(&mut subject.name, name.to_owned());
+        subject.specification = specification.parse().unwrap();
+        let of_subject = session.trials.iter_mut().filter(|trial| trial.target == was);
+        of_subject.for_each(|trial| trial.target = name.to_owned());
+        session
+    };
+    let old = named("wsl2-like", "qemu?cache=mmap");
+    let compare = |new: &Session| {
+        let of = |session| tare_analysis::compute_findings(session, &Options::default());
+        let (of_old, of_new) = (of(&old), of(new));
+        let (old, new) =
+            (Side { session: &old, findings: &of_old }, Side { session: new, findings: &of_new });
+        compare_records(&[old], &[new], 0.0)
+    };
+    let names =
+        |changes: &Changes| changes.targets.iter().map(|target| target.name.clone()).collect::<Vec<_>>();
+    let renamed = compare(&named("wsl2-like-9p", "qemu?cache=mmap"));
+    assert_eq!(names(&renamed), ["wsl2-like-9p"]);
+    assert!(matches!(renamed.rows[0].cells[0], ChangedCell::Compared { .. }));
+    let another = compare(&named("wsl2-like", "qemu?share=virtiofs"));
+    assert_eq!(names(&another), ["wsl2-like", "wsl2-like (qemu?cache=mmap)"]);
+    assert!(another.rows[0].cells.iter().all(|cell| matches!(cell, ChangedCell::NotComparable { .. })));
+}
