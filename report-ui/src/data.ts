@@ -126,7 +126,7 @@ export interface Page extends Spoken {
   report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
   /** Progress of a running session; null once it has ended. */
   running: string | null;
-  /** Rounds of each row, of the baseline and of each cell, in hundred-thousandths away from the median; empty if left out. */
+  /** Rounds of each row, of the baseline and of each cell, in ten-thousandths away from the median; empty if left out. */
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Scores of UnixBench's tests; empty if the session does not measure them all. */
   scores: { test: string; environments: { environment: string; score: Figure }[] }[];
@@ -172,7 +172,7 @@ export interface ImportedPage {
 
 export type AnyPage = Page | ImportedPage;
 
-const PARTS = 100_000;
+const PARTS = 10_000;
 
 /** Finds the level of a cell, however it is shown. */
 export const levelOf = (cell: Cell): Level | null =>

@@ -6,7 +6,7 @@ import { say } from "./language";
 import { figure, interval, overRounds, percent, ratio } from "./number";
 import { rounds } from "./plot/rounds";
 import { warned } from "./checks";
-import { answerInFull, headline, meaningAt, needed, reason, rounds as counted, answerWords } from "./words";
+import { answerInFull, headline, intervalOf, meaningAt, needed, reason, rounds as counted, answerWords } from "./words";
 
 /** Builds the address of a cell within the page. */
 const address = (row: Row, cell: Cell): string =>
@@ -78,7 +78,7 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   if (c !== null) {
     const method = c.leading === "sign" ? say("signs") : "Hodges-Lehmann";
     lines.push([say("difference"), difference(c.difference, row)]);
-    lines.push([say("in a typical pair ({method})", { method }), `${ratio(c.slowdown)} ${cell.interval ?? say("no interval")}`]);
+    lines.push([say("in a typical pair ({method})", { method }), `${ratio(c.slowdown)} ${intervalOf(cell) ?? say("no interval")}`]);
     const quotient = quotientOf(row, c.level);
     if (quotient !== null && c.low !== null && c.high !== null && (quotient < c.low || quotient > c.high)) lines.push([say("quotient of the medians"), say("{ratio}, outside this interval", { ratio: ratio(quotient) })]);
     if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);

@@ -4,7 +4,7 @@ import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
 import { figure, overRounds, percent } from "./number";
-import { answerInFull, answers as inOrder, familyName, headline, meaningAt, reason, answerWords } from "./words";
+import { answerInFull, answers as inOrder, familyName, headline, intervalOf, meaningAt, reason, answerWords } from "./words";
 
 interface State {
   search: string; family: string; answer: string; place: string; everyMetric: boolean;
@@ -206,7 +206,7 @@ function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: 
     h("span", { class: "unseen" }, say("{row} in {environment}: ", { row: rowLabel(row), environment: cell.environment })),
     h("span", { class: "sign", "aria-hidden": "true" }, answerWords(cell.answer).sign),
     isMatrix ? h("span", { class: "short", "aria-hidden": "true" }, cell.observed === null ? cell.short + cell.signs : headline(cell, row)) : null,
-    h("span", { class: "what" }, h("span", { class: "words" }, headline(cell, row)), cell.interval === null ? null : h("span", { class: "interval" }, ` ${cell.interval}`)),
+    h("span", { class: "what" }, h("span", { class: "words" }, headline(cell, row)), intervalOf(cell) === null ? null : h("span", { class: "interval" }, ` ${intervalOf(cell)}`)),
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),

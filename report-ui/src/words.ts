@@ -1,7 +1,7 @@
 // The words and signs of answers, which come with the page's data, of families and of environments: never a colour alone.
 import type { Answer, AnswerWords, Cell, Comparison, Row } from "./data";
 import { counted, message, say } from "./language";
-import { figure } from "./number";
+import { figure, interval } from "./number";
 
 let table = new Map<Answer, AnswerWords>();
 
@@ -54,7 +54,13 @@ export const headline = ({ words, signs, observed }: Cell, row: Row): string =>
 export function answerInFull(cell: Cell, row: Row): string {
   const why = reason(cell);
   if (why !== "") return `${headline(cell, row)}: ${why}`;
-  return cell.interval === null ? headline(cell, row) : `${headline(cell, row)} ${cell.interval}`;
+  const range = intervalOf(cell);
+  return range === null ? headline(cell, row) : `${headline(cell, row)} ${range}`;
+}
+
+/** Finds the interval of a cell's number; a page has the bounds alone for further metrics. */
+export function intervalOf({ interval: text, comparison: c }: Cell): string | null {
+  return text ?? (c === null || c.low === null || c.high === null ? null : interval(c.low, c.high, c.slowdown));
 }
 
 /** Explains an answer at margins, which are written as one text. */

@@ -26,7 +26,7 @@ const MOST_ROUNDS: usize = 40_000;
 /// Bytes of a trial in the page.
 const LETTERS_OF_A_TRIAL: usize = 20;
 /// Resolution of rounds, as parts of their environment's median: takes half the bytes of the value itself.
-const PARTS: f64 = 100_000.0;
+const PARTS: f64 = 10_000.0;
 
 /// Options of a page, in addition to the findings.
 #[derive(Clone, Copy, Debug, Default)]
@@ -74,7 +74,7 @@ pub struct Page<'a> {
     beside: Option<BesideRows<'a>>,
 }
 
-/// Rounds of a level, in hundred-thousandths away from its median; null for values that are not finite.
+/// Rounds of a level, in ten-thousandths away from its median; null for values that are not finite.
 type Rounds = Vec<Option<i64>>;
 
 impl<'a> Page<'a> {
@@ -92,7 +92,11 @@ impl<'a> Page<'a> {
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);
-        let comparisons = further.flat_map(|row| &mut row.cells).filter_map(|cell| cell.comparison.as_mut());
+        let cells = further.flat_map(|row| &mut row.cells);
+        let comparisons = cells.filter_map(|cell| {
+            (cell.interval, cell.doubt) = (None, None);
+            cell.comparison.as_mut()
+        });
         comparisons.for_each(|comparison| {
             (comparison.smallest, comparison.total) = (None, None);
             (comparison.sign_low, comparison.sign_high) = (None, None);
@@ -280,7 +284,7 @@ fn rounds(report: &mut Document) -> Vec<Vec<Rounds>> {
     report.rows.iter_mut().map(&mut take).collect()
 }
 
-/// Takes the rounds out of a level, at a precision of six digits.
+/// Takes the rounds out of a level, at a precision of four to five digits.
 fn take_rounds(level: Option<&mut Level>) -> Rounds {
     let Some(level) = level else { return Vec::new() };
     let values = std::mem::take(&mut level.values);

@@ -102,7 +102,7 @@ impl Formatter for Compact {
     }
 
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
-        // Through text and back: what remains is the shortest number that reads as six digits.
+        // Through text and back: what remains is the shortest number that reads as these digits.
         let rounded: f64 = format!("{value:.5e}").parse().unwrap_or(value);
         if rounded == rounded.trunc() && rounded.abs() < 1e15 {
             return write!(writer, "{}", rounded as i64);
