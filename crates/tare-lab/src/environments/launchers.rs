@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use crate::launching::entering::Launcher;
 use crate::launching::shipped::SHIPPED;
-use crate::launching::template::Template;
+use crate::launching::template::{Kernel, Template};
 use crate::provider::prelude::*;
 
 /// End of the name of a file with a template.
@@ -150,6 +150,14 @@ struct Launched {
 }
 
 impl Environment for Launched {
+    fn proof(&self) -> Proof {
+        match (self.template.list_namespaces(), self.template.kernel) {
+            (_, Kernel::Own) => Proof::OtherBoot,
+            ([], _) => Proof::None,
+            (kinds, _) => Proof::Namespaces(kinds),
+        }
+    }
+
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let Launched { template, profile, .. } = self;
         let install = template.install.as_str();

@@ -7,17 +7,11 @@ use crate::launching::template::Sign;
 impl Sign {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Sign::Mnt => "mnt",
-            Sign::Pid => "pid",
-            Sign::Net => "net",
-            Sign::Ipc => "ipc",
-            Sign::Uts => "uts",
-            Sign::User => "user",
-            Sign::Cgroup => "cgroup",
             Sign::Root => "root",
             Sign::Seccomp => "seccomp",
             Sign::Privileges => "privileges",
             Sign::Kernel => "kernel",
+            of_namespace => of_namespace.namespace().unwrap_or_default(),
         }
     }
 

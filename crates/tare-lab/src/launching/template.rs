@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::Deserialize;
 
@@ -80,6 +81,9 @@ pub struct Template {
     /// Files in the folder of a start, as `{folder}/NAME`.
     #[serde(default)]
     pub file: BTreeMap<String, String>,
+    /// Kinds of namespaces among the signs of being inside.
+    #[serde(skip)]
+    namespaces: OnceLock<Vec<&'static str>>,
 }
 
 /// A named set of words.
@@ -151,6 +155,22 @@ pub enum Sign {
     Privileges,
     /// Another kernel.
     Kernel,
+}
+
+impl Sign {
+    /// Returns the kind of namespace, for signs that are one.
+    pub(super) fn namespace(self) -> Option<&'static str> {
+        Some(match self {
+            Sign::Mnt => "mnt",
+            Sign::Pid => "pid",
+            Sign::Net => "net",
+            Sign::Ipc => "ipc",
+            Sign::Uts => "uts",
+            Sign::User => "user",
+            Sign::Cgroup => "cgroup",
+            Sign::Root | Sign::Seccomp | Sign::Privileges | Sign::Kernel => return None,
+        })
+    }
 }
 
 fn default_version() -> Vec<String> {
@@ -226,6 +246,11 @@ impl Template {
             return Err("the name of a file or folder is a plain name".into());
         }
         Ok(())
+    }
+
+    /// Lists the kinds of namespaces that must differ inside.
+    pub(crate) fn list_namespaces(&self) -> &[&'static str] {
+        self.namespaces.get_or_init(|| self.inside.iter().filter_map(|sign| sign.namespace()).collect())
     }
 
     /// Returns the name of the program that is looked for.
