@@ -23,9 +23,9 @@ const AT_ONCE_BOUNDS: RangeInclusive<u64> = 1..=200;
 /// First calls before which nothing is decided: each trial has one.
 pub const LEAST_FIRST_CALLS: u32 = 12;
 /// Warm calls of a trial: enough that one that a hiccup meets is not all that it has.
-pub const WARM_CALLS: usize = 4;
+pub const WARM_CALLS: usize = 3;
 /// Calls of a trial that are divided.
-pub const DIVIDED_CALLS: usize = 2;
+pub const DIVIDED_CALLS: usize = 1;
 
 pub static PROBE: Probe = Probe {
     name: "env.call",
