@@ -13,6 +13,8 @@ use crate::platform::{self, Gathered};
 
 /// Limit on each of a program's standard output and errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
+/// Home of a program that is asked for its version: nobody can make a folder there.
+const NO_HOME: &str = "/proc/none";
 /// Time that asking a program for its version may take. runsc, 83 MB of Go, takes 0.1 s when cold.
 pub(crate) const VERSION_WAIT: Duration = Duration::from_secs(5);
 /// The beginning of a program: linkers lay its headers and notes there.
@@ -124,9 +126,10 @@ pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> i
     run_with(command, input, wait)?.output()
 }
 
-/// Asks a program for its version: the first line that it prints, wherever.
+/// Asks a program for its version: the first line that it prints, wherever. It has no home: some make folders there before they
+/// answer, and a question changes nothing.
 pub(crate) fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {
-    let ended = run_program(Command::new(program).args(question), VERSION_WAIT)?;
+    let ended = run_program(Command::new(program).args(question).env("HOME", NO_HOME), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
 }
 
