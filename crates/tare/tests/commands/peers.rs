@@ -83,7 +83,8 @@ fn a_peer_outside_comes_to_every_port_that_is_published() {
     let none =
         ["run", "inbound", "--rounds", "1", "--record", "n.tare", "--json", "--in", "container?net=own"];
     let said = program.run_tare(&none);
-    assert!(said.out.contains("this environment does not reach the peer 'published'"), "{said:?}");
+    assert_eq!(said.code, Some(3), "{said:?}");
+    assert!(said.err.contains("this environment does not reach the peer 'published'"), "{said:?}");
     assert!(program.list_remains().is_empty() && program.list_processes().is_empty());
 }
 

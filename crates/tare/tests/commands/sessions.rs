@@ -23,11 +23,11 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
         "s.tare",
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    for words in
-        ["system call", "container", "control (native against native)", "record  s.tare", "again   tare run"]
-    {
+    for words in ["system call", "container", "record  s.tare", "again   tare run"] {
         assert!(said.out.contains(words), "no '{words}' in {}", said.out);
     }
+    let wide = program.run_tare(&["report", "s.tare", "--wide"]).out;
+    assert!(wide.contains("control (native against native)"), "{wide}");
     // Words are wrapped and never cut, and the checkout may be in a folder whose path is longer than a line.
     let short = said.out.replace(program.path("").to_str().unwrap().trim_end_matches('/'), ".");
     assert!(short.lines().all(|line| line.chars().count() <= 80), "{}", said.out);

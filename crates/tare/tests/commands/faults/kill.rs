@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::program::{Program, Said};
 
-/// A condition that does not come true in this time never will.
-const WAIT: Duration = Duration::from_secs(60);
+/// A condition that does not come true in this time never will: a thousand processes in a sandbox take a minute on two processors
+/// that build something as well.
+const WAIT: Duration = Duration::from_secs(240);
 
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + WAIT;
