@@ -18,7 +18,7 @@ use crate::session::before::{calibrate_case, count_demand};
 use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{self, RoundTime};
 use crate::session::plan::calibrated::Calibrated;
-use crate::session::plan::hopeless::{require_measurable, require_subject};
+use crate::session::plan::hopeless::{find_failure_of_all, require_baseline, require_subject};
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
 use crate::session::plan::staging::{Floor, choose_left_out};
@@ -56,6 +56,8 @@ pub struct PlanRequest<'a> {
     pub inside: Inside,
     /// True when the demand of each command is counted before the rounds.
     pub counts_demand: bool,
+    /// True when nothing is measured without any subject. On a node of a fleet the baseline is compared with other nodes'.
+    pub needs_subject: bool,
 }
 
 /// Rounds from one run of a control to the next, unless more are wanted: controls certify a session and
@@ -178,11 +180,11 @@ pub fn prepare_session(
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
     let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, .. } = plan_request;
-    let PlanRequest { least_rounds, control_every, until_decided, inside, counts_demand, .. } = plan_request;
+    let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
+    let PlanRequest { counts_demand, needs_subject, .. } = plan_request;
     let planted = targets.pop_if(|target| target.role == Role::Planted);
     let mut started = enter_all(&targets, arena, writer, observer)?;
-    let mut cases = calibrate_all(selected, (&started, &targets), seed, arena, observer)?;
-    require_measurable(&cases, &targets)?;
+    let mut cases = calibrate_all(selected, (&started, &targets), (seed, needs_subject), arena, observer)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
     let left_s = budget_s.map(|budget_s| (budget_s - arena.now_ns() as f64 / 1e9).max(1.0));
     let trials_are_starts = cases.iter().all(Calibrated::is_start);
@@ -338,16 +340,18 @@ fn note_few_starts(targets: &[Target], starts: &[Start], left_s: f64, observer: 
     }
 }
 
-/// Calibrates every case in every environment that was entered.
+/// Calibrates every case in every environment that was entered; fails where nothing can be measured or, if a subject is needed,
+/// compared.
 fn calibrate_all(
     selected: Vec<SelectedCase>,
     started: (&[Result<Started, Failure>], &[Target]),
-    seed: u64,
+    (seed, needs_subject): (u64, bool),
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
     let (started, roles) = started;
-    require_subject(roles, |target| started[target].as_ref().err())?;
+    let needing = if needs_subject { roles } else { &[] };
+    require_subject(needing, |target| started[target].as_ref().err())?;
     let (targets, of) = (started.len(), selected.len() * started.len());
     let takes_turns =
         |started: &Result<Started, Failure>| started.as_ref().is_ok_and(|started| started.takes_turns);
@@ -369,6 +373,8 @@ fn calibrate_all(
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
     }
+    require_baseline(&cases, &roles[0].name)?;
+    require_subject(needing, |target| find_failure_of_all(&cases, target))?;
     Ok(cases)
 }
 

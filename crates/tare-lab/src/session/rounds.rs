@@ -265,11 +265,12 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Ends a session whose baseline fails round after round, or whose other environments were all given up.
+    /// Ends a session whose baseline fails round after round, or whose other environments were all given up. A fleet compares baselines.
     fn check_environments(&mut self) -> Result<(), Stop> {
         let subjects = self.session.plan.targets.iter().zip(&self.pilot.started);
         let mut subjects = subjects.filter(|(target, _)| target.role == Role::Subject).peekable();
-        if subjects.peek().is_some() && subjects.all(|(_, started)| started.is_err()) {
+        let is_of_fleet = self.session.header.fleet.is_some();
+        if !is_of_fleet && subjects.peek().is_some() && subjects.all(|(_, started)| started.is_err()) {
             return Err(Stop::SubjectsFailed);
         }
         self.check_baseline()

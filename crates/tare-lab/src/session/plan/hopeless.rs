@@ -12,7 +12,7 @@ use crate::study::SelectedCase;
 /// Bytes of a message: two lines of a terminal.
 const LONGEST_MESSAGE: usize = 200;
 
-/// Refuses a session whose subjects all cannot be entered.
+/// Refuses a session whose subjects all have a failure; one without subjects compares nothing, and goes on.
 pub fn require_subject<'a>(
     targets: &[Target],
     find_failure: impl Fn(usize) -> Option<&'a Failure>,
@@ -40,10 +40,9 @@ fn no_subject(what: String, failure: &Failure) -> LabError {
     LabError::new(ErrorKind::Environment, clip_text(what, LONGEST_MESSAGE)).with_hint(next_step(failure))
 }
 
-/// Refuses a session whose baseline has no room for a case, or that cannot run a single one in the baseline or in any other
-/// environment: the user can mend the first, and a table without values helps nobody.
-pub fn require_measurable(cases: &[Calibrated], targets: &[Target]) -> Result<(), LabError> {
-    let baseline = &targets[0].name;
+/// Refuses a session whose baseline has no room for a case, or cannot run a single one: the user can mend the first, and a table
+/// without values helps nobody.
+pub fn require_baseline(cases: &[Calibrated], baseline: &str) -> Result<(), LabError> {
     let of_baseline = |case: &Calibrated| Some(case.paces.first()?.as_ref().err()?.clone());
     let failures: Vec<(&SelectedCase, Failure)> =
         cases.iter().filter_map(|case| Some((&case.selected, of_baseline(case)?))).collect();
@@ -57,12 +56,12 @@ pub fn require_measurable(cases: &[Calibrated], targets: &[Target]) -> Result<()
         [(selected, failure), ..] if failures.len() == cases.len() => {
             Err(nothing_in_baseline(selected, failure, baseline))
         }
-        _ => require_subject(targets, |target| find_failure_of_all(cases, target)),
+        _ => Ok(()),
     }
 }
 
 /// Finds the first failure of an environment that cannot run a single case.
-fn find_failure_of_all(cases: &[Calibrated], target: usize) -> Option<&Failure> {
+pub fn find_failure_of_all(cases: &[Calibrated], target: usize) -> Option<&Failure> {
     let mut failures = cases.iter().map(|case| case.paces.get(target)?.as_ref().err());
     let first = failures.next()??;
     failures.all(|failure| failure.is_some()).then_some(first)

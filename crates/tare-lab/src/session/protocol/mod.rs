@@ -102,6 +102,7 @@ pub fn begin_session(
         until_decided: selection.until == Until::Decided,
         inside: request.inside,
         counts_demand: request.counts_demand,
+        needs_subject: request.fleet.is_none(),
     };
     let ending = in_arena(checked, setting, caller, observer, |workspace, arena, observer| {
         let mut header = header(workspace, caller, request.fleet, request.host)?;

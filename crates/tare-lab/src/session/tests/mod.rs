@@ -74,6 +74,7 @@ fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
         until_decided: false,
         inside: Default::default(),
         counts_demand: false,
+        needs_subject: true,
     }
 }
 
