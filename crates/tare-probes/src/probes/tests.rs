@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use tare_data::batch::{Batch, HELD, Phase, Sample};
+use tare_data::batch::{Batch, ENDED, HELD, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::{Case, Parameters};
 use tare_data::peer::Peer;
@@ -141,7 +141,10 @@ fn every_probe_does_23_operations_and_proves_them() {
                 matches!(metric.name, "memory" | "pss" | "outside") || metric.name.starts_with("fsync");
             assert!(optional || series.contains(metric.series), "{} lacks {}", probe.name, metric.series);
         }
-        let known = |series: &&&str| probe.metrics.iter().any(|m| m.series == **series) || **series == HELD;
+        // The host reads what is held, and how runs ended.
+        let known = |series: &&&str| {
+            probe.metrics.iter().any(|m| m.series == **series) || [HELD, ENDED].contains(*series)
+        };
         assert_eq!(series.iter().find(|series| !known(series)), None, "{} is not read", probe.name);
     }
 }
