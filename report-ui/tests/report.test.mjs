@@ -237,7 +237,7 @@ pageTest("a mark shows its values on hover and on focus, and opens its cell", as
   await tab.keyboard.press("Enter");
   await tab.getByRole("dialog").getByRole("heading", { name: "pipe, 512 B in wsl2-like" }).waitFor();
   await tab.keyboard.press("Escape");
-  await of("primes to 20000, wsl2-like: not comparable: emulated processor").click();
+  await of("primes to 20000, wsl2-like –: emulated processor").click();
   await tab.getByRole("dialog").getByRole("heading", { name: "primes to 20000 in wsl2-like" }).waitFor();
   await close();
 });
@@ -409,9 +409,10 @@ pageTest("a page in which every text is hostile stays text and runs nothing", as
   for (const file of ["hostile.html", name]) {
     const { tab, wrongs, close } = await open(file);
     await drawAll(tab);
-    for (const cell of ["button.cell.v-slower", "button.cell.v-none"]) {
+    // A cell without an answer may have no value to draw.
+    for (const [cell, shown] of [["button.cell.v-slower", "svg"], ["button.cell.v-none", "h2"]]) {
       await tab.locator(cell).first().click();
-      await tab.getByRole("dialog").locator("svg").waitFor();
+      await tab.getByRole("dialog").locator(shown).first().waitFor();
       await tab.keyboard.press("Escape");
     }
     for (const select of await tab.locator("figure.chart select").all()) await select.selectOption({ index: 0 });

@@ -65,6 +65,6 @@ impl Condition {
 
 /// Recognises one size in two spellings: `1GiB`, `1024MiB`.
 fn is_same_size(here: &str, there: &str) -> bool {
-    let sizes = [here, there].map(|text| parse_size(text));
+    let sizes = [here, there].map(parse_size);
     here == there || (sizes[0].is_some() && sizes[0] == sizes[1])
 }

@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn a_network_has_one_name_whatever_wsl_calls_it() {
         let modes = ["nat\n", "mirrored", "consomme\r\n", "virtioproxy\n", "none", "", "wsl1"];
-        let read = modes.map(|output| read_network_mode(output));
+        let read = modes.map(read_network_mode);
         assert_eq!(read, ["nat", "mirrored", "consomme", "consomme", "none", "", "wsl1"]);
     }
 

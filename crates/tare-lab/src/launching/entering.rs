@@ -362,10 +362,10 @@ impl Launcher {
         let size = program.metadata().map_err(LabError::storage_error("read", &program))?.len();
         let sent = sent_bytes(size, way.terminal);
         let decode = if way.terminal { " | base64 -d" } else { "" };
-        let bases = way.base.as_deref().map_or_else(
-            || "/var/tmp /tmp /dev/shm \"$HOME\" .".to_owned(),
-            |base| tare_data::shell::quote_word(base),
-        );
+        let bases = way
+            .base
+            .as_deref()
+            .map_or_else(|| "/var/tmp /tmp /dev/shm \"$HOME\" .".to_owned(), tare_data::shell::quote_word);
         let folder = format!("{}/{}", session_name(workspace), workspace.name());
         let session = session_name(workspace);
         let run = tare_data::shell::join_words(words);

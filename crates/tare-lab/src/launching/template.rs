@@ -231,7 +231,7 @@ impl Template {
         {
             return Err("usual_profile must name one of its profiles, where there are any".into());
         }
-        if (self.far == Some(Far::Copy)) != !self.copy.is_empty() {
+        if (self.far == Some(Far::Copy)) == self.copy.is_empty() {
             return Err("far = \"copy\" and the words of copy go together".into());
         }
         if self.variable.keys().any(|name| name.is_empty() || name.contains(['=', '\0'])) {

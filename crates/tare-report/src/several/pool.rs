@@ -107,7 +107,7 @@ pub fn render_pool_terminal(pool: &Pool) -> String {
         }
     }
     out.push('\n');
-    wrap_text(&NOTE, pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
+    wrap_text(NOTE, pool.width).iter().for_each(|line| out.push_str(&format!("{line}\n")));
     out
 }
 
@@ -123,7 +123,7 @@ pub fn render_pool_markdown(pool: &Pool) -> String {
             out.push_str(&format!("| {} | {} |\n", literal(&clean_text(&target.name)), texts.join(" | ")));
         }
     }
-    out.push_str(&format!("\n<sub>{}</sub>\n", literal(&NOTE)));
+    out.push_str(&format!("\n<sub>{}</sub>\n", literal(NOTE)));
     out
 }
 
