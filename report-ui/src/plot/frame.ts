@@ -1,5 +1,5 @@
-// A plot's frame: title, controls, saving as a file, values on hover and focus. A plot is drawn when it comes into view, or
-// when the browser is idle.
+// A plot's frame: title, controls, saving as a file, values on hover and focus. A plot is drawn when it comes into view, when
+// the browser is idle, or after a second: some browsers are never idle while a dialog is open.
 import { h } from "../dom";
 import { say } from "../language";
 
@@ -16,6 +16,8 @@ export interface Chart {
 
 /** Distance from the view at which a plot is drawn, so that it is there when the reader arrives. */
 const DRAW_AHEAD = "400px";
+/** Milliseconds after which a plot is drawn though the browser was not idle. */
+const LONGEST_WAIT = 1_000;
 /** Pixels by which a tap may miss a mark. */
 const FINGERTIP = 14;
 /** Scale of a saved picture. */
@@ -53,7 +55,7 @@ export function frame(chart: Chart): { element: HTMLElement; redraw: () => void 
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   window.addEventListener("beforeprint", show);
   // Screenshots of the whole page, and programs that save it as a document, fire no print event.
-  window.requestIdleCallback?.(show);
+  window.requestIdleCallback?.(show, { timeout: LONGEST_WAIT });
   return { element, redraw };
 }
 
