@@ -5,6 +5,8 @@ pub(crate) mod control_groups;
 #[cfg(unix)]
 pub mod descriptors;
 #[cfg(unix)]
+pub(crate) mod heard;
+#[cfg(unix)]
 pub(crate) mod loop_device;
 #[cfg(unix)]
 pub(crate) mod loopback;

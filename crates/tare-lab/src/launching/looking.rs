@@ -1,15 +1,15 @@
 //! A look: a launcher is started once to see how its environment can be reached, and what it shares with this machine.
 
-use std::io::{self, Read};
-use std::os::fd::AsFd;
+use std::io;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::PollFd;
 use tare_data::frame::decode_frame;
 use tare_probes::agent::launched::Look;
 
+use crate::host::heard::Heard;
 use crate::host::processes;
 use crate::platform::until_ready;
 
@@ -18,10 +18,6 @@ const LOOK_WAIT: Duration = Duration::from_secs(20);
 /// Time that it has to return once its command has answered.
 const RETURN_WAIT: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
-/// Bytes of the output that are read.
-const LONGEST_OUTPUT: usize = 64 << 10;
-/// Longest line that an error shows.
-const LONGEST_SHOWN: usize = 300;
 
 /// The reason why a look found nothing.
 pub(super) struct Unseen {
@@ -42,7 +38,7 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
     if let Some(look) = looking.find_look() {
         return Ok(look);
     }
-    let said = [&looking.errors, &looking.output].into_iter().find_map(|bytes| last_line(bytes));
+    let said = looking.errors.last_line().or_else(|| looking.output.last_line());
     Err(match status {
         None => Unseen {
             reason: format!(
@@ -59,15 +55,15 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
 /// A launcher that was started, and its output so far.
 struct Looking {
     child: Child,
-    streams: (Option<ChildStdout>, Option<ChildStderr>),
-    output: Vec<u8>,
-    errors: Vec<u8>,
+    output: Heard<ChildStdout>,
+    errors: Heard<ChildStderr>,
 }
 
 impl Looking {
     fn listen_to(mut child: Child) -> Looking {
-        let streams = (child.stdout.take(), child.stderr.take());
-        Looking { child, streams, output: Vec::new(), errors: Vec::new() }
+        let (output, errors) =
+            (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
+        Looking { child, output, errors }
     }
 
     /// Reads until the launcher has ended, or has answered and had its time to end; None where it had to be killed.
@@ -79,10 +75,10 @@ impl Looking {
                 has_answered = true;
                 end = Instant::now() + RETURN_WAIT;
             }
-            let (out, err) = &self.streams;
             // Whatever it left behind may hold its streams open.
             let has_ended = self.child.try_wait()?;
-            if let Some(status) = has_ended.filter(|_| has_answered || out.is_none() && err.is_none()) {
+            let are_over = self.output.has_ended() && self.errors.has_ended();
+            if let Some(status) = has_ended.filter(|_| has_answered || are_over) {
                 return Ok(Some(status));
             }
             let left = end.saturating_duration_since(Instant::now());
@@ -91,41 +87,19 @@ impl Looking {
                 self.child.wait()?;
                 return Ok(None);
             }
-            let mut streams: Vec<PollFd<'_>> = Vec::with_capacity(2);
-            streams.extend(out.iter().map(|out| PollFd::from_borrowed_fd(out.as_fd(), PollFlags::IN)));
-            streams.extend(err.iter().map(|err| PollFd::from_borrowed_fd(err.as_fd(), PollFlags::IN)));
+            let mut streams: Vec<PollFd<'_>> =
+                self.output.as_polled().into_iter().chain(self.errors.as_polled()).collect();
             if streams.is_empty() || !until_ready(&mut streams, left.min(LOOK_AGAIN * 10))? {
                 thread::sleep(LOOK_AGAIN);
             }
-            read_ready(&mut self.streams.0, &mut self.output);
-            read_ready(&mut self.streams.1, &mut self.errors);
+            self.output.read_ready();
+            self.errors.read_ready();
         }
     }
 
     fn find_look(&self) -> Option<Look> {
-        self.output.split(|&byte| byte == b'\n').find_map(decode_frame::<Look>)
+        self.output.bytes.split(|&byte| byte == b'\n').find_map(decode_frame::<Look>)
     }
-}
-
-/// Reads what a stream has now; at its end it is dropped.
-fn read_ready<S: AsFd + Read>(stream: &mut Option<S>, bytes: &mut Vec<u8>) {
-    let Some(open) = stream else { return };
-    let mut ready = [PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN)];
-    if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
-        return;
-    }
-    let mut piece = [0; 4096];
-    match open.read(&mut piece) {
-        Ok(0) | Err(_) => *stream = None,
-        Ok(read) => bytes.extend_from_slice(&piece[..read.min(LONGEST_OUTPUT.saturating_sub(bytes.len()))]),
-    }
-}
-
-/// Extracts the last line that says something.
-fn last_line(bytes: &[u8]) -> Option<String> {
-    let text = String::from_utf8_lossy(bytes);
-    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-    Some(line.chars().take(LONGEST_SHOWN).collect())
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let done = match verb {
         AGENT => resident::serve_requests(program),
         trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
-        called::CALLED => called::run_between_lines(rest),
+        called::CALLED => called::run_timed(rest),
         #[cfg(unix)]
         launched::LAUNCHED => launched::serve_launched(program, rest),
         #[cfg(unix)]

@@ -1,8 +1,8 @@
 //! Calls: enters an environment for one command at a time, and measures each as its caller has it.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -13,9 +13,10 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Case;
 use tare_data::request::TrialRequest;
 use tare_data::session::specification::Specification;
-use tare_probes::agent::called::{BEGINS, ENDED};
+use tare_probes::agent::called::read_taken;
 use tare_probes::harness::interference::Watch;
 
+use crate::host::heard::Heard;
 use crate::host::processes;
 use crate::owned::MARK;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
@@ -28,8 +29,6 @@ use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
 
 /// Longest time of a call.
 const CALL_WAIT: Duration = Duration::from_secs(60);
-/// Bytes of the output of a call that are kept, for the reason of a failure.
-const LONGEST_OUTPUT: usize = 16 << 10;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 impl LiveArena<'_> {
@@ -94,11 +93,10 @@ struct Call {
     began: Instant,
     child: Child,
     workspace: StartWorkspace,
-    output: Vec<u8>,
-    errors: Vec<u8>,
-    /// Arrival of the lines around the command.
-    begins: Option<Instant>,
-    ended: Option<Instant>,
+    output: Heard<ChildStdout>,
+    errors: Heard<ChildStderr>,
+    /// Arrival of the line after the command, and the time that the command took inside.
+    ended: Option<(Instant, Duration)>,
 }
 
 /// A call that is over.
@@ -129,9 +127,11 @@ impl Call {
         }
         prepare_streams(&mut command, &workspace);
         let began = Instant::now();
-        let child = command.spawn().map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;
-        let (output, errors) = (Vec::new(), Vec::new());
-        Ok(Call { began, child, workspace, output, errors, begins: None, ended: None })
+        let child = command.spawn().map_err(|e| died(format!("{}: {e}", command.get_program().display())));
+        let mut child = child?;
+        let (output, errors) =
+            (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
+        Ok(Call { began, child, workspace, output, errors, ended: None })
     }
 
     /// Waits until it is over, and removes everything that it made.
@@ -157,12 +157,14 @@ impl Call {
         if let Some(left) = left {
             return Err(Failure::new(FailureKind::Broken, left));
         }
-        let parts = self.begins.zip(self.ended).map(|(begins, ended)| Parts {
-            enter: begins - self.began,
-            command: ended.saturating_duration_since(begins),
-            leave: over.saturating_duration_since(ended),
+        let elapsed = over - self.began;
+        // The clock inside times the command: the host may see its end and that of the call at once.
+        let parts = self.ended.map(|(ended, taken)| {
+            let until_ended = ended - self.began;
+            let command = taken.min(until_ended);
+            Parts { enter: until_ended - command, command, leave: elapsed.saturating_sub(until_ended) }
         });
-        Ok(Called { elapsed: over - self.began, over, parts })
+        Ok(Called { elapsed, over, parts })
     }
 
     /// Reads its output until it has ended; returns the moment of its end, or None where it took too long.
@@ -170,30 +172,23 @@ impl Call {
         let pid = Pid::from_raw(self.child.id() as i32).ok_or(io::ErrorKind::InvalidInput)?;
         // Kernels before 5.3 have none: the end is then seen at a look.
         let process = pidfd_open(pid, PidfdFlags::empty()).ok();
-        let (mut out, mut err) = (self.child.stdout.take(), self.child.stderr.take());
         let end = self.began + CALL_WAIT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(None);
             }
-            let mut streams: Vec<PollFd<'_>> = Vec::with_capacity(3);
-            let as_polled = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-            streams.extend(process.iter().map(|fd| as_polled(fd.as_fd())));
-            streams.extend(out.iter().map(|out| as_polled(out.as_fd())));
-            streams.extend(err.iter().map(|err| as_polled(err.as_fd())));
+            let of_process = process.iter().map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN));
+            let mut streams: Vec<PollFd<'_>> =
+                of_process.chain(self.output.as_polled()).chain(self.errors.as_polled()).collect();
             let wait = if process.is_some() { left } else { left.min(LOOK_AGAIN) };
             until_ready(&mut streams, wait)?;
             let at = Instant::now();
             let has_ended = self.child.try_wait()?.is_some();
-            read_ready(&mut out, &mut self.output);
-            read_ready(&mut err, &mut self.errors);
-            let has = |line: &str| self.output.windows(line.len()).any(|window| window == line.as_bytes());
-            if self.begins.is_none() && has(BEGINS) {
-                self.begins = Some(at);
-            }
-            if self.ended.is_none() && has(ENDED) {
-                self.ended = Some(at);
+            self.output.read_ready();
+            self.errors.read_ready();
+            if self.ended.is_none() {
+                self.ended = read_taken(&self.output.bytes).map(|taken| (at, taken));
             }
             if has_ended {
                 return Ok(Some(at));
@@ -202,12 +197,7 @@ impl Call {
     }
 
     fn describe_failure(&self) -> String {
-        let last = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-            Some(line.chars().take(300).collect::<String>())
-        };
-        let said = last(&self.errors).or_else(|| last(&self.output));
+        let said = self.errors.last_line().or_else(|| self.output.last_line());
         format!("the call failed{}", said.map(|line| format!(": {line}")).unwrap_or_default())
     }
 }
@@ -216,18 +206,4 @@ fn prepare_streams(command: &mut Command, workspace: &StartWorkspace) {
     command.env(MARK, workspace.mark());
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes::die_with_parent(command);
-}
-
-/// Reads what a stream has now; at its end it is dropped.
-fn read_ready<S: AsFd + Read>(stream: &mut Option<S>, bytes: &mut Vec<u8>) {
-    let Some(open) = stream else { return };
-    let mut ready = [PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN)];
-    if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
-        return;
-    }
-    let mut piece = [0; 4096];
-    match open.read(&mut piece) {
-        Ok(0) | Err(_) => *stream = None,
-        Ok(read) => bytes.extend_from_slice(&piece[..read.min(LONGEST_OUTPUT.saturating_sub(bytes.len()))]),
-    }
 }

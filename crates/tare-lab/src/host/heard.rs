@@ -1,0 +1,60 @@
+//! A stream of a program's output, listened to beside others: what has come so far, within a limit.
+
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags};
+
+use crate::platform::until_ready;
+
+/// Bytes of a stream that are kept; the rest is read and dropped.
+const LONGEST_OUTPUT: usize = 64 << 10;
+/// Longest line that an error shows, in letters.
+const LONGEST_SHOWN: usize = 300;
+
+/// A stream until its end, and its first bytes.
+pub(crate) struct Heard<S> {
+    stream: Option<S>,
+    pub bytes: Vec<u8>,
+}
+
+impl<S: AsFd + Read> Heard<S> {
+    /// Listens to a stream; none is one that has ended.
+    pub fn from_stream(stream: Option<S>) -> Self {
+        Heard { stream, bytes: Vec::new() }
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.stream.is_none()
+    }
+
+    /// Returns the stream for a poll until it has something to read; none after its end.
+    pub fn as_polled(&self) -> Option<PollFd<'_>> {
+        self.stream.as_ref().map(|open| PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN))
+    }
+
+    /// Reads what has come, without waiting.
+    pub fn read_ready(&mut self) {
+        let Some(open) = &mut self.stream else { return };
+        let mut ready = [PollFd::from_borrowed_fd(open.as_fd(), PollFlags::IN)];
+        if !until_ready(&mut ready, Duration::ZERO).unwrap_or(false) {
+            return;
+        }
+        let mut piece = [0; 4096];
+        match open.read(&mut piece) {
+            Ok(0) | Err(_) => self.stream = None,
+            Ok(read) => {
+                let room = LONGEST_OUTPUT.saturating_sub(self.bytes.len());
+                self.bytes.extend_from_slice(&piece[..read.min(room)]);
+            }
+        }
+    }
+
+    /// Extracts the last line that says something.
+    pub fn last_line(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().take(LONGEST_SHOWN).collect())
+    }
+}
