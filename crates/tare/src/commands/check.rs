@@ -1,8 +1,6 @@
 //! `tare check`: shows which environments are ready, and how well this machine is suited for measuring.
 
 use std::fmt::Write;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use serde_json::json;
 use tare_data::facts::Facts;
@@ -13,15 +11,15 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::{Peers, reach_peer};
-use tare_lab::session::{Caller, time_starts};
 use tare_probes::facts;
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
 
 use crate::args::Check;
 use crate::command_error::CommandError;
+use crate::commands::time::{Timed, time_environments};
 use crate::exit::Exit;
-use crate::{invocation, paths, signals, ui};
+use crate::{paths, ui};
 
 /// Families of facts of this machine that matter for measuring, in the order in which they are shown.
 const SHOWN: [&str; 8] = ["kernel", "cpu", "memory", "clock", "noise", "cgroup", "process", "honesty"];
@@ -126,21 +124,11 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     if named.is_empty() {
         return Ok(());
     }
-    let interrupted = signals::watch_signals()?;
-    let setting = paths::make_setting(args.scratch.as_deref())?;
-    let caller = Caller {
-        command: invocation::list_arguments(),
-        now: &invocation::format_current_time,
-        began: Instant::now(),
-        interrupted: &interrupted,
-    };
-    let mut progress = ui::Progress::new();
-    let entered = time_starts(&named, 1, &setting, &caller, &mut progress);
-    progress.clear();
-    if interrupted.load(Ordering::Relaxed) {
+    let Timed { starts, was_interrupted } = time_environments(&named, 1, args)?;
+    if was_interrupted {
         return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
     }
-    let entered = match entered {
+    let entered = match starts {
         Ok(entered) => entered,
         // Where no session can begin, no environment is ready.
         Err(error) => {

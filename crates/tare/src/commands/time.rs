@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use tare_data::unit::Unit;
+use tare_lab::error::LabError;
 use tare_lab::session::{BringUp, Caller, time_starts};
 use tare_report::json::render_pretty_json;
 use tare_report::number::Figure;
@@ -17,6 +18,24 @@ use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
 pub fn run_check_time(args: &Check) -> Result<Exit, CommandError> {
+    let Timed { starts, was_interrupted } = time_environments(&args.environments, args.times, args)?;
+    let all = starts?;
+    ui::print_output(&if args.json { document(&all) } else { table(&all) })?;
+    Ok(match was_interrupted {
+        true => Exit::Interrupted,
+        false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment,
+        false => Exit::Done,
+    })
+}
+
+/// Starts of environments, or why none could begin.
+pub struct Timed {
+    pub starts: Result<Vec<BringUp>, LabError>,
+    pub was_interrupted: bool,
+}
+
+/// Enters environments so many times each, with the progress on standard error.
+pub fn time_environments(named: &[String], times: u32, args: &Check) -> Result<Timed, CommandError> {
     let interrupted = signals::watch_signals()?;
     let setting = paths::make_setting(args.scratch.as_deref())?;
     let caller = Caller {
@@ -26,15 +45,9 @@ pub fn run_check_time(args: &Check) -> Result<Exit, CommandError> {
         interrupted: &interrupted,
     };
     let mut progress = ui::Progress::new();
-    let all = time_starts(&args.environments, args.times, &setting, &caller, &mut progress);
+    let starts = time_starts(named, times, &setting, &caller, &mut progress);
     progress.clear();
-    let all = all?;
-    ui::print_output(&if args.json { document(&all) } else { table(&all) })?;
-    Ok(match interrupted.load(Ordering::Relaxed) {
-        true => Exit::Interrupted,
-        false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment,
-        false => Exit::Done,
-    })
+    Ok(Timed { starts, was_interrupted: interrupted.load(Ordering::Relaxed) })
 }
 
 fn document(all: &[BringUp]) -> String {
