@@ -1,7 +1,6 @@
 //! tare's side: single trials on this machine, through the same agent and protocol as a session's.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use tare_bench::programs::copy_program;
 use tare_data::batch::{Batch, CALIBRATION, Phase, Timed};
 use tare_data::facts::Facts;
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter, encode_frame};
@@ -73,7 +73,8 @@ impl Workspace {
         let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(&setting.scratch);
         let workspace =
             Workspace { folder: folder.map_err(|e| format!("{}: {e}", setting.scratch.display()))? };
-        fs::copy(setting.find_binary()?, workspace.binary()).map_err(|e| format!("copying tare: {e}"))?;
+        copy_program(&setting.find_binary()?, &workspace.binary())
+            .map_err(|e| format!("copying tare: {e}"))?;
         Ok(workspace)
     }
 

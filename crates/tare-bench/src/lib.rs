@@ -2,3 +2,4 @@
 //! the search for their remains.
 
 pub mod kills;
+pub mod programs;

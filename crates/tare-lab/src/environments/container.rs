@@ -22,7 +22,7 @@ use crate::containers::steps::Failed;
 use crate::containers::user_namespaces;
 use crate::error::add_error_context;
 use crate::host::control_groups;
-use crate::host::loopback;
+use crate::host::network_device;
 use crate::network::container::{Net, Way};
 use crate::owned::{MARK, Owned};
 use crate::provider::footprint::OWN_MOUNTS;
@@ -296,7 +296,8 @@ fn furnish(plan: &Plan) -> io::Result<()> {
         rustix::system::sethostname(b"tare").map_err(|e| add_error_context("setting the host name", e))?;
     }
     if plan.own_network {
-        loopback::bring_up_loopback().map_err(|e| add_error_context("raising the loopback device", e))?;
+        network_device::bring_up_device("lo")
+            .map_err(|e| add_error_context("raising the loopback device", e))?;
     }
     let private = MountPropagationFlags::REC | MountPropagationFlags::PRIVATE;
     mount_change(c"/", private).map_err(|e| add_error_context("making mounts private", e))?;

@@ -24,7 +24,7 @@ use crate::containers::root::AGENT;
 use crate::containers::steps::{Failed, Steps};
 use crate::containers::view::BASE;
 use crate::error::add_error_context;
-use crate::host::loopback;
+use crate::host::network_device;
 use crate::host::waiting::until_found;
 use crate::network::guest::Inside;
 
@@ -138,7 +138,7 @@ fn live(guest: &Guest) -> io::Result<()> {
         load(module).map_err(|e| add_error_context(&format!("loading {}", module.display()), e))?;
     }
     rustix::system::sethostname(b"tare").map_err(|e| add_error_context("setting the host name", e))?;
-    loopback::bring_up_loopback().map_err(|e| add_error_context("raising the loopback device", e))?;
+    network_device::bring_up_device("lo").map_err(|e| add_error_context("raising the loopback device", e))?;
     if let Some(layered) = &guest.layered {
         change_root(layered, &guest.agent)?;
     }

@@ -8,8 +8,6 @@ pub mod descriptors;
 pub(crate) mod heard;
 #[cfg(unix)]
 pub(crate) mod loop_device;
-#[cfg(unix)]
-pub(crate) mod loopback;
 pub mod machine;
 pub(crate) mod namespace_names;
 #[cfg(unix)]

@@ -13,8 +13,8 @@ use std::thread;
 use rustix::mount::mount_bind;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
-use crate::host::loopback;
 pub use crate::host::namespace_names::{FOLDER, namespace_path};
+use crate::host::network_device;
 
 /// Checks that this user may make network namespaces and devices without a user namespace.
 pub(crate) fn can_make_network_namespace() -> bool {
@@ -29,7 +29,7 @@ pub(crate) fn make_namespace(name: &str) -> io::Result<PathBuf> {
     apart(|| {
         // SAFETY: only the namespace of the network is left, which nothing in this process relies on.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET)? };
-        loopback::bring_up_loopback()?;
+        network_device::bring_up_device("lo")?;
         // What is mounted keeps the namespace, also when no process is in it any more.
         Ok(mount_bind("/proc/thread-self/ns/net", &path)?)
     })?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tare_data::build::{Build, Laid};
 
 use crate::host::windows_text;
-use crate::platform::{self, Gathered};
+use crate::platform::{self, Gathered, processes};
 
 /// Limit on each of a program's standard output and errors; the rest is dropped.
 const LONGEST_OUTPUT: usize = 64 * 1024;
@@ -105,7 +105,7 @@ pub(crate) fn run_between(
         command.env("LC_ALL", "C");
     }
     let Gathered { status, output, errors } =
-        platform::gather_output(&mut command.spawn()?, end, LONGEST_OUTPUT)?;
+        platform::gather_output(&mut processes::spawn_program(command)?, end, LONGEST_OUTPUT)?;
     let text = |bytes: Vec<u8>| windows_text::decode_output(&bytes);
     match status {
         Some(status) => Ok(Ended { status, output: text(output), errors: text(errors) }),

@@ -32,7 +32,7 @@ pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Lo
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     processes::die_with_parent(command);
     let program = command.get_program().display().to_string();
-    let child = command.spawn().map_err(|e| unseen(format!("{program}: {e}")))?;
+    let child = processes::spawn_program(command).map_err(|e| unseen(format!("{program}: {e}")))?;
     let mut looking = Looking::listen_to(child);
     let status = looking.await_answer(LOOK_WAIT + sending).map_err(|e| unseen(e.to_string()))?;
     if let Some(look) = looking.find_look() {

@@ -93,7 +93,7 @@ impl Relay {
         command.args(others);
         processes::die_with_parent(&mut command);
         if !plan.terminal {
-            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+            let mut child = processes::spawn_program(command.stdin(Stdio::piped()).stdout(Stdio::piped()))?;
             let none = || io::Error::other("the launcher has no streams");
             let input = File::from(OwnedFd::from(child.stdin.take().ok_or_else(none)?));
             let output = File::from(OwnedFd::from(child.stdout.take().ok_or_else(none)?));
@@ -108,7 +108,7 @@ impl Relay {
                 _ => Err(io::Error::last_os_error()),
             });
         }
-        let child = command.spawn()?;
+        let child = processes::spawn_program(&mut command)?;
         // The command holds the terminal's other end: with it open here, its end would never be seen.
         drop(command);
         Ok(Relay {

@@ -34,7 +34,7 @@ pub struct Timed {
     pub was_interrupted: bool,
 }
 
-/// Enters environments so many times each, with the progress on standard error.
+/// Enters environments as many times each as asked, with the progress on standard error.
 pub fn time_environments(named: &[String], times: u32, args: &Check) -> Result<Timed, CommandError> {
     let interrupted = signals::watch_signals()?;
     let setting = paths::make_setting(args.scratch.as_deref())?;

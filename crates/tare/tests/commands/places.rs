@@ -4,10 +4,11 @@
 use std::fs;
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use serde_json::Value;
+use tare_bench::programs::copy_program;
 
 use crate::faults::kill::{under_way, wait_until};
 use crate::program::{Program, Said};
@@ -208,7 +209,7 @@ fn what_needs_root_is_a_missing_for_everybody_else() {
     // Where everybody may look, and on a disk.
     let folder = tempfile::Builder::new().prefix("places-").tempdir_in("/var/tmp").unwrap();
     let binary = folder.path().join("program");
-    fs::copy(env!("CARGO_BIN_EXE_tare"), &binary).unwrap();
+    copy_program(Path::new(env!("CARGO_BIN_EXE_tare")), &binary).unwrap();
     chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
     let run = |places: &str| {
         let mut command = std::process::Command::new(&binary);

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use tare_bench::programs::copy_program;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
@@ -176,8 +177,8 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
     // Readable and writable by all, and on a disk.
     let bench = Bench::new_in(Path::new("/var/tmp"));
     let program = bench.folder.path().join("actor");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    std::fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
+    copy_program(&std::env::current_exe().unwrap(), &program).unwrap();
+    copy_program(&bench.binary, &bench.folder.path().join("tare")).unwrap();
     for path in ["", "state", "scratch", "share"] {
         std::os::unix::fs::chown(bench.folder.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
     }

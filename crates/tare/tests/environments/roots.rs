@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tare_bench::programs::copy_program;
 use tare_data::failure::FailureKind;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
@@ -172,7 +173,7 @@ fn a_folder_is_a_root() {
         let bench = Bench::new();
         let folder = bench.folder.path().join("root");
         fs::create_dir_all(folder.join("bin")).unwrap();
-        fs::copy(&bench.binary, folder.join("bin/tare")).unwrap();
+        copy_program(&bench.binary, &folder.join("bin/tare")).unwrap();
         let work = work_folder(&bench);
         let Some(specification) = parse_if_ready(test, &format!("{provider}?root={}", folder.display()))
         else {
@@ -267,8 +268,8 @@ fn an_unprivileged_user_has_programs_inside_as_well() {
     }
     let (before, bench) = (Host::look(), Bench::new_in(Path::new("/var/tmp")));
     let program = bench.folder.path().join("actor");
-    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-    fs::copy(&bench.binary, bench.folder.path().join("tare")).unwrap();
+    copy_program(&std::env::current_exe().unwrap(), &program).unwrap();
+    copy_program(&bench.binary, &bench.folder.path().join("tare")).unwrap();
     for path in ["", "state", "scratch", "share"] {
         std::os::unix::fs::chown(bench.folder.path().join(path), Some(NOBODY), Some(NOBODY)).unwrap();
     }

@@ -8,6 +8,8 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tare_bench::programs::copy_program;
+
 /// Longest that anything here may take: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(60);
 /// Time in which jobs that were cancelled end.
@@ -110,7 +112,7 @@ impl Cluster {
 
     fn write_files(&self) {
         let folder = self.folder.path().display();
-        fs::copy(env!("CARGO_BIN_EXE_tare"), self.path("tare")).unwrap();
+        copy_program(Path::new(env!("CARGO_BIN_EXE_tare")), &self.path("tare")).unwrap();
         fs::set_permissions(self.path("tare"), Permissions::from_mode(0o755)).unwrap();
         for name in ["state", "ctld", "munge"] {
             fs::create_dir(self.path(name)).unwrap();

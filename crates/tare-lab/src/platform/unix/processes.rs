@@ -297,13 +297,18 @@ const BUSY: Duration = Duration::from_millis(200);
 
 /// Starts a command that ends with this process.
 pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
+    Ok((spawn_program(command)?, Kept))
+}
+
+/// Spawns a program, also one that was written a moment ago.
+pub(crate) fn spawn_program(command: &mut Command) -> io::Result<Child> {
     let end = Instant::now() + BUSY;
     loop {
         match command.spawn() {
             Err(e) if e.kind() == io::ErrorKind::ExecutableFileBusy && Instant::now() < end => {
                 thread::sleep(BUSY / 20);
             }
-            started => return Ok((started?, Kept)),
+            started => return started,
         }
     }
 }

@@ -76,7 +76,7 @@ impl Kept {
 /// Starts a command that ends with this process. Until it is in its job, it only waits for streams, which end
 /// then too.
 pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> {
-    let mut child = command.spawn()?;
+    let mut child = spawn_program(command)?;
     match Job::for_child(&child) {
         Ok(job) => Ok((child, Kept(job))),
         Err(error) => {
@@ -84,6 +84,11 @@ pub(crate) fn start_command(command: &mut Command) -> io::Result<(Child, Kept)> 
             Err(error)
         }
     }
+}
+
+/// Spawns a program.
+pub(crate) fn spawn_program(command: &mut Command) -> io::Result<Child> {
+    command.spawn()
 }
 
 /// Reads when a process was started, in units of 100 ns; distinguishes it from a later one with the same

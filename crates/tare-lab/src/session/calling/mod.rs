@@ -127,8 +127,8 @@ impl Call {
         }
         prepare_streams(&mut command, &workspace);
         let began = Instant::now();
-        let child = command.spawn().map_err(|e| died(format!("{}: {e}", command.get_program().display())));
-        let mut child = child?;
+        let child = processes::spawn_program(&mut command);
+        let mut child = child.map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));
         Ok(Call { began, child, workspace, output, errors, ended: None })

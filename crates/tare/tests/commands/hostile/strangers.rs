@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use rustix::process::geteuid;
+use tare_bench::programs::copy_program;
 use tempfile::TempDir;
 
 use crate::program::Said;
@@ -29,7 +30,7 @@ impl Street {
         let folder = tempfile::Builder::new().prefix("strangers-").tempdir_in("/var/tmp").unwrap();
         let street = Street { folder, user };
         fs::set_permissions(street.folder.path(), Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_tare"), street.path("tare")).unwrap();
+        copy_program(Path::new(env!("CARGO_BIN_EXE_tare")), &street.path("tare")).unwrap();
         for (name, mode) in [("shared", SHARED), ("own", 0o700)] {
             fs::create_dir(street.path(name)).unwrap();
             fs::set_permissions(street.path(name), Permissions::from_mode(mode)).unwrap();
