@@ -45,6 +45,7 @@ pub(crate) mod traced;
 pub(crate) mod uml;
 pub(crate) mod windows;
 pub(crate) mod wsl;
+pub(crate) mod wslc;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
 pub const PROVIDERS: &[&Provider] = &[
@@ -64,6 +65,7 @@ pub const PROVIDERS: &[&Provider] = &[
     &uml::PROVIDER,
     &qemu::PROVIDER,
     &wsl::PROVIDER,
+    &wslc::PROVIDER,
     &windows::PROVIDER,
     &ssh::PROVIDER,
     &slurm::PROVIDER,

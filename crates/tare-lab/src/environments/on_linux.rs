@@ -17,6 +17,7 @@ pub(crate) const NAMES: &[&str] = &[
     "uml",
     "qemu",
     "wsl",
+    "wslc",
     "windows",
     "ssh",
     "slurm",

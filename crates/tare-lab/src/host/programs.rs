@@ -42,6 +42,11 @@ impl Programs {
         }
         self.folders.iter().map(|folder| folder.join(name)).find(|path| runnable(path))
     }
+
+    /// Finds a program by the first of its names and paths that is there.
+    pub fn find_first(&self, names: &[&str]) -> Option<PathBuf> {
+        names.iter().find_map(|name| self.find(name))
+    }
 }
 
 /// Result of a program that ran to its end.

@@ -38,7 +38,7 @@ pub struct Distribution {
 
 /// Finds wsl.exe on the path, or where Windows keeps it.
 pub fn find_wsl(programs: &Programs) -> Option<PathBuf> {
-    PROGRAMS.iter().find_map(|name| programs.find(name))
+    programs.find_first(&PROGRAMS)
 }
 
 pub fn list_distributions(program: &Path) -> io::Result<Vec<Distribution>> {
@@ -113,7 +113,7 @@ pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
 
 /// Finds the shell of Windows.
 pub fn find_windows_shell(programs: &Programs) -> Option<PathBuf> {
-    SHELLS.iter().find_map(|name| programs.find(name))
+    programs.find_first(&SHELLS)
 }
 
 /// Asks wslpath, which every distribution has, what a path is called here (`-u`) or on Windows (`-w`).

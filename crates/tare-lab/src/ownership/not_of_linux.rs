@@ -1,6 +1,7 @@
 //! Placeholders for things that only Linux has: a session makes none of them here, and a journal that names some is left as it is.
 
 use std::path::Path;
+use std::process::Command;
 
 use crate::owned::Owned;
 use crate::ownership::outcome::Outcome;
@@ -15,10 +16,8 @@ impl Undoing<'_> {
         Some(Outcome::new_left(format!("container {id}"), ELSEWHERE))
     }
 
-    pub fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
-        let Owned::Engine { kind, name, .. } = thing else { return None };
-        Some(Outcome::new_left(format!("{} {name}", kind.word()), ELSEWHERE))
-    }
+    /// Does nothing: no engine's network is elsewhere here.
+    pub fn join_network(_: &mut Command, _: &str) {}
 
     pub fn remove_forgotten(&self, id_file: &Path) -> Option<Outcome> {
         Some(Outcome::new_left(format!("container of {}", id_file.display()), ELSEWHERE))

@@ -47,35 +47,10 @@ impl Undoing<'_> {
         }
     }
 
-    pub fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
-        let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
-        let what = format!("{} {name}", kind.word());
-        let named = |name: &String| is_named(name, self.mark);
-        if !named(name) || !namespace.as_ref().is_none_or(named) {
-            return Some(Outcome::new_left(what, NO_SUCH_NAME));
-        }
-        let Some(program) = self.programs.find(engine.program()) else {
-            return Some(Outcome::new_left(what, format!("there is no {}", engine.program())));
-        };
-        let call = |command: &mut Command| -> io::Result<String> {
-            if let Some(namespace) = namespace.as_ref().map(|name| network_namespace::namespace_path(name)) {
-                // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
-                let _ = network_namespace::inherit_namespace(command, &namespace);
-            }
-            programs::run_for_output(command, DELETE_WAIT)
-        };
-        let failed = match call(Command::new(&program).args(kind.removal_words()).arg(name)) {
-            Ok(_) => return Some(Outcome::new_removed(what)),
-            Err(e) => e,
-        };
-        // Some fail where there is nothing to remove.
-        if call(Command::new(&program).args(kind.listing_words())).is_ok_and(|list| !is_listed(&list, name)) {
-            return None;
-        }
-        Some(Outcome::new_left(
-            what,
-            format!("{} {}: {failed}", program.display(), kind.removal_words().join(" ")),
-        ))
+    /// Lets a command of an engine run in the network in which its things are.
+    pub fn join_network(command: &mut Command, namespace: &str) {
+        // Without the namespace there is nothing in it to remove; the rest the engine finds anywhere.
+        let _ = network_namespace::inherit_namespace(command, &network_namespace::namespace_path(namespace));
     }
 
     /// Removes a container that an engine has forgotten.
@@ -106,13 +81,6 @@ fn is_torn(state: &Path) -> bool {
     let torn =
         |path: &Path| fs::read(path).is_ok_and(|json| serde_json::from_slice::<IgnoredAny>(&json).is_err());
     if state.is_dir() { STATES.iter().any(|name| torn(&state.join(name))) } else { torn(state) }
-}
-
-/// Finds a line with this name, by itself or in a registry (`localhost/NAME`).
-fn is_listed(list: &str, name: &str) -> bool {
-    list.lines()
-        .filter_map(|line| line.trim().strip_suffix(name))
-        .any(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
 /// Unmounts what was owned and whatever else is mounted in the folder, the innermost first.

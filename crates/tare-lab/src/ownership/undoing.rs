@@ -32,6 +32,34 @@ impl Undoing<'_> {
         }
     }
 
+    /// Has an engine remove a container or an image of a session.
+    fn remove_engine_thing(&self, thing: &Owned) -> Option<Outcome> {
+        let Owned::Engine { engine, kind, name, namespace } = thing else { return None };
+        let what = format!("{} {name}", kind.word());
+        let named = |name: &String| is_named(name, self.mark);
+        if !named(name) || !namespace.as_ref().is_none_or(named) {
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
+        }
+        let Some(program) = self.programs.find_first(engine.programs()) else {
+            return Some(Outcome::new_left(what, format!("there is no {}", engine.program())));
+        };
+        let call = |command: &mut Command| {
+            namespace.iter().for_each(|namespace| Undoing::join_network(command, namespace));
+            programs::run_for_output(command, DELETE_WAIT)
+        };
+        let failed = match call(Command::new(&program).args(kind.removal_words()).arg(name)) {
+            Ok(_) => return Some(Outcome::new_removed(what)),
+            Err(e) => e,
+        };
+        // Some fail where there is nothing to remove.
+        let list = call(Command::new(&program).args(engine.listing_words(*kind)));
+        if list.is_ok_and(|list| !is_listed(&list, name)) {
+            return None;
+        }
+        let reason = format!("{} {}: {failed}", program.display(), kind.removal_words().join(" "));
+        Some(Outcome::new_left(what, reason))
+    }
+
     fn distribution_folder(&self, thing: &Owned) -> Option<Outcome> {
         let Owned::DistributionFolder { distribution, user, folder } = thing else { return None };
         let what = format!("folder {folder} in {distribution}");
@@ -72,6 +100,11 @@ impl Undoing<'_> {
             Err(e) => Some(Outcome::new_left(what, format!("{}: {e}", program.display()))),
         }
     }
+}
+
+/// Finds a name in a list of lines or in JSON, by itself, in a registry (`localhost/NAME`) or with a tag.
+fn is_listed(list: &str, name: &str) -> bool {
+    list.split(|c: char| !c.is_ascii_alphanumeric() && !['-', '_', '.'].contains(&c)).any(|word| word == name)
 }
 
 #[cfg(test)]
@@ -130,7 +163,9 @@ mod tests {
             undoing.call_back(&Owned::Engine { engine, kind, name: name.into(), namespace: None })
         };
         assert_eq!(called("tare-1", "echo tare-2; echo tare-11; echo atare-1"), None);
-        for there in ["echo other; echo tare-1", "echo localhost/tare-1", "echo 'no such thing' >&2; exit 1"]
+        let json = r#"echo '[{"Name":"tare-1","Image":"x:latest"}]'"#;
+        for there in
+            ["echo other; echo tare-1", "echo localhost/tare-1", json, "echo 'no such thing' >&2; exit 1"]
         {
             assert!(called("tare-1", there).unwrap().left_because.is_some(), "{there}");
         }

@@ -12,3 +12,4 @@ mod paths;
 mod roots;
 mod ssh;
 mod wsl;
+mod wslc;
