@@ -93,7 +93,7 @@ pub enum EngineName {
 }
 
 impl EngineName {
-    /// Names the program.
+    /// Returns the usual name of the program.
     pub fn program(self) -> &'static str {
         self.programs()[0]
     }

@@ -17,7 +17,7 @@ use crate::provider::root::RootFolder;
 
 /// Time that wslc.exe has for a question: the first one boots its virtual machine.
 const ANSWER_WAIT: Duration = Duration::from_secs(60);
-/// Where the folder with the agent, the place `own` and the shares are, inside.
+/// Folders inside: that of the agent, the place `own` and the shares.
 const PROGRAM: &str = "/tare";
 const OWN: &str = "/own";
 const SHARES: &str = "/shares";

@@ -44,7 +44,7 @@ impl Programs {
     }
 
     /// Finds a program by the first of its names and paths that is there.
-    pub fn find_first(&self, names: &[&str]) -> Option<PathBuf> {
+    pub(crate) fn find_first(&self, names: &[&str]) -> Option<PathBuf> {
         names.iter().find_map(|name| self.find(name))
     }
 }
