@@ -121,6 +121,14 @@ impl Root {
         fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
     }
 
+    /// Makes a folder beside the agent; returns its path on the host and its path inside.
+    pub fn make_folder(&self, name: &str) -> Result<(PathBuf, String), LabError> {
+        let inside = format!("{}/{name}", self.base_inside);
+        let path = self.host_path(&inside);
+        folder(&path, 0o700).map_err(LabError::storage_error("make the folder", &path))?;
+        Ok((path, inside))
+    }
+
     /// Returns the root as the host has it; of a view, where it is mounted for programs that are started
     /// there.
     pub fn path(&self) -> &Path {

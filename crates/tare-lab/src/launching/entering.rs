@@ -83,6 +83,8 @@ struct Stage {
     root: Option<Root>,
     /// The agent, as the launcher's own root has it.
     agent: String,
+    /// Files of the launcher, on this machine and as the launcher sees them.
+    folder: (PathBuf, String),
     own: (PathBuf, String),
     /// Places of the host by name.
     shares: BTreeMap<String, (PathBuf, String)>,
@@ -92,6 +94,8 @@ impl Stage {
     fn build(launcher: &Launcher, workspace: &dyn Workspace) -> Result<Stage, LabError> {
         // A call is a command as somebody types it, with no view of this machine in between.
         let is_view = workspace.inside().root != RootFolder::Empty && !workspace.is_call();
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let same = |path: &Path| (path.to_owned(), text(path));
         if launcher.root || is_view {
             let root = Root::build(workspace)?;
             let own = (root.own_place_path(), root.places[OWN].clone());
@@ -102,20 +106,29 @@ impl Stage {
                 (name.clone(), (path.unwrap_or_else(|| inside.into()), inside.clone()))
             });
             let shares = shares.collect();
-            return Ok(Stage { agent: root.agent.clone(), own, shares, root: Some(root) });
+            // A view hides the folder of the start.
+            let folder = if is_view { root.make_folder("launcher")? } else { same(workspace.folder()) };
+            return Ok(Stage { agent: root.agent.clone(), folder, own, shares, root: Some(root) });
         }
         let own = workspace.folder().join(OWN);
         private_folder::make_private_folder(&own)
             .map_err(LabError::storage_error("make the folder", &own))?;
         spread_folders(&own);
-        let text = |path: &Path| path.to_string_lossy().into_owned();
-        let same = |path: &PathBuf| (path.clone(), text(path));
         Ok(Stage {
             root: None,
+            folder: same(workspace.folder()),
             agent: text(workspace.agent()),
             shares: workspace.shares().iter().map(|(name, path)| (name.clone(), same(path))).collect(),
             own: same(&own),
         })
+    }
+
+    /// Returns the path at which the launcher itself sees the agent.
+    fn seen_agent(&self, workspace: &dyn Workspace) -> PathBuf {
+        match &self.root {
+            Some(root) if root.is_view() => PathBuf::from(&self.agent),
+            _ => workspace.agent().to_owned(),
+        }
     }
 
     /// Has a command start where the stage is set.
@@ -139,12 +152,12 @@ impl Launcher {
     pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let stage = Stage::build(self, workspace)?;
         for name in &self.folders {
-            let path = workspace.folder().join(name);
+            let path = stage.folder.0.join(name);
             private_folder::make_private_folder(&path)
                 .map_err(LabError::storage_error("make the folder", &path))?;
         }
         for (name, text) in &self.files {
-            let path = workspace.folder().join(name);
+            let path = stage.folder.0.join(name);
             let text = self.fill_in(text, &stage, workspace, "");
             fs::write(&path, text).map_err(LabError::storage_error("write", &path))?;
         }
@@ -310,7 +323,7 @@ impl Launcher {
         let script = match way.far {
             Far::Stdin => {
                 all.push("sh".into());
-                Some(self.script(way, words, workspace)?)
+                Some(self.script(way, words, stage, workspace)?)
             }
             Far::Path | Far::Copy => {
                 all.push(far);
@@ -334,13 +347,10 @@ impl Launcher {
     ) -> Result<Command, LabError> {
         let mut command = match way.terminal || script.is_some() {
             true => {
-                let tare = match &stage.root {
-                    Some(root) if root.is_view() => Path::new(&stage.agent),
-                    _ => workspace.agent(),
-                };
+                let tare = stage.seen_agent(workspace);
                 let plan = Plan { words, terminal: way.terminal, script };
-                relay_command(tare, workspace.folder(), plan_name, &plan)
-                    .map_err(LabError::storage_error("write in", workspace.folder()))?
+                relay_command(&tare, &stage.folder, plan_name, &plan)
+                    .map_err(LabError::storage_error("write in", &stage.folder.0))?
             }
             false => {
                 let mut command = Command::new(&words[0]);
@@ -357,9 +367,15 @@ impl Launcher {
 
     /// Writes the lines by which a shell takes the program and starts it. They contain no word that the shell prints, so that an
     /// echo answers nothing.
-    fn script(&self, way: &Way, words: &[String], workspace: &dyn Workspace) -> Result<Script, LabError> {
-        let program = workspace.agent().to_owned();
-        let size = program.metadata().map_err(LabError::storage_error("read", &program))?.len();
+    fn script(
+        &self,
+        way: &Way,
+        words: &[String],
+        stage: &Stage,
+        workspace: &dyn Workspace,
+    ) -> Result<Script, LabError> {
+        let agent = workspace.agent();
+        let size = agent.metadata().map_err(LabError::storage_error("read", agent))?.len();
         let sent = sent_bytes(size, way.terminal);
         let decode = if way.terminal { " | base64 -d" } else { "" };
         let bases = way
@@ -381,7 +397,7 @@ impl Launcher {
             ("stty raw -echo 2>/dev/null; echo @tare-\"shell\"".to_owned(), "@tare-shell".to_owned()),
             (take, "@tare-send".to_owned()),
         ];
-        Ok(Script { lines, program, coded: way.terminal })
+        Ok(Script { lines, program: stage.seen_agent(workspace), coded: way.terminal })
     }
 
     fn copy_program(&self, stage: &Stage, way: &Way, workspace: &dyn Workspace) -> Result<(), LabError> {
@@ -401,7 +417,7 @@ impl Launcher {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let root = stage.root.as_ref().map(|root| text(root.path())).unwrap_or_default();
         [
-            ("{folder}", text(workspace.folder())),
+            ("{folder}", stage.folder.1.clone()),
             ("{own}", stage.own.1.clone()),
             ("{turns}", stage.shares.get(TURNS).map(|(_, inside)| inside.clone()).unwrap_or_default()),
             ("{name}", workspace.name().to_owned()),

@@ -289,12 +289,16 @@ fn open_terminal() -> io::Result<(File, File)> {
     Ok((ours.into(), theirs.into()))
 }
 
-/// Writes a plan into a folder, and returns the command that carries it out.
-pub(super) fn relay_command(tare: &Path, folder: &Path, name: &str, plan: &Plan) -> io::Result<Command> {
-    let path = folder.join(name);
-    fs::write(&path, serde_json::to_vec(plan)?)?;
+/// Writes a plan into a folder, given with its path as the relay sees it, and returns the command that carries it out.
+pub(super) fn relay_command(
+    tare: &Path,
+    (folder, seen): &(PathBuf, String),
+    name: &str,
+    plan: &Plan,
+) -> io::Result<Command> {
+    fs::write(folder.join(name), serde_json::to_vec(plan)?)?;
     let mut command = Command::new(tare);
-    command.arg(RELAY).arg(path);
+    command.arg(RELAY).arg(Path::new(seen).join(name));
     Ok(command)
 }
 

@@ -217,7 +217,54 @@ fn words_and_a_launcher_of_the_configuration_are_named_on_the_command_line() {
     assert!(words("asked").contains("'A=b,c?d'"), "{}", words("asked"));
 }
 
-/// Enters a launcher that comes along, in a folder whose path leaves room for sockets.
+/// Measures a command of one's own behind launchers, where writes are discarded; returns the cells.
+fn measure_command(bench: &Bench, environments: &[&str]) -> Vec<serde_json::Value> {
+    let said = Command::new(TARE)
+        .args(["run", "--rounds", "1", "--json", "--in", &environments.join(","), "--record"])
+        .args([&bench.folder.path().join(format!("{}.tare", environments.len())), Path::new("--scratch")])
+        .args([bench.folder.path(), Path::new("--"), Path::new("/bin/true")])
+        // A folder that every launcher shows.
+        .current_dir("/usr")
+        .env("XDG_STATE_HOME", bench.folder.path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&said.stderr);
+    let document: serde_json::Value = serde_json::from_slice(&said.stdout)
+        .unwrap_or_else(|error| panic!("{environments:?}: {error}: {errors}"));
+    let row = document["rows"].as_array().unwrap().iter().find(|row| row["headline"] == true);
+    row.unwrap_or_else(|| panic!("{environments:?}: no headline: {errors}"))["cells"]
+        .as_array()
+        .unwrap()
+        .clone()
+}
+
+/// Asserts that a command runs behind launchers of each way: by a path, in a terminal, and sent to a shell.
+#[test]
+fn a_command_of_ones_own_runs_behind_every_way() {
+    if parse_if_ready("a_command_of_ones_own_runs", "bwrap").is_none() {
+        return;
+    }
+    let bench = Bench::new_in(Path::new("/var/tmp"));
+    let scripts = [
+        ("plain", "exec \"$@\"".to_owned()),
+        ("terminal", format!("{TERMINAL} exec \"$@\"")),
+        ("hidden", HIDES.to_owned()),
+    ];
+    let words: Vec<String> = scripts
+        .iter()
+        .map(|(name, script)| {
+            let path = write_launcher(&bench, name, &format!("shift\n{script}"));
+            format!("exec:{} --", path.display())
+        })
+        .collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    for cell in measure_command(&bench, &words) {
+        assert!(cell["missing"].is_null(), "{cell}");
+    }
+}
+
+/// Enters a launcher that comes along, in a folder whose path leaves room for sockets; a command runs there as well, unless
+/// its root holds the agent alone.
 fn enters(test: &str, text: &str) {
     let Some(specification) = parse_if_ready(test, text) else { return };
     let bench = Bench::new_in(Path::new("/var/tmp"));
@@ -237,6 +284,11 @@ fn enters(test: &str, text: &str) {
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
     assert_eq!(bench.list_remains(), [""; 0]);
     assert!(control_groups(|name| name.contains(&id)).is_empty());
+    if text != "chroot" {
+        for cell in measure_command(&bench, &[text]) {
+            assert!(cell["missing"].is_null(), "{text}: {cell}");
+        }
+    }
 }
 
 #[test]
