@@ -83,7 +83,6 @@ fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_truste
     fs::write(&evil, format!("#!/bin/sh\nid >>{}\necho runc version 1.0\nexit 1\n", proof.display()))
         .unwrap();
     fs::set_permissions(&evil, Permissions::from_mode(0o755)).unwrap();
-    let evil = format!("oci:{}", evil.display());
     let forecast = |from: &Path, more: &[&str]| {
         let _ = fs::remove_file(program.path("s.tare"));
         let words = ["explain", "--forecast", "--rounds", "1", "--record", "s.tare", "--from"];
@@ -92,26 +91,42 @@ fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_truste
     };
     let said = forecast(&record, &[]);
     assert!(matches!(said.code, Some(0 | 7)), "the host itself needs no question: {said:?}");
-    for (role, more) in
-        [(Role::Baseline, &[][..]), (Role::Subject, &["--check"]), (Role::Subject, &["--check", "--dry-run"])]
-    {
+    let template = program.path("evil.toml");
+    let text = format!(
+        "name = 'evil'\ntitle = 't'\nsummary = 's'\nstands_for = 'x'\ninstall = 'i'\nenter = ['{}']\n",
+        evil.display()
+    );
+    fs::write(&template, text).unwrap();
+    // A launcher runs where writes are discarded; the reason why it is not entered has its words.
+    let has_run = |said: &Said| fs::remove_file(&proof).is_ok() || said.err.contains("runc version 1.0");
+    let environments = [
+        format!("oci:{}", evil.display()),
+        format!("exec:{} --", evil.display()),
+        template.display().to_string(),
+    ];
+    for evil in environments {
         let changed = program.path("changed.tare");
-        change(&record, &changed, |entry| {
-            if let Entry::Plan(plan) = entry {
-                let targets = plan.targets.iter_mut().filter(|target| target.role == role);
-                targets.for_each(|target| target.specification = evil.parse().unwrap());
-            }
-        });
-        let said = forecast(&changed, more);
-        assert_eq!(said.code, Some(2), "{said:?}");
-        assert!(said.err.contains(&format!("enter {evil}")) && said.err.contains("--trust"), "{said:?}");
-        assert!(!proof.exists(), "it ran: {said:?}");
-    }
-    let changed = program.path("changed.tare");
-    for more in [&["--check", "--trust"][..], &["--check", "--in", &evil]] {
-        let said = forecast(&changed, more);
-        assert!(proof.exists(), "{said:?}");
-        fs::remove_file(&proof).unwrap();
+        for (role, more) in [
+            (Role::Baseline, &[][..]),
+            (Role::Subject, &["--check"]),
+            (Role::Subject, &["--check", "--dry-run"]),
+        ] {
+            change(&record, &changed, |entry| {
+                if let Entry::Plan(plan) = entry {
+                    let targets = plan.targets.iter_mut().filter(|target| target.role == role);
+                    targets.for_each(|target| target.specification = evil.parse().unwrap());
+                }
+            });
+            let said = forecast(&changed, more);
+            assert_eq!(said.code, Some(2), "{evil}: {said:?}");
+            assert!(said.err.contains("enter ") && said.err.contains("evil"), "{evil}: {said:?}");
+            assert!(said.err.contains("--trust"), "{evil}: {said:?}");
+            assert!(!has_run(&said), "{evil} ran: {said:?}");
+        }
+        for more in [&["--check", "--trust"][..], &["--check", "--in", &evil]] {
+            let said = forecast(&changed, more);
+            assert!(has_run(&said), "{evil}: {said:?}");
+        }
     }
 }
 
