@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use tare_bench::kills::{self, homes, soak};
+use tare_bench::kills::{self, Work, homes, soak};
 
 use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, sessions, validation};
 use crate::setting::{Setting, find_tare_binary};
@@ -169,6 +169,9 @@ struct Kill {
     /// Environments to kill sessions of, comma-separated. All of them unless given.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     environments: Vec<String>,
+    /// Kill sessions that measure calls: sandboxes are entered and left again and again.
+    #[arg(long)]
+    calls: bool,
     /// Other programs enter environments meanwhile: new things on the machine without a sign of tare are theirs.
     #[arg(long)]
     shared: bool,
@@ -253,7 +256,8 @@ fn kill(request: &Kill) -> Result<bool, String> {
     let wanted = |(target, _): &(&str, u64)| {
         request.environments.is_empty() || request.environments.iter().any(|e| e == target)
     };
-    let targets: Vec<_> = kills::TARGETS.into_iter().filter(wanted).collect();
+    let work = if request.calls { Work::Calls } else { Work::Trials };
+    let targets: Vec<_> = work.targets().iter().copied().filter(wanted).collect();
     let (targets, absent) =
         kills::split_ready_targets(&tare, &targets).map_err(|e| format!("tare check: {e}"))?;
     absent
@@ -266,6 +270,7 @@ fn kill(request: &Kill) -> Result<bool, String> {
         tare: &tare,
         folder: folder.path(),
         targets: &targets,
+        work,
         rounds: request.rounds,
         seed: request.seed,
         alone: !request.shared,

@@ -44,12 +44,50 @@ pub const TARGETS: [(&str, u64); 14] = [
     ("qemu", 12_000),
 ];
 
+/// Environments whose calls are killed.
+pub const CALL_TARGETS: [(&str, u64); 7] = [
+    ("native", 1_500),
+    ("container", 2_000),
+    ("bwrap", 2_000),
+    ("unshare", 2_000),
+    ("firejail", 3_000),
+    ("codex", 5_000),
+    ("srt", 8_000),
+];
+
+/// What a session does that is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Enters, and measures trials in there.
+    Trials,
+    /// Enters, runs a command and leaves, again and again.
+    Calls,
+}
+
+impl Work {
+    /// Lists the environments in which such sessions are killed.
+    pub fn targets(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Work::Trials => &TARGETS,
+            Work::Calls => &CALL_TARGETS,
+        }
+    }
+
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Work::Trials => &["--only", "sys.getppid,file.sync", "--place", "own,share", "--rounds", "400"],
+            Work::Calls => &["calls", "--rounds", "400"],
+        }
+    }
+}
+
 /// Sessions to be killed.
 pub struct Kills<'a> {
     pub tare: &'a Path,
     /// An empty folder on a disk; sessions build and keep their journals in it.
     pub folder: &'a Path,
     pub targets: &'a [(&'a str, u64)],
+    pub work: Work,
     pub rounds: u32,
     pub seed: u64,
     /// True when nothing else enters environments meanwhile: then whatever is new on the machine counts as
@@ -130,13 +168,9 @@ impl Kills<'_> {
         let before = self.alone.then(Machine::now);
         let record = self.folder.join("killed.tare");
         let _ = fs::remove_file(&record);
-        let mut session =
-            self.tare(&["run", "--in", target, "--only", "sys.getppid,file.sync", "--place", "own,share"]);
-        session
-            .args(["--rounds", "400", "--scratch"])
-            .arg(self.folder.join("scratch"))
-            .arg("--record")
-            .arg(&record);
+        let mut session = self.tare(&["run", "--in", target]);
+        session.args(self.work.arguments()).arg("--scratch").arg(self.folder.join("scratch"));
+        session.arg("--record").arg(&record);
         let mut session = session.stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         thread::sleep(Duration::from_millis(after_ms));
         let held = site::read_trials(&record);

@@ -10,7 +10,9 @@ use std::time::Duration;
 /// Beginning of every name that a session gives.
 const PREFIX: &str = "tare-";
 /// Folders in which runtimes keep the states of containers, one entry each.
-const STATES: [&str; 6] = [
+const STATES: [&str; 8] = [
+    "/run/firejail/name",
+    "/run/firejail/profile",
     "/run/runsc",
     "/run/runc",
     "/run/crun",
@@ -20,7 +22,18 @@ const STATES: [&str; 6] = [
 ];
 /// Folders for temporary files of engines and runtimes.
 const MOMENTARY: [&str; 2] = ["/var/tmp", "/tmp"];
-const MOMENTARY_NAMES: [&str; 6] = ["storage", "buildah", "libpod", "podman", "container_images", "runsc"];
+const MOMENTARY_NAMES: [&str; 10] = [
+    "storage",
+    "buildah",
+    "libpod",
+    "podman",
+    "container_images",
+    "runsc",
+    "srt",
+    "claude",
+    "codex",
+    "firejail",
+];
 /// Time after which temporary files of others are gone.
 const SETTLES: Duration = Duration::from_secs(1);
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tare_bench::kills::{Kills, TARGETS, split_ready_targets};
+use tare_bench::kills::{Kills, TARGETS, Work, split_ready_targets};
 
 #[test]
 fn nothing_is_left_of_sessions_that_are_killed_at_random() {
@@ -17,7 +17,15 @@ fn nothing_is_left_of_sessions_that_are_killed_at_random() {
     if targets.is_empty() {
         return;
     }
-    let kills = Kills { tare, folder: folder.path(), targets: &targets, rounds: 12, seed: 7, alone: false };
+    let kills = Kills {
+        tare,
+        folder: folder.path(),
+        targets: &targets,
+        work: Work::Trials,
+        rounds: 12,
+        seed: 7,
+        alone: false,
+    };
     let report = &mut |line: &str| {
         println!("{line}");
         Ok(())
