@@ -46,6 +46,10 @@ pub(crate) struct Assembly {
     others: u64,
     /// Boots of the machine in which the session was resumed.
     boots: BTreeSet<String>,
+    /// Time before the session was last resumed, whose clock began anew.
+    before_ns: u64,
+    /// End of the last trial, on the clock of the whole session.
+    end_ns: u64,
     /// Lines of trials that are not open, and that no damage explains.
     stray_lines: u64,
 }
@@ -143,6 +147,8 @@ impl Assembly {
             Entry::Imported(imported) => self.imported.push(imported),
             Entry::Resumed { boot, .. } => {
                 self.ending = None;
+                self.abandon();
+                self.before_ns = self.end_ns;
                 self.boots.extend(boot);
             }
             Entry::Ended { ending, others, .. } => {
@@ -190,6 +196,8 @@ impl Assembly {
         if self.damage.trials.contains(&trial.number) {
             trial.failure = Some(Failure::new(FailureKind::Broken, "a line of it in the record is damaged"));
         }
+        trial.started_ns = trial.started_ns.saturating_add(self.before_ns);
+        self.end_ns = self.end_ns.max(trial.started_ns.saturating_add(trial.host_elapsed_ns));
         self.trials.push(trial);
     }
 

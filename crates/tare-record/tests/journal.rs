@@ -196,6 +196,18 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
 }
 
 #[test]
+fn trials_of_a_resumed_session_follow_those_before_in_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut entries = entries();
+    // The second and the third trial ran after the session was resumed, with a clock of their own.
+    entries.insert(5, Entry::Resumed { at: "later".into(), command: vec![], boot: None });
+    let lines: String = entries.iter().map(to_line).collect();
+    let session = read_session(&file(&folder, lines.as_bytes())).unwrap().session;
+    let started: Vec<u64> = session.trials.iter().map(|trial| trial.started_ns).collect();
+    assert_eq!(started, [0, 200 + 1, 200 + 2], "the first ended after 200 ns");
+}
+
+#[test]
 fn a_record_of_a_newer_schema_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
