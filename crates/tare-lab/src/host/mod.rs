@@ -21,6 +21,8 @@ pub(crate) mod waiting;
 pub(crate) mod windows_text;
 pub(crate) mod wsl_distributions;
 
+pub use self::wsl_distributions::find_default_distribution;
+
 #[cfg(windows)]
 pub use crate::platform::console;
 pub use crate::platform::{mounts, processes};

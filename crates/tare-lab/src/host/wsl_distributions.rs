@@ -45,6 +45,12 @@ pub fn list_distributions(program: &Path) -> io::Result<Vec<Distribution>> {
     run_for_output(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
 }
 
+/// Finds the distribution that wsl.exe enters without a name; none without WSL.
+pub fn find_default_distribution(programs: &Programs) -> Option<String> {
+    let listed = list_distributions(&find_wsl(programs)?).ok()?;
+    listed.into_iter().find(|distribution| distribution.default).map(|distribution| distribution.name)
+}
+
 /// Reads the table: columns NAME, STATE and VERSION apart by at least two spaces, headings in any language, a
 /// star before the default. Other lines are passed over.
 fn parse(text: &str) -> Vec<Distribution> {

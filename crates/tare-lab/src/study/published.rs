@@ -1,8 +1,9 @@
 //! Published articles: those that are shipped, as TOML that is built into the program, and the user's files.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use tare_analysis::published::Published;
+use tare_analysis::published::{EnvironmentKind, Published};
 use tare_record::input;
 
 use crate::error::LabError;
@@ -48,6 +49,18 @@ pub fn parse_article(text: &str, origin: &str) -> Result<Published, LabError> {
     let article: Published = toml::from_str(text).map_err(|e| not_read(cannot(), &e, || HINT.into()))?;
     article.check_consistency().map_err(|reason| cannot().with_cause(reason).with_hint(HINT))?;
     Ok(article)
+}
+
+/// Lists the environments of an article where Windows has them: copies of a distribution, since one is of either version.
+pub fn list_windows_environments(article: &Published, distribution: &str) -> Vec<String> {
+    let copy = |version: u8| format!("wsl:{distribution}?clone=yes&version={version}");
+    let version = |kind| match kind {
+        EnvironmentKind::Wsl1 => Some(1),
+        EnvironmentKind::Wsl2 => Some(2),
+        EnvironmentKind::Vm | EnvironmentKind::Native | EnvironmentKind::Windows => None,
+    };
+    let versions: BTreeSet<u8> = article.environments.iter().filter_map(|of| version(of.kind)).collect();
+    std::iter::once("native".to_owned()).chain(versions.into_iter().map(copy)).collect()
 }
 
 pub fn list_shipped_articles() -> Result<Vec<Published>, LabError> {
