@@ -4,12 +4,15 @@ use std::error::Error;
 use std::fmt;
 use std::io::ErrorKind as IoKind;
 use std::iter::successors;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tare_data::session::specification::SpecificationError;
 use tare_record::RecordError;
 
 use crate::platform;
+
+/// Limit on the records that an error lists.
+const MOST_LISTED: usize = 5;
 
 /// Another error, or a text, that is the cause of one.
 pub type Cause = Box<dyn Error + Send + Sync>;
@@ -169,10 +172,18 @@ impl From<RecordError> for LabError {
     fn from(error: RecordError) -> Self {
         let full = matches!(&error, RecordError::Io { source, .. }
             if [IoKind::StorageFull, IoKind::QuotaExceeded, IoKind::FileTooLarge].contains(&source.kind()));
+        let listed;
         let hint = match &error {
             RecordError::Io { .. } if full => "make room on that disk, or name another with --record FILE",
+            RecordError::Io { action: "create", source, .. } if source.kind() == IoKind::AlreadyExists => {
+                "name another file with --record FILE, or continue that session with tare run --resume FILE"
+            }
             RecordError::Io { action: "create", .. } => {
                 "name a file in a folder you may write with --record FILE"
+            }
+            RecordError::Io { path, source, .. } if source.kind() == IoKind::NotFound => {
+                listed = list_records(path.parent().unwrap_or(Path::new("")));
+                &listed
             }
             RecordError::Io { .. } => "look at the file's folder and its permissions",
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
@@ -201,6 +212,21 @@ impl From<RecordError> for LabError {
     }
 }
 
+/// Lists some records of a folder, the newest first, for somebody who misspelt one.
+fn list_records(folder: &Path) -> String {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let mut records: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "tare")).collect();
+    records.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|about| about.modified()).ok()));
+    let names = records.iter().take(MOST_LISTED).filter_map(|path| Some(path.file_name()?.to_string_lossy()));
+    match names.collect::<Vec<_>>() {
+        names if names.is_empty() => "there is no record in that folder: tare run makes one".to_owned(),
+        names => format!("records in that folder, the newest first: {}", names.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +244,21 @@ mod tests {
         let source = outer.source().and_then(Error::source).unwrap();
         let source = source.downcast_ref::<std::io::Error>().unwrap();
         assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_record_that_is_not_there_is_answered_with_those_that_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let hint = |name: &str| {
+            let error = tare_record::read_session(&folder.path().join(name)).err().unwrap();
+            LabError::from(error).hint.unwrap()
+        };
+        assert_eq!(hint("a.tare"), "there is no record in that folder: tare run makes one");
+        std::fs::write(folder.path().join("b.tare"), "").unwrap();
+        std::fs::write(folder.path().join("c.txt"), "").unwrap();
+        assert_eq!(hint("a.tare"), "records in that folder, the newest first: b.tare");
+        let error = tare_record::Writer::create(&folder.path().join("b.tare")).err().unwrap();
+        assert!(LabError::from(error).hint.unwrap().contains("--resume FILE"));
     }
 
     #[test]
