@@ -11,8 +11,8 @@ use crate::owned::MARK;
 use crate::provider::prelude::*;
 use crate::storage::file_systems::{EXT4_ARGUMENTS, EXT4_MAKER};
 
-/// Capacity of a guest's disk; the file takes only what is written.
-const SIZE_BYTES: u64 = 4 << 30;
+/// Capacity of a guest's disk, with room for the files of any study in full size; the file takes only what is written.
+const SIZE_BYTES: u64 = 64 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
 /// Finds the program that makes the file systems of disks.

@@ -112,7 +112,7 @@ const NAME: &str = "name";
 const DEFAULT_SUBJECTS: [&str; 7] =
     ["container", "gvisor", "qemu", "docker", "podman", "bwrap", "docker-like"];
 /// Number of them that are measured: more would have too little time each.
-const MOST_DEFAULT: usize = 3;
+pub const MOST_DEFAULT: usize = 3;
 
 /// Lists the subjects of a session that names none: specifications of which the first that are ready are used.
 pub fn default_subjects() -> Vec<String> {

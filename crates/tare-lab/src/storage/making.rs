@@ -18,6 +18,7 @@ use tare_probes::harness::kernel_files::available_bytes;
 use crate::host::loop_device::LoopDevice;
 use crate::host::programs;
 use crate::owned::MARK;
+use crate::platform;
 use crate::storage::file_systems::{Backing, FileSystem};
 use crate::storage::passthrough;
 use crate::storage::site::Site;
@@ -67,8 +68,8 @@ impl FileSystem {
     /// Makes a sparse file that its disk has room for.
     fn image(&self, site: Site<'_>) -> Result<PathBuf, Failure> {
         let bytes = image_bytes(site.room_bytes);
-        let about = statvfs(site.folder).map_err(|e| broken(format!("reading the free space: {e}")))?;
-        let free_bytes = about.f_bavail.saturating_mul(about.f_frsize);
+        let free_bytes = platform::free_bytes(site.folder);
+        let free_bytes = free_bytes.ok_or_else(|| broken("reading the free space".to_owned()))?;
         // All environments use the same image; the place `own` needs room beside it.
         let needed_bytes = bytes.saturating_add(site.room_bytes);
         if free_bytes < needed_bytes {

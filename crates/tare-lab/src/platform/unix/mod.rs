@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::statvfs;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 mod gathering;
@@ -78,6 +79,12 @@ pub(crate) fn machine_id() -> String {
 /// Reads an id that no other boot has. A kernel gives its random name to every container.
 pub(crate) fn boot_id() -> String {
     read("/proc/sys/kernel/random/boot_id")
+}
+
+/// Reads how much room is left for this user's files on the disk of a folder.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let about = statvfs(folder).ok()?;
+    Some(about.f_bavail.saturating_mul(about.f_frsize))
 }
 
 /// Identifies the namespace in which numbers of processes are given.

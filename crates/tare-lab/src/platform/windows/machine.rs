@@ -3,9 +3,12 @@
 #![allow(unsafe_code, reason = "the system is called by its C interface")]
 
 use std::mem;
+use std::os::windows::ffi::OsStrExt;
+use std::path::Path;
 use std::ptr;
 
 use windows_sys::Wdk::System::SystemInformation::{NtQuerySystemInformation, SystemTimeOfDayInformation};
+use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 use windows_sys::Win32::System::Registry::{HKEY_LOCAL_MACHINE, RRF_RT_REG_SZ, RegGetValueW};
 use windows_sys::Win32::System::SystemInformation::{
     ComputerNameDnsHostname, GetComputerNameExW, GlobalMemoryStatusEx, MEMORYSTATUSEX,
@@ -58,6 +61,15 @@ pub(crate) fn boot_id() -> String {
         NtQuerySystemInformation(SystemTimeOfDayInformation, times.as_mut_ptr().cast(), size, ptr::null_mut())
     };
     if failed == 0 { times[0].to_string() } else { String::new() }
+}
+
+/// Reads how much room is left for this user's files on the disk of a folder.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let name: Vec<u16> = folder.as_os_str().encode_wide().chain([0]).collect();
+    let mut free = 0u64;
+    // SAFETY: the name ends with zero, and both live through the call; the other two counts are not wanted.
+    let done = unsafe { GetDiskFreeSpaceExW(name.as_ptr(), &mut free, ptr::null_mut(), ptr::null_mut()) };
+    (done != 0).then_some(free)
 }
 
 /// Reads how much memory is available without paging.

@@ -5,6 +5,7 @@ mod begun;
 mod budget;
 mod continuing;
 mod dry_run;
+mod full_size;
 mod pinning;
 mod record;
 mod selection;
@@ -46,6 +47,7 @@ use crate::study::user_command::CarriedFile;
 pub use self::begun::trust_environments;
 use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
+pub use self::full_size::{FullSize, estimate_full_size};
 
 /// Facts about the call of the program, which this crate does not find out itself.
 pub struct Caller<'a> {
