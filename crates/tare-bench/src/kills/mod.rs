@@ -45,7 +45,7 @@ pub const TARGETS: [(&str, u64); 14] = [
 ];
 
 /// Environments whose calls are killed.
-pub const CALL_TARGETS: [(&str, u64); 7] = [
+const CALL_TARGETS: [(&str, u64); 7] = [
     ("native", 1_500),
     ("container", 2_000),
     ("bwrap", 2_000),
@@ -55,7 +55,7 @@ pub const CALL_TARGETS: [(&str, u64); 7] = [
     ("srt", 8_000),
 ];
 
-/// What a session does that is killed.
+/// Work of a session that is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Enters, and measures trials in there.
