@@ -123,6 +123,8 @@ export interface Tail {
 interface Spoken { language: string; words: Record<string, string> | null }
 
 export interface Page extends Spoken {
+  /** All environments in one sentence; empty if the baseline was measured alone. */
+  summary: string;
   report: Report; answers: AnswerWords[]; signs: { sign: string; meaning: string }[]; record: string | null; again: string | null; interference: Interference;
   /** Progress of a running session; null once it has ended. */
   running: string | null;

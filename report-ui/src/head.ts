@@ -15,11 +15,11 @@ const MONTHS = [
 export const brand = (): HTMLElement =>
   h("div", { class: "brand" }, h("span", { class: "mark", "aria-hidden": "true" }, "tare"), themeSwitch());
 
-/** Builds the heading: the compared environments, then study, machine, date and length in one line. */
-export function head({ report }: Page): HTMLElement {
+/** Builds the heading: the compared environments, study, machine, date and length in one line, and the result in one sentence. */
+export function head({ report, summary }: Page): HTMLElement {
   const { subjects, baseline } = report;
   const title = subjects.length === 0 ? say("{baseline} alone", { baseline }) : say("{subjects} compared with {baseline}", { subjects: listed(subjects), baseline });
-  return h("header", { class: "head" }, brand(), h("h1", { class: title.length > 90 ? "long" : null }, title), about(report));
+  return h("header", { class: "head" }, brand(), h("h1", { class: title.length > 90 ? "long" : null }, title), about(report), summary === "" ? null : h("p", { class: "summary" }, summary));
 }
 
 function about(report: Report): HTMLElement {

@@ -1,5 +1,5 @@
 // The table: a row per probe, a column per environment; sorted, filtered and walked by keyboard.
-import type { Answer, Cell, Page, Row } from "./data";
+import type { Answer, Cell, Level, Page, Row } from "./data";
 import { levelOf, rowLabel, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
@@ -189,7 +189,17 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
   return h("td", { role: "cell", class: "baseline", "data-environment": baseline },
     level === null
       ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? say("none"))
-      : overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)));
+      : [...overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)), ownBar(row, level)]);
+}
+
+/** Draws an environment's own median as a bar from zero, in the row's unit; the longest of the row has the full length. */
+function ownBar(row: Row, level: Level | null): HTMLElement | null {
+  const medians = [row.baseline, ...row.cells.map(levelOf)].map((of) => of?.median ?? 0);
+  const longest = Math.max(...medians);
+  if (level?.median == null || !(longest > 0)) return null;
+  const bar = h("span", { class: "own", "aria-hidden": "true" });
+  bar.style.setProperty("--own", (level.median / longest).toFixed(4));
+  return bar;
 }
 
 function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: Cell) => void): HTMLElement {
@@ -210,7 +220,8 @@ function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: 
     h("small", {}, second === "" ? null : h("span", { class: "unseen" }, ", "), second, warnings.length === 0 ? null : [
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
-    ]));
+    ]),
+    isMatrix ? null : ownBar(row, level));
   if (comparison?.slowdown != null && comparison.slowdown > 0) {
     const depth = Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
@@ -232,7 +243,7 @@ function legend({ signs }: Page, rows: Row[]): HTMLElement[] {
       return h("li", {}, h("span", { class: `count v-${answer}` }, sign), ` ${word}: ${meaningAt(answer, margin)}`);
     }),
     ...signs.filter(({ sign }) => has(sign)).map(({ sign, meaning }) => h("li", {}, h("span", { class: "count" }, sign), ` ${meaning}`)),
-    h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's own median")),
+    h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's own median, and its bar from zero")),
     ...(rows.some((row) => row.cells.some((cell) => (cell.comparison?.warnings.length ?? 0) > 0)) ? [h("li", {}, say("! has a warning"))] : []),
     h("li", {}, say("a cell opens to its rounds and facts")),
   ];

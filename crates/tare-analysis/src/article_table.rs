@@ -18,6 +18,9 @@ pub enum TableForm {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Table {
     pub form: TableForm,
+    /// True where each trial ran as long as the tool does: a value is that of the run in the middle, and comes with the range of
+    /// all runs.
+    pub by_run: bool,
     /// The environments, a column each.
     pub targets: Vec<String>,
     pub lines: Vec<Line>,
@@ -26,7 +29,12 @@ pub struct Table {
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    pub name: String,
+    /// The case, as its row is headed.
+    pub title: String,
+    /// Place or peer of the case, where the title does not say it.
+    pub place: Option<String>,
+    /// The part of the case's results that this line shows.
+    pub part: Option<&'static str>,
     pub unit: &'static str,
     /// Digits after the point, as the tool prints them.
     pub decimals: usize,
@@ -38,5 +46,7 @@ pub struct Line {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableCell {
     pub value: Option<f64>,
+    /// Least and greatest value of all runs, in a table by runs.
+    pub range: Option<(f64, f64)>,
     pub note: Option<String>,
 }

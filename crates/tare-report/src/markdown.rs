@@ -20,7 +20,7 @@ pub fn render_markdown(session: &Session, findings: &Findings) -> String {
     let rows = view::select_rows(findings, false);
     let mut notes = Notes::default();
     let mut out = String::new();
-    let heading = view::make_heading(session, findings, None, ENGLISH);
+    let heading = view::make_heading(session, findings, ENGLISH);
     push(&mut out, &heading.iter().map(|line| escape_markdown(line)).collect::<Vec<_>>().join("<br>\n"));
     if let Some(banner) = view::make_baseline_banner(findings, ENGLISH) {
         push(&mut out, &format!("> [!WARNING]\n> {}", escape_markdown(&banner)));

@@ -291,6 +291,11 @@ pub fn format_duration(seconds: f64) -> String {
     }
 }
 
+/// Formats bytes as whole GiB, at least one.
+pub fn format_gibibytes(bytes: u64) -> String {
+    format!("{} GiB", bytes.div_ceil(1 << 30).max(1))
+}
+
 /// Formats a count with its noun: `1 round`, `2 rounds`.
 pub fn format_count(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })

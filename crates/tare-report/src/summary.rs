@@ -8,6 +8,9 @@ use crate::language::{Language, say};
 use crate::text::clean_text;
 use crate::{view, words};
 
+/// Limit on the environments that the sentence over all names one by one.
+const MOST_NAMED: usize = 4;
+
 /// Summarises every environment in a line.
 pub fn summarise_environments(findings: &Findings, language: Language) -> Vec<(String, String)> {
     summarise(findings, language, usize::MAX)
@@ -17,6 +20,72 @@ pub fn summarise_environments(findings: &Findings, language: Language) -> Vec<(S
 /// calls, which no cell says.
 pub fn summarise_briefly(findings: &Findings, language: Language) -> Vec<(String, String)> {
     summarise(findings, language, 1)
+}
+
+/// Summarises all environments in one sentence, for the top of a page. Many are named by what they have in common.
+pub fn summarise_in_a_sentence(findings: &Findings, language: Language) -> String {
+    if findings.subjects.len() > MOST_NAMED {
+        return summarise_many(findings, language);
+    }
+    let of_subject = |(at, name): (usize, &String)| {
+        let clause = list_clauses(findings, at, language).swap_remove(0);
+        say!(language, "{environment} {clause}", environment = clean_text(name), clause = clause)
+    };
+    let clauses: Vec<String> = findings.subjects.iter().enumerate().map(of_subject).collect();
+    close_sentence(&clauses, language)
+}
+
+/// Sorts environments by their answers: those that take longer with the one that takes longest, those that cost
+/// no more than a bound, and those of which nothing is sure.
+fn summarise_many(findings: &Findings, language: Language) -> String {
+    let rows = view::select_rows(findings, false);
+    let cells = |at: usize| -> Vec<Compared> {
+        rows.iter().filter_map(|row| Some((*row, row.cells.get(at)?.comparison()?))).collect()
+    };
+    let has =
+        |at: usize, wanted: &[Answer]| cells(at).iter().any(|(_, found)| wanted.contains(&found.answer()));
+    let all = 0..findings.subjects.len();
+    let slower: Vec<usize> = all.clone().filter(|at| has(*at, &[Answer::Slower])).collect();
+    let (sure, unsure): (Vec<usize>, Vec<usize>) = all
+        .filter(|at| !slower.contains(at) && !cells(*at).is_empty())
+        .partition(|at| has(*at, &[Answer::Same, Answer::AtMost, Answer::Faster]));
+    let names = |group: &[usize]| {
+        let names: Vec<String> = group.iter().map(|at| clean_text(&findings.subjects[*at])).collect();
+        language.join_with_and(&names)
+    };
+    let mut clauses = Vec::new();
+    let costs: Vec<(usize, Compared)> = slower
+        .iter()
+        .flat_map(|at| cells(*at).into_iter().map(move |cell| (*at, cell)))
+        .filter(|(_, (_, found))| found.answer() == Answer::Slower)
+        .collect();
+    let worst = costs.iter().max_by(|a, b| a.1.1.ratio.total_cmp(&b.1.1.ratio));
+    if let Some((at, cell)) = worst
+        && let Some((label, times)) = find_greatest(&[*cell], |ratio| ratio, language)
+    {
+        clauses.push(say!(
+            language,
+            "{names} take longer, most {worst} in {label}: {times} times",
+            names = names(&slower),
+            worst = clean_text(&findings.subjects[*at]),
+            label = label,
+            times = times
+        ));
+    }
+    if !sure.is_empty() {
+        clauses.push(say!(language, "{names} take no longer in anything that is sure", names = names(&sure)));
+    }
+    if !unsure.is_empty() {
+        clauses.push(say!(language, "{names}: nothing is sure", names = names(&unsure)));
+    }
+    close_sentence(&clauses, language)
+}
+
+fn close_sentence(clauses: &[String], language: Language) -> String {
+    match clauses {
+        [] => String::new(),
+        clauses => say!(language, "{clause}.", clause = clauses.join(language.word("; "))),
+    }
 }
 
 fn summarise(findings: &Findings, language: Language, most: usize) -> Vec<(String, String)> {
@@ -58,9 +127,11 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     } else {
         clauses.extend(describe_slower(&of(Answer::Slower), all, language));
         clauses.extend(describe_faster(&of(Answer::Faster), all, language));
-        clauses.extend(describe_count(language.word("same"), &of(Answer::Same), all, language));
-        clauses.extend(describe_bounded(&of(Answer::AtMost), all, language));
-        clauses.extend(describe_unsure(&of(Answer::NotSure), all, language));
+        clauses.extend(describe_others(
+            [of(Answer::Same), of(Answer::AtMost), of(Answer::NotSure)],
+            all,
+            language,
+        ));
     }
     clauses.extend((missing > 0).then(|| say!(language, "not compared: {count}", count = missing)));
     if signs::is_emulated(findings, &findings.subjects[target]) {
@@ -111,6 +182,26 @@ fn describe_faster(cells: &[Compared], all: usize, language: Language) -> Option
             times = times
         ),
     })
+}
+
+/// Describes the cells that are neither slower nor faster, the more frequent answer first: a line may end after its first
+/// clause. Where there is nothing else, the same and the bound are one clause: either alone would say too much or too little.
+fn describe_others(
+    [same, at_most, unsure]: [Vec<Compared>; 3],
+    all: usize,
+    language: Language,
+) -> Vec<String> {
+    let mut clauses = [
+        (same.len(), describe_count(language.word("same"), &same, all, language)),
+        (at_most.len(), describe_bounded(&at_most, all, language)),
+        (unsure.len(), describe_unsure(&unsure, all, language)),
+    ];
+    clauses.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let clauses: Vec<String> = clauses.into_iter().filter_map(|(_, clause)| clause).collect();
+    match same.len() + at_most.len() == all {
+        true if clauses.len() > 1 => vec![language.join_with_commas(&clauses)],
+        _ => clauses,
+    }
 }
 
 /// Formats `same in 5 of 14`.
@@ -172,7 +263,16 @@ mod tests {
             set(findings, 3, 1.03);
             findings.rows[4].cells[1] = Cell::Missing(Missing::NotReached);
         });
-        assert_eq!(open, "same in 5 of 6. At most 5 % slower in 1 of 6. Not compared: 1.");
+        assert_eq!(open, "same in 5 of 6, at most 5 % slower in 1 of 6. Not compared: 1.");
+        let unsure = line(|findings| {
+            same(findings);
+            for row in 0..5 {
+                set(findings, row, 57.0);
+                let Cell::Compared(cell) = &mut findings.rows[row].cells[1] else { panic!("it is compared") };
+                cell.verdict = Verdict::SlowerUnconfirmed;
+            }
+        });
+        assert!(unsure.starts_with("not sure in 5 of 7"), "most are, and come first: {unsure}");
     }
 
     #[test]
@@ -208,6 +308,25 @@ mod tests {
         });
         assert_eq!(text, "not compared: 7.");
         assert_eq!(line(|findings| findings.rows.clear()), "not measured.");
+    }
+
+    #[test]
+    fn one_sentence_names_every_environment() {
+        let mut findings = specimen::make_findings(2);
+        for row in 0..7 {
+            findings.rows[row].cells[0] = Cell::Compared(Box::new(specimen::make_comparison(100.0, 1.0, 1)));
+        }
+        assert_eq!(
+            summarise_in_a_sentence(&findings, Language::English),
+            "container costs nothing that was measured: same in 7 of 7; gvisor takes longer in 5 of 6, most in system \
+             call: 24 times."
+        );
+        let many = summarise_in_a_sentence(&specimen::make_findings(6), Language::English);
+        assert_eq!(many.matches("take longer, most ").count(), 1, "{many}");
+        for name in &specimen::make_findings(6).subjects {
+            assert!(many.contains(name), "{name}: {many}");
+        }
+        assert_eq!(summarise_in_a_sentence(&specimen::make_findings(0), Language::English), "");
     }
 
     #[test]

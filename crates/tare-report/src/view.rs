@@ -40,12 +40,7 @@ pub(crate) fn where_it_runs(row: &Row, language: Language) -> String {
 }
 
 /// Builds the two lines of the heading: the compared environments, then machine and duration.
-pub(crate) fn make_heading(
-    session: &Session,
-    findings: &Findings,
-    elapsed_s: Option<f64>,
-    language: Language,
-) -> Vec<String> {
+pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Language) -> Vec<String> {
     let (study, baseline) = (clean_text(&session.plan.study), clean_text(&findings.baseline));
     let subjects: Vec<String> = findings.subjects.iter().map(|name| clean_text(name)).collect();
     let compared = match subjects.is_empty() {
@@ -65,9 +60,10 @@ pub(crate) fn make_heading(
         false => compared,
         true => say!(language, "{compared}: nothing is decided", compared = compared),
     };
-    let elapsed_s = elapsed_s.or_else(|| measured_s(session));
-    let effort =
-        elapsed_s.map(|s| language.format_duration(s)).into_iter().chain([rounds(findings, language)]);
+    let effort = measured_s(session)
+        .map(|s| language.format_duration(s))
+        .into_iter()
+        .chain([rounds(findings, language)]);
     let effort: Vec<String> = effort.chain(unusual_margin(&session.plan.cases, language)).collect();
     let machine = language.join_with_commas(&machine(session, language));
     let effort = language.join_with_commas(&effort);
@@ -280,15 +276,22 @@ pub(crate) fn estimate_rounds_to_decide(findings: &Findings, language: Language)
     let needed: Vec<(u32, u32)> = needed.filter(|(rounds, _)| *rounds <= MOST_ROUNDS_OFFERED).collect();
     let (rounds, done) = *needed.iter().max()?;
     let which = match needed.len() {
-        1 if undecided == 1 => language.word("the undecided cell").to_owned(),
-        some if some == undecided => say!(language, "the {some} undecided cells", some = some),
-        some => say!(language, "{some} of the {all} undecided cells", some = some, all = undecided),
+        1 if undecided == 1 => language.word("the answer that is a bound or not sure").to_owned(),
+        some if some == undecided => {
+            say!(language, "the {some} answers that are bounds or not sure", some = some)
+        }
+        some => say!(
+            language,
+            "{some} of the {all} answers that are bounds or not sure",
+            some = some,
+            all = undecided
+        ),
     };
     let times = f64::from(rounds) / f64::from(done.max(1));
     let longer = if times < 1.95 { format!("{times:.1}") } else { format!("{times:.0}") };
     Some(say!(
         language,
-        "About {rounds} rounds, {longer} times as many, would decide {which}: a longer --budget, or more --rounds.",
+        "About {rounds} rounds, {longer} times as many, would settle {which}: a longer --budget, or more --rounds.",
         rounds = rounds,
         longer = longer,
         which = which

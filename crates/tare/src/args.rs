@@ -11,6 +11,8 @@ mod compare;
 mod explain;
 #[path = "args/fleet.rs"]
 pub mod fleet;
+#[path = "args/help.rs"]
+pub mod help;
 #[path = "args/itself.rs"]
 pub mod itself;
 #[path = "args/ladder.rs"]
@@ -29,7 +31,7 @@ mod view;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand, ValueEnum};
 use tare_lab::asked::Pin;
 use tare_lab::launching::words::encode_words;
 
@@ -90,36 +92,6 @@ pub enum Command {
     Itself(Itself),
 }
 
-/// Headings of `tare --help`, each with its commands.
-pub const HEADINGS: [(&str, &[&str]); 5] = [
-    ("Measure", &["run", "plan", "fleet"]),
-    ("Understand", &["explain", "advise", "ladder", "selftest"]),
-    ("Report", &["report", "compare", "import"]),
-    ("Look up", &["list", "show"]),
-    ("Keep house", &["check", "serve", "environment", "clean", "self"]),
-];
-
-/// Builds the command line, whose help lists the commands under headings.
-pub fn command_line() -> clap::Command {
-    let command = Args::command();
-    let styles = clap::builder::Styles::default();
-    let (header, literal) = (styles.get_header(), styles.get_literal());
-    let widest = HEADINGS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
-    let mut template = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
-    for (heading, names) in HEADINGS {
-        template.push_str(&format!("{header}{heading}:{header:#}\n"));
-        for name in names {
-            let subcommand = command.find_subcommand(name);
-            let about = subcommand.and_then(clap::Command::get_about).map(ToString::to_string);
-            let about = about.unwrap_or_default();
-            template.push_str(&format!("  {literal}{name:widest$}{literal:#}  {about}\n"));
-        }
-        template.push('\n');
-    }
-    template.push_str(&format!("{header}Options:{header:#}\n{{options}}{{after-help}}"));
-    command.help_template(template)
-}
-
 /// Run a study in several environments and report how much slower each is than the baseline.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -128,6 +100,7 @@ pub fn command_line() -> clap::Command {
   tare run --only 'file.*' --place own,/mnt/data    run file probes in two places
   tare run --only file.seq --place own,ext4,btrfs   create file systems for the session
   tare run --like qiita-wsl-rtt                     repeat the measurements of an article
+  tare run --like qiita-wsl-rtt --full-size         the same with runs of ten seconds, as there
   tare run filesystems --short --in gvisor          run a shipped study in five minutes
   tare run full --budget 20m                        run all probes for twenty minutes
   tare run --in gvisor --at-once 1,10,50            start 1, 10 and 50 instances at once
@@ -211,17 +184,18 @@ pub struct Run {
     #[arg(long, help_heading = "How long", hide_short_help = true, value_name = "HEX", value_parser = parse_seed)]
     pub seed: Option<u64>,
     /// Run shorter trials, and stop after five minutes at most.
-    #[arg(long, help_heading = "How long", conflicts_with_all = ["reference", "rounds"])]
+    #[arg(long, help_heading = "How long", conflicts_with_all = ["full_size", "rounds"])]
     pub short: bool,
-    /// Use the durations and sizes of the original tools instead of shorter ones.
-    #[arg(long, help_heading = "How long", hide_short_help = true)]
-    pub reference: bool,
+    /// Use the durations and sizes of the original tools, or of the article, instead of shorter ones: hours,
+    /// and the files' room on a disk, which tare names before it begins.
+    #[arg(long, help_heading = "How long")]
+    pub full_size: bool,
     /// Write the record to this file, where %h expands to the host name, %t to the time, %r to random digits
     /// and %% to a percent sign [default: tare-DATE.tare in this folder].
     #[arg(long, help_heading = "Record", value_name = "FILE")]
     pub record: Option<PathBuf>,
     /// Continue a session that was interrupted or ran out of time.
-    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "reference", "short", "margin"])]
+    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "full_size", "short", "margin"])]
     pub resume: Option<PathBuf>,
     /// Continue a record from another machine, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
@@ -435,6 +409,9 @@ fn parse_pin(text: &str) -> Result<Pin, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
+    use super::help::HEADINGS;
     use super::*;
 
     #[test]

@@ -9,7 +9,9 @@ use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_lab::study::{SHIPPED, list_probes};
 
-use crate::args::{Args, command_line};
+use crate::args::Args;
+use crate::args::help::{build_command_line, command_line};
+use crate::ui;
 
 /// Commands of other tools.
 const COMMANDS: &[(&[&str], &str)] = &[
@@ -79,7 +81,9 @@ const OPTIONS: &[(&[&str], &str)] = &[
 
 /// Parses the arguments, or exits with an error that suggests the equivalent here.
 pub fn parse_arguments() -> Args {
-    let parsed = command_line().try_get_matches().and_then(|matches| Args::from_arg_matches(&matches));
+    let parsed = build_command_line(ui::find_language())
+        .try_get_matches()
+        .and_then(|matches| Args::from_arg_matches(&matches));
     parsed.unwrap_or_else(|error| explained(error).exit())
 }
 

@@ -6,9 +6,28 @@ import { choice } from "../dom";
 import { say } from "../language";
 import { figure } from "../number";
 import type { Chart } from "./frame";
+import { timeAxis } from "./timeline";
 import { base, curveNames, figureAxis, environmentStyle, nameRoom, unitLabel } from "./style";
 
 interface Point { environment: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
+
+/** Times at which the rounds of each environment began, in seconds, by case and environment; null if trials are left out. */
+type Starts = Map<string, number[]> | null;
+
+/** Points of a row, placed by the time at which their rounds began, or else by the number of the round. */
+interface Points { points: Point[]; isByTime: boolean }
+
+function startsOf({ timeline: t, report }: Page): Starts {
+  if (t.case.length < t.of) return null;
+  const starts = new Map<string, number[]>();
+  t.case.forEach((place, i) => {
+    if (t.outcome[i] !== 0) return;
+    const key = `${t.cases[place]} ${report.plan.environments[t.environment[i]].name}`;
+    if (!starts.has(key)) starts.set(key, []);
+    starts.get(key)?.push(t.started_ms[i] / 1000);
+  });
+  return starts;
+}
 
 /** A row, with the rows of its shortest and longest operation if its probe timed operations singly. */
 interface Run { row: Row; name: string; shortest: Row | null; longest: Row | null }
@@ -31,24 +50,32 @@ function runs(page: Page): Run[] {
   return [...spans, ...all];
 }
 
-function pointsOf(page: Page, { row, shortest, longest }: Run): Point[] {
+/** An environment may have fewer rounds than another in the same time: only by time are both in their place. */
+function pointsOf(page: Page, { row, shortest, longest }: Run, starts: Starts): Points {
   const environments = [page.report.baseline, ...page.report.subjects];
   const { unit } = row.metric;
-  return environments.flatMap((environment, place) => {
+  const began = environments.map((environment, place) => {
+    const known = starts?.get(`${row.case} ${environment}`) ?? [];
+    return known.length === valuesOf(row, place).length ? known : null;
+  });
+  const isByTime = began.every((known) => known !== null);
+  const points = environments.flatMap((environment, place) => {
     const [low, high] = [shortest, longest].map((other) => (other === null ? [] : valuesOf(other, place)));
     // Environments of one round are drawn side by side, so that their spans can be told apart.
-    const aside = shortest === null ? 0 : (place - (environments.length - 1) / 2) * Math.min(0.7 / environments.length, 0.18);
+    const aside = shortest === null || isByTime ? 0 : (place - (environments.length - 1) / 2) * Math.min(0.7 / environments.length, 0.18);
     return valuesOf(row, place).flatMap((value, i) => {
       if (value === null) return [];
       const span = low[i] == null || high[i] == null ? "" : say(" (shortest {low}, longest {high})", { low: figure(low[i], unit), high: figure(high[i], unit) });
-      return [{ environment, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: i + 1 + aside, title: say("{name}, round {round}: {value}", { name: environment, round: i + 1, value: figure(value, unit) }) + span }];
+      return [{ environment, round: i + 1, value, low: low[i] ?? null, high: high[i] ?? null, x: (isByTime ? began[place]?.[i] : null) ?? i + 1 + aside, title: say("{name}, round {round}: {value}", { name: environment, round: i + 1, value: figure(value, unit) }) + span }];
     });
   });
+  return { points, isByTime };
 }
 
 /** Draws a chart with a choice of row. */
 export function series(page: Page, redraw: () => void): Chart | null {
-  const all = runs(page).filter((run) => pointsOf(page, run).length > 1);
+  const starts = startsOf(page);
+  const all = runs(page).filter((run) => pointsOf(page, run, starts).points.length > 1);
   if (all.length === 0) return null;
   let chosen = 0;
   return {
@@ -56,31 +83,33 @@ export function series(page: Page, redraw: () => void): Chart | null {
     title: say("Run by run"),
     about: say("Each round in the order in which they ran. Where operations are timed one by one, a line goes from the shortest to the longest of the run, and the mark is their mean."),
     controls: choice(say("Probe"), all.map(({ name }, i) => [String(i), name]), (value) => { chosen = Number(value); redraw(); }),
-    draw: (width) => draw(page, all[chosen].row, pointsOf(page, all[chosen]), width),
+    draw: (width) => draw(page, all[chosen].row, pointsOf(page, all[chosen], starts), width),
   };
 }
 
-function draw(page: Page, row: Row, points: Point[], width: number): SVGSVGElement {
+function draw(page: Page, row: Row, { points, isByTime }: Points, width: number): SVGSVGElement {
   const names = [...new Set(points.map((point) => point.environment))];
   const styles = new Map(names.map((name) => [name, environmentStyle(page, name)]));
   const last = Math.max(...points.map((point) => point.round));
+  const end = Math.max(...points.map((point) => point.x));
   const room = nameRoom(names, width);
   const stroke = (point: Point): string | undefined => styles.get(point.environment)?.colour;
   const spans = points.filter((point) => point.low !== null && point.high !== null);
   const options = {
     ...base(width), height: Math.min(Math.max(width * 0.45, 240), 360), marginLeft: 66, marginRight: room, marginBottom: 44, marginTop: 24,
-    x: { domain: [0.5, last + 0.4], label: say("round"), labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
+    x: isByTime ? timeAxis(end * 1.01, width)
+      : { domain: [0.5, last + 0.4], label: say("round"), labelArrow: "none" as const, ticks: Math.min(last, Math.floor(width / 70)), tickFormat: (x: number) => (Number.isInteger(x) ? String(x) : "") },
     y: figureAxis(points.flatMap((point) => [point.value, point.low ?? point.value, point.high ?? point.value]), row.metric.unit, 6, unitLabel(row.metric.unit, row.metric.better)),
     symbol: { type: "identity" as const },
   };
-  const ends = names.map((name) => points.filter((point) => point.environment === name).at(-1) as Point);
+  const lasts = names.map((name) => points.filter((point) => point.environment === name).at(-1) as Point);
   return plot({
     ...options,
     marks: [
       ruleX(spans, { x: "x", y1: "low", y2: "high", stroke, strokeOpacity: 0.45, strokeWidth: 1.5 }),
       line(points, { x: "x", y: "value", z: "environment", stroke, strokeOpacity: 0.45, strokeWidth: 1.2 }),
       dot(points, { x: "x", y: "value", r: 3, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
-      ...curveNames(options, ends.map((end) => ({ name: end.environment, colour: stroke(end), x: last + 0.3, y: end.value })), room),
+      ...curveNames(options, lasts.map((point) => ({ name: point.environment, colour: stroke(point), x: isByTime ? end : last + 0.3, y: point.value })), room),
     ],
   }) as SVGSVGElement;
 }

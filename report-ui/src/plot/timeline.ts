@@ -47,7 +47,8 @@ export function timeline(page: Page): Chart[] {
   return charts;
 }
 
-function timeAxis(end: number, width: number) {
+/** Builds the axis of the time since the session began. */
+export function timeAxis(end: number, width: number) {
   return {
     domain: [0, end], label: say("time since the session began"), labelArrow: "none" as const, grid: true,
     ticks: durationTicks(end, Math.max(Math.floor(width / 90), 2)), tickFormat: (seconds: number) => duration(seconds),

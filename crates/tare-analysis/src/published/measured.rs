@@ -214,22 +214,25 @@ const PRESETS: [(&str, EnvironmentKind); 5] = [
 ];
 
 /// Determines the kind of an environment: presets by their names, a distribution of WSL by its kernel. Native
-/// is Windows if tare runs on it.
+/// is Windows if tare runs on it, and WSL if tare runs in that.
 fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<EnvironmentKind> {
     // An environment of a preset with options goes by its name and theirs: `wsl2-like-512`.
     let called = |name: &str| {
         target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
     let is_windows = facts.is_some_and(|facts| facts.inside.get("kernel.name") == Some("Windows"));
-    if let Some((_, kind)) = PRESETS.iter().find(|(name, _)| called(name)) {
-        return Some(if is_windows { EnvironmentKind::Windows } else { *kind });
-    }
-    if target.provider() != "wsl" {
-        return None;
-    }
     // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
-    let second = facts.is_some_and(|facts| facts.inside.0.values().any(|text| text.contains("WSL2")));
-    Some(if second { EnvironmentKind::Wsl2 } else { EnvironmentKind::Wsl1 })
+    let release = facts.and_then(|facts| facts.inside.get("kernel.release")).unwrap_or_default();
+    let wsl = match release.contains("WSL2") {
+        true => EnvironmentKind::Wsl2,
+        false => EnvironmentKind::Wsl1,
+    };
+    match PRESETS.iter().find(|(name, _)| called(name)) {
+        Some(_) if is_windows => Some(EnvironmentKind::Windows),
+        Some((_, EnvironmentKind::Native)) if release.contains("icrosoft") => Some(wsl),
+        Some((_, kind)) => Some(*kind),
+        None => (target.provider() == "wsl").then_some(wsl),
+    }
 }
 
 #[cfg(test)]
@@ -257,6 +260,9 @@ mod tests {
         assert_eq!(kind("guest", "qemu", "6.1"), Some(EnvironmentKind::Vm));
         assert_eq!(kind("native", "native", "6.1"), Some(EnvironmentKind::Native));
         assert_eq!(kind("native", "native", "10.0.26100"), Some(EnvironmentKind::Windows));
+        let in_wsl = "5.15.153.1-microsoft-standard-WSL2";
+        assert_eq!(kind("native", "native", in_wsl), Some(EnvironmentKind::Wsl2));
+        assert_eq!(kind("native", "native", "4.4.0-19041-Microsoft"), Some(EnvironmentKind::Wsl1));
         assert_eq!(kind("windows", "windows", "10.0.26100"), Some(EnvironmentKind::Windows));
         assert_eq!(kind("wine", "wine", "10.0.19045"), None, "a library stands for itself");
         assert_eq!(kind("gvisor", "gvisor", "4.4.0"), None, "a sandbox stands for itself");

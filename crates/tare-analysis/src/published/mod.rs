@@ -10,6 +10,7 @@ mod conditions;
 mod consistency;
 mod measured;
 mod recompute;
+mod repeated;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
 pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute_article};
+pub use repeated::find_repeated_article;
 
 /// An article, a thesis or a report, with the figures that it printed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

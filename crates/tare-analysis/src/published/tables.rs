@@ -1,10 +1,12 @@
 //! The tables that articles printed, filled from a session: their lines in their units, an environment a column.
 //!
-//! They count as the articles' tools do: trials of all rounds as one long run, the best pass, scores of the better passes. tare's
+//! They count as the articles' tools do: trials of all rounds as one long run (or each as a run, where it is as long), the best
+//! pass, scores of the better passes. tare's
 //! own results never do.
 
 use tare_data::metric::{Metric, Reading};
-use tare_data::session::{PlannedCase, Role, Session};
+use tare_data::request::Amount;
+use tare_data::session::{PlannedCase, Role, Session, Trial};
 
 use crate::article_table::{Line, Table, TableCell, TableForm};
 use crate::pooled::{Middle, Pooled, Runs, Times, collect_runs, find_middle};
@@ -107,7 +109,8 @@ pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> 
             TableForm::Sysbench => block_lines(session, &targets, SYSBENCH),
             TableForm::UnixBench => score_lines(session, &targets),
         };
-        Table { form: *form, targets: targets.clone(), lines }
+        let by_run = lines.iter().flat_map(|line| &line.cells).any(|cell| cell.range.is_some());
+        Table { form: *form, by_run, targets: targets.clone(), lines }
     };
     forms.iter().map(table).filter(|table| !table.lines.is_empty()).collect()
 }
@@ -120,11 +123,12 @@ fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<L
         for of_case in all.chunk_by(|a, b| a.case.id == b.case.id) {
             let shown = targets.iter().filter_map(|target| of_case.iter().find(|run| run.target == target));
             let columns: Vec<Vec<TableCell>> = shown.map(|run| block_cells(session, block, run)).collect();
-            let name = case_name(of_case[0].case);
+            let case = of_case[0].case;
             for (at, (part, unit, decimals)) in block.lines.iter().enumerate() {
-                let name = if part.is_empty() { name.clone() } else { format!("{name}, {part}") };
                 let cells = columns.iter().map(|column| column[at].clone()).collect();
-                lines.push(Line { name, unit, decimals: *decimals, cells });
+                let (title, place) = (case.label.clone(), find_untitled_place(case));
+                let part = (!part.is_empty()).then_some(*part);
+                lines.push(Line { title, place, part, unit, decimals: *decimals, cells });
             }
         }
     }
@@ -133,31 +137,48 @@ fn block_lines(session: &Session, targets: &[String], blocks: &[Block]) -> Vec<L
 
 /// Fills the cells of a case in an environment, one for each line of the block.
 fn block_cells(session: &Session, block: &Block, run: &Runs<'_>) -> Vec<TableCell> {
-    match (block.values)(run).filter(|values| values.iter().all(|value| value.is_finite())) {
-        Some(values) => {
-            let facts = session.facts.iter().find(|facts| facts.target == run.target);
-            let objection = run
-                .case
-                .metrics
-                .first()
-                .and_then(|metric| comparable::find_comparison_objection(run.case, metric, facts, None));
-            values
-                .into_iter()
-                .map(|value| TableCell { value: Some(value), note: objection.clone() })
-                .collect()
-        }
-        None => {
-            let is_measured = run.trials.iter().any(|trial| trial.failure.is_none());
-            let note = if is_measured { "its trials do not give it".into() } else { run.explain_absence() };
-            vec![TableCell { value: None, note: Some(note) }; block.lines.len()]
-        }
-    }
+    let Some(values) = fill_values(block, run) else {
+        let is_measured = run.trials.iter().any(|trial| trial.failure.is_none());
+        let note = if is_measured { "its trials do not give it".into() } else { run.explain_absence() };
+        return vec![TableCell { value: None, range: None, note: Some(note) }; block.lines.len()];
+    };
+    let facts = session.facts.iter().find(|facts| facts.target == run.target);
+    let metric = run.case.metrics.first();
+    let objection =
+        metric.and_then(|metric| comparable::find_comparison_objection(run.case, metric, facts, None));
+    let cell = |(value, range)| TableCell { value: Some(value), range, note: objection.clone() };
+    values.into_iter().map(cell).collect()
 }
 
-/// Titles a case with its place, or its peer: `write 64K + fdatasync, own`.
-fn case_name(planned: &PlannedCase) -> String {
-    let somewhere = planned.case.place.iter().chain(&planned.case.peer);
-    std::iter::once(&planned.label).chain(somewhere).map(String::as_str).collect::<Vec<_>>().join(", ")
+/// A value of a line, with its range where trials are runs.
+type Filled = (f64, Option<(f64, f64)>);
+
+/// Computes a value for each line of a block. Trials of the tool's own length are runs of it, and are not pooled: the longest round
+/// trip of fifty runs is longer than that of one.
+fn fill_values(block: &Block, run: &Runs<'_>) -> Option<Vec<Filled>> {
+    let finite = |values: &Vec<f64>| values.iter().all(|value| value.is_finite());
+    if !matches!(run.case.amount, Amount::Duration { .. }) {
+        let values = (block.values)(run).filter(finite)?;
+        return Some(values.into_iter().map(|value| (value, None)).collect());
+    }
+    let single =
+        |trial: &&Trial| (block.values)(&Runs { trials: vec![*trial], ..run.clone() }).filter(finite);
+    let whole = run.trials.iter().filter(|trial| trial.failure.is_none());
+    let runs: Vec<Vec<f64>> = whole.filter_map(single).collect();
+    let of_line = |at: usize| {
+        let mut values: Vec<f64> = runs.iter().map(|run| run[at]).collect();
+        values.sort_by(f64::total_cmp);
+        let middle = *values.get(values.len().checked_sub(1)? / 2)?;
+        Some((middle, Some((*values.first()?, *values.last()?))))
+    };
+    (0..block.lines.len()).map(of_line).collect()
+}
+
+/// Finds the place or peer of a case, where its label does not name it.
+fn find_untitled_place(planned: &PlannedCase) -> Option<String> {
+    let is_titled = [" @", " >"].iter().any(|sign| planned.label.contains(sign));
+    let somewhere = planned.case.place.as_ref().or(planned.case.peer.as_ref());
+    somewhere.filter(|_| !is_titled).cloned()
 }
 
 /// Fills UnixBench's twelve scores and their index, which needs them all.
@@ -168,10 +189,19 @@ fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
     let all = compute_scores(session);
     let columns: Vec<_> =
         targets.iter().filter_map(|name| all.iter().find(|scored| scored.target == *name)).collect();
-    let line = |name: &str, cells| Line { name: name.to_owned(), unit: "", decimals: 1, cells };
+    let line = |name: &str, cells| Line {
+        title: name.to_owned(),
+        place: None,
+        part: None,
+        unit: "",
+        decimals: 1,
+        cells,
+    };
     let cell = |entry: &Entry| match entry {
-        Entry::Scored(score) => TableCell { value: Some(score.score), note: score.objection.clone() },
-        Entry::Missing(reason) => TableCell { value: None, note: Some(reason.clone()) },
+        Entry::Scored(score) => {
+            TableCell { value: Some(score.score), range: None, note: score.objection.clone() }
+        }
+        Entry::Missing(reason) => TableCell { value: None, range: None, note: Some(reason.clone()) },
     };
     let tests = TESTS.iter().enumerate();
     let mut lines: Vec<Line> = tests
@@ -179,7 +209,7 @@ fn score_lines(session: &Session, targets: &[String]) -> Vec<Line> {
         .collect();
     let index = columns.iter().map(|column| {
         let note = column.index.is_none().then(|| "the index needs all twelve scores".to_owned());
-        TableCell { value: column.index, note }
+        TableCell { value: column.index, range: None, note }
     });
     lines.push(line("Index of the twelve scores", index.collect()));
     lines

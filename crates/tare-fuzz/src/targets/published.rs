@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tare_analysis::published::recompute_article;
 use tare_lab::study::published::parse_article;
+use tare_report::language::Language;
 use tare_report::published::{recomputed_json, recomputed_markdown, render_article, render_recomputed};
 
 use crate::target::{Target, without_numbers};
@@ -42,7 +43,7 @@ fn run(input: &[u8]) -> Result<String, String> {
         Err(refused) => return Ok(without_numbers(&refused.to_string())),
     };
     recompute_article(&published);
-    for shown in [render_article(&published, 80), render_recomputed(&published, 80)] {
+    for shown in [render_article(&published, &[], 80, Language::English), render_recomputed(&published, 80)] {
         if shown.chars().any(|c| c.is_control() && c != '\n') {
             return Err("a control character reaches the terminal".into());
         }

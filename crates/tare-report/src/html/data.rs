@@ -16,6 +16,7 @@ use crate::answers::table::{AnswerWords, answer_words};
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
+use crate::summary::summarise_in_a_sentence;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
 /// MB.
@@ -54,6 +55,8 @@ pub struct Page<'a> {
     answers: Vec<PageAnswer>,
     /// Signs behind answers.
     signs: Vec<PageSign>,
+    /// All environments in one sentence; empty if the baseline was measured alone.
+    summary: String,
     record: Option<&'a str>,
     again: Option<&'a str>,
     /// Progress of a session that still runs; null once it has ended.
@@ -117,6 +120,7 @@ impl<'a> Page<'a> {
                     meaning: options.language.word(sign.meaning()),
                 })
                 .into(),
+            summary: summarise_in_a_sentence(findings, options.language),
             record: options.record,
             again: options.again,
             running: options.running,

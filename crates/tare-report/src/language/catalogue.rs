@@ -25,6 +25,8 @@ pub(super) struct Catalogue {
     pub titles: Section,
     /// Said by other crates, or written in records: reasons and errors.
     pub texts: Section,
+    /// Descriptions in lists, articles and help. They have no values.
+    pub descriptions: Section,
 }
 
 impl Catalogue {

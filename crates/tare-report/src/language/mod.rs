@@ -99,6 +99,16 @@ impl Language {
         known.map_or_else(|| english.to_owned(), |known| known + behind)
     }
 
+    /// Translates the description of something that lists, articles and help name: a probe, a study, a claim, a command.
+    pub fn describe(self, english: &str) -> &str {
+        self.find_description(english).unwrap_or(english)
+    }
+
+    /// Finds the translation of a description, unless the language is English or lacks it.
+    pub fn find_description(self, english: &str) -> Option<&'static str> {
+        self.catalogue()?.descriptions.get(english).map(String::as_str)
+    }
+
     /// Collects the words of the page, by their English text; `None` in English.
     pub(crate) fn page_words(self) -> Option<Words> {
         let catalogue = self.catalogue()?;

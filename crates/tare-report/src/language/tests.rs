@@ -1,6 +1,7 @@
 //! Tests that a catalogue has exactly the messages that are said, each with its values.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use tare_data::failure::FailureKind;
 
@@ -68,9 +69,46 @@ fn what_other_crates_say_is_said_by_them() {
     assert_eq!(left.len(), 0, "said nowhere: {left:#?}");
 }
 
+/// Reads the files of articles, studies and launchers, which have descriptions.
+fn read_described_files() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folders = ["published", "studies", "launchers"].map(|name| root.join(name));
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    files.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap()).collect()
+}
+
+#[test]
+fn what_is_described_in_japanese_is_described_somewhere() {
+    let (said, files) = (list_literals(), read_described_files());
+    // The first line of a command's help is its comment, which a full stop ends.
+    let comments = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../tare/src/args")).unwrap();
+    let comments = comments.map(|entry| entry.unwrap().path());
+    let arguments = comments.chain([Path::new(env!("CARGO_MANIFEST_DIR")).join("../tare/src/args.rs")]);
+    let help: String = arguments.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let help = help.replace("\n/// ", " ");
+    let is_said = |key: &&String| said.contains(*key) || files.contains(*key) || help.contains(*key);
+    let left: Vec<_> = japanese().descriptions.keys().filter(|key| !is_said(key)).collect();
+    assert_eq!(left.len(), 0, "described nowhere: {left:#?}");
+}
+
+#[test]
+fn every_text_of_the_shipped_articles_is_described_in_japanese() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../published");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        let article: tare_analysis::published::Published = toml::from_str(&text).unwrap();
+        let claims = article.claims.iter().flat_map(|claim| [Some(&claim.text), claim.needs.as_ref()]);
+        let figures = article.figures.iter().flat_map(|of| [Some(&of.name), of.because.as_ref()]);
+        let ratios = article.ratios.iter().map(|ratio| Some(&ratio.name));
+        for text in claims.chain(figures).chain(ratios).flatten().chain([&article.title]) {
+            assert!(Language::Japanese.find_description(text).is_some(), "{}: {text}", article.id);
+        }
+    }
+}
+
 #[test]
 fn every_message_has_the_same_values_in_every_language() {
-    let Catalogue { shared, program, page, titles, texts } = japanese();
+    let Catalogue { shared, program, page, titles, texts, descriptions: _ } = japanese();
     for (english, other) in [shared, program, page, titles, texts].into_iter().flatten() {
         assert_eq!(names(english), names(other), "{english}");
     }

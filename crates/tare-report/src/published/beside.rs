@@ -150,13 +150,8 @@ fn own(
 pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language) -> Vec<String> {
     let rows = beside_rows(findings, language);
     let beyond = list_articles_beyond_rows(findings, language);
-    let mut tables: Vec<String> = Vec::new();
-    for table in findings.articles.iter().flat_map(|article| &article.tables) {
-        tables.extend(table_lines(table, width));
-        tables.push(String::new());
-    }
     if rows.is_empty() && beyond.is_empty() {
-        return tables;
+        return Vec::new();
     }
     let mut sources: Vec<String> = rows.iter().map(|row| row.source.clone()).collect();
     sources.extend(beyond.iter().map(|article| article.source.clone()));
@@ -212,8 +207,13 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language
             out.pair(&format!("{INDENT}{name}"), &format!("{printed}: {reason}"));
         }
     }
-    tables.extend(out.text.lines().map(str::to_owned));
-    tables
+    out.text.lines().map(str::to_owned).collect()
+}
+
+/// Lists the tables that articles printed, filled from this session, each with an empty line before it.
+pub(crate) fn article_table_lines(findings: &Findings, width: usize, language: Language) -> Vec<String> {
+    let tables = findings.articles.iter().flat_map(|article| &article.tables);
+    tables.flat_map(|table| [vec![String::new()], table_lines(table, width, language)].concat()).collect()
 }
 
 /// Parts of an article that belong to no row, as texts.
@@ -250,7 +250,7 @@ fn texts(article: &ArticleBeside, language: Language) -> Beyond {
 }
 
 fn claim(claim: &ClaimBeside, language: Language) -> (String, Vec<(String, String)>) {
-    let text = clean_text(&claim.text);
+    let text = clean_text(language.describe(&claim.text));
     let text = if claim.recommends { say!(language, "It recommends: {text}", text = text) } else { text };
     let mut checks: Vec<(String, String)> = claim
         .checks
@@ -261,7 +261,9 @@ fn claim(claim: &ClaimBeside, language: Language) -> (String, Vec<(String, Strin
         checks.push((
             language.word("not judged").into(),
             match &claim.needs {
-                Some(needs) => say!(language, "it would need {needs}", needs = clean_text(needs)),
+                Some(needs) => {
+                    say!(language, "it would need {needs}", needs = clean_text(language.describe(needs)))
+                }
                 None => language.word("no row of this session shows it").into(),
             },
         ));
@@ -338,13 +340,13 @@ fn without_row(figure: &WithoutRow, language: Language) -> [String; 3] {
         Some(stated) => format_ratio(stated),
         None => format!("{} {unit}", printed(&figure.printed)),
     };
-    [clean_text(&figure.name), clean_text(&printed), why_without(figure, language)]
+    [clean_text(language.describe(&figure.name)), clean_text(&printed), why_without(figure, language)]
 }
 
 /// Explains why no row of the session corresponds to a value.
 pub(crate) fn why_without(figure: &WithoutRow, language: Language) -> String {
     match (&figure.because, &figure.probe) {
-        (Some(because), _) => clean_text(because),
+        (Some(because), _) => clean_text(language.describe(because)),
         (None, Some(probe)) => {
             say!(language, "no row of this session; {probe} measures it", probe = clean_text(probe))
         }

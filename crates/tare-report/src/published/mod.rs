@@ -1,6 +1,7 @@
 //! Articles as text: the printed values, and ratios and conclusions computed from them.
 
 mod beside;
+pub mod full_size;
 mod table;
 
 use std::fmt::Write;
@@ -11,13 +12,14 @@ use tare_analysis::published::{
 };
 use tare_data::unit::Direction;
 
+use crate::language::{Language, say};
 use crate::number::format_ratio;
 use crate::text::{clean_text, count_columns, wrap_text};
 use crate::words::machine_name;
 
 pub(crate) use beside::{
-    Beyond, beside_lines, beside_rows, describe_holding, format_answer, list_articles_beyond_rows,
-    why_without,
+    Beyond, article_table_lines, beside_lines, beside_rows, describe_holding, format_answer,
+    list_articles_beyond_rows, why_without,
 };
 
 /// Widest column of labels; longer ones are wrapped.
@@ -27,20 +29,26 @@ const NARROWEST_TEXT: usize = 20;
 /// Blank columns between a label and its text.
 const GAP: usize = 2;
 
-/// Renders an article: its tools and environments, its values, its conclusions.
-pub fn render_article(article: &Published, width: usize) -> String {
+/// Renders an article: its tools and environments, the commands that repeat it, its values, its conclusions.
+pub fn render_article(
+    article: &Published,
+    commands: &[(&str, String)],
+    width: usize,
+    language: Language,
+) -> String {
     let mut out = Pairs { text: String::new(), label: 12, width };
-    out.heading(article);
+    out.heading(article, commands, language);
     for figure in &article.figures {
-        out.pair(&figure.name, &values(article, figure));
+        out.pair(language.describe(&figure.name), &values(article, figure));
     }
     for ratio in &article.ratios {
         let printed = format!("{} / {}: {}", ratio.environment, ratio.against, ratio.value);
-        out.pair(&ratio.name, &format!("{printed} (stated without its values)"));
+        let stated = say!(language, "{printed} (stated without its values)", printed = printed);
+        out.pair(language.describe(&ratio.name), &stated);
     }
     out.blank();
     for claim in &article.claims {
-        out.pair("it says", &claim.text);
+        out.pair(language.describe("it says"), language.describe(&claim.text));
     }
     out.text
 }
@@ -50,7 +58,8 @@ pub fn render_article(article: &Published, width: usize) -> String {
 pub fn render_recomputed(article: &Published, width: usize) -> String {
     let recomputed = recompute_article(article);
     let mut out = Pairs { text: String::new(), label: 12, width };
-    out.heading(article);
+    let commands = article.redo.as_ref().map(|_| ("here", format!("tare run --like {}", article.id)));
+    out.heading(article, commands.as_slice(), Language::English);
     for (figure, pairs) in &recomputed.ratios {
         out.pair(&figure.name, &values(article, figure));
         if !pairs.is_empty() {
@@ -239,23 +248,24 @@ struct Pairs {
 }
 
 impl Pairs {
-    fn heading(&mut self, article: &Published) {
+    fn heading(&mut self, article: &Published, commands: &[(&str, String)], language: Language) {
         let names = article.figures.iter().map(|f| &f.name).chain(article.ratios.iter().map(|r| &r.name));
-        self.label = names.map(|name| count_columns(name)).max().unwrap_or(0).clamp(12, WIDEST_LABEL);
-        self.paragraph(&format!("{}: {}", article.id, article.title));
+        let names = names.map(|name| count_columns(language.describe(name)));
+        self.label = names.max().unwrap_or(0).clamp(12, WIDEST_LABEL);
+        self.paragraph(&format!("{}: {}", article.id, language.describe(&article.title)));
         self.blank();
-        self.pair("measured by", &article.tool);
+        self.pair(language.describe("measured by"), &article.tool);
         if let Some(note) = &article.note {
             self.pair("", note.trim());
         }
         if let Some(url) = &article.url {
-            self.pair("source", url);
+            self.pair(language.describe("source"), url);
         }
-        if article.redo.is_some() {
-            self.pair("here", &format!("tare run --like {}", article.id));
+        for (label, command) in commands {
+            self.command(language.describe(label), command);
         }
         for (at, environment) in article.environments.iter().enumerate() {
-            self.pair(if at == 0 { "in" } else { "" }, &measured_in(environment));
+            self.pair(if at == 0 { language.describe("in") } else { "" }, &measured_in(environment));
         }
         self.blank();
     }
@@ -270,6 +280,12 @@ impl Pairs {
         for line in lines(text, self.width) {
             let _ = writeln!(self.text, "{line}");
         }
+    }
+
+    /// Adds a command on one line, however long: a broken one cannot be copied.
+    fn command(&mut self, label: &str, command: &str) {
+        let pad = " ".repeat((self.label + GAP).saturating_sub(count_columns(label)));
+        let _ = writeln!(self.text, "{label}{pad}{}", clean_text(command));
     }
 
     fn pair(&mut self, label: &str, text: &str) {

@@ -23,7 +23,7 @@ pub fn render_advice_terminal(
     advice: &Advice,
     (width, coloured): (usize, bool),
 ) -> String {
-    let heading = view::make_heading(session, findings, None, Language::English);
+    let heading = view::make_heading(session, findings, Language::English);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     let mut notes = Notes::default();
     let lines: Vec<Vec<GridCell>> =
@@ -93,13 +93,17 @@ fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
         vec![Part::Spans(vec![make_span(text, style), make_span(interval, quiet_style())])]
     };
     match choice {
+        // Which of several is a hair quicker is noise.
+        Choice::Best { .. } if kind.choices.iter().any(|other| matches!(other, Choice::AsGood(_))) => {
+            one("tied".into(), colour(AnsiColor::Green))
+        }
         Choice::Best { .. } => one("best".into(), colour(AnsiColor::Green).bold()),
         Choice::BestSoFar { .. } => one("best so far".into(), Style::new().bold()),
-        Choice::AsGood(against) => beside("as good", colour(AnsiColor::Green), against),
+        Choice::AsGood(against) => beside("tied", colour(AnsiColor::Green), against),
         Choice::Slower(against) => {
             beside(&format!("{} slower", format_ratio(against.ratio)), colour(AnsiColor::Red), against)
         }
-        Choice::Inconclusive(against) => beside("inconclusive", quiet_style(), against),
+        Choice::Inconclusive(against) => beside("not sure", quiet_style(), against),
         Choice::NotJudged { part, reason } => {
             let mark = notes.add_note(&why(&kind.parts[*part], reason));
             one(format!("not judged {mark}"), quiet_style())
@@ -147,8 +151,8 @@ fn legend(findings: &Findings, advice: &Advice) -> String {
         false => String::new(),
     };
     format!(
-        "best = least time, and each of the others is as good or slower; best so far = least time, and another may \
-         be faster; as good = at most {} slower than the best. [ ] = slowdown over the best: the sum of the 95 % \
+        "best = least time, and each of the others is slower; tied = at most {} slower than the one of least time; best \
+         so far = least time, and another may be faster. [ ] = slowdown over the best: the sum of the 95 % \
          confidence intervals of its parts, each by itself ({} in all).{mixed}",
         format_percent(advice.margin),
         format_count(advice.kinds.len() * (advice.environments.len() - 1), "comparison", "comparisons"),
@@ -218,13 +222,16 @@ mod tests {
         let text = text(100);
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
         assert!(
-            has(&["building of a large project", "best", "as good", "2.40x slower", "[2.16, 2.64]"]),
+            has(&[
+                "building of a large project",
+                " tied ",
+                " tied [0.91, 1.11]",
+                "2.40x slower",
+                "[2.16, 2.64]"
+            ]),
             "{text}"
         );
-        assert!(
-            has(&["testing of a large project", "best so far", "inconclusive", "not judged ¹"]),
-            "{text}"
-        );
+        assert!(has(&["testing of a large project", "best so far", "not sure", "not judged ¹"]), "{text}");
         assert!(has(&["¹ exec: the session ended before it"]), "{text}");
         assert!(has(&["70 % exec, 30 % fork: counted once."]), "{text}");
         let legend = text.split_whitespace().collect::<Vec<_>>().join(" ");

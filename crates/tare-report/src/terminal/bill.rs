@@ -33,7 +33,7 @@ pub fn render_bills_terminal(
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
-    let heading = view::make_heading(session, findings, None, language);
+    let heading = view::make_heading(session, findings, language);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     if let Some(prices) = prices {
         out.push(String::new());
@@ -116,7 +116,7 @@ pub fn render_prices_terminal(
     language: Language,
 ) -> String {
     let charged = compute_charges(session);
-    let heading = view::make_heading(session, findings, None, language);
+    let heading = view::make_heading(session, findings, language);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     out.push(String::new());
     let heads = std::iter::once("").chain(charged.iter().map(|charged| charged.target.as_str()));

@@ -15,7 +15,6 @@ fn options(width: usize) -> TerminalOptions<'static> {
         record: Some("tare-2026-11-21T20-41.tare"),
         html: Some("tare-2026-11-21T20-41.html"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
-        elapsed_s: Some(158.0),
         language: Language::Japanese,
         ..TerminalOptions::default()
     }

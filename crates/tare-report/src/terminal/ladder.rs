@@ -29,6 +29,7 @@ pub fn render_ladder(
     (width, coloured): (usize, bool),
     language: Language,
 ) -> String {
+    let findings = &name_by_steps(findings, steps, language);
     let mut notes = Notes::default();
     let rows = view::select_rows(findings, false);
     let warnings = CellWarnings::of_rows(&rows, false, language);
@@ -47,7 +48,7 @@ pub fn render_ladder(
         let over = total_width(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(widest(at, least_width));
     }
-    let heading = view::make_heading(session, findings, None, language);
+    let heading = view::make_heading(session, findings, language);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     for (row, (label, lines)) in rows.iter().zip(&tables) {
         out.extend([String::new(), label.clone()]);
@@ -90,6 +91,22 @@ pub fn render_ladder(
             .flat_map(|banner| wrap_paragraph("! ", &banner, width)),
     );
     out.join("\n") + "\n"
+}
+
+/// Calls each environment by what it adds, as the lines do: their own names list the options of all steps. Those of the
+/// reverse order have no line.
+fn name_by_steps(findings: &Findings, steps: &[String], language: Language) -> Findings {
+    let mut named = findings.clone();
+    for (name, step) in named.subjects.iter_mut().zip(steps) {
+        let by_step = format!("+ {}", language.translate_title(&clean_text(step)));
+        for (target, _) in named.warnings.iter_mut().filter(|(target, _)| target.as_ref() == Some(name)) {
+            *target = Some(by_step.clone());
+        }
+        *name = by_step;
+    }
+    named.subjects.truncate(steps.len());
+    named.rows.iter_mut().for_each(|row| row.cells.truncate(steps.len()));
+    named
 }
 
 /// Describes by how much a mechanism adds more, or less, in the order of the steps.

@@ -19,6 +19,7 @@ mod tests;
 
 use anstyle::{AnsiColor, Style};
 use tare_analysis::findings::{Findings, Row};
+use tare_analysis::published::find_repeated_article;
 use tare_data::session::Session;
 
 use self::columns::{Columns, family_heading};
@@ -54,14 +55,12 @@ pub struct TerminalOptions<'a> {
     pub exports: &'a [String],
     /// The command that measures the same again.
     pub again: Option<&'a str>,
-    /// Duration of the session; if it is not given, it is read from the trials.
-    pub elapsed_s: Option<f64>,
     pub language: Language,
 }
 
 impl Default for TerminalOptions<'_> {
     fn default() -> Self {
-        let (record, html, again, elapsed_s) = (None, None, None, None);
+        let (record, html, again) = (None, None, None);
         TerminalOptions {
             width: 80,
             colour: false,
@@ -70,7 +69,6 @@ impl Default for TerminalOptions<'_> {
             html,
             exports: &[],
             again,
-            elapsed_s,
             language: Language::English,
         }
     }
@@ -87,7 +85,7 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if let Some(banner) = view::make_baseline_banner(findings, language) {
         out.paragraph("! ", &banner, prose, Style::new().fg_color(Some(AnsiColor::Red.into())).bold());
     }
-    for line in view::make_heading(session, findings, options.elapsed_s, language) {
+    for line in view::make_heading(session, findings, language) {
         out.paragraph("", &line, prose, Style::new());
     }
     if let Some(ending) = view::describe_early_end(findings, options.record, language) {
@@ -95,6 +93,11 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     }
     if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
+    }
+    // Whoever repeats an article looks for its table first.
+    let repeats_article = find_repeated_article(session).is_some();
+    if repeats_article {
+        out.article_tables(findings, width);
     }
     let rows = view::select_rows(findings, options.wide);
     if rows.is_empty() {
@@ -107,6 +110,9 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     }
     out.blank();
     out.answers(findings, prose, options.wide);
+    if !repeats_article {
+        out.article_tables(findings, width);
+    }
     out.published(findings, prose);
     out.paths(options, prose);
     out.text
@@ -142,6 +148,15 @@ impl Output {
         // A number and its unit stay on one line.
         let text = text.replace(" %", &format!("{GLUE}%"));
         wrap_paragraph(first, &text, width).iter().for_each(|line| self.styled(line, style));
+    }
+
+    /// Adds the tables that articles printed, with this session's values.
+    fn article_tables(&mut self, findings: &Findings, width: usize) {
+        let lines = published::article_table_lines(findings, width, self.language);
+        lines.iter().for_each(|line| self.plain(line));
+        if !lines.is_empty() {
+            self.blank();
+        }
     }
 
     /// Adds the values of articles for these rows, apart from the session's own.

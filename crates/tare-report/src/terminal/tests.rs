@@ -17,7 +17,6 @@ fn with_paths() -> TerminalOptions<'static> {
         record: Some("tare-2026-11-21T20-41.tare"),
         html: Some("tare-2026-11-21T20-41.html"),
         again: Some("tare run quick --seed 7f3a91c2 --in native,container,gvisor,wsl2-like"),
-        elapsed_s: Some(158.0),
         ..TerminalOptions::default()
     }
 }
@@ -194,7 +193,7 @@ mod any_findings {
                 spoil(&mut findings, &mut session, number, &text);
             }
             let language = if japanese { Language::Japanese } else { Language::English };
-            let options = TerminalOptions { width, wide, elapsed_s: Some(number), language, ..with_paths() };
+            let options = TerminalOptions { width, wide, language, ..with_paths() };
             let shown = render_terminal(&session, &findings, &options);
             for line in shown.lines() {
                 let fits = count_columns(line) <= width.max(NARROWEST) || is_word(line);

@@ -10,10 +10,10 @@ use super::Wanted;
 #[command(next_help_heading = "Your own commands")]
 pub struct Commands {
     /// Measure this command in place of a study, as separate words or one quoted string; separate several commands with ---.
-    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
+    #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "full_size", "short", "resume"])]
     pub words: Vec<String>,
     /// Measure this command, given as one string (repeatable).
-    #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "reference", "short", "resume"])]
+    #[arg(hide_short_help = true, long = "command", value_name = "COMMAND", conflicts_with_all = ["study", "like", "only", "hops", "full_size", "short", "resume"])]
     pub texts: Vec<String>,
     /// Measure each command as a call, too: enter the environment, run it, leave, as a coding agent does for every command.
     #[arg(long)]

@@ -13,7 +13,7 @@ use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::{Peers, reach_peer};
 use tare_probes::facts;
 use tare_report::json::render_pretty_json;
-use tare_report::text::plain_line;
+use tare_report::text::{count_columns, plain_line};
 
 use crate::args::Check;
 use crate::command_error::CommandError;
@@ -176,39 +176,46 @@ fn document(found: &Findings) -> String {
 }
 
 fn text(found: &Findings) -> String {
-    let mut text = String::from("Environments\n");
+    let language = ui::find_language();
+    let mut text = format!("{}\n", language.word("Environments"));
+    let [ready, not_ready_word] = align([language.word("ready"), language.word("not ready")]);
     let widest = found.environments.iter().map(|tried| tried.name.len()).max().unwrap_or(0);
     for Tried { name, state, .. } in &found.environments {
         let _ = match state {
             Ok(Seen { about, proof }) => {
                 let parts = [about, proof].into_iter().filter(|part| !part.is_empty());
                 let parts: Vec<String> = parts.map(|part| plain_line(part)).collect();
-                writeln!(text, "  {name:widest$}  ready      {}", parts.join("; "))
+                writeln!(text, "  {name:widest$}  {ready}  {}", parts.join("; "))
             }
             Err(not_ready) => {
                 let command = not_ready.command.iter();
                 let command: String = command
                     .map(|command| format!("\n  {:widest$}             {}", "", plain_line(command)))
                     .collect();
-                writeln!(text, "  {name:widest$}  not ready  {}{command}", plain_line(&not_ready.reason))
+                let reason = plain_line(&language.translate_text(&not_ready.reason));
+                writeln!(text, "  {name:widest$}  {not_ready_word}  {reason}{command}")
             }
         };
     }
     if found.environments.iter().any(|tried| tried.state.as_ref().is_ok_and(|seen| seen.proof.is_empty())) {
-        text.push_str("\nReady means that its programs are there: tare check --in NAME enters it, and shows what proves it.\n");
+        let ready = language.word(
+            "Ready means that its programs are there: tare check --in NAME enters it, and shows what proves it.",
+        );
+        let _ = writeln!(text, "\n{ready}");
     }
     if !found.peers.is_empty() {
-        text.push_str("\nPeers, from this machine\n");
+        let _ = writeln!(text, "\n{}", language.word("Peers, from this machine"));
     }
     for (name, tried) in &found.peers {
         let _ = match tried {
-            Ok(about) => writeln!(text, "  {}  ready  {}", plain_line(name), plain_line(about)),
+            Ok(about) => writeln!(text, "  {}  {ready}  {}", plain_line(name), plain_line(about)),
             Err(failure) => {
-                writeln!(text, "  {}  not ready\n    {}", plain_line(name), plain_line(&failure.reason))
+                let reason = plain_line(&language.translate_text(&failure.reason));
+                writeln!(text, "  {}  {not_ready_word}\n    {reason}", plain_line(name))
             }
         };
     }
-    text.push_str("\nThis machine\n");
+    let _ = writeln!(text, "\n{}", language.word("This machine"));
     for family in SHOWN {
         for (key, value) in &found.machine.0 {
             if key.split('.').next() == Some(family) {
@@ -217,4 +224,10 @@ fn text(found: &Findings) -> String {
         }
     }
     text
+}
+
+/// Pads words to the columns of the widest.
+fn align(words: [&str; 2]) -> [String; 2] {
+    let widest = words.map(count_columns).into_iter().max().unwrap_or(0);
+    words.map(|word| format!("{word}{}", " ".repeat(widest - count_columns(word))))
 }

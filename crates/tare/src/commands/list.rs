@@ -24,14 +24,16 @@ pub fn run_list(args: List) -> Result<Exit, CommandError> {
     }
     for Group { heading, rows, .. } in groups {
         if let Some(heading) = heading {
-            ui::print_output(format!("\n{heading}\n"))?;
+            ui::print_output(format!("\n{}\n", ui::find_language().describe(heading)))?;
         }
         ui::print_output(text(rows))?;
     }
     if let Listed::Articles = args.what {
-        ui::print_output(
-            "\n'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.\n",
-        )?;
+        let language = ui::find_language();
+        ui::print_output(format!(
+            "\n{}\n",
+            language.word("'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.")
+        ))?;
     }
     Ok(Exit::Done)
 }
@@ -98,8 +100,9 @@ fn text(rows: Vec<(String, String)>) -> String {
     let widest = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, about) in rows {
+        let about = ui::find_language().describe(&about);
         for (i, line) in
-            ui::wrap_text(&about, ui::measure_width().saturating_sub(widest + 2)).iter().enumerate()
+            ui::wrap_text(about, ui::measure_width().saturating_sub(widest + 2)).iter().enumerate()
         {
             let _ = writeln!(text, "{:widest$}  {line}", if i == 0 { name.as_str() } else { "" });
         }
@@ -110,4 +113,24 @@ fn text(rows: Vec<(String, String)>) -> String {
 /// Lists the published articles, for `tare show articles` too.
 pub fn list_articles() -> Result<String, LabError> {
     Ok(text(rows(Listed::Articles)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ValueEnum;
+    use tare_report::language::Language;
+
+    use super::*;
+
+    #[test]
+    fn every_line_of_a_list_is_in_japanese() {
+        for what in Listed::value_variants() {
+            for group in list_groups(*what).unwrap() {
+                let abouts = group.rows.into_iter().map(|(_, about)| about);
+                for text in abouts.chain(group.heading.map(str::to_owned)) {
+                    assert!(Language::Japanese.find_description(&text).is_some(), "{text}");
+                }
+            }
+        }
+    }
 }

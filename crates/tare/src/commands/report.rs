@@ -34,7 +34,7 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
         anstream::eprintln!("note: the record breaks off in line {line}; showing everything before it");
     }
     let Some(other) = &args.beside else {
-        return session::show_session(recording.session, &args.view, record, None, &args.only);
+        return session::show_session(recording.session, &args.view, record, false, &args.only);
     };
     ui::print_output(imported::format_import_beside(recording.session, record, &args, other)?)?;
     Ok(Exit::Done)

@@ -44,6 +44,7 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     };
     outputs::check_files(&args.view, Some(&record))?;
     published::check_article_names(&args.view.published)?;
+    let announced = announce(&args, &commands, &inside, &record)?;
     if args.dry_run {
         let setting = paths::make_setting(args.scratch.as_deref())?;
         let dry = match &args.resume {
@@ -52,10 +53,14 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
         }?;
         ui::print_output(show::dry_run::format_dry_run(
             dry,
+            announced,
             &outputs::list_output_files(&args.view, &record),
             args.view.json,
         ))?;
         return Ok(Exit::Done);
+    }
+    if let Some(announced) = announced {
+        anstream::eprintln!("{announced}");
     }
     let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
         let mut watched = Watched::new(&args.view, &record);
@@ -79,8 +84,23 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     if args.like.is_none() {
         view.published.extend(recorded.published);
     }
-    let elapsed_s = began.elapsed().as_secs_f64();
-    show::session::show_session(session, &view, &recorded.record, Some(elapsed_s), &[])
+    show::session::show_session(session, &view, &recorded.record, true, &[])
+}
+
+/// Says what a session in full size needs, and refuses one that has too little; nothing in another size.
+fn announce(
+    args: &Run,
+    commands: &Option<Study>,
+    inside: &Inside,
+    record: &Path,
+) -> Result<Option<String>, LabError> {
+    if !args.full_size || args.resume.is_some() {
+        return Ok(None);
+    }
+    let request = request(args, commands.clone(), inside.clone(), record);
+    let name = args.like.as_deref().or(args.study.as_deref()).unwrap_or("the study");
+    let scratch = paths::make_setting(args.scratch.as_deref())?.scratch;
+    show::full_size::announce_full_size(name, &request, &scratch).map(Some)
 }
 
 /// Fills in the article's settings where the user gave none.
@@ -115,7 +135,7 @@ fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -
         at_once: args.at_once.clone(),
         neighbours: args.neighbours.clone(),
         pin: args.pin,
-        size: match (args.short, args.reference) {
+        size: match (args.short, args.full_size) {
             (true, _) => Some(Size::Short),
             (_, true) => Some(Size::Reference),
             _ => None,

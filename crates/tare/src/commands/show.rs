@@ -3,10 +3,13 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use tare_analysis::published::Published;
+use tare_data::unit::{Direction, Unit};
 use tare_lab::add_nearest_hint;
 use tare_lab::environments;
 use tare_lab::environments::presets::{self, PRESETS, Preset, Variant};
 use tare_lab::error::LabError;
+use tare_lab::host::find_default_distribution;
 use tare_lab::provider::Provider;
 use tare_lab::provider::options::SLOWER;
 use tare_lab::provider::root::ROOT;
@@ -14,15 +17,18 @@ use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, list_probes};
 use tare_probes::Probe;
 use tare_report::number::format_duration;
+use tare_report::text::count_columns;
 
 use crate::args::Show;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::show::session;
-use crate::ui;
+use crate::{paths, ui};
 
 /// Commands that list every name, for a hint.
 const LISTS: &str = "tare list probes, tare list environments, tare list studies, tare list articles";
+/// Distribution that `wsl --install` installs.
+const USUAL_DISTRIBUTION: &str = "Ubuntu";
 /// Words that list every article, as `tare list articles` does.
 const ARTICLES: [&str; 2] = ["articles", "published"];
 /// Experience with a launcher.
@@ -45,7 +51,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
     } else if ARTICLES.contains(&name) {
         super::list::list_articles()?
     } else if published::SHIPPED.iter().any(|(shipped, _)| *shipped == name) {
-        tare_report::published::render_article(&published::read_article(name)?, ui::measure_width())
+        article_text(&published::read_article(name)?)?
     } else {
         let error =
             LabError::usage_error(format!("there is no probe, environment, study or article '{name}'"));
@@ -61,21 +67,62 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
+fn article_text(article: &Published) -> Result<String, LabError> {
+    let commands = list_redo_commands(article)?;
+    Ok(tare_report::published::render_article(article, &commands, ui::measure_width(), ui::find_language()))
+}
+
+/// Lists the commands that repeat an article: on this system, and on Windows, where most of its environments are.
+fn list_redo_commands(article: &Published) -> Result<Vec<(&'static str, String)>, LabError> {
+    if article.redo.is_none() {
+        return Ok(Vec::new());
+    }
+    let here = format!("tare run --like {}", article.id);
+    let environments = published::list_windows_environments(article, &find_distribution()?).join(",");
+    // In double quotes both shells of Windows leave the & alone.
+    let on_windows = format!("tare.exe run --like {} --in \"{environments}\"", article.id);
+    Ok(match cfg!(windows) {
+        true => vec![("here", on_windows)],
+        false => vec![("here", here), ("on Windows", on_windows)],
+    })
+}
+
+/// Finds the distribution that wsl.exe enters without a name; the usual one where there is none here.
+fn find_distribution() -> Result<String, LabError> {
+    let default = find_default_distribution(&paths::find_programs()?);
+    Ok(default.unwrap_or_else(|| USUAL_DISTRIBUTION.to_owned()))
+}
+
+/// Adds a heading with a text next to it; both in the user's language, where that has them.
 fn paragraph(text: &mut String, heading: &str, body: &str) {
+    let language = ui::find_language();
+    let (heading, body) = (language.describe(heading), language.describe(body));
     for (i, line) in ui::wrap_text(body, ui::measure_width().saturating_sub(14)).iter().enumerate() {
-        let _ = writeln!(text, "{:12}  {line}", if i == 0 { heading } else { "" });
+        let shown = if i == 0 { heading } else { "" };
+        let _ =
+            writeln!(text, "{shown}{}  {line}", " ".repeat(12_usize.saturating_sub(count_columns(shown))));
     }
 }
 
+/// Formats the first line: a name, and its description in the user's language.
+fn title(name: &str, about: &str) -> String {
+    let line = format!("{name}: {}", ui::find_language().describe(about));
+    ui::wrap_text(&line, ui::measure_width()).join("\n") + "\n\n"
+}
+
 fn probe_text(probe: &Probe) -> String {
-    let mut text = format!("{}: {}\n\n", probe.name, probe.summary);
+    let mut text = title(probe.name, probe.summary);
     paragraph(&mut text, "timed", probe.timed);
     paragraph(&mut text, "not timed", probe.not_timed);
     paragraph(&mut text, "distorted by", probe.distorted_by);
     for (i, metric) in probe.metrics.iter().enumerate() {
         let headline = if i == 0 { ", the headline" } else { "" };
-        let body = format!("{} ({:?}, {:?} is better{headline})", metric.name, metric.unit, metric.direction);
-        paragraph(&mut text, if i == 0 { "metrics" } else { "" }, &body.to_lowercase());
+        let better = match metric.direction {
+            Direction::Lower => "lower",
+            Direction::Higher => "higher",
+        };
+        let body = format!("{} ({}, {better} is better{headline})", metric.name, unit_name(metric.unit));
+        paragraph(&mut text, if i == 0 { "metrics" } else { "" }, &body);
     }
     for (i, parameter) in probe.parameters.iter().enumerate() {
         let body = format!(
@@ -87,8 +134,14 @@ fn probe_text(probe: &Probe) -> String {
     text
 }
 
+/// Writes a unit in words, as documents of JSON do: `bytes per second`.
+fn unit_name(unit: Unit) -> String {
+    let name = serde_json::to_value(unit).unwrap_or_default();
+    name.as_str().unwrap_or_default().replace('_', " ")
+}
+
 fn environment_text(provider: &Provider) -> String {
-    let mut text = format!("{}: {}\n\n", provider.name, provider.summary);
+    let mut text = title(provider.name, provider.summary);
     paragraph(&mut text, "stands for", provider.stands_for);
     if let Some((_, tested)) =
         environments::list_launchers().find(|(launcher, _)| launcher.name == provider.name)
@@ -107,7 +160,7 @@ fn environment_text(provider: &Provider) -> String {
 }
 
 fn preset_text(preset: &Preset) -> Result<String, LabError> {
-    let mut text = format!("{}: {}\n\n", preset.name, preset.summary);
+    let mut text = title(preset.name, preset.summary);
     paragraph(&mut text, "entered as", preset.specification);
     for Variant { option: (key, value), specification, imitates } in preset.variants {
         let body = format!("{specification}, {imitates}");
@@ -125,7 +178,11 @@ fn preset_text(preset: &Preset) -> Result<String, LabError> {
 }
 
 fn study_text(study: &Study) -> Result<String, LabError> {
-    let mut text = format!("{}: {}\n\n{}\n\n", study.name, study.title, study.about.trim());
+    let mut text = title(&study.name, &study.title);
+    for part in study.about.trim().split("\n\n") {
+        let lines = ui::wrap_text(&part.replace('\n', " "), ui::measure_width());
+        let _ = writeln!(text, "{}\n", lines.join("\n"));
+    }
     paragraph(&mut text, "budget", &format_duration(study.budget.as_secs_f64()));
     for (i, name) in study.published.iter().enumerate() {
         let article = published::read_article(name)?;

@@ -11,7 +11,12 @@ use tare_report::text::plain_line;
 use crate::ui;
 
 /// Formats a dry run, including the output files with their descriptions, as text or as JSON.
-pub fn format_dry_run(mut dry: DryRun, files: &[(PathBuf, String)], as_json: bool) -> String {
+pub fn format_dry_run(
+    mut dry: DryRun,
+    announced: Option<String>,
+    files: &[(PathBuf, String)],
+    as_json: bool,
+) -> String {
     let whole = |file: &Path| std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let lines = files.iter().map(|(file, what)| format!("{}: {what}", whole(file).display()));
     dry.write.splice(1..1, lines);
@@ -22,6 +27,9 @@ pub fn format_dry_run(mut dry: DryRun, files: &[(PathBuf, String)], as_json: boo
         return render_pretty_json(&parts.into());
     }
     let mut text = "This session would do the following. Nothing of it was done.\n".to_owned();
+    for line in announced.iter().flat_map(|needs| ui::wrap_text(needs, ui::measure_width())) {
+        let _ = writeln!(text, "{line}");
+    }
     for (name, lines) in parts {
         let _ = write!(text, "\n{name}\n");
         for line in lines {

@@ -62,7 +62,7 @@ pub fn format_import_beside(
     if args.view.json {
         return Ok(tare_report::json::render_beside(session, &findings, &found));
     }
-    let own = format_document(session, &findings, &args.view, record, None);
+    let own = format_document(session, &findings, &args.view, record);
     Ok(own
         + &match args.view.markdown {
             true => imported::beside_markdown(&found),

@@ -2,6 +2,7 @@
 
 pub mod again;
 pub mod dry_run;
+pub mod full_size;
 pub mod imported;
 pub mod published;
 pub mod running;

@@ -1,7 +1,7 @@
 //! Published articles: alone, and next to a session.
 
 use tare_analysis::findings::{ArticleBeside, Findings, Row};
-use tare_analysis::published::Published;
+use tare_analysis::published::{Published, find_repeated_article};
 use tare_data::session::Session;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::study::{Study, published};
@@ -37,7 +37,8 @@ pub fn format_articles_alone(view: &View) -> Result<String, LabError> {
 /// its study.
 pub fn find_articles(session: &Session, view: &View) -> Result<Vec<Published>, LabError> {
     let mut names = view.published.clone();
-    match find_repeated(&session.header.command) {
+    // An article that is not known here any more is not shown.
+    match find_repeated_article(session).filter(|name| published::read_article(name).is_ok()) {
         Some(repeated) => names.push(repeated.to_owned()),
         None => {
             let study = Study::find_shipped(&session.plan.study)?;
@@ -52,15 +53,6 @@ pub fn find_articles(session: &Session, view: &View) -> Result<Vec<Published>, L
         }
     }
     Ok(articles)
-}
-
-/// Finds the article that a session repeated, in the arguments of its record; none that is not known here.
-fn find_repeated(command: &[String]) -> Option<&str> {
-    let mut words = command.iter().map(String::as_str).skip_while(|word| !word.starts_with("--like"));
-    let first = words.next()?;
-    let named =
-        first.strip_prefix("--like=").or_else(|| (first == "--like").then(|| words.next()).flatten())?;
-    published::read_article(named).ok().map(|_| named)
 }
 
 /// Warns about each named article that matches no row of the session, and says how to measure its figures.

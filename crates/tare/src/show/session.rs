@@ -57,13 +57,13 @@ fn found(session: &Session, view: &View) -> Findings {
 
 /// Prints the findings of a session as a view asks for them, writes its files, and checks its conditions.
 ///
-/// A session that just ended comes with its duration, and gets a page next to its record unless another
+/// A session that just ended, which is fresh, gets a page next to its record unless another
 /// format or page was chosen. `only` hides other cases.
 pub fn show_session(
     mut session: Session,
     view: &View,
     record: &Path,
-    elapsed_s: Option<f64>,
+    is_fresh: bool,
     only: &[String],
 ) -> Result<Exit, CommandError> {
     // A margin to look at opens no gate.
@@ -83,7 +83,7 @@ pub fn show_session(
     let mut view = view.clone();
     match &view.html {
         Some(file) => write_page(file, session, &findings, record, None)?,
-        None if elapsed_s.is_none() || !outputs::has_page_beside(&view) => {}
+        None if !is_fresh || !outputs::has_page_beside(&view) => {}
         None => {
             let page = page(session, &findings, record, &Options::default());
             view.html = Some(outputs::write_fresh(&record.with_extension("html"), page.as_bytes())?);
@@ -92,11 +92,11 @@ pub fn show_session(
     let source = Source { session, findings: &findings, gate: outcome.as_ref() };
     match outputs::write_exports(&source, &view.exports)? {
         Some(exported) => ui::print_output(exported)?,
-        None => ui::print_output(format_document(session, &findings, &view, record, elapsed_s))?,
+        None => ui::print_output(format_document(session, &findings, &view, record))?,
     }
-    let by_session = match elapsed_s {
-        Some(_) => exit_of_session(session, of_gate.as_ref().unwrap_or(&findings)),
-        None => Exit::Done,
+    let by_session = match is_fresh {
+        true => exit_of_session(session, of_gate.as_ref().unwrap_or(&findings)),
+        false => Exit::Done,
     };
     Ok(match &outcome {
         Some(outcome) => {
@@ -162,13 +162,7 @@ pub fn write_page_so_far(
 }
 
 /// Formats the document for standard output, where no export takes its place.
-pub fn format_document(
-    session: &Session,
-    findings: &Findings,
-    view: &View,
-    record: &Path,
-    elapsed_s: Option<f64>,
-) -> String {
+pub fn format_document(session: &Session, findings: &Findings, view: &View, record: &Path) -> String {
     if view.facts {
         return format_facts(session, view.json);
     }
@@ -181,16 +175,10 @@ pub fn format_document(
     if view.csv {
         return tare_report::exports::csv::render_csv(session, findings);
     }
-    table(session, findings, view, record, elapsed_s)
+    table(session, findings, view, record)
 }
 
-fn table(
-    session: &Session,
-    findings: &Findings,
-    view: &View,
-    record: &Path,
-    elapsed_s: Option<f64>,
-) -> String {
+fn table(session: &Session, findings: &Findings, view: &View, record: &Path) -> String {
     let again = format_repeat_command(session);
     let record = record.display().to_string();
     let html = view.html.as_ref().map(|file| file.display().to_string());
@@ -202,7 +190,6 @@ fn table(
         html: html.as_deref(),
         exports: &outputs::list_exported_files(view),
         again: Some(&again),
-        elapsed_s,
         language: ui::find_language(),
     };
     tare_report::terminal::render_terminal(session, findings, &options)

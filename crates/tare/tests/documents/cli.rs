@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use crate::book;
-use crate::commands::args::command_line;
+use crate::commands::args::help::command_line;
 use crate::exit::Exit;
 
 /// Columns of the help in the document.

@@ -95,13 +95,15 @@ fn the_words_of_each_article_lead_to_its_command() {
         ("fork and threads", "qiita-wsl-guest-native"),
         ("VirtualBox guest", "qiita-wsl-guest-native"),
         ("sysbench: ", "tuni-wsl2-linux"),
-        ("On Windows itself", "qiita-wsl-rtt"),
     ] {
         let line = readme.lines().find(|line| line.contains(word)).unwrap_or_default();
         assert!(line.contains(&format!("run --like {article}")), "{word}: {line}");
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
         let shown = command.args(["show", article]).output().unwrap();
         assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+        let line = readme.lines().find(|line| line.starts_with("tare.exe run --like")).unwrap();
+        let is_of_article = line.contains(&format!("--like {article} "));
+        assert!(!is_of_article || String::from_utf8_lossy(&shown.stdout).contains(line), "{line}");
     }
     for what in ["articles", "article", "published", "probe", "study"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));

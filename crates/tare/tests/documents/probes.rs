@@ -19,7 +19,7 @@ The exact definition of each probe. This page is generated from the list of prob
 
 Every probe proves its work: it counts what really happened (calls answered, bytes moved, primes found), and a wrong
 count fails the trial. Each parameter has two defaults: *short*, sized for short rounds, and *reference*, that
-of the tool which the probe stands for (`tare run --reference`). The first metric is the headline, which determines the
+of the tool which the probe stands for (`tare run --full-size`). The first metric is the headline, which determines the
 table's verdict. Metrics named `first` are the first call of a fresh process, kept separate from the rest.
 
 The definition of a case is a hash over probe, revision, parameters and the way its metrics are read. Results of

@@ -266,6 +266,31 @@ fn nothing_is_left_of_copies_when_a_session_is_killed() {
 }
 
 #[test]
+fn the_windows_line_of_each_article_runs_with_the_distribution_that_is_here() {
+    let Some(wsl) =
+        Wsl::installed("the_windows_line_of_each_article_runs_with_the_distribution_that_is_here")
+    else {
+        return;
+    };
+    program(&wsl.path("bin"), "tare.exe", &format!("#!/bin/sh\nexec '{TARE}' \"$@\"\n"));
+    let path = std::env::join_paths(&wsl.setting.programs.folders).unwrap();
+    let say = |command: &mut Command| {
+        let output =
+            command.env("PATH", &path).env("XDG_STATE_HOME", wsl.bench.state_folder()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (article, _) in tare_lab::study::published::SHIPPED {
+        let shown = say(Command::new(TARE).args(["show", article]));
+        let line = shown.lines().find_map(|line| line.strip_prefix("on Windows")).unwrap().trim();
+        assert!(line.starts_with(&format!("tare.exe run --like {article} --in \"native,wsl:One?")), "{line}");
+        let dry = say(Command::new("sh").args(["-c", &format!("{line} --dry-run")]));
+        let fake = wsl.path("bin/wsl.exe");
+        assert!(dry.contains("'wsl:One?clone=yes&version=") && dry.contains(fake.to_str().unwrap()), "{dry}");
+    }
+}
+
+#[test]
 fn what_wsl_says_becomes_facts_and_reasons() {
     let Some(wsl) = Wsl::installed("what_wsl_says_becomes_facts_and_reasons") else { return };
     let facts = wsl.ready(&"wsl:One".parse::<Specification>().unwrap()).unwrap();

@@ -2,6 +2,7 @@
 
 use tare_analysis::published::{Line, Table, TableCell, TableForm};
 
+use crate::language::{Language, message};
 use crate::text::{clean_text, count_columns, wrap_text};
 
 /// Blank columns between two columns.
@@ -13,9 +14,9 @@ const NONE: &str = "-";
 
 /// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
 /// values.
-pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
-    let mut out = wrap_text(heading(table.form), width);
-    let names: Vec<String> = table.lines.iter().map(with_unit).collect();
+pub(super) fn table_lines(table: &Table, width: usize, language: Language) -> Vec<String> {
+    let mut out = wrap_text(language.word(heading(table)), width);
+    let names: Vec<String> = table.lines.iter().map(|line| with_unit(line, language)).collect();
     let first = names.iter().map(|name| count_columns(name)).max().unwrap_or(0);
     let texts: Vec<Vec<String>> =
         table.lines.iter().map(|line| line.cells.iter().map(|cell| value(cell, line)).collect()).collect();
@@ -43,39 +44,55 @@ pub(super) fn table_lines(table: &Table, width: usize) -> Vec<String> {
         out.extend(names.iter().zip(&texts).map(|(name, cells)| row(name, cells)));
         from = until;
     }
-    out.extend(notes(table).iter().flat_map(|note| wrap_text(note, width)));
+    out.extend(notes(table, language).iter().flat_map(|note| wrap_text(note, width)));
     out
 }
 
-fn heading(form: TableForm) -> &'static str {
-    match form {
-        TableForm::Netperf => "As netperf prints round trips, of all rounds together and without connecting:",
-        TableForm::Dd => "As dd prints its rate, of the trial in the middle; MB are powers of ten:",
-        TableForm::UnixBench => {
+fn heading(table: &Table) -> &'static str {
+    match (table.form, table.by_run) {
+        (TableForm::Netperf, false) => {
+            message!("As netperf prints round trips, of all rounds together and without connecting:")
+        }
+        (TableForm::Sysbench, false) => message!(
+            "As sysbench prints them, of all rounds as one run; file requests have one latency with fsyncs:"
+        ),
+        (TableForm::Netperf, true) => {
+            message!(
+                "As netperf prints round trips, of the run in the middle; ( ) = least and greatest of all runs:"
+            )
+        }
+        (TableForm::Sysbench, true) => message!(
+            "As sysbench prints them, of the run in the middle; ( ) = least and greatest of all runs; file requests have one \
+             latency with fsyncs:"
+        ),
+        (TableForm::Dd, _) => {
+            message!("As dd prints its rate, of the trial in the middle; MB are powers of ten:")
+        }
+        (TableForm::UnixBench, _) => message!(
             "Scores by UnixBench's definition, measured by tare in shorter passes: the lowest third is dropped, and 10 is the \
              score of UnixBench's baseline machine:"
-        }
-        TableForm::CrystalDiskMark => {
+        ),
+        (TableForm::CrystalDiskMark, _) => message!(
             "As CrystalDiskMark prints its lines: the best pass, and the least mean latency of any; MB are powers of ten:"
-        }
-        TableForm::Processes => {
-            "Of each process or thread, of the trial in the middle; MB are powers of ten:"
-        }
-        TableForm::Sysbench => {
-            "As sysbench prints them, of all rounds as one run; file requests have one latency with fsyncs:"
+        ),
+        (TableForm::Processes, _) => {
+            message!("Of each process or thread, of the trial in the middle; MB are powers of ten:")
         }
     }
 }
 
-fn with_unit(line: &Line) -> String {
-    let name = clean_text(&line.name);
+fn with_unit(line: &Line, language: Language) -> String {
+    let name = name_line(line, language);
     if line.unit.is_empty() { name } else { format!("{name}, {}", line.unit) }
 }
 
 /// Formats a value as the tool prints it, marked if it should not be compared.
 fn value(cell: &TableCell, line: &Line) -> String {
     let mark = if cell.note.is_some() { "!" } else { "" };
-    cell.value.map_or(NONE.into(), |value| format!("{}{mark}", printed(value, line.decimals)))
+    let range = cell.range.map_or(String::new(), |(least, most)| {
+        format!(" ({} to {})", printed(least, line.decimals), printed(most, line.decimals))
+    });
+    cell.value.map_or(NONE.into(), |value| format!("{}{mark}{range}", printed(value, line.decimals)))
 }
 
 /// Formats a number with as many decimals as the tool prints, whatever its size.
@@ -83,17 +100,26 @@ fn printed(value: f64, decimals: usize) -> String {
     if value.abs() >= LONGEST_PLAIN { format!("{value:.3e}") } else { format!("{value:.decimals$}") }
 }
 
+/// Titles a line: the case, its place or peer, and the part of it that the line shows.
+fn name_line(line: &Line, language: Language) -> String {
+    let title = language.translate_title(&clean_text(&line.title));
+    let part = line.part.map(|part| language.word(part).to_owned());
+    let rest = line.place.iter().map(|place| clean_text(place)).chain(part);
+    std::iter::once(title).chain(rest).collect::<Vec<_>>().join(language.word(", "))
+}
+
 /// Lists every reason once per environment, with the lines it applies to.
-fn notes(table: &Table) -> Vec<String> {
+fn notes(table: &Table, language: Language) -> Vec<String> {
     let mut all: Vec<(String, Vec<String>)> = Vec::new();
     for line in &table.lines {
         for (target, cell) in table.targets.iter().zip(&line.cells) {
             let Some(note) = &cell.note else { continue };
             let mark = if cell.value.is_some() { "!" } else { NONE };
-            let text = format!("{mark} {}: {}", clean_text(target), clean_text(note));
+            let text =
+                format!("{mark} {}: {}", clean_text(target), language.translate_text(&clean_text(note)));
             match all.iter_mut().find(|(known, _)| *known == text) {
-                Some((_, names)) => names.push(clean_text(&line.name)),
-                None => all.push((text, vec![clean_text(&line.name)])),
+                Some((_, names)) => names.push(name_line(line, language)),
+                None => all.push((text, vec![name_line(line, language)])),
             }
         }
     }

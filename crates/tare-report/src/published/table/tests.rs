@@ -13,6 +13,7 @@ use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 
 use super::table_lines;
+use crate::language::Language;
 use crate::specimen;
 
 fn metric(name: &str, series: &str, reading: Reading, unit: Unit) -> Metric {
@@ -108,7 +109,7 @@ fn shown(form: &str, session: &Session) -> String {
     let mut findings = tare_analysis::compute_findings(session, &tare_analysis::Options::default());
     place_beside(&mut findings, session, &[article]);
     let tables = &findings.articles[0].tables;
-    tables.iter().flat_map(|table| table_lines(table, 80)).collect::<Vec<_>>().join("\n")
+    tables.iter().flat_map(|table| table_lines(table, 80, Language::English)).collect::<Vec<_>>().join("\n")
 }
 
 /// Finds the values of the line that begins so, one per environment.
@@ -247,6 +248,27 @@ fn round_trips_of_all_rounds_are_one_run() {
     for (name, value) in [("MIN", "1.0"), ("MEAN", "50.5"), ("MAX", "100.0")] {
         assert_eq!(values(&text, &format!("net.rr, host, {name}_LATENCY, us"))[0], value);
     }
+}
+
+#[test]
+fn trials_as_long_as_netperf_s_are_runs_and_not_pooled() {
+    let mut planned = case("net.rr", &[], (None, Some("host")));
+    planned.amount = Amount::Duration { batch: 50, seconds: 10.0 };
+    let mut session = session(vec![planned]);
+    for longest_us in [9_000, 3_000, 4_000] {
+        add(
+            &mut session,
+            0,
+            "native",
+            Ok(vec![latency("round", 200, &[80_000, 100_000, longest_us * 1000])]),
+        );
+    }
+    let text = shown("netperf", &session);
+    assert!(text.starts_with("As netperf prints round trips, of the run in the middle"), "{text}");
+    let longest = values(&text, "net.rr, host, MAX_LATENCY, us");
+    // To the width of a histogram's bin.
+    let near = |at: usize, begin: &str| longest[at].starts_with(begin);
+    assert!(near(0, "400") && near(1, "(299") && longest[2] == "to" && near(3, "899"), "{text}");
 }
 
 #[test]

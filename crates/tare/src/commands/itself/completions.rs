@@ -10,7 +10,7 @@ use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, list_probes, published};
 use tare_report::exports::EXPORTS;
 
-use crate::args::command_line;
+use crate::args::help::command_line;
 use crate::args::itself::Completions;
 use crate::command_error::CommandError;
 use crate::exit::Exit;

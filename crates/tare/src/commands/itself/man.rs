@@ -2,7 +2,7 @@
 
 use tare_lab::error::{ErrorKind, LabError};
 
-use crate::args::command_line;
+use crate::args::help::command_line;
 use crate::args::itself::Man;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
