@@ -1,4 +1,4 @@
-//! Facts of an environment, as sorted keys and texts that can be compared side by side.
+//! Facts of an environment, as sorted keys and texts that can be compared side by side, and steps that gave none.
 
 use std::collections::BTreeMap;
 
@@ -26,5 +26,47 @@ impl Facts {
 
     pub fn get_integer(&self, key: &str) -> Option<u64> {
         self.get(key)?.parse().ok()
+    }
+}
+
+/// Everything that a process found out about where it runs.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surroundings {
+    pub facts: Facts,
+    pub lost: Vec<Lost>,
+    pub took_ms: u64,
+}
+
+/// A step without a complete answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    pub step: &'static str,
+    pub how: HowLost,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HowLost {
+    /// No process could be started for it.
+    NoProcess,
+    /// A signal ended it: a filter of system calls kills by SIGSYS.
+    Signal(i32),
+    /// The deadline passed.
+    Late,
+    /// The deadline passed, and its process cannot be ended: it waits in a file system that does not answer.
+    Stuck,
+    /// All time was used up before it began.
+    NotReached,
+}
+
+impl HowLost {
+    /// Describes it, in words that can follow the name of the step.
+    pub fn describe(self) -> String {
+        match self {
+            HowLost::NoProcess => "no process could be started".to_owned(),
+            HowLost::Signal(signal) => format!("ended by signal {signal}"),
+            HowLost::Late => "no answer in time".to_owned(),
+            HowLost::Stuck => "no answer, and its process cannot be ended".to_owned(),
+            HowLost::NotReached => "no time was left".to_owned(),
+        }
     }
 }

@@ -22,6 +22,8 @@ pub mod facts;
 mod far_end;
 mod file_loops;
 pub mod harness;
+#[cfg(unix)]
+pub mod here;
 mod missing;
 
 pub mod net;

@@ -230,6 +230,7 @@ mod tests {
     fn drives_of_windows_are_known_among_mounts() {
         let mount = |point: &str, filesystem: &str, source: &str, options: &str| Mount {
             number: "0:1".into(),
+            root: "/".into(),
             point: point.into(),
             filesystem: filesystem.into(),
             source: source.into(),

@@ -160,6 +160,7 @@ mod tests {
     fn drives_of_windows_are_mounted_by_one_of_three() {
         let mount = |point: &str, filesystem: &str| mounts::Mount {
             number: "0:40".into(),
+            root: "/".into(),
             point: point.into(),
             filesystem: filesystem.into(),
             source: "drvfs".into(),

@@ -57,7 +57,7 @@ pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
         facts.add_fact("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
     }
     let Ok(mounts) = list_mounts() else { return };
-    let Some(mount) = mount_of(mounts, path, device(path)) else { return };
+    let Some(mount) = mount_of(mounts, path, format_device_number(path)) else { return };
     facts.add_fact("mount.point", mount.point.to_string_lossy());
     facts.add_fact("mount.type", &mount.filesystem);
     facts.add_fact("mount.device", &mount.source);
@@ -77,7 +77,7 @@ pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
 
 /// Formats the device number of a folder as mountinfo writes it. By fstat: see the crate's folder module for
 /// why.
-fn device(path: &Path) -> Option<String> {
+pub(crate) fn format_device_number(path: &Path) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
     let number = rustix::fs::fstat(&folder).ok()?.st_dev;
@@ -89,6 +89,8 @@ fn device(path: &Path) -> Option<String> {
 pub struct Mount {
     /// Major and minor device number, `254:0`.
     pub number: String,
+    /// Folder of the file system that is mounted; `/` for all of it.
+    pub root: String,
     pub point: PathBuf,
     /// `ext4`, `overlay`, `9p` ...
     pub filesystem: String,
@@ -100,10 +102,11 @@ pub struct Mount {
 
 /// Lists all mounts, oldest first: of two at one point the later covers the earlier.
 pub fn list_mounts() -> io::Result<Vec<Mount>> {
-    Ok(parse(&fs::read("/proc/self/mountinfo")?))
+    Ok(parse_table(&fs::read("/proc/self/mountinfo")?))
 }
 
-fn parse(table: &[u8]) -> Vec<Mount> {
+/// Parses a mount table; lines that are not of one are left out.
+pub(crate) fn parse_table(table: &[u8]) -> Vec<Mount> {
     table.split(|&b| b == b'\n').filter_map(Mount::of).collect()
 }
 
@@ -111,13 +114,14 @@ impl Mount {
     fn of(line: &[u8]) -> Option<Mount> {
         let mut fields = line.split(|&b| b == b' ');
         let number = text(fields.nth(2)?);
-        let point = PathBuf::from(unescape(fields.nth(1)?));
+        let root = text(fields.next()?);
+        let point = PathBuf::from(unescape(fields.next()?));
         let options = text(fields.next()?);
         // Optional fields end with a lone hyphen.
         let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
         let (filesystem, source, of_filesystem) =
             (text(rest.next()?), text(rest.next()?), text(rest.next()?));
-        Some(Mount { number, point, filesystem, source, options: format!("{options},{of_filesystem}") })
+        Some(Mount { number, root, point, filesystem, source, options: format!("{options},{of_filesystem}") })
     }
 }
 
@@ -173,7 +177,7 @@ nonsense
     #[test]
     fn a_path_lies_on_the_deepest_mount_of_its_device() {
         let point = |path: &str, device: Option<&str>| {
-            mount_of(parse(TABLE.as_bytes()), Path::new(path), device.map(str::to_owned)).unwrap().point
+            mount_of(parse_table(TABLE.as_bytes()), Path::new(path), device.map(str::to_owned)).unwrap().point
         };
         assert_eq!(point("/merged/x", Some("0:41")), Path::new("/merged"));
         assert_eq!(point("/runner", None), Path::new("/"));
@@ -185,7 +189,7 @@ nonsense
 
     #[test]
     fn options_of_an_overlay_are_read() {
-        let mount = mount_of(parse(TABLE.as_bytes()), Path::new("/merged"), None).unwrap();
+        let mount = mount_of(parse_table(TABLE.as_bytes()), Path::new("/merged"), None).unwrap();
         assert!(mount.options.ends_with(",volatile"));
         assert_eq!(mount.filesystem, "overlay");
     }

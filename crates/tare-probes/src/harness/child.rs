@@ -5,8 +5,18 @@
 use rustix::fd::{AsRawFd, BorrowedFd};
 use tare_data::failure::Failure;
 
+use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::broken_failure;
 use crate::platform::die_with_parent;
+
+/// State of a child when somebody stopped waiting for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Code(i32),
+    Signal(i32),
+    /// It has not ended, and may never: a process that waits in the kernel cannot be killed.
+    Running,
+}
 
 /// A forked process; killed and waited for when dropped.
 #[derive(Debug)]
@@ -71,6 +81,31 @@ impl Child {
     }
 }
 
+/// Time between two looks at a child that may not end.
+const LOOK_NS: u64 = 200_000;
+
+impl Child {
+    /// Waits until it ends or the time is up, and leaves it alone from then on.
+    pub(crate) fn wait_until(mut self, ends_ns: u64) -> Ending {
+        let pid = std::mem::replace(&mut self.pid, 0);
+        loop {
+            let mut status = 0;
+            // SAFETY: `status` lives through the call.
+            let waited = unsafe { libc::waitpid(pid, &mut status, libc::WNOHANG) };
+            match waited {
+                _ if waited == pid && libc::WIFSIGNALED(status) => {
+                    return Ending::Signal(libc::WTERMSIG(status));
+                }
+                _ if waited == pid => return Ending::Code(libc::WEXITSTATUS(status)),
+                // Somebody who ignores SIGCHLD has no children to wait for.
+                -1 => return Ending::Code(0),
+                _ if now_ns() >= ends_ns => return Ending::Running,
+                _ => std::thread::sleep(std::time::Duration::from_nanos(LOOK_NS)),
+            }
+        }
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
         if self.pid > 0 {
@@ -115,6 +150,21 @@ mod tests {
         drop(child);
         // SAFETY: signal 0 only asks whether the process is there.
         assert_eq!(unsafe { libc::kill(pid, 0) }, -1);
+    }
+
+    #[test]
+    fn a_child_is_waited_for_no_longer_than_it_may_take() {
+        let sleeps = || {
+            std::thread::sleep(std::time::Duration::from_secs(600));
+            0
+        };
+        let child = Child::fork(&[], sleeps).unwrap();
+        let pid = child.pid;
+        assert_eq!(child.wait_until(now_ns()), Ending::Running);
+        // SAFETY: the process is ours, and nobody has waited for it.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+        assert_eq!(Child { pid }.wait_until(u64::MAX), Ending::Signal(libc::SIGKILL));
+        assert_eq!(Child::fork(&[], || 23).unwrap().wait_until(u64::MAX), Ending::Code(23));
     }
 
     #[test]
