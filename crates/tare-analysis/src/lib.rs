@@ -19,6 +19,7 @@ pub mod findings;
 pub mod fleet;
 pub mod forecast;
 pub mod gate;
+pub mod here;
 pub mod imported;
 pub mod order;
 pub mod pooled;

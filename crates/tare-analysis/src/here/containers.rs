@@ -1,0 +1,242 @@
+//! Containers and sandboxes of namespaces, by the marks of the engine that made them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::layers::{Class, Confidence, Evidence, Layer};
+use super::namespaces::Namespace;
+use super::signs::{Seen, Strength, View};
+
+/// Files masked below /proc and /sys by which a runtime of containers is known.
+const FEWEST_MASKS: u32 = 3;
+/// Namespaces that make a container, whoever made it.
+const FEWEST_OF_CONTAINER: usize = 4;
+/// Namespaces that every runtime of containers makes.
+const OF_RUNTIMES: [&str; 4] = ["mnt", "pid", "ipc", "uts"];
+
+/// Engines, the innermost first where several show at once.
+const ORDER: [&str; 14] = [
+    "srt",
+    "codex",
+    "bwrap",
+    "flatpak",
+    "firejail",
+    "snap",
+    "nspawn",
+    "lxc",
+    "docker",
+    "podman",
+    "containerd",
+    "oci",
+    "apptainer",
+    "kubernetes",
+];
+
+/// A sign of an engine: its name, what it is worth, and what shows it.
+type Mark = (&'static str, Strength, Evidence);
+
+pub(super) fn recognise_containers(
+    view: View<'_>,
+    namespaces: &BTreeMap<&'static str, Namespace>,
+    seen: &Seen<'_>,
+) -> Vec<Layer> {
+    let own: BTreeSet<&str> =
+        namespaces.iter().filter(|(_, which)| **which == Namespace::Own).map(|(kind, _)| *kind).collect();
+    let other_kernel = seen.is_other_kernel();
+    let can_be_boxed = {
+        let is_first = |kind| namespaces.get(kind) == Some(&Namespace::First);
+        other_kernel || own.contains("mnt") || own.contains("pid") || !(is_first("mnt") || is_first("pid"))
+    };
+    let mut engines = if can_be_boxed { name_engines(view, &own, other_kernel) } else { Vec::new() };
+    if engines.is_empty() && !other_kernel {
+        engines.extend(recognise_unnamed(view, &own, namespaces));
+    }
+    if seen.has_kernel("wsl2") {
+        // A distribution of WSL 2 has all namespaces but the network to itself.
+        let is_unnamed = |layer: &Layer| ["container", "namespaces", "oci"].contains(&layer.name);
+        engines.retain(|layer| !is_unnamed(layer) || own.contains("net"));
+    }
+    engines
+}
+
+/// Finds the engines whose marks are there, and judges how much they prove.
+fn name_engines(view: View<'_>, own: &BTreeSet<&str>, other_kernel: bool) -> Vec<Layer> {
+    let mut by_name: BTreeMap<&'static str, Vec<(Strength, Evidence)>> = BTreeMap::new();
+    for (name, strength, evidence) in list_marks(view, own).into_iter().chain(list_sandbox_marks(view, own)) {
+        by_name.entry(name).or_default().push((strength, evidence));
+    }
+    let judged = by_name.into_iter().filter_map(|(name, marks)| {
+        let strongest = marks.iter().map(|(strength, _)| *strength).max()?;
+        let confidence = match strongest {
+            Strength::Act => Confidence::Sure,
+            Strength::Name => Confidence::Likely,
+            // An image may hold any file, and a process inherits variables.
+            Strength::Hint if other_kernel => Confidence::Possible,
+            Strength::Hint if view.text("mounts").is_empty() && !own.is_empty() => Confidence::Possible,
+            Strength::Hint => return None,
+        };
+        // Another kernel's namespaces tell nothing; inside it, marks count that the kernel below could not make.
+        let confidence = if other_kernel && name == "kubernetes" { Confidence::Likely } else { confidence };
+        let evidence = marks.into_iter().map(|(_, evidence)| evidence).collect();
+        Some(Layer { class: Class::Container, name, variant: String::new(), confidence, evidence })
+    });
+    let mut engines: Vec<Layer> = judged.collect();
+    if engines.iter().any(|layer| layer.confidence > Confidence::Possible) {
+        engines.retain(|layer| layer.confidence > Confidence::Possible);
+    }
+    engines.sort_by_key(|layer| ORDER.iter().position(|name| *name == layer.name));
+    repeat_nested(view, &mut engines);
+    engines
+}
+
+/// Repeats bubblewrap as often as it is among the ancestors.
+fn repeat_nested(view: View<'_>, engines: &mut Vec<Layer>) {
+    let times = view.text("process.ancestors").split(' ').filter(|name| *name == "bwrap").count();
+    if let Some(at) = engines.iter().position(|layer| layer.name == "bwrap") {
+        for _ in 1..times {
+            engines.insert(at, engines[at].clone());
+        }
+    }
+}
+
+/// Marks of engines: the fact and the word in it, the engine, what the mark is worth, and what it shows.
+const MARKS: [(&str, &str, &str, Strength, &str); 18] = [
+    ("mounts.signs", "docker-files", "docker", Strength::Act, "files of Docker's are mounted over /etc"),
+    ("marks.control_groups", "docker", "docker", Strength::Act, "the control group is one of Docker's"),
+    ("marks", "/.dockerenv", "docker", Strength::Hint, "/.dockerenv is there, which images may hold"),
+    ("mounts.signs", "containerenv", "podman", Strength::Act, "/run/.containerenv is a mount"),
+    ("mounts.signs", "podman-files", "podman", Strength::Act, "files of Podman's are mounted"),
+    (
+        "mounts.signs",
+        "podman-storage",
+        "podman",
+        Strength::Name,
+        "the root is in the storage that Podman uses",
+    ),
+    ("marks.control_groups", "podman", "podman", Strength::Act, "the control group is one of Podman's"),
+    ("marks", "/run/.containerenv", "podman", Strength::Hint, "/run/.containerenv is there"),
+    ("mounts.signs", "containerd-files", "containerd", Strength::Act, "files of containerd's are mounted"),
+    (
+        "marks.control_groups",
+        "containerd",
+        "containerd",
+        Strength::Act,
+        "the control group is one of containerd's",
+    ),
+    ("mounts.signs", "kubelet-files", "kubernetes", Strength::Name, "files of the kubelet's are mounted"),
+    ("marks.control_groups", "kubernetes", "kubernetes", Strength::Name, "the control group is one of a pod"),
+    ("mounts.signs", "lxcfs", "lxc", Strength::Act, "lxcfs is mounted"),
+    ("marks.control_groups", "lxc", "lxc", Strength::Act, "the control group is one of LXC's"),
+    ("marks", "/dev/incus/sock", "lxc", Strength::Act, "the socket of Incus is there"),
+    ("marks", "/dev/lxd/sock", "lxc", Strength::Act, "the socket of LXD is there"),
+    ("marks.manager", "systemd-nspawn", "nspawn", Strength::Act, "systemd-nspawn wrote its name"),
+    ("process.first", "(sd-stubinit)", "nspawn", Strength::Act, "process 1 is nspawn's"),
+];
+/// Variables of engines: the fact and the word in it, the engine, and what it shows.
+const VARIABLES: [(&str, &str, &str, &str); 6] = [
+    ("variables.container", "podman", "podman", "the variable container says podman"),
+    ("variables.container", "lxc", "lxc", "the variable container says lxc"),
+    ("variables.container", "systemd-nspawn", "nspawn", "the variable container says systemd-nspawn"),
+    ("variables", "KUBERNETES_SERVICE_HOST", "kubernetes", "a variable of pods is set"),
+    ("variables", "APPTAINER_", "apptainer", "variables of Apptainer are set"),
+    ("variables", "SINGULARITY_", "apptainer", "variables of Singularity are set"),
+];
+
+fn list_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
+    let marks = MARKS.iter().filter(|(fact, word, ..)| view.has_word(fact, word));
+    let marks =
+        marks.map(|(fact, _, engine, strength, proves)| (*engine, *strength, view.evidence(fact, proves)));
+    // Variables are inherited: they count where somebody made the namespaces of a container.
+    let is_boxed = own.contains("mnt") && own.contains("pid") && own.len() >= FEWEST_OF_CONTAINER;
+    let strength = if is_boxed { Strength::Name } else { Strength::Hint };
+    let variables = VARIABLES.iter().filter(|(fact, word, ..)| view.has_word(fact, word));
+    let variables =
+        variables.map(|(fact, _, engine, proves)| (*engine, strength, view.evidence(fact, proves)));
+    marks.chain(variables).collect()
+}
+
+/// Lists marks of sandboxes that put a program of theirs around a command.
+fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
+    use Strength::{Act, Hint, Name};
+    let has_own = !own.is_empty();
+    let is_first = |begin: &str| view.text("process.first").starts_with(begin);
+    let is_ancestor =
+        |begin: &str| view.text("process.ancestors").split(' ').any(|name| name.starts_with(begin));
+    let has_variable = |begin: &str| view.text("variables").split(' ').any(|name| name.starts_with(begin));
+    let processes = |begin: &str, proves| match is_first(begin) {
+        true => view.evidence("process.first", proves),
+        false => view.evidence("process.ancestors", proves),
+    };
+    let is_around = |begin: &str| has_own && (is_first(begin) || is_ancestor(begin));
+    let is_codex = is_around("codex-linux");
+    let is_srt = has_variable("SANDBOX_RUNTIME") && (is_around("bwrap") || own.contains("mnt"));
+    let is_flatpak = view.has_word("marks", "/.flatpak-info");
+    let is_bare = is_around("bwrap") && !is_codex && !is_srt && !is_flatpak;
+    let variables = |proves| view.evidence("variables", proves);
+    let in_namespaces = if own.contains("mnt") && own.contains("pid") { Name } else { Hint };
+    let all = [
+        (is_codex, "codex", Act, processes("codex-linux", "the sandbox of codex started this process")),
+        (
+            is_srt,
+            "srt",
+            if is_around("bwrap") { Act } else { Name },
+            variables("the sandbox runtime sets its variable"),
+        ),
+        (
+            is_flatpak,
+            "flatpak",
+            if own.contains("mnt") { Act } else { Hint },
+            view.evidence("marks", "/.flatpak-info is there"),
+        ),
+        (
+            is_bare,
+            "bwrap",
+            Act,
+            processes("bwrap", "bubblewrap started this process, which has namespaces to itself"),
+        ),
+        (is_around("firejail"), "firejail", Act, processes("firejail", "firejail started this process")),
+        (
+            view.text("variables.container") == "firejail",
+            "firejail",
+            in_namespaces,
+            view.evidence("variables.container", "the variable container says firejail"),
+        ),
+        (
+            view.text("marks.label") == "snap",
+            "snap",
+            Act,
+            view.evidence("marks.label", "its label is a snap's"),
+        ),
+    ];
+    let there = all.into_iter().filter(|(is_so, ..)| *is_so);
+    there.map(|(_, name, strength, evidence)| (name, strength, evidence)).collect()
+}
+
+/// Recognises namespaces of which nothing says who made them.
+fn recognise_unnamed(
+    view: View<'_>,
+    own: &BTreeSet<&str>,
+    namespaces: &BTreeMap<&'static str, Namespace>,
+) -> Option<Layer> {
+    let masks = view
+        .text("mounts.signs")
+        .split(' ')
+        .find_map(|sign| sign.strip_prefix("masked:")?.parse::<u32>().ok());
+    let is_runtime =
+        view.has_word("mounts.signs", "dev-64m") || masks.is_some_and(|masks| masks >= FEWEST_MASKS);
+    let has_all = OF_RUNTIMES.iter().all(|kind| own.contains(kind));
+    let untold = |kind| namespaces.get(kind) == Some(&Namespace::Unknown);
+    let (name, confidence) = match () {
+        () if own.is_empty() => return None,
+        () if has_all && is_runtime => ("oci", Confidence::Likely),
+        () if has_all || own.len() >= FEWEST_OF_CONTAINER => ("container", Confidence::Sure),
+        () if untold("mnt") && untold("ipc") && own.contains("pid") => ("container", Confidence::Likely),
+        () => ("namespaces", Confidence::Sure),
+    };
+    let value = own.iter().copied().collect::<Vec<_>>().join(" ");
+    let namespaces =
+        Evidence { fact: "namespace", value, proves: "these namespaces are not the first of their kind" };
+    let runtime = (name == "oci")
+        .then(|| view.evidence("mounts.signs", "mounts are as the OCI's specification of runtimes has them"));
+    let evidence = [Some(namespaces), runtime].into_iter().flatten().collect();
+    Some(Layer { class: Class::Container, name, variant: String::new(), confidence, evidence })
+}

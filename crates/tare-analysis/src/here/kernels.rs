@@ -1,0 +1,139 @@
+//! Kernels in place of the machine's Linux: gVisor, user-mode Linux, WSL, and the compatible ones of other systems.
+
+use super::layers::{Class, Confidence, Layer};
+use super::signs::{Signs, Strength, View};
+
+/// Build date that gVisor gives, which no Linux has.
+const GVISOR_DATE: &str = "Sun Jan 10 15:06:54 PST 2016";
+/// Code before and after gVisor's systrap has rewritten it: a call, and a jump by a table at a fixed address.
+const CALL_CODE: &str = "b86e0000000f05c3";
+const JUMP_CODE: &str = "ff2425";
+/// Numbers of namespaces: gVisor counts its own from 1, Linux from 4,026,531,834.
+const SMALL_NUMBER: u64 = 1_000;
+const FEWEST_SMALL: usize = 3;
+/// Cycles of a cheap call by gVisor's platform: 66,000 seen by ptrace, 4,000 to 9,000 by systrap.
+const PTRACE_CYCLES: f64 = 12_000.0;
+const KVM_CYCLES: f64 = 3_500.0;
+/// A call that takes longer is not answered by the processor's kernel mode alone.
+const SLOW_CALL_CYCLES: f64 = 9_000.0;
+
+/// Recognises kernels; `translated` says that times tell nothing.
+pub(super) fn recognise_kernels(view: View<'_>, translated: bool) -> Vec<Layer> {
+    let gvisor = recognise_gvisor(view);
+    let uml = recognise_uml(view);
+    let wsl = recognise_wsl(view);
+    let other = recognise_other_systems(view);
+    let mut known: Vec<Layer> = [gvisor, uml, wsl, other].into_iter().flatten().collect();
+    if known.is_empty() && !translated {
+        known.extend(recognise_slow_kernel(view));
+    }
+    known
+}
+
+fn recognise_gvisor(view: View<'_>) -> Option<Layer> {
+    use Strength::{Act, Name};
+    let mut signs = Signs::default();
+    let is_rewritten =
+        view.text("code.before") == CALL_CODE && view.text("code.after").starts_with(JUMP_CODE);
+    let rewritten =
+        view.evidence("code.after", "the code of a system call was replaced by a jump, as systrap does");
+    signs.note(is_rewritten, Act, rewritten);
+    let is_boundless = view.text("seccomp.room").ends_with(" none");
+    signs.note(is_boundless, Act, view.evidence("seccomp.room", "filters have no limit, which Linux sets"));
+    let numbers = ["ipc", "mnt", "net", "pid", "user", "uts"].map(|kind| format!("namespace.{kind}"));
+    let small =
+        numbers.iter().filter(|key| view.0.get_integer(key).is_some_and(|number| number < SMALL_NUMBER));
+    let small = small.count() >= FEWEST_SMALL;
+    signs.note(small, Act, view.evidence("namespace.mnt", "namespaces are numbered from 1"));
+    let is_named = view.text("kernel.release").to_lowercase().contains("gvisor");
+    signs.note(is_named, Name, view.evidence("kernel.release", "the kernel has gVisor's name"));
+    for fact in ["kernel.version", "kernel.build"] {
+        let has_date = view.text(fact).contains(GVISOR_DATE);
+        signs.note(has_date, Name, view.evidence(fact, "the kernel has the build date that gVisor gives"));
+    }
+    let is_logged = view.text("kernel.log").contains("Starting gVisor");
+    signs.note(is_logged, Name, view.evidence("kernel.log", "the kernel's log begins as gVisor's"));
+    let gofer = view.evidence("mounts.signs", "a file system has options of gVisor's gofer");
+    signs.note(view.has_word("mounts.signs", "gofer"), Name, gofer);
+    let platform = match view.number("cycles.call") {
+        _ if is_rewritten => "systrap",
+        Some(cycles) if cycles > PTRACE_CYCLES => "ptrace",
+        Some(cycles) if cycles < KVM_CYCLES => "kvm",
+        _ => "",
+    };
+    signs.into_layer(Class::Kernel, "gvisor", platform)
+}
+
+fn recognise_uml(view: View<'_>) -> Option<Layer> {
+    use Strength::{Act, Name};
+    let mut signs = Signs::default();
+    let listed = view.evidence("cpuinfo.kind", "the list of processors is that of user-mode Linux");
+    signs.note(view.text("cpuinfo.kind") == "uml", Act, listed);
+    let mounted =
+        view.evidence("mounts.signs", "a folder of the host is mounted as only user-mode Linux can");
+    signs.note(view.has_word("mounts.signs", "hostfs"), Act, mounted);
+    let root = view.evidence("root.type", "the root is a folder of the host, as only user-mode Linux has it");
+    signs.note(view.text("root.type").starts_with("hostfs"), Act, root);
+    let log = view.text("kernel.log");
+    let is_logged = log.contains("User Mode Linux") || log.contains("UML running");
+    signs.note(is_logged, Act, view.evidence("kernel.log", "the kernel's log names user-mode Linux"));
+    let has_words = ["uml_dir=", "umid=", "ubd"].iter().any(|word| view.has_word("boot.words", word));
+    signs.note(
+        has_words,
+        Name,
+        view.evidence("boot.words", "the kernel was started with options of user-mode Linux"),
+    );
+    signs.into_layer(Class::Kernel, "uml", "")
+}
+
+fn recognise_wsl(view: View<'_>) -> Option<Layer> {
+    use Strength::{Act, Name};
+    let names = ["kernel.release", "kernel.osrelease", "kernel.build"];
+    let says = |text: &str| names.iter().any(|fact| view.text(fact).contains(text));
+    let is_first = (says("-Microsoft ") || names.iter().any(|fact| view.text(fact).ends_with("-Microsoft")))
+        && !says("WSL2");
+    if is_first {
+        let mut signs = Signs::default();
+        signs.note(true, Name, view.evidence("kernel.release", "the kernel has the name of WSL 1"));
+        let is_built = view.text("kernel.build").contains("Microsoft@Microsoft.com");
+        signs.note(is_built, Name, view.evidence("kernel.build", "Microsoft built it"));
+        let root = view.evidence("root.type", "the root is on the file system of WSL 1");
+        signs.note(view.has_word("mounts.signs", "wslfs") || view.text("root.type") == "wslfs", Act, root);
+        return signs.into_layer(Class::Kernel, "wsl1", "");
+    }
+    let mut signs = Signs::default();
+    let is_named = says("microsoft-standard") || says("WSL2");
+    signs.note(is_named, Name, view.evidence("kernel.release", "the kernel has the name of WSL 2"));
+    let interop = view.has_word("marks", "/proc/sys/fs/binfmt_misc/WSLInterop");
+    signs.note(interop, Name, view.evidence("marks", "the kernel starts programs of Windows"));
+    let drives = view.evidence("mounts.signs", "drives of Windows are mounted");
+    signs.note(view.has_word("mounts.signs", "drvfs"), Name, drives);
+    let is_marked =
+        ["/dev/dxg", "/mnt/wsl", "/usr/lib/wsl", "/run/WSL"].iter().any(|file| view.has_word("marks", file));
+    let has_hints = is_marked || view.text("variables").split(' ').any(|name| name.starts_with("WSL_"));
+    signs.note(has_hints, Strength::Hint, view.evidence("marks", "files or variables of WSL are there"));
+    if signs.confidence() == Some(Confidence::Possible) {
+        return None;
+    }
+    signs.into_layer(Class::Machine, "wsl2", "")
+}
+
+fn recognise_other_systems(view: View<'_>) -> Option<Layer> {
+    let mut signs = Signs::default();
+    let proves = "another system answers calls of Linux";
+    let (is_bsd, is_illumos) =
+        (view.text("kernel.version").contains("FreeBSD"), view.text("kernel.version").contains("BrandZ"));
+    signs.note(is_bsd || is_illumos, Strength::Name, view.evidence("kernel.version", proves));
+    signs.into_layer(Class::Kernel, if is_illumos { "illumos" } else { "freebsd" }, "")
+}
+
+/// Recognises that calls are answered by something slow of which nothing else shows.
+fn recognise_slow_kernel(view: View<'_>) -> Option<Layer> {
+    let is_slow = view.number("cycles.call").is_some_and(|cycles| cycles > SLOW_CALL_CYCLES);
+    let is_untraced = view.text("tracer") == "0" && view.text("ptrace.request") == "done";
+    let mut signs = Signs::default();
+    let slow =
+        view.evidence("cycles.call", "a system call takes as long as one that another program answers");
+    signs.note(is_slow && is_untraced, Strength::Name, slow);
+    signs.into_layer(Class::Kernel, "translated-kernel", "")
+}

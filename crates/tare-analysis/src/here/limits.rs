@@ -1,0 +1,97 @@
+//! Limits of the process that found the facts, and changes that would save time.
+
+use tare_data::facts::Facts;
+
+use super::signs::View;
+
+/// A number of open files below which builds and servers fail.
+const FEW_FILES: u64 = 256;
+/// Share of throttled periods that is felt.
+const MUCH_THROTTLED: f64 = 0.01;
+/// A limit of memory near the machine's own is none.
+const NEARLY_ALL: f64 = 0.98;
+
+/// A limit, with the level that sets it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    pub value: f64,
+    /// A parent of the process's own control group sets it.
+    pub from_parent: bool,
+}
+
+/// Limits that were seen. One that is absent may still be there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Processors that a control group grants.
+    pub cpu: Option<Limit>,
+    /// Share of periods in which the control group was stopped.
+    pub throttled: Option<f64>,
+    /// Processors that the process may run on, and those of the machine.
+    pub allowed: Option<u64>,
+    pub online: Option<u64>,
+    pub memory: Option<Limit>,
+    pub memory_total: Option<u64>,
+    pub processes: Option<Limit>,
+    pub files: Option<u64>,
+    pub loopback_only: bool,
+    pub is_idle: bool,
+    pub store_bypass_off: bool,
+    /// Control groups could be read.
+    pub control_groups: bool,
+}
+
+/// Reads the limits among facts.
+pub fn read_limits(facts: &Facts) -> Limits {
+    let view = View(facts);
+    let limit = |key: &str| {
+        let from_parent = view.text(&format!("{key}.from")) == "parent";
+        view.number(key).map(|value| Limit { value, from_parent })
+    };
+    let total = facts.get_integer("memory.total_bytes");
+    let below_total = |limit: &Limit| total.is_none_or(|total| limit.value < NEARLY_ALL * total as f64);
+    Limits {
+        cpu: limit("limit.cpu"),
+        throttled: view.number("cpu.throttled"),
+        allowed: facts.get_integer("cpu.allowed"),
+        online: facts.get_integer("cpu.online"),
+        memory: limit("limit.memory").filter(below_total),
+        memory_total: total,
+        processes: limit("limit.processes"),
+        files: facts.get_integer("limit.files").filter(|files| *files < FEW_FILES),
+        loopback_only: view.text("network") == "loopback",
+        is_idle: view.text("process.policy") == "idle",
+        store_bypass_off: view.text("process.store_bypass") == "disabled",
+        control_groups: view.text("control_group") == "seen",
+    }
+}
+
+/// A change that would save time or failures, of which at most two are named.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Run as many jobs as the quota has processors.
+    FewerJobs { granted: f64, visible: u64 },
+    /// Run as many jobs as processors are allowed.
+    JobsOfAllowed { allowed: u64, online: u64 },
+    /// Raise the limit of open files.
+    MoreFiles { files: u64 },
+}
+
+/// Largest number of changes that are named.
+const MOST_CHANGES: usize = 2;
+
+/// Chooses changes from limits alone.
+pub fn choose_changes(limits: &Limits) -> Vec<Change> {
+    let visible = limits.allowed.or(limits.online);
+    let quota = limits.cpu.zip(visible).filter(|(cpu, visible)| cpu.value.ceil() < *visible as f64);
+    let quota = quota.map(|(cpu, visible)| Change::FewerJobs { granted: cpu.value, visible });
+    let fewer = limits.allowed.zip(limits.online).filter(|(allowed, online)| allowed < online);
+    let fewer = fewer.map(|(allowed, online)| Change::JobsOfAllowed { allowed, online });
+    let files = limits.files.map(|files| Change::MoreFiles { files });
+    let all = [quota.or(fewer), files];
+    all.into_iter().flatten().take(MOST_CHANGES).collect()
+}
+
+/// Tells whether throttling is felt.
+pub fn is_throttled(limits: &Limits) -> bool {
+    limits.throttled.is_some_and(|share| share >= MUCH_THROTTLED)
+}

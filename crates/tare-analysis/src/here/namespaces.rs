@@ -1,0 +1,111 @@
+//! Namespaces: each the first of its kind, another one, or not to be told.
+
+use std::collections::BTreeMap;
+
+use super::signs::{View, parse_release};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Namespace {
+    /// The one that the kernel began with.
+    First,
+    Own,
+    Unknown,
+}
+
+impl Namespace {
+    /// Returns its name in documents for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Namespace::First => "first",
+            Namespace::Own => "own",
+            Namespace::Unknown => "unknown",
+        }
+    }
+}
+
+/// Numbers of the first namespaces, from Linux' proc_ns.h and, for mounts and networks, nsfs.h of 6.18.
+pub(super) const FIRST: [(&str, u64); 8] = [
+    ("cgroup", 4_026_531_835),
+    ("ipc", 4_026_531_839),
+    ("mnt", 4_026_531_832),
+    ("net", 4_026_531_833),
+    ("pid", 4_026_531_836),
+    ("time", 4_026_531_834),
+    ("user", 4_026_531_837),
+    ("uts", 4_026_531_838),
+];
+/// Release since which the first namespaces of mounts and networks have fixed numbers.
+const FIXED_SINCE: u32 = 618;
+/// Numbers given out at boot before that, among which the first namespace of mounts and networks was.
+const AT_BOOT: u64 = 4_026_531_840;
+const AT_BOOT_MOUNTS: u64 = 2;
+const AT_BOOT_NETWORKS: u64 = 200;
+/// Cookie of the first network before that release. Later ones give some out at boot.
+const FIRST_COOKIE: u64 = 1;
+const COOKIES_AT_BOOT: u64 = 16;
+/// Users of the first namespace: all of them, unchanged.
+const ALL_USERS: &str = "0 0 4294967295";
+/// A process with so low a number, in a system with many more tasks, did not get it from the first namespace.
+const LOW_NUMBER: f64 = 300.0;
+const TASKS_PER_NUMBER: f64 = 2.0;
+
+/// Compares the namespaces of the process with those that the kernel began with.
+pub(super) fn compare_with_first(view: View<'_>) -> BTreeMap<&'static str, Namespace> {
+    // uname(2) can be told to lie, the vDSO cannot.
+    let release =
+        parse_release(view.text("vdso.release")).or_else(|| parse_release(view.text("kernel.release")));
+    let is_fixed = release.is_some_and(|release| release >= FIXED_SINCE);
+    let by_number = |kind: &str, first: u64| {
+        let number = view.0.get_integer(&format!("namespace.{kind}"))?;
+        Some(match kind {
+            _ if number == first => Namespace::First,
+            "mnt" if !is_fixed && is_at_boot(number, AT_BOOT_MOUNTS) => Namespace::Unknown,
+            "net" if !is_fixed => {
+                by_cookie(view, is_fixed).unwrap_or(match is_at_boot(number, AT_BOOT_NETWORKS) {
+                    true => Namespace::Unknown,
+                    false => Namespace::Own,
+                })
+            }
+            _ => Namespace::Own,
+        })
+    };
+    let of_kind = |(kind, first): (&'static str, u64)| {
+        let found = by_number(kind, first).or_else(|| match kind {
+            "net" => by_cookie(view, is_fixed),
+            "pid" => by_processes(view),
+            "user" => by_users(view),
+            _ => None,
+        });
+        (kind, found.unwrap_or(Namespace::Unknown))
+    };
+    FIRST.into_iter().map(of_kind).collect()
+}
+
+fn is_at_boot(number: u64, count: u64) -> bool {
+    (AT_BOOT..=AT_BOOT + count).contains(&number)
+}
+
+fn by_cookie(view: View<'_>, is_fixed: bool) -> Option<Namespace> {
+    match view.0.get_integer("namespace.net_cookie")? {
+        FIRST_COOKIE if !is_fixed => Some(Namespace::First),
+        _ if !is_fixed => Some(Namespace::Own),
+        cookie if cookie > COOKIES_AT_BOOT => Some(Namespace::Own),
+        _ => None,
+    }
+}
+
+fn by_processes(view: View<'_>) -> Option<Namespace> {
+    if view.text("process.second") == "kthreadd" {
+        return Some(Namespace::First);
+    }
+    let (number, tasks) = (view.number("process.number")?, view.number("system.processes")?);
+    (number < LOW_NUMBER && number * TASKS_PER_NUMBER < tasks).then_some(Namespace::Own)
+}
+
+fn by_users(view: View<'_>) -> Option<Namespace> {
+    match view.text("process.users") {
+        "" => None,
+        ALL_USERS => Some(Namespace::First),
+        _ => Some(Namespace::Own),
+    }
+}
