@@ -16,6 +16,7 @@ pub mod exports;
 pub mod facts;
 pub mod fleet;
 pub mod gate;
+pub mod here;
 pub mod html;
 pub mod imported;
 pub mod json;

@@ -57,6 +57,7 @@ pub use self::view::{View, Wanted};
 #[derive(Debug, Parser)]
 #[command(name = "tare", version, max_term_width = 100)]
 #[command(after_help = format!("Examples:
+  tare here                               name the layers around this shell, and its limits
   tare check                              show which environments are ready, and what is missing
   tare run                                measure up to three environments that are ready
   tare run --in native,gvisor --only 'sys.*,proc.*'
@@ -71,6 +72,7 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Here(Here),
     Run(Box<Run>),
     Plan(Plan),
     Fleet(Fleet),
@@ -314,6 +316,30 @@ pub struct Show {
     pub name: String,
 }
 
+/// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
+///
+/// Needs no root and no other environment, ends within ten seconds anywhere, and leaves nothing behind. A
+/// layer without a word is sure; others are likely, or may be there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare here                          name the layers and limits of this shell
+  tare here --wide                   show the evidence for each layer, and every step without an answer
+  tare here --json | jq .where       use the result in a program
+  tare here --fail-if in:gvisor      exit with 6 inside gVisor
+
+Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
+pub struct Here {
+    /// Show the evidence for each layer, and every step that gave no answer.
+    #[arg(long)]
+    pub wide: bool,
+    /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker (repeatable).
+    #[arg(long, value_name = "CONDITION", value_parser = parse_layer_condition)]
+    pub fail_if: Vec<String>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
 /// Check which environments are ready, and this machine's clock, noise and CPU frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -378,6 +404,14 @@ pub enum EnvironmentAction {
         /// Remove the files of this environment, named as for 'tare run', e.g. qemu.
         environment: String,
     },
+}
+
+/// Parses `in:LAYER` into the name of the layer.
+fn parse_layer_condition(text: &str) -> Result<String, String> {
+    match text.strip_prefix("in:") {
+        Some(layer) if !layer.is_empty() => Ok(layer.to_owned()),
+        _ => Err("give in:LAYER, e.g. in:docker".into()),
+    }
 }
 
 fn parse_time(text: &str) -> Result<Duration, String> {

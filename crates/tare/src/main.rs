@@ -51,6 +51,7 @@ fn dispatch(args: Args) -> Result<Exit, CommandError> {
     signals::survive_size_limit()?;
     let Some(command) = args.command else { return Ok(commands::first::print_first_steps()) };
     match command {
+        Command::Here(here) => commands::here::run_here(&here),
         Command::Run(run) => commands::run::run_study(*run),
         Command::Plan(plan) => commands::plan::run_plan(&plan),
         Command::Report(report) => commands::report::run_report(report),

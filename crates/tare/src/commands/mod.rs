@@ -8,6 +8,8 @@ pub mod environment;
 pub mod explain;
 pub mod first;
 pub mod fleet;
+#[cfg(unix)]
+pub mod here;
 pub mod import;
 pub mod itself;
 pub mod ladder;
@@ -24,4 +26,4 @@ pub mod show;
 mod time;
 
 #[cfg(not(unix))]
-pub use not_here::serve;
+pub use not_here::{here, serve};

@@ -6,6 +6,13 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 
 /// Replacement for the command's module.
+pub mod here {
+    pub fn run_here(_: &crate::args::Here) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
+        super::refuse_command("here")
+    }
+}
+
+/// Replacement for the command's module.
 pub mod serve {
     pub fn run_serve(_: crate::args::Serve) -> Result<crate::exit::Exit, crate::command_error::CommandError> {
         super::refuse_command("serve")

@@ -6,6 +6,8 @@ mod environments;
 mod errors;
 mod faults;
 mod files;
+#[cfg(unix)]
+mod here;
 mod honesty;
 mod hostile;
 mod importing;

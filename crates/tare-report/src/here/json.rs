@@ -1,0 +1,95 @@
+//! The document for programs; `docs/reference/here.schema.json` describes it.
+
+use serde_json::{Value, json};
+
+use tare_analysis::here::layers::Layer;
+use tare_analysis::here::limits::{Change, Limit};
+use tare_analysis::here::namespaces::Namespace;
+
+use super::Here;
+use super::words::describe_change;
+use crate::language::Language;
+use crate::text::json::render_pretty_json;
+
+/// Name of the format, in every document.
+pub const SCHEMA: &str = "tare-here";
+/// Version of the format. Fields may be added under the same version.
+pub const VERSION: u32 = 1;
+
+/// Renders everything that is known as one document.
+pub fn render_here_json(here: &Here<'_>) -> String {
+    let found = here.found;
+    let namespaces: serde_json::Map<String, Value> = found
+        .namespaces
+        .iter()
+        .map(|(kind, namespace): (_, &Namespace)| ((*kind).to_owned(), json!(namespace.name())))
+        .collect();
+    let lost: Vec<Value> = here
+        .surroundings
+        .lost
+        .iter()
+        .map(|lost| json!({ "step": lost.step, "how": lost.how.describe() }))
+        .collect();
+    render_pretty_json(&json!({
+        "schema": SCHEMA,
+        "version": VERSION,
+        "where": found.layers.iter().map(layer).collect::<Vec<_>>(),
+        "hidden": found.hidden,
+        "namespaces": namespaces,
+        "filters": {
+            "seccomp": {
+                "mode": found.filters.mode,
+                "filters": found.filters.count,
+                "instructions": found.filters.instructions,
+                "unknown_call": found.filters.unknown_call,
+            },
+            "landlock": found.filters.rulesets,
+        },
+        "limits": limits(here),
+        "change": here.changes.iter().map(change).collect::<Vec<_>>(),
+        "facts": here.surroundings.facts,
+        "lost": lost,
+        "took_ms": here.surroundings.took_ms,
+    }))
+}
+
+fn layer(layer: &Layer) -> Value {
+    let evidence: Vec<Value> = layer
+        .evidence
+        .iter()
+        .map(|evidence| json!({ "fact": evidence.fact, "value": evidence.value, "proves": evidence.proves }))
+        .collect();
+    json!({
+        "class": layer.class.name(),
+        "name": layer.name,
+        "variant": layer.variant,
+        "confidence": layer.confidence.name(),
+        "evidence": evidence,
+    })
+}
+
+fn limits(here: &Here<'_>) -> Value {
+    let limits = here.limits;
+    let limit = |limit: Option<Limit>| {
+        limit.map(|limit| {
+            let from = if limit.from_parent { "parent control group" } else { "control group" };
+            json!({ "value": limit.value, "from": from })
+        })
+    };
+    json!({
+        "cpu": limit(limits.cpu),
+        "throttled": limits.throttled,
+        "cpus_allowed": limits.allowed,
+        "cpus_online": limits.online,
+        "memory": limit(limits.memory),
+        "memory_total": limits.memory_total,
+        "processes": limit(limits.processes),
+        "open_files": here.surroundings.facts.get_integer("limit.files"),
+        "loopback_only": limits.loopback_only,
+        "control_groups": limits.control_groups,
+    })
+}
+
+fn change(change: &Change) -> Value {
+    json!({ "what": describe_change(change, Language::English) })
+}

@@ -1,0 +1,20 @@
+//! Here: the layers that a process runs in, its limits and what to change, for people and for programs.
+
+mod json;
+mod terminal;
+mod words;
+
+use tare_analysis::here::Where;
+use tare_analysis::here::limits::{Change, Limits};
+use tare_data::facts::Surroundings;
+
+pub use self::json::{SCHEMA, VERSION, render_here_json};
+pub use self::terminal::render_here_terminal;
+
+/// Everything that is shown of a process's surroundings.
+pub struct Here<'a> {
+    pub surroundings: &'a Surroundings,
+    pub found: &'a Where,
+    pub limits: &'a Limits,
+    pub changes: &'a [Change],
+}

@@ -1,0 +1,152 @@
+//! Words for layers, limits and changes.
+
+use tare_analysis::here::layers::{Class, Confidence, Layer};
+use tare_analysis::here::limits::{Change, Limit, Limits, is_throttled};
+use tare_data::unit::Unit;
+
+use crate::language::{Language, say};
+use crate::number::scale_of;
+use crate::text::clean_text;
+
+/// Describes a layer as something that a process is in: `a Docker container`.
+pub fn name_layer(layer: &Layer, language: Language) -> String {
+    let name = match layer.name {
+        "traced" => language.word("a tracer"),
+        "proot" => language.word("proot"),
+        "seccomp" => language.word("a filter of system calls"),
+        "landlock" => language.word("a filter of files (Landlock)"),
+        "qemu-user" => language.word("an emulator of programs (qemu-user)"),
+        "rosetta" => language.word("a translator of programs (Rosetta)"),
+        "fex" => language.word("a translator of programs (FEX)"),
+        "translator" => language.word("a translator of programs"),
+        "chroot" => language.word("a chroot"),
+        "docker" => language.word("a Docker container"),
+        "podman" => language.word("a Podman container"),
+        "containerd" => language.word("a container of containerd"),
+        "kubernetes" => language.word("a Kubernetes pod"),
+        "lxc" => language.word("an LXC container"),
+        "nspawn" => language.word("a systemd-nspawn container"),
+        "firejail" => language.word("firejail"),
+        "bwrap" => language.word("bubblewrap"),
+        "flatpak" => language.word("a Flatpak sandbox"),
+        "srt" => language.word("the sandbox runtime (srt)"),
+        "codex" => language.word("the sandbox of codex"),
+        "snap" => language.word("a snap"),
+        "apptainer" => language.word("an Apptainer container"),
+        "oci" => language.word("a container of an OCI runtime"),
+        "container" => language.word("a container"),
+        "namespaces" => language.word("namespaces to itself"),
+        "gvisor" => language.word("gVisor"),
+        "uml" => language.word("user-mode Linux"),
+        "wsl1" => language.word("WSL 1"),
+        "wsl2" => language.word("WSL 2"),
+        "translated-kernel" => language.word("a kernel in user space"),
+        "qemu-tcg" => language.word("an emulated machine (QEMU TCG)"),
+        "kvm" => language.word("a KVM guest"),
+        "hyper-v" => language.word("a Hyper-V guest"),
+        "vmware" => language.word("a VMware guest"),
+        "xen" => language.word("a Xen guest"),
+        "virtualbox" => language.word("a VirtualBox guest"),
+        "apple" => language.word("a guest of Apple's Virtualization"),
+        "vm" => language.word("a virtual machine"),
+        other => return format!("{other}{}", describe_confidence(layer.confidence, language)),
+    };
+    let is_counted = layer.class == Class::Filter;
+    let variant = match layer.variant.as_str() {
+        "" => String::new(),
+        _ if is_counted => String::new(),
+        variant => format!(" ({})", clean_text(variant)),
+    };
+    format!("{name}{variant}{}", describe_confidence(layer.confidence, language))
+}
+
+/// Describes a confidence after a name; nothing where it is sure.
+fn describe_confidence(confidence: Confidence, language: Language) -> &'static str {
+    match confidence {
+        Confidence::Sure => "",
+        Confidence::Likely => language.word(" (likely)"),
+        Confidence::Possible => language.word(" (may be)"),
+    }
+}
+
+/// Describes every limit that was seen, one text each.
+pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
+    let mut all = Vec::new();
+    let visible = limits.allowed.or(limits.online);
+    match (limits.cpu, visible) {
+        (Some(cpu), Some(visible)) => {
+            let granted = number(cpu.value);
+            let text = say!(language, "CPU {granted} of {visible}", granted = granted, visible = visible);
+            all.push(text + from_parent(cpu, language));
+        }
+        (Some(cpu), None) => {
+            let granted = number(cpu.value);
+            all.push(say!(language, "CPU {granted}", granted = granted) + from_parent(cpu, language));
+        }
+        (None, _) => {}
+    }
+    if let (Some(share), true) = (limits.throttled, is_throttled(limits)) {
+        let percent = number((share * 100.0).round());
+        all.push(say!(language, "throttled in {percent} % of periods", percent = percent));
+    }
+    if let (Some(allowed), Some(online)) = (limits.allowed, limits.online)
+        && allowed < online
+    {
+        all.push(say!(language, "may run on {allowed} of {online} CPUs", allowed = allowed, online = online));
+    }
+    if let Some(memory) = limits.memory {
+        let text = say!(language, "memory {size}", size = size(memory.value));
+        all.push(text + from_parent(memory, language));
+    }
+    if let Some(processes) = limits.processes {
+        let text = say!(language, "{count} processes", count = number(processes.value));
+        all.push(text + from_parent(processes, language));
+    }
+    if let Some(files) = limits.files {
+        all.push(say!(language, "{count} open files", count = files));
+    }
+    let others = [
+        (limits.loopback_only, language.word("no network but the loopback")),
+        (limits.is_idle, language.word("runs only when nothing else does")),
+        (limits.store_bypass_off, language.word("speculation restricted")),
+    ];
+    all.extend(others.into_iter().filter(|(is_so, _)| *is_so).map(|(_, text)| text.to_owned()));
+    all
+}
+
+fn from_parent(limit: Limit, language: Language) -> &'static str {
+    if limit.from_parent { language.word(" (a parent's)") } else { "" }
+}
+
+/// Describes a change as a sentence without its full stop.
+pub fn describe_change(change: &Change, language: Language) -> String {
+    match change {
+        Change::FewerJobs { granted, visible } => say!(
+            language,
+            "run {jobs} jobs at a time, not {visible}: the quota allows {granted} CPUs",
+            jobs = number(granted.ceil().max(1.0)),
+            visible = visible,
+            granted = number(*granted)
+        ),
+        Change::JobsOfAllowed { allowed, online } => say!(
+            language,
+            "run {allowed} jobs at a time, not {online}: others would wait",
+            allowed = allowed,
+            online = online
+        ),
+        Change::MoreFiles { files } => {
+            say!(language, "raise the limit of open files (ulimit -n), which is {files}", files = files)
+        }
+    }
+}
+
+/// Formats a number with at most one decimal, without a decimal that is 0.
+pub fn number(value: f64) -> String {
+    let rounded = (value * 10.0).round() / 10.0;
+    if rounded.fract() == 0.0 { format!("{rounded:.0}") } else { format!("{rounded:.1}") }
+}
+
+fn size(bytes: f64) -> String {
+    let scale = scale_of(bytes, Unit::Bytes);
+    format!("{} {}", number(bytes / scale.divisor), scale.unit)
+}

@@ -1,0 +1,90 @@
+//! `tare here`: documents as their schema says, in whatever this runs in, and in places that forbid things.
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn run(program: &str, words: &[&str]) -> Option<Output> {
+    match Command::new(program).args(words).env("LC_ALL", "C").output() {
+        Ok(output) => Some(output),
+        Err(_) => {
+            println!("SKIPPED {program}: it is not installed");
+            None
+        }
+    }
+}
+
+fn here(words: &[&str]) -> Output {
+    run(env!("CARGO_BIN_EXE_tare"), &[&["here"], words].concat()).unwrap()
+}
+
+fn document(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {output:?}"))
+}
+
+#[test]
+fn the_document_is_as_its_schema_says() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let schema = std::fs::read_to_string(root.join("docs/reference/here.schema.json")).unwrap();
+    let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+    compiler.add_resource("file:///here.schema.json", serde_json::from_str(&schema).unwrap()).unwrap();
+    let index = compiler.compile("file:///here.schema.json", &mut schemas).unwrap();
+    let output = here(&["--json"]);
+    assert!(output.status.success(), "{output:?}");
+    let found = document(&output);
+    schemas.validate(&found, index).unwrap_or_else(|e| panic!("{e:#}"));
+    assert!(found["facts"]["kernel.release"].is_string());
+    assert_eq!(found["lost"], serde_json::json!([]));
+}
+
+#[test]
+fn the_text_has_at_most_fourteen_lines_and_names_the_system() {
+    let output = here(&[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.lines().count() <= 14, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("Linux") && text.contains("limits"), "{text}");
+}
+
+#[test]
+fn conditions_name_a_layer() {
+    assert_eq!(here(&["--fail-if", "in:no-such-layer"]).status.code(), Some(0));
+    assert_eq!(here(&["--fail-if", "docker"]).status.code(), Some(2));
+    let layers = document(&here(&["--json"]));
+    if let Some(layer) =
+        layers["where"].as_array().unwrap().iter().find(|layer| layer["confidence"] == "sure")
+    {
+        let condition = format!("in:{}", layer["name"].as_str().unwrap());
+        assert_eq!(here(&["--fail-if", &condition]).status.code(), Some(6));
+    }
+}
+
+#[test]
+fn a_sandbox_is_named_and_left_without_a_trace() {
+    let program = env!("CARGO_BIN_EXE_tare");
+    let Some(output) =
+        run("bwrap", &["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", program, "here", "--json"])
+    else {
+        return;
+    };
+    if !output.status.success() {
+        println!("SKIPPED bwrap: {}", String::from_utf8_lossy(&output.stderr));
+        return;
+    }
+    let found = document(&output);
+    let layers = found["where"].as_array().unwrap();
+    assert!(
+        layers.iter().any(|layer| layer["name"] == "bwrap" && layer["confidence"] == "sure"),
+        "{layers:?}"
+    );
+    assert_eq!(found["namespaces"]["mnt"], "own");
+}
+
+#[test]
+fn few_files_and_a_small_address_space_are_enough() {
+    let program = env!("CARGO_BIN_EXE_tare");
+    let words = format!("ulimit -n 16; ulimit -v 131072; exec {program} here --json");
+    let output = run("sh", &["-c", &words]).unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(document(&output)["limits"]["open_files"], 16);
+}
