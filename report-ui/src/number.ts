@@ -66,12 +66,19 @@ export function overRounds({ median, low, high, rounds }: { median: Figure; low:
   return [figure(median, unit), rounds < ROUNDS_OF_AN_INTERVAL ? "" : half(median, low, high, unit)];
 }
 
-/** Formats `±0.4`, in the prefix of its value. */
+/** Half of an interval, as a share of its value, beyond which the bounds are shown. */
+const WIDEST_HALF = 0.1;
+
+/** Formats `±0.4`, or a wide interval as `(12.0–191)`, in the prefix of its value. */
 export function half(value: Figure, low: Figure, high: Figure, unit: Unit): string {
   if (value === null || low === null || high === null) return "";
   const [divisor] = scaleOf(value, unit);
   const width = Math.abs(high - low) / 2 / divisor;
   const own = decimals(value / divisor);
+  if (width > WIDEST_HALF * Math.abs(value / divisor)) {
+    const bound = (of: number): string => fixed(of / divisor, decimals(of / divisor));
+    return `(${bound(low)}–${bound(high)})`;
+  }
   const isNothing = (places: number): boolean => width < 0.5 * 10 ** -places;
   const places = [own, own + 1, own + 2].find((p) => !isNothing(p));
   if (places === undefined) return "±0";

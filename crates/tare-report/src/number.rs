@@ -5,6 +5,8 @@ use tare_data::unit::Unit;
 
 /// Text for a number that is not finite: a hostile or damaged record can hold one.
 const NO_NUMBER: &str = "?";
+/// Half of an interval, as a share of its value, beyond which the bounds are shown.
+const WIDEST_HALF: f64 = 0.1;
 /// Fewest rounds of a median with a 95 % interval: the extremes of five contain it in 93.75 %.
 const ROUNDS_OF_AN_INTERVAL: u32 = 6;
 /// Text for an interval that too few rounds leave open.
@@ -114,7 +116,7 @@ pub struct Figure {
     pub number: String,
     /// `µs`; empty for a count.
     pub unit: &'static str,
-    /// Half the interval as `±0.4`, in the same prefix; `None` without an interval.
+    /// Half the interval as `±0.4`, or a wide one as `(12.0–191)`, in the same prefix; `None` without an interval.
     pub half: Option<String>,
 }
 
@@ -123,7 +125,7 @@ impl Figure {
     pub(crate) fn with_interval(value: f64, low: f64, high: f64, unit: Unit) -> Figure {
         let mut figure = Figure::without_interval(value, unit);
         let scale = scale_of(value, unit);
-        figure.half = Some(half_width((high - low).abs() / 2.0 / scale.divisor, value / scale.divisor));
+        figure.half = Some(format_spread(value / scale.divisor, low / scale.divisor, high / scale.divisor));
         figure
     }
 
@@ -159,6 +161,17 @@ impl Figure {
             None => self.to_text(),
         }
     }
+}
+
+/// Formats an interval behind its value: half of it, or its bounds where half of it is more than a tenth of the value, since
+/// such an interval is seldom even and may be wider than the value.
+fn format_spread(value: f64, low: f64, high: f64) -> String {
+    let half = (high - low).abs() / 2.0;
+    if half <= WIDEST_HALF * value.abs() {
+        return half_width(half, value);
+    }
+    let bound = |value: f64| format_fixed(value, count_decimals(value));
+    format!("({}–{})", bound(low), bound(high))
 }
 
 /// Formats `±0.4` with the decimals of its value: more if that would round to zero, fewer if three digits are
@@ -398,7 +411,7 @@ mod tests {
             for unit in [Unit::Nanoseconds, Unit::Bytes, Unit::BitsPerSecond, Unit::Count] {
                 let figure = Figure::with_interval(value, low, high, unit);
                 prop_assert!(figure.to_text().chars().count() <= 17, "{}", figure.to_text());
-                prop_assert!(figure.half.unwrap().chars().count() <= 9);
+                prop_assert!(figure.half.unwrap().chars().count() <= 20);
             }
             prop_assert!(format_ratio(value).chars().count() <= 9, "{}", format_ratio(value));
             prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
