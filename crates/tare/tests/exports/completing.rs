@@ -29,6 +29,7 @@ const LINES: &[(&str, &str)] = &[
     ("tare environment prepare qe", "qemu"),
     ("tare self compl", "completions"),
     ("tare fleet que", "query"),
+    ("tare ladder sec", "seccomp"),
 ];
 
 /// Writes the completion script of a shell to a new folder.

@@ -3,6 +3,7 @@
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::Shell;
+use tare_lab::environments::ladders::LADDERS;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{PROVIDERS, list_providers};
 use tare_lab::fleet::shipped::SHIPPED as ENGINES;
@@ -53,6 +54,7 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
             .chain(articles())
             .collect(),
         (_, "study") => studies().collect(),
+        (_, "ladder") => ladders().collect(),
         ("run" | "print", "what") => studies().collect(),
         (_, "on") => ENGINES.iter().map(|(name, _)| *name).collect(),
         (_, "like" | "published") => articles().collect(),
@@ -71,13 +73,17 @@ fn studies() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)
 }
 
+fn ladders() -> impl Iterator<Item = &'static str> {
+    LADDERS.iter().map(|ladder| ladder.name)
+}
+
 fn articles() -> impl Iterator<Item = &'static str> {
     published::SHIPPED.iter().map(|(name, _)| *name)
 }
 
 /// Lists the arguments that accept a file as well as a name.
-fn or_files() -> [Vec<&'static str>; 3] {
-    [studies().collect(), articles().collect(), places::list_place_names().collect()]
+fn or_files() -> [Vec<&'static str>; 4] {
+    [studies().collect(), articles().collect(), ladders().collect(), places::list_place_names().collect()]
 }
 
 /// Makes bash complete a list after its last comma. Files work already: bash offers them where no name
