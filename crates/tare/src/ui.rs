@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use anstream::AutoStream;
 use tare_lab::asked::progress::{Event, Observer, Standing};
 use tare_lab::error::{ErrorKind, LabError};
-use tare_report::language::Language;
+use tare_report::language::{Language, is_limited_to_ascii};
 use tare_report::progress::{self, State};
+use tare_report::text::ascii::replace_signs_by_ascii;
 use tare_report::text::plain_line;
 
 use crate::platform::{had_no_output, no_output, terminal_width};
@@ -32,6 +33,14 @@ pub fn has_colour() -> bool {
 /// Finds the user's language from the locale.
 pub fn find_language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
+}
+
+/// Prints a text for people, in signs that the locale's character set has. Files and documents for programs are UTF-8 always.
+pub fn print_for_people(text: &str) -> Result<(), LabError> {
+    match is_limited_to_ascii(|name| std::env::var(name).ok()) {
+        true => print_output(replace_signs_by_ascii(text)),
+        false => print_output(text),
+    }
 }
 
 /// Prints to standard output. A reader that went away (`| head`) is not an error.

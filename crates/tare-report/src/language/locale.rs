@@ -4,13 +4,34 @@ use super::Language;
 
 /// Environment variables in the order in which POSIX reads them; an empty one counts as unset.
 const VARIABLES: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
+/// Variables that choose the character set, in the same order.
+const CHARACTERS: [&str; 3] = ["LC_ALL", "LC_CTYPE", "LANG"];
 
 impl Language {
     /// Finds the language of the locale in the environment; English if tare does not have it.
     pub fn of_environment(variable: impl Fn(&str) -> Option<String>) -> Language {
-        let locale = VARIABLES.iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
-        locale.map_or(Language::English, |locale| of_locale(&locale))
+        find_locale(&VARIABLES, variable).map_or(Language::English, |locale| of_locale(&locale))
     }
+}
+
+/// Tells whether the locale in the environment has a character set without tare's signs: C, POSIX, EUC-JP. Without a locale,
+/// as in most containers, terminals show UTF-8.
+pub fn is_limited_to_ascii(variable: impl Fn(&str) -> Option<String>) -> bool {
+    find_locale(&CHARACTERS, variable).is_some_and(|locale| {
+        let charset = locale.split_once('@').map_or(locale.as_str(), |(name, _)| name).split_once('.');
+        match charset {
+            Some((_, charset)) => !is_utf_8(charset),
+            None => ["C", "POSIX"].contains(&locale.as_str()),
+        }
+    })
+}
+
+fn find_locale(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    names.iter().find_map(|name| variable(name).filter(|value| !value.is_empty()))
+}
+
+fn is_utf_8(charset: &str) -> bool {
+    ["utf-8", "utf8"].contains(&charset.to_ascii_lowercase().as_str())
 }
 
 /// Parses `ja`, `ja_JP` or `ja_JP.UTF-8`. Everything that tare writes is UTF-8, so a locale of another
@@ -19,8 +40,7 @@ fn of_locale(locale: &str) -> Language {
     let (name, _modifier) = locale.split_once('@').unwrap_or((locale, ""));
     let (name, charset) = name.split_once('.').unwrap_or((name, "UTF-8"));
     let language = name.split('_').next().unwrap_or_default();
-    let is_utf8 = ["utf-8", "utf8"].contains(&charset.to_ascii_lowercase().as_str());
-    if is_utf8 && language == "ja" { Language::Japanese } else { Language::English }
+    if is_utf_8(charset) && language == "ja" { Language::Japanese } else { Language::English }
 }
 
 #[cfg(test)]
@@ -41,6 +61,20 @@ mod tests {
         assert_eq!(with(&[("LC_ALL", "C"), ("LANG", "ja_JP.UTF-8")]), English);
         assert_eq!(with(&[("LC_ALL", ""), ("LC_MESSAGES", "ja_JP.utf8"), ("LANG", "C")]), Japanese);
         assert_eq!(with(&[("LC_MESSAGES", "en_GB.UTF-8"), ("LANG", "ja_JP.UTF-8")]), English);
+    }
+
+    #[test]
+    fn a_locale_without_utf_8_has_ascii_alone() {
+        let with = |locale: Option<&str>| {
+            is_limited_to_ascii(|name| locale.filter(|_| name == "LC_ALL").map(str::to_owned))
+        };
+        for locale in ["C", "POSIX", "ja_JP.eucJP", "de_DE.ISO-8859-1@euro"] {
+            assert!(with(Some(locale)), "{locale}");
+        }
+        for locale in ["C.UTF-8", "ja_JP.utf8", "en_GB.UTF-8@x", "ja_JP"] {
+            assert!(!with(Some(locale)), "{locale}");
+        }
+        assert!(!with(None), "most containers have no locale");
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use self::catalogue::{Catalogue, JAPANESE};
+pub use self::locale::is_limited_to_ascii;
 
 /// A language of tare's reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Text from a record made safe to show, measured in columns and wrapped.
 
+pub mod ascii;
 pub(crate) mod csv;
 pub(crate) mod json;
 

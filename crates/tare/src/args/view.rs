@@ -53,6 +53,13 @@ pub struct View {
     pub allow_undecided: bool,
 }
 
+impl View {
+    /// Tells whether standard output gets a document for programs, or Markdown, which is UTF-8 always.
+    pub fn is_document(&self) -> bool {
+        self.json || self.markdown || self.csv
+    }
+}
+
 /// An export format, and the file to write.
 #[derive(Clone)]
 pub struct Wanted {
