@@ -74,10 +74,12 @@ pub enum Change {
     JobsOfAllowed { allowed: u64, online: u64 },
     /// Raise the limit of open files.
     MoreFiles { files: u64 },
+    /// Move the files to another file system, where each name takes less by this much.
+    MoveWork { saved_ns: [f64; 2] },
 }
 
 /// Largest number of changes that are named.
-const MOST_CHANGES: usize = 2;
+pub(super) const MOST_CHANGES: usize = 2;
 
 /// Chooses changes from limits alone.
 pub fn choose_changes(limits: &Limits) -> Vec<Change> {

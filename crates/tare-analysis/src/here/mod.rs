@@ -4,6 +4,7 @@
 //! processes, so that they say little by themselves.
 
 mod containers;
+pub mod costs;
 mod filters;
 mod kernels;
 pub mod layers;

@@ -19,7 +19,7 @@ pub mod mounts;
 pub mod network;
 #[cfg(unix)]
 mod processor;
-mod promises;
+pub(crate) mod promises;
 pub mod signs;
 #[cfg(windows)]
 mod windows;

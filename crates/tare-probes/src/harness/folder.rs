@@ -79,6 +79,36 @@ impl Folder {
         make().map_err(|e| broken_failure(&format!("making a folder in {}", place.display()), e))
     }
 
+    /// Makes a folder of this name, which must not be there.
+    #[cfg(unix)]
+    pub(crate) fn make_named(place: &Path, name: &str) -> io::Result<Folder> {
+        let path = place.join(name);
+        make(&path)?;
+        Ok(Folder { path, stays: None })
+    }
+
+    /// Removes the folder of this name, which may not be there.
+    #[cfg(unix)]
+    pub(crate) fn remove_named(place: &Path, name: &str) {
+        let _ = remove_all(&place.join(name));
+    }
+
+    /// Removes this user's folders in a place that begin with `prefix` and were changed longer ago than that.
+    #[cfg(unix)]
+    pub(crate) fn remove_left_over(place: &Path, prefix: &str, age_s: u64) {
+        let user = rustix::process::geteuid().as_raw();
+        let now_s = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+        for name in left_in(place, prefix).unwrap_or_default().into_iter().take(MOST_KEPT) {
+            let path = place.join(name);
+            let about = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
+            let is_old =
+                |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime as i64) >= age_s as i64;
+            if about.is_ok_and(|about| about.st_uid == user && is_old(&about)) {
+                let _ = remove_all(&path);
+            }
+        }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }

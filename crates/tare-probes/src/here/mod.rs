@@ -5,6 +5,7 @@
 
 mod bounded;
 mod code;
+mod costs;
 mod filters;
 mod first;
 mod kin;
@@ -15,6 +16,8 @@ mod mounted;
 mod namespaces;
 mod places;
 mod steps;
+
+use std::path::PathBuf;
 
 use tare_data::facts::Facts;
 use tare_data::facts::Surroundings;
@@ -30,6 +33,8 @@ const READING_MS: u64 = 500;
 const TIMING_MS: u64 = 1_000;
 /// Time for a place, whose file system may be far away.
 const PLACE_MS: u64 = 300;
+/// Time for the files of the working folder: slow operations are fewer then.
+const FILES_MS: u64 = 1_200;
 
 /// Extent of the answer.
 #[derive(Clone, Debug)]
@@ -37,6 +42,8 @@ pub struct Wanted {
     /// Environment variables that are set, of those in [`VARIABLES`], and the value of `container`.
     pub variables: Facts,
     pub places: Vec<Place>,
+    /// Folders on which the working folder may be compared with another file system.
+    pub references: Vec<PathBuf>,
     /// Time in which everything must be done, in ms.
     pub longest_ms: u64,
 }
@@ -69,9 +76,26 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
     for place in &wanted.places {
         steps.run_step(place.role, PLACE_MS, NeedsChild, |noting| places::note_place(noting, place));
     }
+    steps.run_step("kernel times", TIMING_MS, Harmless, costs::note_kernel);
+    if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
+        collect_file_times(&mut steps, work, &wanted.references);
+    }
     Surroundings { facts: steps.facts, lost: steps.lost, took_ms: (now_ns() - began_ns) / 1_000_000 }
 }
 
+/// Measures files in a folder that goes away, also where the step was ended.
+fn collect_file_times(steps: &mut Steps, work: &Place, references: &[PathBuf]) {
+    // Some started at the same moment have other numbers.
+    let name = format!("{}{}-{:x}", costs::PREFIX, rustix::process::getpid().as_raw_nonzero(), now_ns());
+    steps
+        .run_step("files", FILES_MS, NeedsChild, |noting| costs::note_files(noting, work, references, &name));
+    steps.extend(PLACE_MS);
+    for place in std::iter::once(&work.path).chain(references) {
+        steps.run_step("tidying", PLACE_MS, NeedsChild, |_| costs::remove_left(place, &name));
+    }
+}
+
+/// Collects facts of where this process runs.
 fn collect_where(steps: &mut Steps) {
     steps.note_here(first::note_all);
     let tracer = steps.facts.get_integer("tracer");

@@ -54,6 +54,11 @@ impl Steps {
         Steps { facts: Facts::default(), lost: Vec::new(), ends_ns }
     }
 
+    /// Allows further steps, which leave nothing behind by what they do.
+    pub fn extend(&mut self, more_ms: u64) {
+        self.ends_ns = self.ends_ns.max(now_ns()) + more_ms * 1_000_000;
+    }
+
     /// Notes facts of this process itself, which needs no step.
     pub fn note_here(&mut self, note: impl FnOnce(&mut Noting<'_>)) {
         let facts = &mut self.facts;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use tare_analysis::here::costs::{Contrast, Cost, Durability, Estimate, find_durability};
 use tare_analysis::here::layers::Layer;
 use tare_analysis::here::limits::{Change, Limit};
 use tare_analysis::here::namespaces::Namespace;
@@ -46,6 +47,8 @@ pub fn render_here_json(here: &Here<'_>) -> String {
             "landlock": found.filters.rulesets,
         },
         "limits": limits(here),
+        "places": places(here),
+        "costs": here.costs.iter().map(cost).collect::<Vec<_>>(),
         "change": here.changes.iter().map(change).collect::<Vec<_>>(),
         "facts": here.surroundings.facts,
         "lost": lost,
@@ -87,6 +90,41 @@ fn limits(here: &Here<'_>) -> Value {
         "open_files": here.surroundings.facts.get_integer("limit.files"),
         "loopback_only": limits.loopback_only,
         "control_groups": limits.control_groups,
+    })
+}
+
+/// Lists the roles of folders, each with its file system.
+fn places(here: &Here<'_>) -> Vec<Value> {
+    let facts = &here.surroundings.facts;
+    let durability = find_durability(facts, here.costs).map(|found| match found {
+        Durability::ReachesSomething => "something",
+        Durability::Nothing => "nothing",
+        Durability::NoLonger => "no longer than a write",
+    });
+    let known = ["work", "tmp", "home", "own"].into_iter().filter_map(|role| {
+        let kind = facts.get(&format!("place.{role}.type"))?;
+        let mount = facts.get(&format!("place.{role}.mount"));
+        let sync = if role == "work" { durability } else { None };
+        Some(json!({ "role": role, "type": kind, "mount": mount, "sync": sync }))
+    });
+    known.collect()
+}
+
+fn cost(cost: &Cost) -> Value {
+    let ends = |estimate: Estimate| json!([estimate.low, estimate.middle, estimate.high]);
+    let (verdict, why) = match cost.verdict {
+        Contrast::Slower => ("slower", None),
+        Contrast::Same => ("same", None),
+        Contrast::Faster => ("faster", None),
+        Contrast::Untold(reason) => ("untold", Some(reason.describe())),
+    };
+    json!({
+        "operation": cost.operation.name(),
+        "ns": ends(cost.ns),
+        "against_ns": cost.against.map(ends),
+        "factor": cost.factor.map(ends),
+        "verdict": verdict,
+        "why": why,
     })
 }
 

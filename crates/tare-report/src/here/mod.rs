@@ -1,10 +1,12 @@
 //! Here: the layers that a process runs in, its limits and what to change, for people and for programs.
 
+mod costs;
 mod json;
 mod terminal;
 mod words;
 
 use tare_analysis::here::Where;
+use tare_analysis::here::costs::Cost;
 use tare_analysis::here::limits::{Change, Limits};
 use tare_data::facts::Surroundings;
 
@@ -16,5 +18,6 @@ pub struct Here<'a> {
     pub surroundings: &'a Surroundings,
     pub found: &'a Where,
     pub limits: &'a Limits,
+    pub costs: &'a [Cost],
     pub changes: &'a [Change],
 }

@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
-use tare_analysis::here::layers::{Class, Layer};
+use tare_analysis::here::layers::{Class, Confidence, Layer};
 
 use super::Here;
+use super::costs::describe_costs;
 use super::words::{describe_change, describe_limits, name_layer};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
@@ -23,12 +24,20 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
         }
     };
     let joint = language.word("; ");
+    let mut heading = language.word("costs");
+    for cost in describe_costs(here.costs, &here.surroundings.facts, language) {
+        add(std::mem::take(&mut heading), &[cost], "");
+    }
     add(language.word("limits"), &list_limits(here, language), joint);
     add(language.word("filters"), &list_filters(here, language), joint);
     for change in here.changes {
         add(language.word("change"), &[describe_change(change, language)], "");
     }
-    let hidden: Vec<String> = here.found.hidden.iter().map(|text| language.translate_text(text)).collect();
+    let mut hidden: Vec<String> =
+        here.found.hidden.iter().map(|text| language.translate_text(text)).collect();
+    if !here.costs.is_empty() {
+        hidden.push(language.word("calls and page faults have nothing here to be compared with").to_owned());
+    }
     add(language.word("unknown"), &hidden, joint);
     let lost: Vec<String> = here
         .surroundings
@@ -48,7 +57,9 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
 
 /// Writes the sentence that names the layers, the innermost first, and the system.
 fn first_line(here: &Here<'_>, language: Language) -> String {
-    let around = here.found.layers.iter().filter(|layer| layer.class != Class::Filter);
+    // A layer that only may be there is in the evidence.
+    let is_told = |layer: &&Layer| layer.class != Class::Filter && layer.confidence > Confidence::Possible;
+    let around = here.found.layers.iter().filter(is_told);
     let names: Vec<String> = around.map(|layer| name_layer(layer, language)).collect();
     let inside = names
         .into_iter()

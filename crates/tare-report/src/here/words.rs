@@ -134,6 +134,12 @@ pub fn describe_change(change: &Change, language: Language) -> String {
             allowed = allowed,
             online = online
         ),
+        Change::MoveWork { saved_ns: [low, high] } => say!(
+            language,
+            "move the files to another file system: {low} to {high} µs less on each name",
+            low = number(low / 1_000.0),
+            high = number(high / 1_000.0)
+        ),
         Change::MoreFiles { files } => {
             say!(language, "raise the limit of open files (ulimit -n), which is {files}", files = files)
         }

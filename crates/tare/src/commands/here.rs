@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tare_analysis::here::costs::{add_changes, compute_costs};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
@@ -15,18 +16,31 @@ use crate::exit::Exit;
 use crate::ui;
 
 /// Time after which everything that is known is printed, in ms.
-const LONGEST_MS: u64 = 9_000;
+const LONGEST_MS: u64 = 2_700;
 /// Values of the variable `container` that are kept.
 const CONTAINERS: [&str; 8] =
     ["docker", "podman", "oci", "lxc", "lxc-libvirt", "systemd-nspawn", "firejail", "flatpak"];
 
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
-    let wanted = Wanted { variables: list_variables(), places: list_places(), longest_ms: LONGEST_MS };
+    let wanted = Wanted {
+        variables: list_variables(),
+        places: list_places(),
+        references: list_references(),
+        longest_ms: LONGEST_MS,
+    };
     let surroundings = collect_surroundings(&wanted);
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
-    let changes = choose_changes(&limits);
-    let here = Here { surroundings: &surroundings, found: &found, limits: &limits, changes: &changes };
+    let costs = compute_costs(&surroundings.facts);
+    let mut changes = choose_changes(&limits);
+    add_changes(&costs, &mut changes);
+    let here = Here {
+        surroundings: &surroundings,
+        found: &found,
+        limits: &limits,
+        costs: &costs,
+        changes: &changes,
+    };
     ui::print_output(match args.json {
         true => render_here_json(&here),
         false => render_here_terminal(&here, args.wide, ui::measure_width(), ui::find_language()),
@@ -67,4 +81,9 @@ fn list_places() -> Vec<Place> {
         ("home", variable("HOME")),
     ];
     all.into_iter().filter_map(|(role, path)| Some(Place { role, path: path? })).collect()
+}
+
+/// Lists folders that are on a file system of this environment where there is one, those in memory first.
+fn list_references() -> Vec<PathBuf> {
+    vec!["/dev/shm".into(), std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
 }

@@ -1,0 +1,259 @@
+//! Costs: times of operations here, in blocks that take turns with those that they are compared with.
+
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{CWD, Mode, OFlags};
+
+use super::places::Place;
+use super::steps::Noting;
+use crate::facts::mounts::{file_system_name, format_device_number};
+use crate::facts::promises::is_in_memory;
+use crate::harness::buffer::Buffer;
+use crate::harness::files;
+use crate::harness::folder::Folder;
+use crate::harness::stopwatch::now_ns;
+use crate::harness::syscall;
+use crate::operations::find_operation;
+
+/// Blocks of each time: their third and tenth are the ends of a 95 % interval of the median.
+const BLOCKS: usize = 12;
+/// Fewest blocks with such an interval: their extremes. No more are begun once as many took this long.
+const FEWEST_BLOCKS: usize = 6;
+const LONGEST_NS: u64 = 150_000_000;
+/// Operations of a block.
+const CALLS: u64 = 50;
+const PAGES: u64 = 100;
+const NAMES: usize = 16;
+/// Prefix of the folders of this command, and the age in s from which one is left over: none is needed for as long.
+pub const PREFIX: &str = "tare-here-";
+pub const LEFT_OVER_S: u64 = 60;
+/// Bytes of a write, and of the file that is written.
+const WRITTEN: usize = 4096;
+const FILE: usize = 256 << 10;
+
+/// A time in blocks, by the name of what takes it.
+struct Series<'a> {
+    key: &'a str,
+    blocks_ns: Vec<String>,
+}
+
+impl<'a> Series<'a> {
+    fn new(key: &'a str) -> Self {
+        Series { key, blocks_ns: Vec::new() }
+    }
+
+    /// Adds a block, and notes all blocks so far: the next one may not end.
+    fn add_block(&mut self, noting: &mut Noting<'_>, each_ns: f64) {
+        self.blocks_ns.push(format!("{each_ns:.1}"));
+        noting.add_fact(self.key, self.blocks_ns.join(" "));
+    }
+}
+
+/// Counts up blocks until there are enough, or until they have taken long and there are as many as an interval needs.
+fn number_blocks() -> impl Iterator<Item = usize> {
+    let ends_ns = now_ns() + LONGEST_NS;
+    (0..BLOCKS).take_while(move |block| *block < FEWEST_BLOCKS || now_ns() < ends_ns)
+}
+
+/// Notes times of a cheap call, of a page fault, and of the clock by the vDSO and by a call.
+pub fn note_kernel(noting: &mut Noting<'_>) {
+    let [mut call, mut fault] = ["cost.call", "cost.fault"].map(Series::new);
+    let [mut clock, mut trapped] = ["cost.clock", "cost.clock_call"].map(Series::new);
+    let timed = |operations: u64, work: &mut dyn FnMut(u64)| {
+        let started_ns = now_ns();
+        work(operations);
+        (now_ns() - started_ns) as f64 / operations as f64
+    };
+    let mut new_pages = find_operation("new-page").and_then(|prepare| prepare(Path::new("/")).ok());
+    for _ in number_blocks() {
+        call.add_block(noting, timed(CALLS, &mut |calls| (0..calls).for_each(|_| _ = syscall::getppid())));
+        clock.add_block(noting, timed(CALLS, &mut |reads| (0..reads).for_each(|_| _ = now_ns())));
+        trapped.add_block(noting, timed(CALLS, &mut |reads| (0..reads).for_each(|_| read_clock_by_call())));
+        if let Some((stopwatch, _)) = new_pages.as_mut().and_then(|touch| touch(PAGES).ok()) {
+            fault.add_block(noting, stopwatch.elapsed_ns() as f64 / PAGES as f64);
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "the call that the vDSO answers otherwise")]
+fn read_clock_by_call() {
+    // SAFETY: an all-zero timespec is valid.
+    let mut now: libc::timespec = unsafe { std::mem::zeroed() };
+    // SAFETY: the struct lives through the call.
+    unsafe { libc::syscall(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut now) };
+}
+
+/// Chooses a place to compare another with: in memory where there is one, and in no case the same file system.
+fn choose_reference(work: &Place, candidates: &[PathBuf]) -> Option<PathBuf> {
+    let device = format_device_number(&work.path)?;
+    let is_other = |path: &&PathBuf| format_device_number(path).is_some_and(|other| other != device);
+    let is_memory = |path: &&&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
+    let others: Vec<&PathBuf> = candidates.iter().filter(is_other).collect();
+    others.iter().find(is_memory).or(others.first()).map(|path| path.to_path_buf())
+}
+
+/// Notes times of names and writes in the working folder, next to those in another file system.
+pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf], name: &str) {
+    let own = choose_reference(work, candidates);
+    let folder = |place: &Path| Folder::make_named(place, name).ok();
+    let work_folder = folder(&work.path);
+    if work_folder.is_none() {
+        noting.add_fact("place.work.written", "no");
+    }
+    let own_folder = own.as_deref().and_then(folder);
+    let memory = own.as_deref().and_then(file_system_name).unwrap_or_default();
+    noting.add_fact("place.own.type", memory);
+    // Where nothing can be written, names that are not there can still be looked up.
+    let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
+    let places = [
+        ("work", work_folder.as_ref().map_or(Some(work.path.as_path()), |folder| Some(folder.path()))),
+        ("own", own_folder.as_ref().map(Folder::path)),
+    ];
+    note_names(noting, operation, places);
+    note_new_names(noting, places);
+    if let Some(folder) = &work_folder {
+        note_syncs(noting, folder.path());
+    }
+}
+
+/// Notes times of a name that was just looked up.
+fn note_names(noting: &mut Noting<'_>, operation: &str, places: [(&str, Option<&Path>); 2]) {
+    let Some(prepare) = find_operation(operation) else { return };
+    let keys = places.map(|(role, _)| format!("cost.name.{role}"));
+    let mut sides: Vec<_> = places
+        .iter()
+        .zip(&keys)
+        .filter_map(|((_, path), key)| Some((prepare((*path)?).ok()?, Series::new(key))))
+        .collect();
+    for _ in number_blocks() {
+        for (look_up, series) in &mut sides {
+            if let Ok((stopwatch, _)) = look_up(NAMES as u64) {
+                series.add_block(noting, stopwatch.elapsed_ns() as f64 / NAMES as f64);
+            }
+        }
+    }
+}
+
+/// Notes times of names that nobody has looked up, and of the same names again.
+fn note_new_names(noting: &mut Noting<'_>, places: [(&str, Option<&Path>); 2]) {
+    let keys = places.map(|(role, _)| [format!("cost.new_name.{role}"), format!("cost.known_name.{role}")]);
+    let mut sides: Vec<_> = places
+        .iter()
+        .zip(&keys)
+        .filter_map(|((_, path), [new, known])| {
+            Some((open_folder((*path)?)?, [Series::new(new), Series::new(known)]))
+        })
+        .collect();
+    for block in number_blocks() {
+        let names: Vec<CString> =
+            (0..NAMES).filter_map(|name| CString::new(format!("tare-none-{block}-{name}")).ok()).collect();
+        for (folder, series) in &mut sides {
+            for series in series {
+                series.add_block(noting, look_up_all(folder.as_fd(), &names));
+            }
+        }
+    }
+}
+
+fn open_folder(path: &Path) -> Option<OwnedFd> {
+    rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+fn look_up_all(folder: BorrowedFd<'_>, names: &[CString]) -> f64 {
+    let mut about = syscall::empty_stat();
+    let started_ns = now_ns();
+    for name in names {
+        let _ = syscall::fstatat(folder, name, &mut about);
+    }
+    (now_ns() - started_ns) as f64 / names.len() as f64
+}
+
+/// Notes times of writes, and of making each durable.
+fn note_syncs(noting: &mut Noting<'_>, folder: &Path) {
+    let Ok(file) = files::open_file(folder, "sync", OFlags::TRUNC) else { return };
+    let Ok(data) = Buffer::new_random(WRITTEN, 1) else { return };
+    if files::fill_file(file.as_fd(), &data, FILE, FILE as u64).is_err()
+        || syscall::fdatasync(file.as_fd()).is_err()
+    {
+        return;
+    }
+    let [mut write, mut sync] = ["cost.write.work", "cost.sync.work"].map(Series::new);
+    for block in number_blocks() {
+        let started_ns = now_ns();
+        if syscall::pwrite(file.as_fd(), &data, (block * WRITTEN % FILE) as u64) != Ok(WRITTEN) {
+            return;
+        }
+        let written_ns = now_ns();
+        if syscall::fdatasync(file.as_fd()).is_err() {
+            return;
+        }
+        write.add_block(noting, (written_ns - started_ns) as f64);
+        sync.add_block(noting, (now_ns() - written_ns) as f64);
+    }
+}
+
+/// Removes folders that earlier runs left in a place because they were killed, and one of this run.
+pub fn remove_left(place: &Path, own: &str) {
+    Folder::remove_named(place, own);
+    Folder::remove_left_over(place, PREFIX, LEFT_OVER_S);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_data::facts::Facts;
+
+    fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
+        let mut steps = super::super::steps::Steps::until(u64::MAX);
+        steps.note_here(work);
+        steps.facts
+    }
+
+    fn count_blocks(facts: &Facts, key: &str) -> usize {
+        let blocks = facts.get(key).unwrap_or_else(|| panic!("{key} is absent")).split(' ');
+        blocks.map(|block| block.parse::<f64>().unwrap()).filter(|ns| *ns >= 0.0).count()
+    }
+
+    #[test]
+    fn every_time_has_as_many_blocks_as_its_interval_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place { role: "work", path: folder.path().to_owned() };
+        let facts = note(|noting| note_files(noting, &place, &[PathBuf::from("/dev/shm")], "tare-here-test"));
+        for key in [
+            "cost.name.work",
+            "cost.new_name.work",
+            "cost.known_name.work",
+            "cost.write.work",
+            "cost.sync.work",
+        ] {
+            assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
+        let facts = note(note_kernel);
+        for key in ["cost.call", "cost.fault", "cost.clock", "cost.clock_call"] {
+            assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_not_compared_with_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place { role: "work", path: folder.path().to_owned() };
+        assert_eq!(choose_reference(&place, &[folder.path().to_owned()]), None);
+        assert_eq!(choose_reference(&place, &[PathBuf::from("/no/such/place")]), None);
+    }
+
+    #[test]
+    fn a_folder_of_a_run_that_was_killed_is_removed_when_it_is_old() {
+        let place = tempfile::tempdir().unwrap();
+        let left = place.path().join(format!("{PREFIX}1-2"));
+        std::fs::create_dir(&left).unwrap();
+        std::fs::write(left.join("sync"), "left").unwrap();
+        remove_left(place.path(), "tare-here-3-4");
+        assert!(left.exists(), "another run may be using it");
+        Folder::remove_left_over(place.path(), PREFIX, 0);
+        assert!(!left.exists());
+    }
+}
