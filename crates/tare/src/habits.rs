@@ -3,8 +3,8 @@
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind as ClapKind};
 use tare_data::names::matches_pattern;
-use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
+use tare_lab::environments::{PROVIDERS, list_launchers};
 use tare_lab::error::LabError;
 use tare_lab::find_nearest;
 use tare_lab::study::{SHIPPED, list_probes};
@@ -122,10 +122,11 @@ fn explained(mut error: Error) -> Error {
 /// Explains a name that is not a study's but an environment's or a probe's, which options choose.
 pub fn not_a_study(name: &str) -> Option<LabError> {
     let first = name.split([':', '?', ',']).next().unwrap_or_default();
+    let launchers = list_launchers().map(|(launcher, _)| launcher.name);
     let is_environment = PROVIDERS.iter().map(|provider| provider.name).chain(PRESETS.iter().map(|p| p.name));
     let instead = if SHIPPED.iter().any(|(study, _)| *study == first) || name.ends_with(".toml") {
         return None;
-    } else if is_environment.into_iter().any(|environment| environment == first) {
+    } else if is_environment.chain(launchers).any(|environment| environment == first) {
         format!("it is an environment: tare run --in {name}")
     } else if list_probes().any(|probe| name.split(',').any(|pattern| matches_pattern(pattern, probe.name))) {
         format!("it names probes: tare run --only '{name}'")

@@ -98,10 +98,12 @@ fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
         options: Vec::leak(option.into_iter().collect()),
         descends: template.descends,
         kernel: template.kernel.kind(),
-        roots: if template.root {
-            Roots::Own("its launcher enters a root folder that holds the agent alone")
-        } else {
-            Roots::Any
+        roots: match (template.root, template.descends) {
+            (true, _) => Roots::Own("its launcher enters a root folder that holds the agent alone"),
+            (_, false) => Roots::Own(
+                "a daemon starts its commands, and sees no mounts that a session makes; the study calls measures a call of it",
+            ),
+            _ => Roots::Any,
         },
         by_default: &[],
         parse: parse_launcher,
@@ -171,6 +173,9 @@ impl Environment for Launched {
         let others =
             template.needs.iter().try_for_each(|needed| require_program(programs, needed, install).map(drop));
         others?;
+        if let Some((_, meaning)) = template.present.iter().find(|(path, _)| !Path::new(path).exists()) {
+            return Err(NotReady::from_reason(meaning.clone()));
+        }
         let version: Vec<&str> = template.version.iter().map(String::as_str).collect();
         let version = programs::read_program_version(&program, &version)
             .map_err(NotReady::from_program_error(&program))?;

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use anstream::adapter::strip_bytes;
 use rustix::event::{PollFd, PollFlags};
 
 use crate::platform::until_ready;
@@ -51,9 +52,10 @@ impl<S: AsFd + Read> Heard<S> {
         }
     }
 
-    /// Extracts the last line that says something.
+    /// Extracts the last line that says something, without its colours.
     pub fn last_line(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.bytes);
+        let plain = strip_bytes(&self.bytes).into_vec();
+        let text = String::from_utf8_lossy(&plain);
         let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
         Some(line.chars().take(LONGEST_SHOWN).collect())
     }

@@ -244,7 +244,7 @@ impl Launcher {
             None => vec![Far::Path, Far::Stdin],
         };
         let terminals: &[bool] = if self.terminal { &[true] } else { &[false, true] };
-        let mut reasons = Vec::new();
+        let mut refusals = Vec::new();
         for far in fars {
             for &terminal in terminals {
                 match self.try_way(far, terminal, stage, workspace)? {
@@ -252,16 +252,16 @@ impl Launcher {
                     Err(Unseen { reason, hung }) => {
                         // What it started and left would answer for the next.
                         self.signs(workspace).kill_processes();
-                        let where_to = if terminal { ", in a terminal" } else { "" };
-                        reasons.push(format!("far={}{where_to}: {reason}", far.name()));
+                        let where_to = if terminal { " in a terminal" } else { "" };
+                        refusals.push((format!("far={}{where_to}", far.name()), reason));
                         if hung {
-                            return Err(self.failed(reasons.join("; ")));
+                            return Err(self.failed(list_refusals(&refusals)));
                         }
                     }
                 }
             }
         }
-        Err(self.failed(reasons.join("; ")))
+        Err(self.failed(list_refusals(&refusals)))
     }
 
     fn try_way(
@@ -474,4 +474,18 @@ fn far_folder(base: &str, workspace: &dyn Workspace) -> String {
 /// Returns the path to which a template copies the program.
 fn copied_path(workspace: &dyn Workspace) -> String {
     format!("/tmp/{}", workspace.name())
+}
+
+/// Lists the reasons of ways, each once, after the ways that it is of.
+fn list_refusals(refusals: &[(String, String)]) -> String {
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (way, reason) in refusals {
+        match reasons.iter_mut().find(|(_, known)| known == reason) {
+            Some((ways, _)) => ways.push(way),
+            None => reasons.push((vec![way], reason)),
+        }
+    }
+    let listed: Vec<String> =
+        reasons.iter().map(|(ways, reason)| format!("{}: {reason}", ways.join(", "))).collect();
+    listed.join("; ")
 }

@@ -132,5 +132,6 @@ mod tests {
         let reason = |script: &str| look(script).err().map(|unseen| unseen.reason).unwrap();
         assert_eq!(reason("echo out; echo first >&2; echo no such thing >&2; exit 3"), "no such thing");
         assert!(reason("exit 3").contains("printed nothing"));
+        assert_eq!(reason(r"printf '\033[0;1;31mHost is down\033[0m\n' >&2; exit 1"), "Host is down");
     }
 }

@@ -32,6 +32,7 @@ pub fn make_launcher_schema() -> Value {
             "program": text("program that is asked for its version; the first word of enter unless given"),
             "version": words("words that ask for the version; --version unless given"),
             "needs": words("further programs that must be there"),
+            "present": texts("files and folders of this machine that must be there, each with the meaning of its absence"),
             "far": { "enum": ["path", "stdin", "copy"], "description": "how the agent gets there; found out unless given" },
             "copy": words("command that copies {agent} to {far}, for far = copy"),
             "terminal": flag("true where it wants a terminal"),

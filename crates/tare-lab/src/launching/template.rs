@@ -38,6 +38,9 @@ pub struct Template {
     /// Further programs that must be there.
     #[serde(default)]
     pub needs: Vec<String>,
+    /// Files and folders of this machine that must be there, each with the meaning of its absence.
+    #[serde(default)]
+    pub present: BTreeMap<String, String>,
     /// Command that installs it.
     pub install: String,
     /// The way in which the agent gets there; found out unless given.

@@ -106,6 +106,7 @@ fn require_same(signs: &Facts, own: &Facts) -> Result<Proven, Failure> {
     }
     Ok(match (signs.get(BOOT), signs.get(&pid)) {
         (Some(boot), Some(pid)) => Proven::Seen(format!("boot {boot}, {pid}")),
+        (None, Some(pid)) => Proven::Seen(format!("kernel {}, {pid}", signs.get(KERNEL).unwrap_or_default())),
         _ => Proven::Unseen("/proc does not show its boot and namespaces"),
     })
 }

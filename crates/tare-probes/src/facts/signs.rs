@@ -18,6 +18,8 @@ pub const MACHINE: &str = "sign.machine";
 /// Prefix of a namespace's key, before the name of its kind in /proc/self/ns.
 pub const NAMESPACE: &str = "sign.ns.";
 
+#[cfg(unix)]
+const BOOT_FILE: &str = "/proc/sys/kernel/random/boot_id";
 /// Kinds of namespaces, as named in /proc/self/ns.
 #[cfg(unix)]
 const KINDS: [&str; 7] = ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"];
@@ -30,8 +32,11 @@ pub fn collect_signs() -> Facts {
     let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
     signs.add_fact(KERNEL, format!("{} {}", text(uname.release()), text(uname.version())));
     signs.add_fact(MACHINE, text(uname.machine()));
-    let boot = read_text("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    signs.add_fact(BOOT, boot.trim());
+    // Some containers mount a number of their own over it, which a new /proc does not have.
+    let is_kernels = device(BOOT_FILE).is_some_and(|number| Some(number) == device("/proc"));
+    if is_kernels {
+        signs.add_fact(BOOT, read_text(BOOT_FILE).unwrap_or_default().trim());
+    }
     let status = read_text("/proc/self/status").unwrap_or_default();
     let tracer = status.lines().find_map(|line| line.strip_prefix("TracerPid:"));
     signs.add_fact(TRACER, tracer.unwrap_or_default().trim());
@@ -41,6 +46,12 @@ pub fn collect_signs() -> Facts {
         }
     }
     signs
+}
+
+/// Returns the number of the file system of a file.
+#[cfg(unix)]
+fn device(path: &str) -> Option<u64> {
+    rustix::fs::stat(path).ok().map(|about| about.st_dev)
 }
 
 /// Collects nothing: Windows shows none of these.

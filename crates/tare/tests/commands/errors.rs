@@ -256,6 +256,7 @@ fn what_was_meant_is_named() {
     let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
     for (arguments, hint) in [
         (&["rnu"][..], "'run'"),
+        (&["run", "srt"], "it is an environment: tare run --in srt"),
         (&["run", "--in", "native", "--only", "files.*"], "did you mean 'file.*'?"),
         (&["run", "--in", "native", "--only", "file.seq?bs=4k"], "'file.seq?*bs=4k*'"),
         (

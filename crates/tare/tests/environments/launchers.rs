@@ -132,9 +132,10 @@ fn one_that_never_answers_is_refused_with_its_last_words_and_nothing_is_left() {
 fn one_that_fails_is_refused_with_the_reason_of_each_way() {
     let bench = Bench::new();
     let refused = be_refused(&bench, &bench.make_session(), "echo permission denied >&2; exit 3");
-    for way in ["far=path: permission denied", "far=path, in a terminal: permission denied", "far=stdin: "] {
-        assert!(refused.contains(way), "{refused}");
-    }
+    // A shell that was to be sent the agent may be missed before or after the launcher's last word.
+    let path = "far=path, far=path in a terminal, far=stdin";
+    assert!(refused.contains(path) && refused.contains("far=stdin in a terminal"), "{refused}");
+    assert_eq!(refused.matches("permission denied").count(), 1, "{refused}");
 }
 
 /// Writes a template, and enters by it.

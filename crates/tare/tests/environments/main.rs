@@ -10,6 +10,7 @@ mod images;
 mod launchers;
 mod paths;
 mod roots;
+mod services;
 mod ssh;
 mod wsl;
 mod wslc;
