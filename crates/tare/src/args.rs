@@ -326,18 +326,25 @@ pub struct Show {
   tare here --wide                   show the evidence for each layer, and every step without an answer
   tare here --json | jq .where       use the result in a program
   tare here --fail-if in:gvisor      exit with 6 inside gVisor
+  tare here --yes -- git status      run a command twice, and split its time by the times of here
 
 Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
 pub struct Here {
     /// Show the evidence for each layer, and every step that gave no answer.
     #[arg(long)]
     pub wide: bool,
+    /// Run the command twice without asking.
+    #[arg(long, requires = "words")]
+    pub yes: bool,
     /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker (repeatable).
     #[arg(long, value_name = "CONDITION", value_parser = parse_layer_condition)]
     pub fail_if: Vec<String>,
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
+    /// Run this command twice, once as it is and once counted, and split its time by the times of here.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub words: Vec<String>,
 }
 
 /// Check which environments are ready, and this machine's clock, noise and CPU frequency.

@@ -90,7 +90,7 @@ pub struct Cost {
     /// Time of what it is compared with.
     pub against: Option<Estimate>,
     pub factor: Option<Estimate>,
-    pub verdict: Contrast,
+    pub contrast: Contrast,
 }
 
 /// Computes the costs that were measured.
@@ -107,7 +107,7 @@ pub fn compute_costs(facts: &Facts) -> Vec<Cost> {
     let compute = |(operation, key, against): (Operation, &str, &str)| {
         let (ns, against) = (estimate(view, key)?, estimate(view, against));
         let factor = against.and_then(|against| divide(ns, against));
-        Some(Cost { operation, ns, against, factor, verdict: judge(factor) })
+        Some(Cost { operation, ns, against, factor, contrast: judge(factor) })
     };
     contrasts.into_iter().filter_map(compute).collect()
 }
@@ -185,7 +185,7 @@ pub fn has_fast_clock(costs: &[Cost]) -> Option<bool> {
 /// Adds changes that the costs suggest, up to as many as are named.
 pub fn add_changes(costs: &[Cost], changes: &mut Vec<Change>) {
     let slower =
-        costs.iter().find(|cost| cost.operation == Operation::Name && cost.verdict == Contrast::Slower);
+        costs.iter().find(|cost| cost.operation == Operation::Name && cost.contrast == Contrast::Slower);
     let saved = slower.and_then(|cost| {
         let against = cost.against?;
         let [low, high] = [cost.ns.low - against.high, cost.ns.high - against.low];
@@ -214,7 +214,7 @@ mod tests {
     fn an_interval_is_that_of_the_median_by_ranks() {
         let costs = compute_costs(&facts(&[("cost.call", TWELVE)]));
         assert_eq!(costs[0].ns, Estimate { low: 102.0, middle: 105.5, high: 109.0 });
-        assert_eq!(costs[0].verdict, Contrast::Untold(Reason::NothingToCompare));
+        assert_eq!(costs[0].contrast, Contrast::Untold(Reason::NothingToCompare));
         // Five blocks allow no interval of 95 %.
         assert_eq!(compute_costs(&facts(&[("cost.call", "1 2 3 4 5")])), []);
         assert_eq!(compute_costs(&facts(&[("cost.call", "lies NaN inf")])), []);
@@ -224,12 +224,12 @@ mod tests {
     fn a_share_is_slower_than_memory_and_moving_saves_the_difference() {
         let slow = "90000 91000 92000 93000 94000 95000 96000 97000 98000 99000 99500 99900";
         let costs = compute_costs(&facts(&[("cost.name.work", slow), ("cost.name.own", TWELVE)]));
-        assert_eq!(costs[0].verdict, Contrast::Slower);
+        assert_eq!(costs[0].contrast, Contrast::Slower);
         let mut changes = Vec::new();
         add_changes(&costs, &mut changes);
         assert_eq!(changes, [Change::MoveWork { saved_ns: [92_000.0 - 109.0, 99_000.0 - 102.0] }]);
         let same = compute_costs(&facts(&[("cost.name.work", TWELVE), ("cost.name.own", TWELVE)]));
-        assert_eq!(same[0].verdict, Contrast::Same);
+        assert_eq!(same[0].contrast, Contrast::Same);
         add_changes(&same, &mut changes);
         assert_eq!(changes.len(), 1);
     }
@@ -238,7 +238,7 @@ mod tests {
     fn a_factor_that_could_be_anything_is_not_told() {
         let wild = "1 1 1 1 1 50 60 900 900 900 900 900";
         let costs = compute_costs(&facts(&[("cost.name.work", wild), ("cost.name.own", TWELVE)]));
-        assert_eq!(costs[0].verdict, Contrast::Untold(Reason::TooWide));
+        assert_eq!(costs[0].contrast, Contrast::Untold(Reason::TooWide));
     }
 
     #[test]

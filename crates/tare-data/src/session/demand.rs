@@ -110,6 +110,27 @@ pub struct Demand {
     pub watched_slowdown: f64,
 }
 
+/// Two runs of a command in one place: the first as it is, the second counted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RanTwice {
+    pub elapsed_ns: u64,
+    pub user_ns: u64,
+    pub system_ns: u64,
+    pub code: i32,
+    /// The second run, or the reason for which there is none.
+    pub counted: Result<CountedRun, String>,
+}
+
+/// The run that was counted, stopped at each call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CountedRun {
+    pub demand: Demand,
+    pub elapsed_ns: u64,
+    pub code: i32,
+    /// Part of its time that is the tracer's, as a run of a known program has it.
+    pub tracing_ns: f64,
+}
+
 /// The outcome of counting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -5,6 +5,7 @@
 
 mod bounded;
 mod code;
+mod command;
 mod costs;
 mod filters;
 mod first;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use tare_data::facts::Facts;
 use tare_data::facts::Surroundings;
 
+pub use self::command::run_twice;
 pub use self::places::Place;
 use self::steps::Risk::{Harmless, NeedsChild};
 use self::steps::Steps;

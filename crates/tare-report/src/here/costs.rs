@@ -79,7 +79,7 @@ fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Language) -
 }
 
 fn describe_comparison(cost: &Cost, language: Language) -> String {
-    match (cost.verdict, cost.factor) {
+    match (cost.contrast, cost.factor) {
         (Contrast::Slower | Contrast::Faster, Some(factor)) => format_factor(factor),
         (Contrast::Same, _) => language.word("the same").to_owned(),
         (Contrast::Untold(reason), _) => language.translate_text(reason.describe()),

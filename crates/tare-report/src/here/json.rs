@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
+use tare_analysis::here::command::{Split, Unsplit};
 use tare_analysis::here::costs::{Contrast, Cost, Durability, Estimate, find_durability};
 use tare_analysis::here::layers::Layer;
 use tare_analysis::here::limits::{Change, Limit};
 use tare_analysis::here::namespaces::Namespace;
+
+use tare_data::session::demand::RanTwice;
 
 use super::Here;
 use super::words::describe_change;
@@ -50,6 +53,7 @@ pub fn render_here_json(here: &Here<'_>) -> String {
         "places": places(here),
         "costs": here.costs.iter().map(cost).collect::<Vec<_>>(),
         "change": here.changes.iter().map(change).collect::<Vec<_>>(),
+        "command": here.command.map(|(ran, split)| command(ran, split)),
         "facts": here.surroundings.facts,
         "lost": lost,
         "took_ms": here.surroundings.took_ms,
@@ -112,7 +116,7 @@ fn places(here: &Here<'_>) -> Vec<Value> {
 
 fn cost(cost: &Cost) -> Value {
     let ends = |estimate: Estimate| json!([estimate.low, estimate.middle, estimate.high]);
-    let (verdict, why) = match cost.verdict {
+    let (verdict, why) = match cost.contrast {
         Contrast::Slower => ("slower", None),
         Contrast::Same => ("same", None),
         Contrast::Faster => ("faster", None),
@@ -125,6 +129,33 @@ fn cost(cost: &Cost) -> Value {
         "factor": cost.factor.map(ends),
         "verdict": verdict,
         "why": why,
+    })
+}
+
+fn command(ran: &RanTwice, split: &Split) -> Value {
+    let counts: serde_json::Map<String, Value> =
+        split.counts.iter().map(|(kind, count)| (kind.name().to_owned(), json!(count))).collect();
+    let parts: Vec<Value> = split
+        .parts
+        .iter()
+        .flatten()
+        .map(|part| json!({ "part": part.kind.name(), "ns": [part.ns.low, part.ns.middle, part.ns.high] }))
+        .collect();
+    let why = split.parts.as_ref().err().map(|reason| match reason {
+        Unsplit::NotCounted(why) => why.as_str(),
+        Unsplit::OtherCode => "another exit code",
+        Unsplit::OtherWork => "other work",
+        Unsplit::Parallel => "several processors",
+    });
+    json!({
+        "elapsed_ns": ran.elapsed_ns,
+        "user_ns": ran.user_ns,
+        "system_ns": ran.system_ns,
+        "exit_code": ran.code,
+        "counts": counts,
+        "parts": parts,
+        "rest_ns": split.rest_ns,
+        "why_not_split": why,
     })
 }
 

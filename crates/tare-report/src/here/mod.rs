@@ -1,14 +1,17 @@
 //! Here: the layers that a process runs in, its limits and what to change, for people and for programs.
 
+mod command;
 mod costs;
 mod json;
 mod terminal;
 mod words;
 
 use tare_analysis::here::Where;
+use tare_analysis::here::command::Split;
 use tare_analysis::here::costs::Cost;
 use tare_analysis::here::limits::{Change, Limits};
 use tare_data::facts::Surroundings;
+use tare_data::session::demand::RanTwice;
 
 pub use self::json::{SCHEMA, VERSION, render_here_json};
 pub use self::terminal::render_here_terminal;
@@ -20,4 +23,6 @@ pub struct Here<'a> {
     pub limits: &'a Limits,
     pub costs: &'a [Cost],
     pub changes: &'a [Change],
+    /// A command that was asked for, with its split time.
+    pub command: Option<(&'a RanTwice, &'a Split)>,
 }

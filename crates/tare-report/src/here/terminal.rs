@@ -5,6 +5,7 @@ use std::fmt::Write;
 use tare_analysis::here::layers::{Class, Confidence, Layer};
 
 use super::Here;
+use super::command::describe_command;
 use super::costs::describe_costs;
 use super::words::{describe_change, describe_limits, name_layer};
 use crate::language::{Language, say};
@@ -27,6 +28,12 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
     let mut heading = language.word("costs");
     for cost in describe_costs(here.costs, &here.surroundings.facts, language) {
         add(std::mem::take(&mut heading), &[cost], "");
+    }
+    if let Some((ran, split)) = here.command {
+        let mut heading = language.word("command");
+        for text in describe_command(ran, split, language) {
+            add(std::mem::take(&mut heading), &[text], "");
+        }
     }
     add(language.word("limits"), &list_limits(here, language), joint);
     add(language.word("filters"), &list_filters(here, language), joint);

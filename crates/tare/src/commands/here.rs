@@ -1,19 +1,24 @@
 //! `tare here`: names the layers around this process from inside, its limits, and what to change.
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use tare_analysis::here::command::split_time;
 use tare_analysis::here::costs::{add_changes, compute_costs};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::Facts;
-use tare_probes::here::{Place, VARIABLES, Wanted, collect_surroundings};
+use tare_data::session::demand::RanTwice;
+use tare_lab::error::{ErrorKind, LabError};
+use tare_probes::here::{Place, VARIABLES, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 
 use crate::args;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::ui;
+use crate::{paths, ui};
 
 /// Time after which everything that is known is printed, in ms.
 const LONGEST_MS: u64 = 2_700;
@@ -34,12 +39,18 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let costs = compute_costs(&surroundings.facts);
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
+    let ran = match args.words.as_slice() {
+        [] => None,
+        words => Some(run_command(words, args.yes)?),
+    };
+    let split = ran.as_ref().map(|ran| split_time(ran, &costs));
     let here = Here {
         surroundings: &surroundings,
         found: &found,
         limits: &limits,
         costs: &costs,
         changes: &changes,
+        command: ran.as_ref().zip(split.as_ref()),
     };
     ui::print_output(match args.json {
         true => render_here_json(&here),
@@ -53,6 +64,31 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         () if surroundings.facts.get("kernel.name").is_none() => Exit::Environment,
         () => Exit::Done,
     })
+}
+
+/// Runs a command twice. Its user is told before, and asked at a terminal.
+fn run_command(words: &[String], yes: bool) -> Result<RanTwice, CommandError> {
+    let [name, ..] = words else { return Err(LabError::usage_error("no command was given").into()) };
+    if std::io::stdin().is_terminal() && !yes {
+        return Err(LabError::usage_error("the command runs twice: whatever it does happens twice")
+            .with_hint("tare here --yes -- COMMAND")
+            .into());
+    }
+    eprintln!(
+        "{}",
+        ui::find_language().word("note: the command runs twice: timed, then counted without output")
+    );
+    let program = paths::find_programs()?.find(name);
+    let program = program.ok_or_else(|| LabError::usage_error(format!("{name}: no such program")))?;
+    let this_program = std::env::current_exe().map_err(|e| {
+        LabError::new(ErrorKind::Environment, "this program does not find itself").with_cause(e)
+    })?;
+    let folder = tempfile::Builder::new().prefix("tare-here-").tempdir();
+    let folder =
+        folder.map_err(|e| LabError::new(ErrorKind::Storage, "cannot make a folder").with_cause(e))?;
+    let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+    let ran = run_twice(&this_program, &program, &words, folder.path());
+    ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e).into())
 }
 
 /// Collects the variables that are set and say something of an environment.

@@ -87,3 +87,22 @@ fn few_files_and_a_small_address_space_are_enough() {
     assert!(output.status.success(), "{output:?}");
     assert_eq!(document(&output)["limits"]["open_files"], 16);
 }
+
+#[test]
+fn a_command_runs_twice_and_its_counts_explain_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ran");
+    let words = format!("echo . >> {}; echo out", file.display());
+    let output = here(&["--json", "--", "sh", "-c", &words]);
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap().lines().count(), 2, "it ran twice");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let text = text.strip_prefix("out\n").expect("the first run has this program's output");
+    let found: Value = serde_json::from_str(text).unwrap();
+    let command = &found["command"];
+    assert_eq!(command["exit_code"], 0);
+    // Where this is traced already, nothing can be counted, and the reason is given.
+    let is_counted = command["counts"]["calls"].as_f64().is_some_and(|calls| calls > 10.0);
+    assert!(is_counted || command["why_not_split"].is_string(), "{command}");
+    assert_eq!(here(&["--", "no-such-program"]).status.code(), Some(2));
+}
