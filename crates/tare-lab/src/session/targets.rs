@@ -114,8 +114,12 @@ const DEFAULT_SUBJECTS: [&str; 7] =
 /// Number of them that are measured: more would have too little time each.
 pub const MOST_DEFAULT: usize = 3;
 
-/// Lists the subjects of a session that names none: specifications of which the first that are ready are used.
-pub fn default_subjects() -> Vec<String> {
+/// Lists the subjects of a session that names none: specifications of which those that are ready are used, all of a study's
+/// choice, or else the first.
+pub fn default_subjects(chosen: &[String]) -> Vec<String> {
+    if !chosen.is_empty() {
+        return chosen.to_vec();
+    }
     let is_here = |text: &&&str| environments::parse_environment(text).is_ok();
     let known: Vec<String> = DEFAULT_SUBJECTS.iter().filter(is_here).map(|&text| text.to_owned()).collect();
     if known.is_empty() { every_default_subject() } else { known }

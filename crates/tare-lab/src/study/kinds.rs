@@ -70,6 +70,7 @@ pub fn make_study(kinds: &[Kind]) -> Study {
         size: default_size(),
         least_rounds: None,
         published: Vec::new(),
+        environments: Vec::new(),
         reference_budget: None,
         cases: kinds.iter().flat_map(|kind| &kind.parts).map(case).collect(),
         commands: Default::default(),

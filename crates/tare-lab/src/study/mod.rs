@@ -84,6 +84,9 @@ pub struct Study {
     /// Articles whose values stand beside the session's: names, or paths of files.
     #[serde(default)]
     pub published: Vec<String>,
+    /// Environments of a session that names none, where they are ready.
+    #[serde(default)]
+    pub environments: Vec<String>,
     /// Time for a session in the reference size; `budget` unless given.
     #[serde(default, deserialize_with = "values::read_optional_time")]
     pub reference_budget: Option<Duration>,
@@ -170,6 +173,8 @@ impl Study {
             both.commands.insert(name, command);
         }
         both.least_rounds = both.least_rounds.max(other.least_rounds);
+        // Each was chosen for its own cases.
+        both.environments.clear();
         both.published.extend(other.published);
         both.published.sort();
         both.published.dedup();
@@ -187,6 +192,7 @@ impl Study {
             margin: default_margin(),
             size: default_size(),
             published: Vec::new(),
+            environments: Vec::new(),
             reference_budget: None,
             least_rounds: None,
             cases: Vec::new(),

@@ -39,6 +39,7 @@ pub fn make_study_schema() -> Value {
             "least_rounds": { "type": "integer", "minimum": 1, "description": "rounds before which nothing is decided" },
             "size": { "enum": ["short", "reference"] },
             "published": list(json!({ "anyOf": [{ "enum": articles }, { "pattern": "\\.toml$", "type": "string" }] })),
+            "environments": list(json!({ "type": "string" })),
             "case": list(json!({
                 "type": "object",
                 "required": ["probe"],

@@ -42,14 +42,18 @@ pub struct DryRun {
 /// Lists the actions of a new session.
 pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError> {
     let selection = request.make_selection()?;
-    let is_default = request.environments.is_empty();
-    let subjects = if is_default { &default_subjects() } else { &request.environments };
+    let chosen = &selection.study.environments;
+    let (subjects, condition) = match (request.environments.is_empty(), chosen.is_empty()) {
+        (false, _) => (&request.environments, ""),
+        (true, false) => (chosen, " (if it is ready)"),
+        (true, true) => (&default_subjects(chosen), " (if it is ready, and one of the first three that are)"),
+    };
     let targets = name_targets(&request.baseline, subjects)?;
     for control in &request.controls {
         environments::parse_environment(control)?;
     }
     let mut dry = DryRun::default();
-    let peers = dry.session(&targets, is_default, &selection.cases(), selection.peers.clone(), setting)?;
+    let peers = dry.session(&targets, condition, &selection.cases(), selection.peers.clone(), setting)?;
     if request.counts_demand {
         dry.start
             .push("in native: each command once more, under a tracer that counts its system calls".into());
@@ -65,7 +69,7 @@ pub fn dry_resume(record: &Path, overrides: &Overrides, setting: &Setting) -> Re
     let plan = read_session(record)?.session.plan;
     let cases: Vec<&Case> = plan.cases.iter().map(|planned| &planned.case).collect();
     let mut dry = DryRun::default();
-    let peers = dry.session(&plan.targets, false, &cases, Peers::from_texts(&overrides.peers)?, setting)?;
+    let peers = dry.session(&plan.targets, "", &cases, Peers::from_texts(&overrides.peers)?, setting)?;
     dry.root(&plan.inside);
     dry.state(setting, !peers.ways().is_empty());
     dry.write.insert(0, format!("{}: the record, at its end", absolute(record)));
@@ -77,18 +81,14 @@ impl DryRun {
     fn session(
         &mut self,
         targets: &[Target],
-        is_default: bool,
+        condition: &str,
         cases: &[&Case],
         peers: Peers,
         setting: &Setting,
     ) -> Result<Peers, LabError> {
         let peers = peers.for_cases(cases.iter().copied())?;
         for target in targets.iter().filter(|target| target.role != Role::Control) {
-            let condition = if is_default && target.role == Role::Subject {
-                " (if it is ready, and one of the first three that are)"
-            } else {
-                ""
-            };
+            let condition = if target.role == Role::Subject { condition } else { "" };
             self.environment(target, condition, &setting.programs)?;
         }
         self.start.push("in each of them: a fresh process for each trial".into());

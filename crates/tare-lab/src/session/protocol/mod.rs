@@ -41,8 +41,8 @@ use crate::session::targets::{
     keep_first_subjects, name_targets, resolve_targets,
 };
 use crate::storage::places::Wanted;
-use crate::study::published;
 use crate::study::user_command::CarriedFile;
+use crate::study::{Study, published};
 
 pub use self::begun::trust_environments;
 use self::budget::Budget;
@@ -73,8 +73,8 @@ pub fn begin_session(
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
     let root = &request.inside.root;
-    let mut resolved = resolved(&request, setting)?;
-    if request.environments.is_empty() {
+    let mut resolved = resolved(&request, study, setting)?;
+    if request.environments.is_empty() && study.environments.is_empty() {
         leave_out_further(&mut resolved, observer);
     }
     add_controls(&mut resolved, &request.controls)?;
@@ -234,9 +234,9 @@ fn leave_out_further(resolved: &mut Vec<Resolved>, observer: &mut dyn Observer) 
 }
 
 /// Resolves the named environments, or else everything that is ready by default.
-fn resolved(request: &Request, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
+fn resolved(request: &Request, study: &Study, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
     let (subjects, when_not_ready) = match (request.environments.as_slice(), &request.fleet) {
-        ([], _) => (&default_subjects()[..], WhenNotReady::LeaveOut),
+        ([], _) => (&default_subjects(&study.environments)[..], WhenNotReady::LeaveOut),
         (named, None) => (named, WhenNotReady::Refuse),
         (named, Some(_)) => (named, WhenNotReady::Gap),
     };
