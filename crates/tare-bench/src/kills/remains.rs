@@ -10,13 +10,14 @@ use std::time::Duration;
 /// Beginning of every name that a session gives.
 const PREFIX: &str = "tare-";
 /// Folders in which runtimes keep the states of containers, one entry each.
-const STATES: [&str; 8] = [
+const STATES: [&str; 9] = [
     "/run/firejail/name",
     "/run/firejail/profile",
     "/run/runsc",
     "/run/runc",
     "/run/crun",
     "/run/netns",
+    "/run/tare-netns",
     "/var/lib/containers/storage/overlay",
     "/var/lib/containers/storage/overlay-containers",
 ];

@@ -24,8 +24,11 @@ pub(crate) fn can_make_network_namespace() -> bool {
 /// Makes a namespace of a name, with its loopback device up. It lives until its file is unmounted.
 pub(crate) fn make_namespace(name: &str) -> io::Result<PathBuf> {
     let path = namespace_path(name);
-    fs::create_dir_all(FOLDER)?;
-    OpenOptions::new().write(true).create_new(true).open(&path)?;
+    make_file(&path).or_else(|e| match e.kind() {
+        // Another session has just left, and taken the empty folder away.
+        io::ErrorKind::NotFound => make_file(&path),
+        _ => Err(e),
+    })?;
     apart(|| {
         // SAFETY: only the namespace of the network is left, which nothing in this process relies on.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET)? };
@@ -34,6 +37,11 @@ pub(crate) fn make_namespace(name: &str) -> io::Result<PathBuf> {
         Ok(mount_bind("/proc/thread-self/ns/net", &path)?)
     })?;
     Ok(path)
+}
+
+fn make_file(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(FOLDER)?;
+    OpenOptions::new().write(true).create_new(true).open(path).map(drop)
 }
 
 /// Does something within a namespace; this thread stays where it is.

@@ -121,7 +121,11 @@ fn remove_network_namespace(name: &str) -> Option<Outcome> {
     // The file is a mount point while the namespace lives by it, and a plain file otherwise.
     let _ = unmount(&path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH);
     Some(match fs::remove_file(&path) {
-        Ok(()) => Outcome::new_removed(what),
+        Ok(()) => {
+            // Only the last session leaves it empty.
+            let _ = fs::remove_dir(network_namespace::FOLDER);
+            Outcome::new_removed(what)
+        }
         Err(e) => Outcome::new_left(what, e),
     })
 }

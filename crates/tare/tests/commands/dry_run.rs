@@ -187,7 +187,7 @@ fn a_dry_run_names_commands_environments_places_and_peers() {
         "Nothing of it was done.",
         "run touch 'a b'",
         "podman: an engine's container",
-        "/run/netns/tare-*-lab",
+        "/run/tare-netns/tare-*-lab",
         "mkfs.ext4, for the place ext4",
         "a peer of the session",
         "the engine's own storage",

@@ -1,6 +1,7 @@
 //! Cleaning up after a killed session while another one is running.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use tare_bench::programs::copy_program;
@@ -11,7 +12,7 @@ use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::SessionWorkspace;
 
 use crate::actor::Actor;
-use crate::bench::{Bench, Spoken, parse_if_ready};
+use crate::bench::{Bench, Spoken, TARE, find_programs, parse_if_ready};
 use crate::paths::list_namespaces;
 
 /// Lists the ready environments of a default session, except full kernels, which have their own test.
@@ -198,4 +199,36 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
         std::os::unix::fs::chown(path, Some(0), Some(0)).unwrap();
     }
     clean_all(&bench);
+}
+
+/// A session with a network in a mount namespace whose /run/netns is as on a machine where nobody used it, and the first
+/// `ip netns add` of that machine meanwhile.
+const FIRST_NAMESPACE: &str = r#"
+umount --lazy /run/netns 2>/dev/null
+"$TARE" run --in 'container?net=bridge' --only sys.getppid --rounds 6 --scratch "$SCRATCH" --record "$SCRATCH/r.tare" >/dev/null &
+for _ in $(seq 400); do
+    ls /run/netns /run/tare-netns 2>/dev/null | grep -q '^tare-' && break
+    sleep 0.02
+done
+ip netns add "other-$$" || exit 9
+wait $!; code=$?
+ip netns delete "other-$$"
+"$TARE" clean >&2 || exit 8
+exit $code
+"#;
+
+#[test]
+fn nothing_is_left_where_iproute2_mounts_over_its_folder_meanwhile() {
+    let name = "nothing_is_left_where_iproute2_mounts_over_its_folder_meanwhile";
+    if parse_if_ready(name, "container?net=bridge").is_none() || find_programs().find("ip").is_none() {
+        println!("SKIPPED {name}: it needs root, and ip");
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", FIRST_NAMESPACE]).env("TARE", TARE);
+    command.env("SCRATCH", bench.scratch_folder()).env("XDG_STATE_HOME", bench.state_folder());
+    let ended = command.output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(matches!(ended.status.code(), Some(0 | 7)) && !said.contains("is left"), "{ended:?}");
 }
