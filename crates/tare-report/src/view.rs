@@ -7,6 +7,7 @@ use tare_data::shell::quote_word;
 use tare_data::warning::Warning;
 
 use crate::answers::signs;
+use crate::here::{join_layers, name_product};
 use crate::language::{Language, say};
 use crate::number::format_percent;
 use crate::text::clean_text;
@@ -97,6 +98,11 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get("file_system.type"));
     let cpus = host.get_integer("cpu.count").map(|count| language.counted(count as usize, "CPU", "CPUs"));
     let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean_text(cpu)));
+    // Earlier records have no such fact.
+    let around = host.get("layers").and_then(|layers| {
+        let names = layers.split(' ').map(|layer| name_product(layer, language));
+        join_layers(names, language)
+    });
     let release = host.get("kernel.release").map(|release| {
         let version = release.split(['-', '+']).next().unwrap_or(release);
         format!("{} {}", clean_text(host.get("kernel.name").unwrap_or("Linux")), clean_text(version))
@@ -104,7 +110,7 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     [
         host.get("cpu.model").map(cpu_name),
         pinned.or(cpus),
-        host.get("cpu.hypervisor").map(|_| language.word("virtual machine").to_owned()),
+        around.or_else(|| host.get("cpu.hypervisor").map(|_| language.word("virtual machine").to_owned())),
         release,
         own_place.or_else(|| host.get("root.type")).map(clean_text),
     ]

@@ -13,7 +13,7 @@ use crate::args::SessionOptions;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::session_exit::exit_of_session;
-use crate::{invocation, paths, show, signals, ui};
+use crate::{invocation, paths, platform, show, signals, ui};
 
 /// A session that was read back from its record.
 pub struct Obtained {
@@ -75,7 +75,8 @@ pub fn make_request(measured: Measured, options: &SessionOptions, record_prefix:
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.
-pub fn measure_session(request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
+pub fn measure_session(mut request: Request, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
+    request.host.0.extend(platform::note_layers().0);
     run_until_interrupted(Instant::now(), scratch, |setting, caller| {
         let mut progress = ui::Progress::new();
         let recorded = session::begin_session(request, setting, caller, &mut progress);

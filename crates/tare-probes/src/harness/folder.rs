@@ -101,8 +101,7 @@ impl Folder {
         for name in left_in(place, prefix).unwrap_or_default().into_iter().take(MOST_KEPT) {
             let path = place.join(name);
             let about = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
-            let is_old =
-                |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime as i64) >= age_s as i64;
+            let is_old = |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime) >= age_s as i64;
             if about.is_ok_and(|about| about.st_uid == user && is_old(&about)) {
                 let _ = remove_all(&path);
             }

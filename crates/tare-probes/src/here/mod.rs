@@ -85,6 +85,14 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
     Surroundings { facts: steps.facts, lost: steps.lost, took_ms: (now_ns() - began_ns) / 1_000_000 }
 }
 
+/// Finds facts of the layers around this process. Writes nothing.
+pub fn collect_layers(variables: &Facts, longest_ms: u64) -> Facts {
+    let mut steps = Steps::until(now_ns() + longest_ms * 1_000_000);
+    steps.facts = variables.clone();
+    collect_where(&mut steps);
+    steps.facts
+}
+
 /// Measures files in a folder that goes away, also where the step was ended.
 fn collect_file_times(steps: &mut Steps, work: &Place, references: &[PathBuf]) {
     // Some started at the same moment have other numbers.

@@ -107,7 +107,9 @@ impl Steps {
                 // A parent that has gone away needs no answer.
                 let _ = out.write_all(encode_line(key, value).as_bytes());
             };
-            work.take().map(|work| work(&mut Noting { send: &mut send }));
+            if let Some(work) = work.take() {
+                work(&mut Noting { send: &mut send });
+            }
             0
         });
         let child = child.map_err(|_| Errno::AGAIN)?;

@@ -7,7 +7,7 @@ use tare_analysis::here::layers::{Class, Confidence, Layer};
 use super::Here;
 use super::command::describe_command;
 use super::costs::describe_costs;
-use super::words::{describe_change, describe_limits, name_layer};
+use super::words::{describe_change, describe_limits, join_layers, name_layer};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
 
@@ -67,10 +67,7 @@ fn first_line(here: &Here<'_>, language: Language) -> String {
     // A layer that only may be there is in the evidence.
     let is_told = |layer: &&Layer| layer.class != Class::Filter && layer.confidence > Confidence::Possible;
     let around = here.found.layers.iter().filter(is_told);
-    let names: Vec<String> = around.map(|layer| name_layer(layer, language)).collect();
-    let inside = names
-        .into_iter()
-        .reduce(|inner, outer| say!(language, "{inner} in {outer}", inner = inner, outer = outer));
+    let inside = join_layers(around.map(|layer| name_layer(layer, language)), language);
     let system = describe_system(here);
     match inside {
         Some(inside) => say!(language, "You are in {layers}; {system}.", layers = inside, system = system),

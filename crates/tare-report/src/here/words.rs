@@ -10,7 +10,24 @@ use crate::text::clean_text;
 
 /// Describes a layer as something that a process is in: `a Docker container`.
 pub fn name_layer(layer: &Layer, language: Language) -> String {
-    let name = match layer.name {
+    let name = name_product(layer.name, language);
+    let is_counted = layer.class == Class::Filter;
+    let variant = match layer.variant.as_str() {
+        "" => String::new(),
+        _ if is_counted => String::new(),
+        variant => format!(" ({})", clean_text(variant)),
+    };
+    format!("{name}{variant}{}", describe_confidence(layer.confidence, language))
+}
+
+/// Joins names of layers, the innermost first: `a container in a KVM guest`; None where there is none.
+pub fn join_layers(names: impl Iterator<Item = String>, language: Language) -> Option<String> {
+    names.reduce(|inner, outer| say!(language, "{inner} in {outer}", inner = inner, outer = outer))
+}
+
+/// Describes a product or mechanism by the name that documents have for it.
+pub fn name_product(name: &str, language: Language) -> String {
+    let known = match name {
         "traced" => language.word("a tracer"),
         "proot" => language.word("proot"),
         "seccomp" => language.word("a filter of system calls"),
@@ -49,15 +66,9 @@ pub fn name_layer(layer: &Layer, language: Language) -> String {
         "virtualbox" => language.word("a VirtualBox guest"),
         "apple" => language.word("a guest of Apple's Virtualization"),
         "vm" => language.word("a virtual machine"),
-        other => return format!("{other}{}", describe_confidence(layer.confidence, language)),
+        other => return clean_text(other),
     };
-    let is_counted = layer.class == Class::Filter;
-    let variant = match layer.variant.as_str() {
-        "" => String::new(),
-        _ if is_counted => String::new(),
-        variant => format!(" ({})", clean_text(variant)),
-    };
-    format!("{name}{variant}{}", describe_confidence(layer.confidence, language))
+    known.to_owned()
 }
 
 /// Describes a confidence after a name; nothing where it is sure.
@@ -155,4 +166,41 @@ pub fn number(value: f64) -> String {
 fn size(bytes: f64) -> String {
     let scale = scale_of(bytes, Unit::Bytes);
     format!("{} {}", number(bytes / scale.divisor), scale.unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_joined_from_inside_outwards() {
+        let join = |names: &[&str], language| {
+            join_layers(names.iter().map(|name| name_product(name, language)), language)
+        };
+        let both = ["docker", "kvm"];
+        assert_eq!(join(&both, Language::English).as_deref(), Some("a Docker container in a KVM guest"));
+        assert_eq!(join(&both, Language::Japanese).as_deref(), Some("KVMゲストの中のDockerコンテナ"));
+        assert_eq!(join(&["new\u{1b}[1m"], Language::English).as_deref(), Some("new\u{fffd}[1m"));
+        assert_eq!(join(&[], Language::English), None);
+    }
+
+    #[test]
+    fn sizes_and_numbers_are_short() {
+        assert_eq!(number(2.0), "2");
+        assert_eq!(number(0.5), "0.5");
+        assert_eq!(size(268_435_456.0), "256 MiB");
+    }
+
+    #[test]
+    fn a_limit_that_a_parent_sets_says_so() {
+        let limits = Limits {
+            cpu: Some(Limit { value: 0.5, from_parent: true }),
+            allowed: Some(2),
+            online: Some(4),
+            files: Some(64),
+            ..Limits::default()
+        };
+        let texts = describe_limits(&limits, Language::English);
+        assert_eq!(texts, ["CPU 0.5 of 2 (a parent's)", "may run on 2 of 4 CPUs", "64 open files"]);
+    }
 }

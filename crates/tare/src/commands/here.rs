@@ -9,23 +9,19 @@ use tare_analysis::here::costs::{add_changes, compute_costs};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
-use tare_data::facts::Facts;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_probes::here::{Place, VARIABLES, Wanted, collect_surroundings, run_twice};
+use tare_probes::here::{Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 
 use crate::args;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
+use crate::platform::list_variables;
 use crate::{paths, ui};
 
 /// Time after which everything that is known is printed, in ms.
 const LONGEST_MS: u64 = 2_700;
-/// Values of the variable `container` that are kept.
-const CONTAINERS: [&str; 8] =
-    ["docker", "podman", "oci", "lxc", "lxc-libvirt", "systemd-nspawn", "firejail", "flatpak"];
-
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     let wanted = Wanted {
         variables: list_variables(),
@@ -89,23 +85,6 @@ fn run_command(words: &[String], yes: bool) -> Result<RanTwice, CommandError> {
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
     let ran = run_twice(&this_program, &program, &words, folder.path());
     ran.map_err(|e| LabError::usage_error(format!("cannot run {name}")).with_cause(e).into())
-}
-
-/// Collects the variables that are set and say something of an environment.
-fn list_variables() -> Facts {
-    let mut facts = Facts::default();
-    let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    let is_set = |known: &&str| match known.ends_with('_') {
-        true => names.iter().any(|name| name.starts_with(*known)),
-        false => names.iter().any(|name| name == known),
-    };
-    facts.add_fact("variables", VARIABLES.into_iter().filter(is_set).collect::<Vec<_>>().join(" "));
-    let container = std::env::var("container").unwrap_or_default();
-    facts.add_fact(
-        "variables.container",
-        if CONTAINERS.contains(&container.as_str()) { &container } else { "" },
-    );
-    facts
 }
 
 /// Lists the folders in which people work. None of them is opened by this process.

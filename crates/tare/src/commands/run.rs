@@ -15,7 +15,7 @@ use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
-use crate::{habits, invocation, outputs, own_commands, paths, recorded, ui};
+use crate::{habits, invocation, outputs, own_commands, paths, platform, recorded, ui};
 
 pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
@@ -62,12 +62,14 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     if let Some(announced) = announced {
         anstream::eprintln!("{announced}");
     }
+    let layers = platform::note_layers();
     let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
         let mut watched = Watched::new(&args.view, &record);
         let recorded = match &args.resume {
             Some(record) => session::resume_session(record, overrides(&args), setting, caller, &mut watched),
             None => {
-                let request = request(&args, commands, inside, &record);
+                let mut request = request(&args, commands, inside, &record);
+                request.host = layers;
                 session::begin_session(request, setting, caller, &mut watched)
             }
         };

@@ -11,7 +11,11 @@ use std::sync::atomic::AtomicBool;
 use rustix::fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use tare_analysis::here::layers::{Class, Confidence};
+use tare_analysis::here::recognise_layers;
+use tare_data::facts::Facts;
 pub use tare_lab::host::descriptors::{had_no_output, keep_from_children};
+use tare_probes::here::{VARIABLES, collect_layers};
 
 /// Permissions of a new file, before the umask.
 const NEW_FILE: u32 = 0o666;
@@ -138,4 +142,37 @@ pub fn open_to_append(file: &Path, follow: bool) -> io::Result<File> {
 /// Makes writes to a file block, although it was opened without blocking.
 pub fn wait_for_room(file: &File) -> io::Result<()> {
     Ok(fcntl_setfl(file, fcntl_getfl(file)? - OFlags::NONBLOCK)?)
+}
+
+/// Time after which the layers around this process are not looked for any longer, in ms.
+const LAYERS_MS: u64 = 1_000;
+/// Values of the variable `container` that are kept.
+const CONTAINERS: [&str; 8] =
+    ["docker", "podman", "oci", "lxc", "lxc-libvirt", "systemd-nspawn", "firejail", "flatpak"];
+
+/// Finds the layers around this machine's own environment, the innermost first, as a fact of a session; nothing where none is told.
+pub fn note_layers() -> Facts {
+    let found = recognise_layers(&collect_layers(&list_variables(), LAYERS_MS));
+    let told = found.layers.iter().filter(|layer| layer.confidence > Confidence::Possible);
+    let names = told.filter(|layer| layer.class != Class::Filter).map(|layer| layer.name);
+    let mut facts = Facts::default();
+    facts.add_fact("layers", names.collect::<Vec<_>>().join(" "));
+    facts
+}
+
+/// Collects the variables that are set and say something of an environment.
+pub fn list_variables() -> Facts {
+    let mut facts = Facts::default();
+    let names: Vec<String> = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    let is_set = |known: &&str| match known.ends_with('_') {
+        true => names.iter().any(|name| name.starts_with(*known)),
+        false => names.iter().any(|name| name == known),
+    };
+    facts.add_fact("variables", VARIABLES.into_iter().filter(is_set).collect::<Vec<_>>().join(" "));
+    let container = std::env::var("container").unwrap_or_default();
+    facts.add_fact(
+        "variables.container",
+        if CONTAINERS.contains(&container.as_str()) { &container } else { "" },
+    );
+    facts
 }

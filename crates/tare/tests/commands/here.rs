@@ -106,3 +106,27 @@ fn a_command_runs_twice_and_its_counts_explain_its_time() {
     assert!(is_counted || command["why_not_split"].is_string(), "{command}");
     assert_eq!(here(&["--", "no-such-program"]).status.code(), Some(2));
 }
+
+#[test]
+fn a_session_names_the_layers_that_it_is_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = folder.path().join("s.tare");
+    let words = [
+        "run",
+        "--in",
+        "native",
+        "--only",
+        "null",
+        "--rounds",
+        "2",
+        "--json",
+        "--record",
+        record.to_str().unwrap(),
+    ];
+    let session = document(&run(env!("CARGO_BIN_EXE_tare"), &words).unwrap());
+    let found = document(&here(&["--json"]));
+    let told = found["where"].as_array().unwrap().iter();
+    let told = told.filter(|layer| layer["confidence"] != "possible" && layer["class"] != "filter");
+    let names: Vec<&str> = told.map(|layer| layer["name"].as_str().unwrap()).collect();
+    assert_eq!(session["facts"]["host"]["layers"].as_str().unwrap_or_default(), names.join(" "));
+}
