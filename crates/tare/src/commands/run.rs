@@ -62,14 +62,13 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     if let Some(announced) = announced {
         anstream::eprintln!("{announced}");
     }
-    let layers = platform::note_layers();
     let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
         let mut watched = Watched::new(&args.view, &record);
         let recorded = match &args.resume {
             Some(record) => session::resume_session(record, overrides(&args), setting, caller, &mut watched),
             None => {
                 let mut request = request(&args, commands, inside, &record);
-                request.host = layers;
+                request.host = platform::note_layers();
                 session::begin_session(request, setting, caller, &mut watched)
             }
         };
