@@ -132,6 +132,8 @@ export interface Page extends Spoken {
   rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Scores of UnixBench's tests; empty if the session does not measure them all. */
   scores: { test: string; environments: { environment: string; score: Figure }[] }[];
+  /** Tables of the article that the session repeats, as texts: lines of a title and its cells. */
+  article_tables: { heading: string; heads: string[]; lines: [string, string[]][]; notes: string[] }[];
   /** Bills of commands; empty if no command was explained. */
   bills: Bill[];
   /** Values of other tools; null if none were given. */

@@ -12,6 +12,7 @@ import { importedFoot, importedHead, sources, statedTables } from "./imported";
 import { framed, plots } from "./plot/all";
 import { importedPlots } from "./plot/imported";
 import { overview } from "./plot/overview";
+import { articleTables } from "./plot/published";
 import "./style.css";
 import { MOST_COLUMNS, table } from "./table";
 import { setAnswers } from "./words";
@@ -48,7 +49,7 @@ function show(page: Page, place: HTMLElement): void {
   let opened = (_row: Row, _cell: Cell): void => {};
   const first = [cards(page), framed(page, (page, redraw) => overview(page, (row, cell) => opened(row, cell), redraw))].filter((part) => part !== null);
   place.append(head(page), main);
-  add([progress(page), alarms(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
+  add([progress(page), alarms(page), articleTables(page), first.length === 0 ? null : h("div", { class: "first" }, first), checks(page)]);
   document.querySelectorAll<HTMLElement>(".cards, .scrolls").forEach(hintAtMore);
   afterPaint(() => {
     complete();

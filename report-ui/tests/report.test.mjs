@@ -466,6 +466,39 @@ pageTest("a full session stays under a megabyte; its first paint is printed", as
   await close();
 });
 
+pageTest("a page of a repeated article begins with the article's table", async () => {
+  const table = { heading: "As netperf prints round trips:", heads: ["native", "gvisor"], lines: [["TCP round trip >host, MIN_LATENCY, us", ["81.0", "174.0"]], ["TCP round trip >host, MAX_LATENCY, us", ["3599.0", "-"]]], notes: ["- gvisor: no trial was run"] };
+  const name = altered("rich.html", "article.html", (packed) => packedAnew(packed, (page) => { page.article_tables = [table]; }));
+  const { tab, wrongs, close } = await open(name);
+  const article = tab.locator("table.article");
+  assert.deepEqual(await article.locator("td").allTextContents(), ["81.0", "174.0", "3599.0", "-"]);
+  assert.ok((await article.boundingBox()).y < (await tab.locator("#overview").boundingBox()).y);
+  await tab.getByText("- gvisor: no trial was run").waitFor();
+  assert.deepEqual(await seriousViolations(tab), []);
+  assert.deepEqual(wrongs, []);
+  await close();
+});
+
+pageTest("one sentence says all, and every value has a bar in its own unit", async () => {
+  const { tab, close } = await open("rich.html");
+  assert.match(await tab.locator(".summary").textContent(), /^container .*; gvisor takes longer in .*; .*\.$/);
+  const row = tab.locator("#table tbody tr:not(.family)").first();
+  const widths = await row.locator(".own").evaluateAll((bars) => bars.map((bar) => bar.getBoundingClientRect().width));
+  assert.equal(widths.length, 4, "the baseline and three environments");
+  assert.equal(Math.max(...widths), 84, "the longest has the full length");
+  assert.ok(Math.min(...widths) < 42, widths.join());
+  await close();
+});
+
+pageTest("a matrix is one on paper, too", async () => {
+  const { tab, close } = await open(crowd());
+  await tab.setViewportSize({ width: 794, height: 1123 });
+  await tab.emulateMedia({ media: "print" });
+  const cells = await tab.locator("#table.matrix button.cell").evaluateAll((all) => all.map((cell) => cell.getBoundingClientRect().height));
+  assert.ok(cells.length > 8 && Math.max(...cells) < 40, `${Math.max(...cells)}`);
+  await close();
+});
+
 pageTest("a bill leads from the baseline's time to the time here, for the command that is chosen", async () => {
   const step = (name, more_ns, rest = false) => ({ name, more_ns, share: more_ns / 2e4, least: rest ? null : more_ns / 3e4, most: rest ? null : more_ns / 1e4, rest });
   const bill = (command, steps) => ({

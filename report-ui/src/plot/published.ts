@@ -112,6 +112,18 @@ export function publishedTable(page: Page): HTMLElement | null {
     h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": say("Published") }, table));
 }
 
+/** Builds the tables of the article that the session repeats, in the article's own form; null if it repeats none. */
+export function articleTables({ article_tables: tables }: Page): HTMLElement | null {
+  if (tables.length === 0) return null;
+  return h("section", { "aria-labelledby": "article-title" }, tables.flatMap(({ heading, heads, lines, notes }, i) => [
+    h("h2", { id: i === 0 ? "article-title" : null, class: "form" }, heading.replace(/:$/, "")),
+    h("div", { class: "scroller", tabindex: 0, role: "region", "aria-label": heading }, h("table", { class: "article" },
+      h("thead", {}, h("tr", {}, ["", ...heads].map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, lines.map(([title, cells]) => h("tr", {}, h("th", { scope: "row" }, title), cells.map((cell) => h("td", { class: "stated" }, cell))))))),
+    ...notes.map((note) => h("p", { class: "advice" }, note)),
+  ]));
+}
+
 /** Lists the articles' conclusions with this session's answers, and printed values that it does not measure. */
 export function conclusions(page: Page): HTMLElement | null {
   const articles = page.report.articles.filter(({ claims, without_row }) => claims.length + without_row.length > 0);

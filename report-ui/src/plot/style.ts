@@ -68,13 +68,15 @@ export function labelRoom(labels: string[], width: number): number {
   return Math.min(Math.max(longest * 6.6 + 16, 48), Math.min(width * 0.4, 230));
 }
 
-/** Cuts a label to the room, with … at its end. */
+/** Cuts a label to the room, with … before its last part: labels of several rows often begin alike. */
 export function fitted(label: string, room: number): string {
   const most = Math.max(Math.floor((room - 14) / 6.4), 4);
   if (letters(label) <= most) return label;
-  let kept = label;
-  while (kept !== "" && letters(kept) > most - 1) kept = kept.slice(0, -1);
-  return `${kept}…`;
+  const [tail, head] = [Math.floor((most - 1) / 3), most - 1 - Math.floor((most - 1) / 3)];
+  let [begin, end] = [label, label];
+  while (begin !== "" && letters(begin) > head) begin = begin.slice(0, -1);
+  while (end !== "" && letters(end) > tail) end = end.slice(1);
+  return `${begin.trimEnd()}…${end.trimStart()}`;
 }
 
 /** Chooses ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */

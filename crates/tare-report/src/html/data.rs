@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{Answer, Findings};
+use tare_analysis::published::find_repeated_article;
 use tare_analysis::statistics::modes::count_group_values;
 use tare_analysis::unixbench::{Entry, TESTS, TargetScores, compute_scores};
 use tare_analysis::verdicts::curve::{TailCurve, tail_curves};
@@ -16,6 +17,7 @@ use crate::answers::table::{AnswerWords, answer_words};
 use crate::imported::Beside;
 use crate::json::{Document, Level, Row};
 use crate::language::{Language, Words};
+use crate::published::TableTexts;
 use crate::summary::summarise_in_a_sentence;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
@@ -69,6 +71,8 @@ pub struct Page<'a> {
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
     modes: Vec<Modes>,
+    /// Tables of the article that the session repeats, in its form; empty if it repeats none.
+    article_tables: Vec<TableTexts>,
     /// Scores of UnixBench's tests; empty if the session does not measure them all.
     scores: Vec<TestScores>,
     /// Bills of commands; empty if no command was explained.
@@ -128,10 +132,17 @@ impl<'a> Page<'a> {
             timeline: Timeline::of(session, MOST_TRIALS.saturating_sub(fewer)),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
+            article_tables: article_tables(session, findings, options.language),
             scores: test_scores(session),
             bills: page_bills(session, findings, options.language),
         }
     }
+}
+
+fn article_tables(session: &Session, findings: &Findings, language: Language) -> Vec<TableTexts> {
+    let repeats_article = find_repeated_article(session).is_some();
+    let tables = findings.articles.iter().filter(|_| repeats_article).flat_map(|article| &article.tables);
+    tables.map(|table| TableTexts::of_table(table, language)).collect()
 }
 
 /// A line of the table of answers, as the page says it.

@@ -97,7 +97,7 @@ fn article(article: &findings::ArticleBeside, language: Language) -> Article<'_>
     let without = article.without_row.iter();
     Article {
         source: &article.source,
-        title: &article.title,
+        title: language.describe(&article.title),
         without_row: without
             .map(|of| WithWords { of, words: published::why_without(of, language) })
             .collect(),
@@ -108,10 +108,10 @@ fn article(article: &findings::ArticleBeside, language: Language) -> Article<'_>
 fn claim(claim: &findings::ClaimBeside, language: Language) -> Claim<'_> {
     let checks = claim.checks.iter();
     Claim {
-        text: &claim.text,
+        text: language.describe(&claim.text),
         recommends: claim.recommends,
         checks: checks.map(|of| WithWords { of, words: published::format_answer(of, language) }).collect(),
-        needs: claim.needs.as_deref(),
+        needs: claim.needs.as_deref().map(|needs| language.describe(needs)),
     }
 }
 

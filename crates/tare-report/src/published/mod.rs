@@ -17,6 +17,8 @@ use crate::number::format_ratio;
 use crate::text::{clean_text, count_columns, wrap_text};
 use crate::words::machine_name;
 
+pub(crate) use table::TableTexts;
+
 pub(crate) use beside::{
     Beyond, article_table_lines, beside_lines, beside_rows, describe_holding, format_answer,
     list_articles_beyond_rows, why_without,

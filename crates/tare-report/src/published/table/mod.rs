@@ -1,5 +1,6 @@
 //! Tables in an article's form, as lines for a terminal.
 
+use serde::Serialize;
 use tare_analysis::published::{Line, Table, TableCell, TableForm};
 
 use crate::language::{Language, message};
@@ -12,15 +13,40 @@ const LONGEST_PLAIN: f64 = 1e15;
 /// Text of an empty cell.
 const NONE: &str = "-";
 
+/// A table as texts, for every form that shows it.
+#[derive(Debug, Serialize)]
+pub(crate) struct TableTexts {
+    pub heading: String,
+    /// The environments, a column each.
+    pub heads: Vec<String>,
+    /// Title of each line with its unit, and its cells.
+    pub lines: Vec<(String, Vec<String>)>,
+    /// Reasons for missing or incomparable values.
+    pub notes: Vec<String>,
+}
+
+impl TableTexts {
+    pub(crate) fn of_table(table: &Table, language: Language) -> TableTexts {
+        let line = |line: &Line| {
+            let cells = line.cells.iter().map(|cell| value(cell, line)).collect();
+            (with_unit(line, language), cells)
+        };
+        TableTexts {
+            heading: language.word(heading(table)).to_owned(),
+            heads: table.targets.iter().map(|target| clean_text(target)).collect(),
+            lines: table.lines.iter().map(line).collect(),
+            notes: notes(table, language),
+        }
+    }
+}
+
 /// Renders a table: its heading, a line per value, and below them the reasons for missing or incomparable
 /// values.
 pub(super) fn table_lines(table: &Table, width: usize, language: Language) -> Vec<String> {
-    let mut out = wrap_text(language.word(heading(table)), width);
-    let names: Vec<String> = table.lines.iter().map(|line| with_unit(line, language)).collect();
+    let TableTexts { heading, heads, lines, notes } = TableTexts::of_table(table, language);
+    let mut out = wrap_text(&heading, width);
+    let (names, texts): (Vec<String>, Vec<Vec<String>>) = lines.into_iter().unzip();
     let first = names.iter().map(|name| count_columns(name)).max().unwrap_or(0);
-    let texts: Vec<Vec<String>> =
-        table.lines.iter().map(|line| line.cells.iter().map(|cell| value(cell, line)).collect()).collect();
-    let heads: Vec<String> = table.targets.iter().map(|target| clean_text(target)).collect();
     let widths: Vec<usize> = heads
         .iter()
         .enumerate()
@@ -44,7 +70,7 @@ pub(super) fn table_lines(table: &Table, width: usize, language: Language) -> Ve
         out.extend(names.iter().zip(&texts).map(|(name, cells)| row(name, cells)));
         from = until;
     }
-    out.extend(notes(table, language).iter().flat_map(|note| wrap_text(note, width)));
+    out.extend(notes.iter().flat_map(|note| wrap_text(note, width)));
     out
 }
 
