@@ -47,7 +47,8 @@ pub(super) fn recognise_containers(
         other_kernel || own.contains("mnt") || own.contains("pid") || !(is_first("mnt") || is_first("pid"))
     };
     let mut engines = if can_be_boxed { name_engines(view, &own, other_kernel) } else { Vec::new() };
-    if engines.is_empty() && !other_kernel {
+    // A mark that only may be an engine's does not explain namespaces.
+    if !other_kernel && engines.iter().all(|engine| engine.confidence == Confidence::Possible) {
         engines.extend(recognise_unnamed(view, &own, namespaces));
     }
     if seen.has_kernel("wsl2") {

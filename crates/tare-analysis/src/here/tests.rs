@@ -95,3 +95,130 @@ fn releases_are_compared_by_their_first_two_parts() {
     assert_eq!(parse_release("2.6.78"), Some(206));
     assert_eq!(parse_release("lies"), None);
 }
+
+/// Builds facts of a Linux on a machine, with more that a case adds; `own` namespaces are others than the first.
+fn make_facts(own: &[&str], more: &[(&str, &str)]) -> Facts {
+    let mut facts = Facts::default();
+    for (kind, first) in namespaces::FIRST {
+        let number = if own.contains(&kind) { 4_026_532_800 } else { first };
+        facts.add_fact(format!("namespace.{kind}"), number.to_string());
+    }
+    let usual = [
+        ("kernel.name", "Linux"),
+        ("kernel.release", "6.18.1"),
+        ("vdso.release", "6.18.1"),
+        ("program.machine", "x86_64"),
+        ("cpuinfo.kind", "x86"),
+        ("cpuid.hypervisor", "no"),
+        ("mounts", "read"),
+        ("root.mount", "whole"),
+        ("root.is_mount", "yes"),
+        ("tracer", "0"),
+        ("ptrace.request", "done"),
+        ("seccomp.mode", "0"),
+        ("cycles.call", "300"),
+    ];
+    usual.iter().chain(more).for_each(|(key, value)| {
+        facts.0.insert((*key).to_owned(), (*value).to_owned());
+    });
+    facts
+}
+
+const CONTAINER: [&str; 6] = ["mnt", "pid", "ipc", "uts", "net", "cgroup"];
+
+/// Compares the layers told with those expected, for facts as public documents of products describe them.
+#[track_caller]
+fn expect_layers(expected: &[&str], own: &[&str], more: &[(&str, &str)]) {
+    let found = recognise_layers(&make_facts(own, more));
+    assert_eq!(name_layers(&found), expected, "{:#?}", found.layers);
+}
+
+#[test]
+fn virtual_machines_are_told_by_the_last_interface_and_refined_by_the_firmware() {
+    let guest = |interfaces, expected, vendor| {
+        let more =
+            [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", interfaces), ("machine.vendor", vendor)];
+        expect_layers(&[expected], &[], &more);
+    };
+    guest("KVMKVMKVM", "kvm", "QEMU");
+    guest("Microsoft Hv; KVMKVMKVM", "kvm", "QEMU");
+    guest("Microsoft Hv", "hyper-v", "Microsoft Corporation");
+    guest("VMwareVMware", "vmware", "VMware, Inc.");
+    guest("KVMKVMKVM", "virtualbox", "innotek GmbH");
+    guest("XenVMMXenVMM", "xen", "Xen");
+    guest("SomethingNew", "vm", "");
+    // Names without the bit are on machines, too, of those that build them.
+    expect_layers(&[], &[], &[("machine.vendor", "VMware, Inc.")]);
+    let arm = [("program.machine", "aarch64"), ("cpuinfo.kind", "arm"), ("machine.vendor", "Amazon EC2")];
+    expect_layers(&["kvm"], &[], &[&arm[..], &[("machine.product", "m7g.large")]].concat());
+    expect_layers(&[], &[], &[&arm[..], &[("machine.product", "m7g.metal")]].concat());
+    expect_layers(&["vm"], &[], &[("cycles.cpuid", "1800")]);
+}
+
+#[test]
+fn containers_are_told_by_what_their_engines_mount_and_name() {
+    let in_guest = [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", "Microsoft Hv")];
+    let with = |more: &[(&'static str, &'static str)]| [&in_guest[..], more].concat();
+    let docker = [("mounts.signs", "dev-64m docker-files masked:6"), ("marks", "/.dockerenv")];
+    expect_layers(&["docker", "hyper-v"], &CONTAINER, &with(&docker));
+    let pod = [("mounts.signs", "containerd-files kubelet-files"), ("variables", "KUBERNETES_SERVICE_HOST")];
+    expect_layers(&["containerd", "kubernetes", "hyper-v"], &CONTAINER, &with(&pod));
+    expect_layers(&["lxc"], &CONTAINER, &[("marks", "/dev/incus/sock"), ("variables.container", "lxc")]);
+    expect_layers(
+        &["flatpak"],
+        &["mnt", "pid", "user"],
+        &[("marks", "/.flatpak-info"), ("process.first", "bwrap")],
+    );
+    expect_layers(&["snap"], &["mnt"], &[("marks.label", "snap")]);
+    let codex = [("process.first", "codex-linux-san"), ("seccomp.mode", "2")];
+    expect_layers(&["seccomp", "codex"], &["mnt", "pid", "net", "user", "ipc"], &codex);
+    let srt = [("process.first", "bwrap"), ("variables", "SANDBOX_RUNTIME")];
+    expect_layers(&["srt"], &["mnt", "pid", "net", "user"], &srt);
+    expect_layers(&["oci"], &["mnt", "pid", "ipc", "uts"], &[("mounts.signs", "dev-64m")]);
+    // A file that an image holds does not make namespaces Docker's, with or without a mount table.
+    expect_layers(&["container"], &CONTAINER, &[("marks", "/.dockerenv")]);
+    expect_layers(&["namespaces"], &["mnt"], &[("marks", "/.dockerenv"), ("mounts", "")]);
+    // A variable is inherited by what has no namespaces to itself.
+    expect_layers(&[], &[], &[("variables.container", "lxc"), ("variables", "KUBERNETES_SERVICE_HOST")]);
+}
+
+#[test]
+fn windows_subsystems_are_told_and_their_own_namespaces_left_out() {
+    let own = ["mnt", "pid", "ipc", "uts", "cgroup"];
+    let second = [
+        ("kernel.release", "6.6.114.1-microsoft-standard-WSL2"),
+        ("vdso.release", "6.18.1"),
+        ("mounts.signs", "drvfs"),
+        ("cpuid.hypervisor", "yes"),
+        ("cpuid.interfaces", "Microsoft Hv"),
+    ];
+    expect_layers(&["wsl2"], &own, &second);
+    let own_kernel = [
+        ("kernel.release", "6.18.9-custom"),
+        ("mounts.signs", "drvfs"),
+        ("marks", "/proc/sys/fs/binfmt_misc/WSLInterop"),
+    ];
+    expect_layers(&["wsl2"], &own, &own_kernel);
+    let docker =
+        [("mounts.signs", "docker-files dev-64m"), ("kernel.release", "6.18.1-microsoft-standard-WSL2")];
+    expect_layers(&["docker", "wsl2"], &CONTAINER, &docker);
+    let first = [("kernel.release", "4.4.0-19041-Microsoft"), ("root.type", "wslfs")];
+    expect_layers(&["wsl1"], &[], &first);
+}
+
+#[test]
+fn translators_and_emulated_machines_are_told_apart() {
+    let cold = ("cycles.cold_code", "20000");
+    expect_layers(&["translator"], &[], &[cold, ("cycles.warm_code", "40"), ("cycles.fault", "12000")]);
+    expect_layers(&["qemu-tcg"], &[], &[cold, ("cycles.warm_code", "40"), ("cycles.fault", "400000")]);
+    let named = [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", "TCGTCGTCGTCG")];
+    expect_layers(&["qemu-tcg"], &[], &named);
+    expect_layers(&["qemu-user"], &[], &[("program.machine", "aarch64"), ("ptrace.request", "ENOSYS")]);
+    let rosetta = [("cpuid.brand", "VirtualApple @ 2.50GHz"), ("mounts.signs", "docker-files")];
+    expect_layers(&["rosetta", "docker"], &CONTAINER, &rosetta);
+    expect_layers(&["translated-kernel"], &[], &[("cycles.call", "20000")]);
+    // A program may be called as an emulator is.
+    let called = [("process.name", "qemu-tare"), ("program.name", "its own")];
+    expect_layers(&[], &[], &called);
+    expect_layers(&["proot"], &[], &[("tracer", "4711"), ("tracer.name", "proot"), ("vdso", "absent")]);
+}
