@@ -11,10 +11,11 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Verdict};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
 use crate::verdicts::doubts::ends::{Objection, RunPairs};
+use crate::verdicts::doubts::failures::UnlikeFailures;
 use crate::verdicts::doubts::{comparable, ends, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
@@ -261,8 +262,8 @@ impl<'a> Judge<'a> {
         self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == name).then_some(partner)
     }
 
-    /// Pairs the runs of a command in an environment with those that they are compared with.
-    fn pair_runs(&self, case: usize, target: usize, metrics: &[Metric]) -> Option<RunPairs> {
+    /// Selects the trials of a case that are compared: of the other side, and of the environment that is judged.
+    fn select_sides(&self, case: usize, target: usize) -> Option<[Vec<&'a Trial>; 2]> {
         let name = |target: usize| self.progress.plan.targets[target].name.as_str();
         if Some(target) == self.baseline {
             return None;
@@ -273,6 +274,14 @@ impl<'a> Judge<'a> {
             Some(partner) => select_trials(self.trials(case, partner), Some(name(target))),
             None => self.trials(case, self.baseline?).to_vec(),
         };
+        Some([others, own])
+    }
+
+    /// Pairs the runs of a command in an environment with those that they are compared with.
+    fn pair_runs(&self, case: usize, target: usize, metrics: &[Metric]) -> Option<RunPairs> {
+        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
+        let partner = self.find_turn_partner(case, target);
+        let [others, own] = self.select_sides(case, target)?;
         let names = partner.map(|partner| [name(partner), name(target)]);
         ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
     }
@@ -413,6 +422,9 @@ impl<'a> Judge<'a> {
         };
         let beyond =
             if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
+        if let Some(reason) = self.find_failure_objection((case, target), judgement.verdict) {
+            return Judged { may_change: true, ..not_comparable(reason, level) };
+        }
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: judgement.total.map(ratio_in_total),
@@ -423,6 +435,12 @@ impl<'a> Judge<'a> {
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
         comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
+    }
+
+    /// Returns why a verdict cannot stand where trials fail more often on one side.
+    fn find_failure_objection(&self, (case, target): (usize, usize), verdict: Verdict) -> Option<String> {
+        let [others, own] = self.select_sides(case, target)?;
+        UnlikeFailures::find_unlike([&others, &own])?.find_objection(verdict)
     }
 
     /// Tests a cell against the ratios that a gate names.

@@ -2,4 +2,5 @@
 
 pub(crate) mod comparable;
 pub mod ends;
+pub(crate) mod failures;
 pub(crate) mod stability;

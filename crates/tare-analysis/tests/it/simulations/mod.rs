@@ -1,6 +1,7 @@
 //! The promises under every kind of noise that is known to have broken one: simulated sessions with a known truth.
 
 mod dependence;
+mod failures;
 mod fleets;
 mod horizon;
 mod looks;
