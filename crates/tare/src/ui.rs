@@ -35,9 +35,9 @@ pub fn find_language() -> Language {
     Language::of_environment(|name| std::env::var(name).ok())
 }
 
-/// Prints a text for people, in signs that the locale's character set has. Files and documents for programs are UTF-8 always.
-pub fn print_for_people(text: &str) -> Result<(), LabError> {
-    match is_limited_to_ascii(|name| std::env::var(name).ok()) {
+/// Prints a text for people in signs that the locale's character set has, or a document, which is UTF-8 always.
+pub fn print_text(text: &str, is_document: bool) -> Result<(), LabError> {
+    match !is_document && is_limited_to_ascii(|name| std::env::var(name).ok()) {
         true => print_output(replace_signs_by_ascii(text)),
         false => print_output(text),
     }

@@ -68,7 +68,7 @@ pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
         enter_all(&mut environments, &args)?;
     }
     let found = Findings { environments, peers, machine };
-    ui::print_output(if args.json { document(&found) } else { text(&found) })?;
+    ui::print_text(&if args.json { document(&found) } else { text(&found) }, args.json)?;
     let are_ready =
         args.environments.is_empty() || found.environments.iter().all(|tried| tried.state.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {

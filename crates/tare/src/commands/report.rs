@@ -20,13 +20,16 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
     outputs::check_outputs(&args.view)?;
     outputs::check_files(&args.view, args.record.as_deref())?;
     let Some(record) = &args.record else {
-        ui::print_output(published::format_articles_alone(&args.view)?)?;
+        ui::print_text(&published::format_articles_alone(&args.view)?, args.view.is_document())?;
         return Ok(Exit::Done);
     };
     let recording = match tare_record::read_record(record)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {
-            ui::print_output(imported::format_import_alone(&imports, record, &args)?)?;
+            ui::print_text(
+                &imported::format_import_alone(&imports, record, &args)?,
+                args.view.is_document(),
+            )?;
             return Ok(Exit::Done);
         }
     };
@@ -36,7 +39,8 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
     let Some(other) = &args.beside else {
         return session::show_session(recording.session, &args.view, record, false, &args.only);
     };
-    ui::print_output(imported::format_import_beside(recording.session, record, &args, other)?)?;
+    let text = imported::format_import_beside(recording.session, record, &args, other)?;
+    ui::print_text(&text, args.view.is_document())?;
     Ok(Exit::Done)
 }
 

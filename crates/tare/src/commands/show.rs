@@ -63,7 +63,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
             .chain(ARTICLES);
         return Err(add_nearest_hint(error, name, known, LISTS).into());
     };
-    ui::print_output(&text)?;
+    ui::print_text(&text, false)?;
     Ok(Exit::Done)
 }
 

@@ -92,10 +92,7 @@ pub fn show_session(
     let source = Source { session, findings: &findings, gate: outcome.as_ref() };
     match outputs::write_exports(&source, &view.exports)? {
         Some(exported) => ui::print_output(exported)?,
-        None if view.is_document() => {
-            ui::print_output(format_document(session, &findings, &view, record))?;
-        }
-        None => ui::print_for_people(&format_document(session, &findings, &view, record))?,
+        None => ui::print_text(&format_document(session, &findings, &view, record), view.is_document())?,
     }
     let by_session = match is_fresh {
         true => exit_of_session(session, of_gate.as_ref().unwrap_or(&findings)),
