@@ -11,7 +11,7 @@ const LEVEL: f64 = 0.01;
 
 /// Shares of trials that failed, which differ between two environments.
 pub(crate) struct UnlikeFailures {
-    /// Of the environment that is compared with, and of the one that is judged.
+    /// Failed trials of the environment that is compared with, and of the one that is judged.
     failed: [u64; 2],
     trials: [u64; 2],
 }
