@@ -140,6 +140,8 @@ fn counts_times_and_lists_are_those_of_the_language() {
     assert_eq!(ja.format_duration(f64::NAN), "時間不明");
     assert_eq!(ja.join_with_and(&["a".into(), "b".into(), "c".into()]), "a、b、c");
     assert_eq!(ja.translate_ratio("24.1x"), "24.1倍");
+    assert_eq!(ja.translate_title("UDP round trip >host"), "UDP往復 >host");
+    assert_eq!(ja.translate_title("futex round trip"), "futex往復");
     assert_eq!(ja.translate_title("read 4K, warm @ext4"), "読み取り 4K、キャッシュあり @ext4");
     assert_eq!(Language::English.join_with_and(&["a".into(), "b".into(), "c".into()]), "a, b and c");
 }
