@@ -76,7 +76,7 @@ fn a_record_that_is_none() {
     let program = Program::new();
     fs::write(program.path("x.tare"), "hello\n").unwrap();
     says(&program.run_tare(&["report", "x.tare"]), 5, "x.tare is not a tare record", "", "made by tare run");
-    says(&program.run_tare(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "permissions");
+    says(&program.run_tare(&["report", "y.tare"]), 5, "cannot read y.tare", "No such file", "x.tare");
 }
 
 /// Asserts that every command refuses a broken record with the same exit code and a hint.

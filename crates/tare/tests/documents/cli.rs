@@ -12,7 +12,13 @@ const COLUMNS: &str = "100";
 
 fn help(arguments: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-    let output = command.args(arguments).arg("--help").env("COLUMNS", COLUMNS).env("NO_COLOR", "1").output();
+    let output = command
+        .args(arguments)
+        .arg("--help")
+        .env("LC_ALL", "C.UTF-8")
+        .env("COLUMNS", COLUMNS)
+        .env("NO_COLOR", "1")
+        .output();
     let output = output.unwrap();
     assert!(output.status.success(), "{arguments:?}: {output:?}");
     let text = String::from_utf8(output.stdout).unwrap();

@@ -29,7 +29,12 @@ fn said(line: &str, folder: &Path) -> String {
     let words = split_words(line);
     assert_eq!(words[0], "tare", "'{line}': only tare itself can be run in an example");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-    command.args(&words[1..]).current_dir(folder).env("NO_COLOR", "1").env("XDG_STATE_HOME", folder);
+    command
+        .args(&words[1..])
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .env("LC_ALL", "C.UTF-8")
+        .env("XDG_STATE_HOME", folder);
     let output = command.stdin(Stdio::null()).output().unwrap();
     [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat()
 }

@@ -17,7 +17,12 @@ const EXAMPLE: &str = "text example";
 /// Prints the report of the record, on a terminal of 80 columns without colours.
 fn report(options: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-    command.current_dir(book::repository_root()).args(["report", RECORD]).args(options).env("NO_COLOR", "1");
+    command
+        .current_dir(book::repository_root())
+        .args(["report", RECORD])
+        .args(options)
+        .env("NO_COLOR", "1")
+        .env("LC_ALL", "C.UTF-8");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
