@@ -60,7 +60,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     let division = match PARTS.map(part) {
         [Some(enter), Some(command), Some(leave)] => say!(
             language,
-            "A call takes {call}: enter {enter}, command {command}, leave {leave}.",
+            "A call takes {call}. One that is divided starts tare inside as well: enter {enter}, command {command}, leave {leave}.",
             call = call,
             enter = enter,
             command = command,
@@ -101,7 +101,7 @@ mod tests {
         let text = describe_calls(&calls(10.0), 0, Language::English).unwrap();
         assert!(text.starts_with("An hour of 100 calls costs 1.8"), "{text}");
         assert!(text.contains(" s more than in native (1."), "{text}");
-        assert!(text.contains("A call takes 20.") && text.contains(": enter "), "{text}");
+        assert!(text.contains("A call takes 20.") && text.contains("as well: enter "), "{text}");
         let faster = describe_calls(&calls(0.5), 0, Language::English).unwrap();
         assert!(faster.contains("less than in native"), "{faster}");
     }

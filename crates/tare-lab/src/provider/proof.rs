@@ -52,7 +52,12 @@ impl Proof {
     /// Compares the signs of an environment with the description; `own` are those of this process. Fails if they refute it.
     pub fn compare_signs(self, signs: &Facts, own: &Facts) -> Result<Proven, Failure> {
         match self {
-            Proof::None => Ok(Proven::Unseen("no sign is known by which it could be recognised")),
+            Proof::None if differs(signs, own) => {
+                Ok(Proven::Unseen("no sign is known by which it could be recognised"))
+            }
+            Proof::None => Ok(Proven::Unseen(
+                "its kernel and namespaces are this machine's; it may have entered nothing",
+            )),
             Proof::Channel => Ok(Proven::Seen("the agent that was sent there answers".into())),
             Proof::Here => require_same(signs, own),
             Proof::Traced => match signs.get(TRACER) {
@@ -88,6 +93,11 @@ impl Proof {
             },
         }
     }
+}
+
+/// Tells whether a kernel, a boot, a namespace or a tracer is another one.
+fn differs(signs: &Facts, own: &Facts) -> bool {
+    signs.0.iter().any(|(key, value)| own.get(key).is_some_and(|own| own != value))
 }
 
 fn refuted(why: &str) -> Failure {
@@ -158,6 +168,8 @@ mod tests {
         for proof in [Proof::Traced, Proof::Namespaces(&["mnt", "pid"]), Proof::Gvisor, Proof::OtherBoot] {
             assert!(is_refuted(proof), "{proof:?}");
         }
+        let nothing = Proof::None.compare_signs(&host, &host).unwrap().describe();
+        assert!(nothing.ends_with("it may have entered nothing"), "{nothing}");
         // Nobody is refuted by what is not shown, and nobody proven.
         for proof in [Proof::Here, Proof::Traced, Proof::Namespaces(&["mnt"]), Proof::OtherBoot, Proof::None]
         {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::fd::AsFd;
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -150,9 +150,9 @@ impl Call {
             let reason = format!("the call did not return within {} s", CALL_WAIT.as_secs());
             return Err(Failure::new(FailureKind::Deadline, reason));
         };
-        let status = status.ok().flatten();
+        let status = status.map_err(|e| Failure::new(FailureKind::Died, e.to_string()))?;
         if !status.is_some_and(|status| status.success()) {
-            return Err(Failure::new(FailureKind::Died, self.describe_failure()));
+            return Err(Failure::new(FailureKind::Died, self.describe_failure(status)));
         }
         if let Some(left) = left {
             return Err(Failure::new(FailureKind::Broken, left));
@@ -196,9 +196,11 @@ impl Call {
         }
     }
 
-    fn describe_failure(&self) -> String {
+    fn describe_failure(&self, status: Option<ExitStatus>) -> String {
         let said = self.errors.last_line().or_else(|| self.output.last_line());
-        format!("the call failed{}", said.map(|line| format!(": {line}")).unwrap_or_default())
+        let said = said.map(|line| format!(": {line}")).unwrap_or_default();
+        let ended = status.map(|status| format!(" ({status})")).unwrap_or_default();
+        format!("a call failed{ended}, and only those that succeed are measured{said}")
     }
 }
 

@@ -23,6 +23,7 @@ use crate::session::protocol::begun::list_commands;
 use crate::session::targets::{default_subjects, name_targets};
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
+use crate::study::calls;
 
 /// Networks of environments that need nothing outside them.
 const PLAIN_NETWORKS: [&str; 3] = ["none", "own", "host"];
@@ -96,6 +97,9 @@ impl DryRun {
         commands.sort();
         commands.dedup();
         self.start.extend(commands.iter().map(|command| format!("in each of them: {command}")));
+        if cases.iter().any(|case| calls::is_call(case)) {
+            self.write.push("files that called commands write: calls have no layers around them".into());
+        }
         let wanted = Wanted::from_cases(cases.iter().copied());
         let scratch = absolute(&setting.scratch);
         for file_system in &wanted.file_systems {
