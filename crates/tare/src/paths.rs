@@ -3,8 +3,6 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use tare_lab::environments::PROVIDERS;
-use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::session::Setting;
@@ -25,7 +23,7 @@ pub fn find_state_folder() -> Result<PathBuf, LabError> {
 }
 
 /// Finds the home folder if it is an absolute path that exists. Otherwise nothing is created or read there.
-fn home() -> Option<PathBuf> {
+pub fn home() -> Option<PathBuf> {
     env::var_os(platform::HOME).map(PathBuf::from).filter(|home| home.is_absolute() && home.is_dir())
 }
 
@@ -128,31 +126,6 @@ pub fn find_programs() -> Result<Programs, LabError> {
     let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));
     let prepared = kept.map_or_else(|| PathBuf::from(platform::NOWHERE), |kept| kept.join("tare"));
     Ok(Programs { folders: program_folders(), tare: find_binary()?, prepared })
-}
-
-/// Puts the files of launchers in the user's configuration in place of their names.
-pub fn resolve_launchers<'n>(names: impl IntoIterator<Item = &'n mut String>) {
-    names.into_iter().for_each(|name| *name = resolve_launcher(name));
-}
-
-/// Finds the file of a launcher in the user's configuration, `launchers/NAME.toml` in `$XDG_CONFIG_HOME/tare`, else in
-/// `~/.config/tare`, and puts its path in place of its name. Environments that are compiled in keep their names.
-fn resolve_launcher(text: &str) -> String {
-    let end = text.find([':', '?']).unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let is_taken = PROVIDERS.iter().any(|provider| provider.name == name)
-        || PRESETS.iter().any(|preset| preset.name == name);
-    if name.is_empty() || is_taken || !name.chars().all(is_name) {
-        return text.to_owned();
-    }
-    let named = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let kept = named.or_else(|| home().map(|home| home.join(platform::CONFIGURATION)));
-    let file = kept.map(|kept| kept.join("tare/launchers").join(format!("{name}.toml")));
-    match file.filter(|file| file.is_file()).as_deref().and_then(Path::to_str) {
-        Some(file) => format!("{file}{rest}"),
-        None => text.to_owned(),
-    }
 }
 
 /// Lists the folders to search for external programs: those in PATH, then the one where `go install` puts

@@ -83,14 +83,22 @@ impl Exec {
     }
 }
 
+/// Explains why a program is not found: a path may be there and be none.
+fn explain_missing(first: &str) -> String {
+    match std::fs::metadata(first) {
+        Ok(about) if first.contains('/') && about.is_dir() => format!("{first} is a folder"),
+        Ok(_) if first.starts_with('/') => format!("{first} may not be executed"),
+        Ok(_) if first.contains('/') => format!("{first} is not a whole path"),
+        _ => format!("there is no program '{first}'"),
+    }
+}
+
 impl Environment for Exec {
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let first = self.words.first().ok_or_else(|| {
             NotReady::from_reason("no words are given: write exec:words, or --enter NAME='words'")
         })?;
-        let program = programs
-            .find(first)
-            .ok_or_else(|| NotReady::from_reason(format!("there is no program '{first}'")))?;
+        let program = programs.find(first).ok_or_else(|| NotReady::from_reason(explain_missing(first)))?;
         let mut facts = Facts::default();
         facts.add_fact("runtime.path", program.to_string_lossy());
         facts.add_fact("launcher.words", tare_data::shell::join_words(&self.words));

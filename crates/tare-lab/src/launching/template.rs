@@ -15,6 +15,16 @@ const LONGEST: u64 = 64 << 10;
 const MOST_WORDS: usize = 64;
 const LONGEST_WORD: usize = 2000;
 
+/// Words in braces that are replaced at a start.
+const FILLED: [&str; 10] =
+    ["folder", "own", "turns", "name", "mark", "agent", "far", "root", "instance", "profile"];
+
+/// Lists the words in braces of a text.
+fn list_placeholders(text: &str) -> Vec<&str> {
+    let pieces = text.split('{').skip(1).filter_map(|piece| Some(piece.split_once('}')?.0));
+    pieces.filter(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase())).collect()
+}
+
 /// A launcher, as its file describes it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -229,6 +239,12 @@ impl Template {
                 ));
             }
         }
+        let filled = self.enter.iter().chain(&self.copy).chain(self.variable.values());
+        if let Some(unknown) =
+            filled.flat_map(|text| list_placeholders(text)).find(|word| !FILLED.contains(word))
+        {
+            return Err(format!("{{{unknown}}} stands for nothing; known are {{{}}}", FILLED.join("}, {")));
+        }
         let is_known = |name: &String| self.profile.contains_key(name);
         if self.profile.is_empty() != self.usual_profile.is_none() || !self.usual_profile.iter().all(is_known)
         {
@@ -279,6 +295,7 @@ mod tests {
     fn a_wrong_template_is_refused_with_its_reason() {
         for (more, why) in [
             ("nonsense = 1", "unknown field"),
+            ("variable.X = '{folder}/{profil}'", "{profil} stands for nothing"),
             ("far = 'copy'", "go together"),
             ("copy = ['cp']", "go together"),
             ("usual_profile = 'x'", "usual_profile"),

@@ -17,6 +17,7 @@ use tare_report::text::{count_columns, plain_line};
 
 use crate::args::Check;
 use crate::command_error::CommandError;
+use crate::commands::own_launchers;
 use crate::commands::time::{Timed, time_environments};
 use crate::exit::Exit;
 use crate::{paths, ui};
@@ -49,7 +50,8 @@ struct Findings {
 }
 
 pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
-    paths::resolve_launchers(&mut args.environments);
+    own_launchers::check_entered_names(&args.enter)?;
+    own_launchers::resolve_launchers(&mut args.environments)?;
     args.environments.append(&mut args.enter);
     if args.time {
         return super::time::run_check_time(&args);

@@ -12,6 +12,7 @@ use tare_report::exports::EXPORTS;
 
 use crate::args::{List, Listed};
 use crate::command_error::CommandError;
+use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::ui;
 
@@ -75,7 +76,12 @@ fn list_groups(what: Listed) -> Result<Vec<Group>, LabError> {
             launchers(false),
         ),
     ];
-    Ok(groups.into_iter().filter(|group| !group.rows.is_empty()).collect())
+    let own = of(
+        Some("Launchers in your configuration:"),
+        "launcher, own",
+        own_launchers::describe_own_launchers(),
+    );
+    Ok(groups.into_iter().chain([own]).filter(|group| !group.rows.is_empty()).collect())
 }
 
 /// Lists all names of a kind, each with a short description.

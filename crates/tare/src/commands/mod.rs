@@ -16,6 +16,7 @@ pub mod ladder;
 pub mod list;
 #[cfg(not(unix))]
 mod not_here;
+pub(crate) mod own_launchers;
 pub mod plan;
 pub mod report;
 pub mod run;

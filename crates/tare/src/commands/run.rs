@@ -12,6 +12,7 @@ use tare_probes::probe::Size;
 
 use crate::args::Run;
 use crate::command_error::CommandError;
+use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
@@ -19,10 +20,7 @@ use crate::{habits, invocation, outputs, own_commands, paths, platform, recorded
 
 pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
-    paths::resolve_launchers(
-        args.environments.iter_mut().chain(&mut args.controls).chain([&mut args.against]),
-    );
-    args.environments.append(&mut args.enter);
+    name_environments(&mut args)?;
     if let Some(article) = args.like.clone() {
         like(&mut args, &article)?;
     }
@@ -86,6 +84,20 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
         view.published.extend(recorded.published);
     }
     show::session::show_session(session, &view, &recorded.record, true, &[])
+}
+
+/// Puts the words of `--enter` and the files of own launchers in place of their names.
+fn name_environments(args: &mut Run) -> Result<(), CommandError> {
+    own_launchers::check_entered_names(&args.enter)?;
+    for name in args.controls.iter_mut().chain([&mut args.against]) {
+        if let Some(words) = own_launchers::find_entered(&args.enter, name) {
+            *name = words;
+        }
+    }
+    let named = args.environments.iter_mut().chain(&mut args.controls).chain([&mut args.against]);
+    own_launchers::resolve_launchers(named)?;
+    args.environments.append(&mut args.enter);
+    Ok(())
 }
 
 /// Says what a session in full size needs, and refuses one that has too little; nothing in another size.

@@ -21,6 +21,7 @@ use tare_report::text::count_columns;
 
 use crate::args::Show;
 use crate::command_error::CommandError;
+use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::session;
 use crate::{paths, ui};
@@ -43,6 +44,9 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
         environment_text(provider)
     } else if let Some(preset) = presets::find_preset(name) {
         preset_text(preset)?
+    } else if own_launchers::list_own_launchers().iter().any(|(own, _)| own == name) {
+        let text = own_launchers::resolve_launcher(name)?;
+        environment_text(environments::parse_environment(&text)?.provider)
     } else if name.ends_with(".tare") {
         let recording = tare_record::read_session(Path::new(name))?;
         session::format_facts(&recording.session, false)

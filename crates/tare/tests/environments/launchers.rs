@@ -218,6 +218,48 @@ fn words_and_a_launcher_of_the_configuration_are_named_on_the_command_line() {
     assert!(words("asked").contains("'A=b,c?d'"), "{}", words("asked"));
 }
 
+/// Asserts that own launchers are listed and shown, that names are of one thing, and that nobody else's file is used.
+#[test]
+fn names_of_own_launchers_are_of_one_thing() {
+    let bench = Bench::new();
+    let folder = bench.folder.path();
+    let kept = folder.join("tare/launchers");
+    fs::create_dir_all(&kept).unwrap();
+    let write = |name: &str| {
+        let text = format!(
+            "name = '{name}'\ntitle = 'a box'\nsummary = 'my own box'\nstands_for = 'x'\ninstall = 'i'\nenter = ['env']\n"
+        );
+        fs::write(kept.join(format!("{name}.toml")), text).unwrap();
+    };
+    write("mine");
+    let say = |arguments: &[&str]| {
+        let mut command = Command::new(TARE);
+        command.args(arguments).current_dir(folder).env("XDG_STATE_HOME", folder).env("LC_ALL", "C.UTF-8");
+        let said = command.env("XDG_CONFIG_HOME", folder).output().unwrap();
+        [said.stdout, said.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat()
+    };
+    let listed = say(&["list", "environments"]);
+    assert!(listed.contains("Launchers in your configuration:\nmine  my own box"), "{listed}");
+    assert!(say(&["show", "mine"]).starts_with("mine: my own box"));
+    let dry = ["run", "--dry-run", "--only", "null", "--in"];
+    let run = |more: &[&str]| say(&[&dry[..], more].concat());
+    assert!(run(&["mine"]).contains("mine.toml"), "{}", run(&["mine"]));
+    assert!(run(&["native", "--enter", "a=env", "--against", "a"]).contains("exec:env?name=a"));
+    assert!(run(&["native", "--enter", "srt=env"]).contains("'srt' is the name of an environment"));
+    fs::write(folder.join("text"), "x").unwrap();
+    for (name, why) in
+        [("tare", "is a folder"), ("text", "may not be executed"), ("no", "there is no program")]
+    {
+        let said =
+            say(&["run", "--only", "null", "--in", &format!("exec:{} --", folder.join(name).display())]);
+        assert!(said.contains(why), "{name}: {said}");
+    }
+    fs::set_permissions(kept.join("mine.toml"), fs::Permissions::from_mode(0o666)).unwrap();
+    assert!(run(&["mine"]).contains("others may write in it"), "{}", run(&["mine"]));
+    write("srt");
+    assert!(run(&["srt"]).contains("'srt' is the name of two environments"), "{}", run(&["srt"]));
+}
+
 /// Measures a command of one's own behind launchers, where writes are discarded; returns the cells.
 fn measure_command(bench: &Bench, environments: &[&str]) -> Vec<serde_json::Value> {
     let said = Command::new(TARE)

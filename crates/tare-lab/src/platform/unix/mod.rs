@@ -18,7 +18,8 @@ pub(crate) mod taken;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::removal::remove_tree;
-pub(crate) use self::state_files::{StateFiles, explain_distrust};
+pub(crate) use self::state_files::StateFiles;
+pub use self::state_files::explain_distrust;
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;

@@ -52,7 +52,7 @@ impl StateFiles {
 }
 
 /// Explains why a file or folder is not trusted; None where only its owner, this user, can have written it.
-pub(crate) fn explain_distrust(about: &Metadata) -> Option<&'static str> {
+pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
     if about.uid() != rustix::process::geteuid().as_raw() {
         return Some("it belongs to another user");
     }

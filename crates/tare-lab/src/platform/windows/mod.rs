@@ -15,7 +15,8 @@ pub(crate) mod taken;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::machine::{available_bytes, boot_id, free_bytes, machine_id, node_name};
-pub(crate) use self::state_files::{StateFiles, explain_distrust};
+pub(crate) use self::state_files::StateFiles;
+pub use self::state_files::explain_distrust;
 pub use self::streams::Stream;
 pub(crate) use self::streams::Streams;
 

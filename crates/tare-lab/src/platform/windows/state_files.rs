@@ -41,6 +41,6 @@ impl StateFiles {
 }
 
 /// Explains why a file or folder is not trusted. Its owner shows in its folder, which is the user's.
-pub(crate) fn explain_distrust(about: &Metadata) -> Option<&'static str> {
+pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
     (!about.is_file() && !about.is_dir()).then_some("it is not a file")
 }
