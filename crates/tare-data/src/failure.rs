@@ -61,6 +61,11 @@ impl Failure {
     pub fn is_full_disk(&self) -> bool {
         self.reason.contains("No space left on device")
     }
+
+    /// Tells whether it is of the environment itself, and not of the other side of a pair.
+    pub fn is_own(&self) -> bool {
+        self.kind != FailureKind::Partner
+    }
 }
 
 impl FailureKind {

@@ -19,6 +19,7 @@ use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::owned::{EngineName, EngineThing, MARK, Owned};
 use crate::provider::footprint::OWN_MOUNTS;
+use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
 use crate::provider::prelude::*;
 use crate::provider::root::{RootFolder, Work};
 
@@ -26,8 +27,6 @@ use crate::provider::root::{RootFolder, Work};
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
 /// Folder of the shares, inside.
 const SHARES: &str = "/shares";
-/// An archive with nothing in it: two blocks of zeros.
-const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
 const RUNTIME: OptionDescription = OptionDescription::new_text(
     "runtime",
@@ -128,7 +127,11 @@ impl Engine {
             net,
             seccomp: Seccomp::from_specification(specification)?,
             own: OwnPlace::from_specification(specification)?,
-            image: specification.instance.clone().map(|image| self.checked(image)).transpose()?,
+            image: specification
+                .instance
+                .clone()
+                .map(|image| check_image_name(image, self.name.program()))
+                .transpose()?,
         }))
     }
 }
@@ -336,15 +339,6 @@ impl Container {
 }
 
 impl Engine {
-    /// Refuses the name of an image that looks like an option.
-    fn checked(&self, image: String) -> Result<String, LabError> {
-        match image.is_empty() || image.starts_with('-') {
-            false => Ok(image),
-            true => Err(LabError::usage_error(format!("'{image}' is not the name of an image"))
-                .with_hint(format!("give one as {}:NAME", self.name.program()))),
-        }
-    }
-
     /// Identifies an image by its content; the error says why it cannot be entered.
     fn id_of(&self, program: &Path, image: &str) -> Result<String, NotReady> {
         ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
@@ -436,6 +430,5 @@ fn limits() -> Vec<String> {
 
 /// Asks the engine something; the first line of its answer.
 fn ask(command: &mut Command) -> io::Result<String> {
-    let answer = programs::run_for_output(command, ANSWER_WAIT)?;
-    Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
+    programs::read_first_line(command, ANSWER_WAIT)
 }

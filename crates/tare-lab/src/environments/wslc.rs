@@ -12,6 +12,7 @@ use crate::host::private_folder;
 use crate::host::wsl_distributions;
 use crate::owned::{EngineName, EngineThing, MARK, Owned, PREFIX};
 use crate::platform::LINUX_AGENT;
+use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
 use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
 
@@ -21,8 +22,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(60);
 const PROGRAM: &str = "/tare";
 const OWN: &str = "/own";
 const SHARES: &str = "/shares";
-/// An archive with nothing in it: two blocks of zeros.
-const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
 const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder",
@@ -64,10 +63,7 @@ struct Container {
 impl Container {
     fn from_specification(specification: &Specification) -> Result<Container, LabError> {
         let image = specification.instance.clone();
-        if let Some(image) = image.as_ref().filter(|image| image.is_empty() || image.starts_with('-')) {
-            return Err(LabError::usage_error(format!("'{image}' is not the name of an image"))
-                .with_hint("give one as wslc:NAME"));
-        }
+        let image = image.map(|image| check_image_name(image, PROVIDER.name)).transpose()?;
         Ok(Container { image, folder: FOLDER.read_non_empty(specification).map(PathBuf::from) })
     }
 }
@@ -258,8 +254,7 @@ fn read_image_id(text: &str) -> Option<String> {
 
 /// Asks wslc.exe something; the first line of its answer.
 fn ask(command: &mut Command) -> io::Result<String> {
-    let answer = programs::run_for_output(command, ANSWER_WAIT)?;
-    Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
+    programs::read_first_line(command, ANSWER_WAIT)
 }
 
 #[cfg(test)]

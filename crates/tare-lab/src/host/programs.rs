@@ -131,6 +131,12 @@ pub(crate) fn ask_with(command: &mut Command, input: Stdio, wait: Duration) -> i
     run_with(command, input, wait)?.output()
 }
 
+/// Runs a program that must succeed; returns the first line that it printed on standard output.
+pub(crate) fn read_first_line(command: &mut Command, wait: Duration) -> io::Result<String> {
+    let answer = run_for_output(command, wait)?;
+    Ok(answer.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned())
+}
+
 /// Asks a program for its version: the first line that it prints, wherever. It has no home: some make folders there before they
 /// answer, and a question changes nothing.
 pub(crate) fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {

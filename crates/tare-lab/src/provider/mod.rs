@@ -11,6 +11,7 @@ pub(crate) mod call;
 mod entering;
 pub mod footprint;
 mod host_path;
+pub(crate) mod images;
 mod kernel_kind;
 pub(crate) mod naming;
 pub mod options;

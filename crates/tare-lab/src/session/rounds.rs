@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::order;
-use tare_data::failure::FailureKind;
+use tare_data::failure::Failure;
 use tare_data::session::{Ending, Plan, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
 
@@ -476,9 +476,8 @@ fn find_disturbance(trial: &Trial) -> Option<String> {
     is_disturbed.then(|| format!("the hypervisor took {} ms of a trial", steal_ns / 1_000_000))
 }
 
-/// Tells whether a trial failed, and not because of its partner.
 fn is_own_failure(trial: &Trial) -> bool {
-    trial.failure.as_ref().is_some_and(|failure| failure.kind != FailureKind::Partner)
+    trial.failure.as_ref().is_some_and(Failure::is_own)
 }
 
 /// Describes the environments as a session finds them, with their starts before it was resumed.

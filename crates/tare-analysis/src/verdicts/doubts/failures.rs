@@ -1,6 +1,6 @@
 //! Failures: trials that fail more often on one side than on the other, whose values may be missing because of what they would say.
 
-use tare_data::failure::FailureKind;
+use tare_data::failure::Failure;
 use tare_data::session::Trial;
 
 use crate::findings::Verdict;
@@ -20,7 +20,8 @@ impl UnlikeFailures {
     /// Compares the trials of two environments: the one that is compared with, and the one that is judged. None where both fail
     /// equally often.
     pub fn find_unlike(sides: [&[&Trial]; 2]) -> Option<UnlikeFailures> {
-        let failed = sides.map(|trials| trials.iter().filter(|trial| is_own_failure(trial)).count() as u64);
+        let is_own = |trial: &&&Trial| trial.failure.as_ref().is_some_and(Failure::is_own);
+        let failed = sides.map(|trials| trials.iter().filter(is_own).count() as u64);
         if failed == [0, 0] {
             return None;
         }
@@ -42,9 +43,4 @@ impl UnlikeFailures {
         (!stands)
             .then(|| format!("{here} of {trials} trials failed, in the baseline {of_baseline} of {baseline}"))
     }
-}
-
-/// Tells whether a trial failed, and not because of its partner.
-fn is_own_failure(trial: &Trial) -> bool {
-    trial.failure.as_ref().is_some_and(|failure| failure.kind != FailureKind::Partner)
 }
