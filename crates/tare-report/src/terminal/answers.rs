@@ -234,30 +234,33 @@ fn align_numbers(values: Vec<String>) -> Vec<String> {
     values.iter().map(pad).collect()
 }
 
-/// Says above the table how to read its numbers, and how many of the answers are sure.
+/// Says above the table how to read its numbers, and how many of the answers are decided.
+///
+/// A bound counts apart: it excludes more than it says, and does not say which side is slower.
 pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> String {
     let baseline = clean_text(&findings.baseline);
-    let cells = rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison);
-    let sure = cells.clone().filter(|cell| cell.answer() != Answer::NotSure).count();
-    let all = cells.count();
-    match sure {
-        _ if all == 0 => say!(language, "Times the time of {baseline}:", baseline = baseline),
-        sure if sure == all => {
-            say!(
-                language,
-                "Times the time of {baseline}: all {all} answers are sure",
-                baseline = baseline,
-                all = all
-            )
+    let answers: Vec<Answer> =
+        rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(Comparison::answer).collect();
+    let all = answers.len();
+    let decided = answers.iter().filter(|answer| answer.is_decided()).count();
+    let bounds = answers.iter().filter(|&&answer| answer == Answer::AtMost).count();
+    let reading = say!(language, "Times the time of {baseline}:", baseline = baseline);
+    let counts = match (all, decided, bounds) {
+        (0, _, _) => return reading,
+        (all, decided, _) if decided == all => say!(language, "all {all} answers are decided", all = all),
+        (_, _, 0) => say!(language, "{decided} of {all} answers are decided", decided = decided, all = all),
+        (_, _, 1) => {
+            say!(language, "{decided} of {all} answers are decided, 1 is a bound", decided = decided, all = all)
         }
-        sure => say!(
+        _ => say!(
             language,
-            "Times the time of {baseline}: {sure} of {all} answers are sure",
-            baseline = baseline,
-            sure = sure,
-            all = all
+            "{decided} of {all} answers are decided, {bounds} are bounds",
+            decided = decided,
+            all = all,
+            bounds = bounds
         ),
-    }
+    };
+    format!("{reading} {counts}")
 }
 
 /// Explains the answers that occur in a table of a form.
