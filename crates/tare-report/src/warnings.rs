@@ -272,7 +272,9 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::RoundsAlike { .. } => {
             message!("look for occasional changes; a longer --budget has more blocks")
         }
-        Warning::CanaryOutside { .. } => message!("do not read its processor times as its own cost"),
+        Warning::CanaryOutside { .. } => {
+            message!("do not take its rows of computing (primes, memory) for its own cost")
+        }
         Warning::ClockDisagrees { .. } => message!("trust ratios above that size only"),
         Warning::CoarseClock { .. } => {
             message!("choose another clock source in the environment, e.g. tsc=reliable")

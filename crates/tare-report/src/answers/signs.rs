@@ -28,9 +28,9 @@ impl Sign {
     /// Returns the explanation.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Sign::Emulated => message!("on an emulated processor: read only its shape"),
+            Sign::Emulated => message!("on an emulated processor: a real one gives another number"),
             Sign::More => message!(
-                "the rounds tell more (stalls, groups, few starts, a mean that differs): tare report --wide"
+                "there is more to it (stalls, groups, few starts, a mean that differs): tare report --wide"
             ),
         }
     }

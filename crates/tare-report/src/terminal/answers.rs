@@ -3,6 +3,7 @@
 use anstyle::Style;
 use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Row};
 use tare_data::session::Session;
+use tare_data::unit::Direction;
 
 use super::cells::quiet_style;
 use super::grid::{GridCell, Part, SPACING, make_span, natural_width, render_row, total_width};
@@ -250,7 +251,12 @@ pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> S
         (all, decided, _) if decided == all => say!(language, "all {all} answers are decided", all = all),
         (_, _, 0) => say!(language, "{decided} of {all} answers are decided", decided = decided, all = all),
         (_, _, 1) => {
-            say!(language, "{decided} of {all} answers are decided, 1 is a bound", decided = decided, all = all)
+            say!(
+                language,
+                "{decided} of {all} answers are decided, 1 is a bound",
+                decided = decided,
+                all = all
+            )
         }
         _ => say!(
             language,
@@ -269,8 +275,16 @@ pub fn explain_answers(session: &Session, rows: &[&Row], form: Form, language: L
     let has = |answer: Answer| cells().any(|cell| cell.answer() == answer);
     let is_short = form == Form::Short;
     let mut parts = view::explain_answers(session, rows, language);
-    if has(Answer::AtMost) && is_short {
-        parts.push(language.word("<3% = at most 3 % slower").to_owned());
+    let is_rate = |row: &&Row| row.metric.direction == Direction::Higher;
+    if rows.iter().any(is_rate) && (has(Answer::Slower) || has(Answer::NotSure)) {
+        parts.push(language.word("rates too: 2x = twice as long").to_owned());
+    }
+    if has(Answer::AtMost) {
+        let explanation = match is_short {
+            true => language.word("<3% = at most 3 % slower, perhaps the same or faster"),
+            false => language.word("at most = perhaps the same or faster"),
+        };
+        parts.push(explanation.to_owned());
     }
     if has(Answer::NotSure) && is_short {
         parts.push(language.word("~10x? = about 10x, not sure").to_owned());
