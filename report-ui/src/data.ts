@@ -108,6 +108,9 @@ export interface Timeline {
   steal_us: (number | null)[]; canary_100ns: (number | null)[];
 }
 
+/** Start times of a case: by environment of the plan, in tenths of a second after the one before. */
+export interface CaseStarts { case: string; steps: number[][] }
+
 /** Over all trials: time that the hypervisor took, and the shortest and longest canary of the baseline. */
 export interface Interference { stolen_ms: Figure; elapsed_ms: number; canary_least_ns: Figure; canary_most_ns: Figure }
 
@@ -129,7 +132,7 @@ export interface Page extends Spoken {
   /** Progress of a running session; null once it has ended. */
   running: string | null;
   /** Rounds of each row, of the baseline and of each cell, in ten-thousandths away from the median; empty if left out. */
-  rounds: (number | null)[][][]; timeline: Timeline; tails: Tail[]; modes: Modes[];
+  rounds: (number | null)[][][]; starts: CaseStarts[]; timeline: Timeline; tails: Tail[]; modes: Modes[];
   /** Scores of UnixBench's tests; empty if the session does not measure them all. */
   scores: { test: string; environments: { environment: string; score: Figure }[] }[];
   /** Tables of the article that the session repeats, as texts: lines of a title and its cells. */
@@ -205,7 +208,7 @@ function opener({ shapes, texts }: PackedPage): (value: Packed) => unknown {
 }
 
 /** Fields that the first paint does without. */
-const LATER = ["rounds", "timeline", "tails", "modes", "bills", "beside"];
+const LATER = ["rounds", "starts", "timeline", "tails", "modes", "bills", "beside"];
 
 /** Reads the data in the page; `complete` adds the rest, after the first paint. */
 export function load(): { page: AnyPage; complete: () => void } {

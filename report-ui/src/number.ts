@@ -49,12 +49,12 @@ function fixed(value: number, places: number): string {
   return /^-[0.]+$/.test(text) ? text.slice(1) : text;
 }
 
-/** Formats `20.6 µs`. */
-export function figure(value: Figure, unit: Unit): string {
+/** Formats `20.6 µs`, or with further digits. */
+export function figure(value: Figure, unit: Unit, further = 0): string {
   if (value === null) return NO_NUMBER;
   const [divisor, name] = scaleOf(value, unit);
   const number = value / divisor;
-  const text = fixed(number, decimals(number));
+  const text = fixed(number, decimals(number) + further);
   return name === "" ? text : `${text} ${name}`;
 }
 
@@ -97,9 +97,9 @@ function ratioWith(value: number, places: number): string {
   return fixed(value, places);
 }
 
-/** Formats `24.1x`. */
-export function ratio(value: Figure): string {
-  return value === null ? NO_NUMBER : say("{factor}x", { factor: ratioWith(value, ratioDecimals(value)) });
+/** Formats `24.1x`, or with further digits. */
+export function ratio(value: Figure, further = 0): string {
+  return value === null ? NO_NUMBER : say("{factor}x", { factor: ratioWith(value, ratioDecimals(value) + further) });
 }
 
 /** Formats `[23.8, 24.5]`. */

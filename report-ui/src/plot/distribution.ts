@@ -6,7 +6,7 @@ import { choice, colour } from "../dom";
 import { counted, say } from "../language";
 import { figure } from "../number";
 import type { Chart } from "./frame";
-import { base, fitted, labelRoom, environmentStyle } from "./style";
+import { base, fittedApart, labelRoom, environmentStyle } from "./style";
 
 interface Bin { environment: string; x1: number; x2: number; y1: number; y2: number; group: number; title: string }
 
@@ -67,6 +67,7 @@ function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement
   const names = values.map(({ environment }) => environment);
   const notes = new Map(values.map(({ environment, median, sizes }) => [environment, sizes.length > 1 ? say("groups: {sizes}", { sizes: sizes.join(" + ") }) : figure(median, unit)]));
   const room = labelRoom([...names, ...notes.values()], width);
+  const labels = fittedApart(names, room);
   return plot({
     ...base(width), height: names.length * 84 + 64, marginLeft: room, marginRight: 44, marginBottom: 42, marginTop: 22,
     x: {
@@ -76,7 +77,7 @@ function draw(page: Page, row: Row, index: number, width: number): SVGSVGElement
     y: { axis: "right", label: say("rounds"), labelArrow: "none", ticks: 2, tickSize: 3, tickFormat: (count: number) => (Number.isInteger(count) ? String(count) : "") },
     fy: { domain: names, label: null, axis: null, padding: 0.2 },
     marks: [
-      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => environmentStyle(page, name).colour }),
+      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => labels.get(name), fontWeight: 600, fill: (name: string) => environmentStyle(page, name).colour }),
       text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: 8, textAnchor: "start", text: (name: string) => notes.get(name) ?? "", fillOpacity: 0.8 }),
       ruleX([0], { stroke: colour("--ink"), strokeOpacity: 0.4, strokeDasharray: "3 3" }),
       rect(shapes, { x1: "x1", x2: "x2", y1: "y1", y2: "y2", fy: "environment", fill: (bin: Bin) => environmentStyle(page, bin.environment).colour, fillOpacity: (bin: Bin) => SHADES[bin.group % SHADES.length], insetLeft: 0.6, insetRight: 0.6, title: "title" }),

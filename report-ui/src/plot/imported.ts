@@ -7,7 +7,7 @@ import { figure } from "../number";
 import { section } from "./all";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
-import { base, curveNames, figureAxis, fitted, labelRoom, nameRoom, placeColour, short, unitName, zeroTicks } from "./style";
+import { base, curveNames, figureAxis, fittedApart, labelRoom, nameRoom, placeColour, short, unitName, zeroTicks } from "./style";
 
 /** Limit on the plots of a page that people still look through; other figures are only in the tables. */
 const MOST_PLOTS = 24;
@@ -118,7 +118,8 @@ const said = (line: Line, { statistic, value, unit, written }: Known): string =>
 /** Computes the room left of the axis, and the vertical scale of the lines. */
 function rowsOf(lines: Line[], width: number) {
   const room = labelRoom(lines.map(({ label }) => label), width);
-  const labels = new Map(lines.map(({ id, label }) => [id, fitted(label, room)]));
+  const cut = fittedApart(lines.map(({ label }) => label), room);
+  const labels = new Map(lines.map(({ id, label }) => [id, cut.get(label) ?? ""]));
   return { room, y: { type: "band" as const, domain: lines.map(({ id }) => id), label: null, tickSize: 0, tickFormat: (id: string) => labels.get(id) ?? "" } };
 }
 

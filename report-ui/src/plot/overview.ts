@@ -7,7 +7,7 @@ import { letters, say } from "../language";
 import { figure, ratio } from "../number";
 import { answerInFull, answerWords, familyName, reason, rounds } from "../words";
 import type { Chart } from "./frame";
-import { base, environmentStyle, fitted, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
+import { base, environmentStyle, fittedApart, labelRoom, logScale, logTicks, ratioAxis, short } from "./style";
 
 type Open = (row: Row, cell: Cell) => void;
 
@@ -94,9 +94,11 @@ function wordsOf(row: Row, label: string, cell: Cell): Words | null {
 
 function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLElement {
   const room = labelRoom(lines.map(({ label }) => label), width);
+  const labels = fittedApart(lines.map(({ label }) => label), room);
   const isNarrow = width < NARROW;
   const missing = lines.flatMap(({ words }) => words);
   const inWords = ({ cell, words }: Words): string => (isNarrow ? answerWords(cell.answer).sign : `${cell.environment} ${words}`);
+  const said = fittedApart(missing.map(inWords), width * 0.35);
   const wordsRoom = ({ words }: Line): number => Math.min(Math.max(0, ...words.map((each) => letters(inWords(each)) * LETTER + 8)), width * 0.35);
   // Words go inside the plot if no mark of their line is in the way, else right of it.
   const scaled = (right: number) => {
@@ -126,13 +128,13 @@ function draw(page: Page, lines: Line[], all: boolean, width: number): HTMLEleme
       }),
       ruleX([1], { y1: AXIS, y2: height - 6, stroke: colour("--ink"), strokeOpacity: 0.5 }),
       text(headings, { x: low, dx: 6 - room, y: "y", text: ({ words }: Heading) => words, textAnchor: "start", fontWeight: 650, fill: colour("--muted") }),
-      text(lines, { x: low, dx: -10, y: "y", text: ({ label }: Line) => fitted(label, room), textAnchor: "end" }),
+      text(lines, { x: low, dx: -10, y: "y", text: ({ label }: Line) => labels.get(label), textAnchor: "end" }),
       ruleY(marks, { x1: ({ low: from }: Mark) => Math.max(from, low), x2: ({ high: to }: Mark) => Math.min(to, high), y: "y", stroke: colourOf, strokeWidth: 2.2, strokeOpacity: 0.75, strokeLinecap: "round" }),
       dot(marks, {
         x: "estimate", y: "y", r: RADIUS, fill: (mark: Mark) => (mark.hollow ? colour("--surface") : colourOf(mark)), stroke: colourOf,
         strokeWidth: 1.7, symbol: ({ cell }: Mark) => looks.get(cell.environment)?.symbol, title: "title",
       }),
-      text(missing, { x: high, dx: right - 4, y: "y", text: (each: Words) => fitted(inWords(each), width * 0.35), textAnchor: "end", fill: colourOf, title: "title" }),
+      text(missing, { x: high, dx: right - 4, y: "y", text: (each: Words) => said.get(inWords(each)), textAnchor: "end", fill: colourOf, title: "title" }),
       ...names.map((name) => text([name], {
         x: low, dx: name.x - room, y: "y", text: () => name.environment, textAnchor: name.anchor, fontWeight: 650, fill: looks.get(name.environment)?.colour,
       })),

@@ -6,7 +6,8 @@ import { colour, h } from "../dom";
 import { counted, message, say } from "../language";
 import { interval, overRounds, ratio } from "../number";
 import type { Chart } from "./frame";
-import { base, fitted, labelRoom, ratioAxis } from "./style";
+import { legend } from "./legend";
+import { base, fittedApart, labelRoom, ratioAxis } from "./style";
 
 interface Claim extends Published { id: string; row: Row }
 
@@ -49,19 +50,25 @@ function named(claim: Claim): string {
 
 function draw(all: Claim[], width: number): SVGSVGElement {
   const room = labelRoom(all.map(named), width);
+  const labels = fittedApart(all.map(named), room);
+  const keys = legend([{
+    title: say("published"), keys: ANSWERS.filter(({ sign }) => all.some((claim) => answer(claim).sign === sign))
+      .map((known) => ({ name: say(known.words), symbol: "diamond" as const, colour: colour(known.colour), open: false })),
+  }], width, room);
   const measured = all.filter((claim) => (claim.session_ratio_low ?? 0) > 0 && claim.session_ratio_high !== null);
   const fill = (claim: Claim): string => colour(answer(claim).colour);
   const title = (claim: Claim): string => say("{name}: published {ratio} ({title}), measured {own}, {answer}", { name: named(claim), ratio: ratio(claim.ratio), title: claim.title, own: bounds(claim), answer: answer(claim).words });
   const values = all.flatMap((claim) => [claim.ratio, claim.session_ratio_low, claim.session_ratio_high]).filter((v): v is number => v !== null && v > 0);
   return plot({
-    ...base(width), height: all.length * 24 + 64, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: 8,
+    ...base(width), height: all.length * 24 + keys.height + 58, marginLeft: room, marginRight: 26, marginBottom: 44, marginTop: keys.height + 2,
     x: ratioAxis(values, width - room, say("ratio of values, log scale")),
-    y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => fitted(named(all.find((claim) => claim.id === id) as Claim), room) },
+    y: { type: "band", domain: all.map((claim) => claim.id), label: null, padding: 0, tickSize: 0, tickFormat: (id: string) => labels.get(named(all.find((claim) => claim.id === id) as Claim)) ?? "" },
     marks: [
       ruleX([1], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
       ruleY(measured, { x1: "session_ratio_low", x2: "session_ratio_high", y: "id", stroke: colour("--ink"), strokeWidth: 5, strokeOpacity: 0.35, strokeLinecap: "round" }),
       dot(measured.filter((claim) => (claim.session_ratio ?? 0) > 0), { x: "session_ratio", y: "id", r: 3.4, fill: colour("--ink"), fillOpacity: 0.7 }),
       dot(all, { x: "ratio", y: "id", r: 5, symbol: "diamond", fill, stroke: colour("--surface"), strokeWidth: 1.2, title }),
+      ...keys.marks,
     ],
   }) as SVGSVGElement;
 }

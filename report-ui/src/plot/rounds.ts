@@ -7,7 +7,7 @@ import { counted, say } from "../language";
 import { figure, overRounds } from "../number";
 import type { Chart } from "./frame";
 import { frame } from "./frame";
-import { base, fitted, labelRoom, environmentStyle } from "./style";
+import { base, fittedApart, labelRoom, environmentStyle } from "./style";
 
 interface Environment { name: string; level: Level }
 interface Point { environment: string; x: number; round: number; title: string }
@@ -66,6 +66,7 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
   const medians = new Map(panels.map((panel) => [panel.name, figure(panel.median, unit)]));
   const names = panels.map((panel) => panel.name);
   const room = labelRoom([...names, ...medians.values()], width);
+  const labels = fittedApart(names, room);
   const styles = new Map(names.map((name) => [name, environmentStyle(page, name)]));
   const fill = (mark: { environment: string }): string => styles.get(mark.environment)?.colour ?? "currentColor";
   const reach = [...points.map((point) => point.x), ...middles.flatMap(({ low, high }) => [low, high])];
@@ -83,7 +84,7 @@ function draw(page: Page, row: Row, environments: Environment[], width: number):
     y: { axis: null, domain: [last + 1, 0], reverse: false },
     symbol: { type: "identity" },
     marks: [
-      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => fitted(name, room), fontWeight: 600, fill: (name: string) => styles.get(name)?.colour }),
+      text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: -7, textAnchor: "start", text: (name: string) => labels.get(name), fontWeight: 600, fill: (name: string) => styles.get(name)?.colour }),
       text(names, { fy: (name: string) => name, frameAnchor: "left", dx: -room + 4, dy: 8, textAnchor: "start", text: (name: string) => medians.get(name) ?? "", fillOpacity: 0.75 }),
       rect(middles, { x1: "low", x2: "high", fy: "environment", fill, fillOpacity: 0.16, title: "title" }),
       ruleX(middles, { x: "x", fy: "environment", stroke: fill, strokeWidth: 1.5 }),

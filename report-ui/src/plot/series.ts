@@ -11,22 +11,17 @@ import { base, curveNames, figureAxis, environmentStyle, nameRoom, unitLabel } f
 
 interface Point { environment: string; round: number; value: number; low: number | null; high: number | null; x: number; title: string }
 
-/** Times at which the rounds of each environment began, in seconds, by case and environment; null if trials are left out. */
-type Starts = Map<string, number[]> | null;
+/** Times at which the rounds of each environment began, in seconds, by case and environment. */
+type Starts = Map<string, number[]>;
 
 /** Points of a row, placed by the time at which their rounds began, or else by the number of the round. */
 interface Points { points: Point[]; isByTime: boolean }
 
-function startsOf({ timeline: t, report }: Page): Starts {
-  if (t.case.length < t.of) return null;
-  const starts = new Map<string, number[]>();
-  t.case.forEach((place, i) => {
-    if (t.outcome[i] !== 0) return;
-    const key = `${t.cases[place]} ${report.plan.environments[t.environment[i]].name}`;
-    if (!starts.has(key)) starts.set(key, []);
-    starts.get(key)?.push(t.started_ms[i] / 1000);
-  });
-  return starts;
+function startsOf({ starts, report }: Page): Starts {
+  return new Map(starts.flatMap(({ case: of, steps }) => steps.map((ofOne, i): [string, number[]] => {
+    let now = 0;
+    return [`${of} ${report.plan.environments[i].name}`, ofOne.map((step) => (now += step) / 10)];
+  })));
 }
 
 /** A row, with the rows of its shortest and longest operation if its probe timed operations singly. */
@@ -55,7 +50,7 @@ function pointsOf(page: Page, { row, shortest, longest }: Run, starts: Starts): 
   const environments = [page.report.baseline, ...page.report.subjects];
   const { unit } = row.metric;
   const began = environments.map((environment, place) => {
-    const known = starts?.get(`${row.case} ${environment}`) ?? [];
+    const known = starts.get(`${row.case} ${environment}`) ?? [];
     return known.length === valuesOf(row, place).length ? known : null;
   });
   const isByTime = began.every((known) => known !== null);

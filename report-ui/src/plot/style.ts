@@ -68,15 +68,32 @@ export function labelRoom(labels: string[], width: number): number {
   return Math.min(Math.max(longest * 6.6 + 16, 48), Math.min(width * 0.4, 230));
 }
 
+/** Shares of a cut label that its end gets: the first with which no two labels read alike is taken. */
+const TAILS = [1 / 3, 1 / 2, 2 / 3, 5 / 6, 1 / 6];
+
 /** Cuts a label to the room, with … before its last part: labels of several rows often begin alike. */
-export function fitted(label: string, room: number): string {
+export function fitted(label: string, room: number, share = TAILS[0]): string {
   const most = Math.max(Math.floor((room - 14) / 6.4), 4);
   if (letters(label) <= most) return label;
-  const [tail, head] = [Math.floor((most - 1) / 3), most - 1 - Math.floor((most - 1) / 3)];
+  const tail = Math.floor((most - 1) * share);
+  const head = most - 1 - tail;
   let [begin, end] = [label, label];
   while (begin !== "" && letters(begin) > head) begin = begin.slice(0, -1);
   while (end !== "" && letters(end) > tail) end = end.slice(1);
   return `${begin.trimEnd()}…${end.trimStart()}`;
+}
+
+/** Cuts the labels of one axis so that no two read alike; those that no cut tells apart are numbered. */
+export function fittedApart(labels: string[], room: number): Map<string, string> {
+  const distinct = [...new Set(labels)];
+  const cuts = TAILS.map((share) => distinct.map((label) => fitted(label, room, share)));
+  const alike = (cut: string[]): number => cut.length - new Set(cut).size;
+  const best = cuts.find((cut) => alike(cut) === 0) ?? cuts.reduce((least, cut) => (alike(cut) < alike(least) ? cut : least));
+  const numbered = best.map((cut, i) => {
+    const before = best.slice(0, i).filter((other) => other === cut).length;
+    return before === 0 ? cut : `${before + 1} ${cut}`;
+  });
+  return new Map(distinct.map((label, i) => [label, numbered[i]]));
 }
 
 /** Chooses ticks of a logarithmic axis at 1, 2 and 5 of every decade, thinned to at most `most`. */
@@ -100,15 +117,26 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const decades = all([1]);
   if (decades.length > most) return decades.filter((_, i) => i % Math.ceil(decades.length / most) === 0);
   // Less than a decade: even steps read best.
-  const step = niceStep((high - low) / most);
-  const ticks = [];
-  for (let tick = Math.ceil(low / step) * step; tick <= high * 1.0001; tick += step) ticks.push(tick);
-  return ticks;
+  return evenTicks(low, high, niceStep((high - low) / most));
 }
 
-/** Leaves out ticks that read like the one before. */
-const distinct = (ticks: number[], text: (tick: number) => string): number[] =>
-  ticks.filter((tick, i) => i === 0 || text(tick) !== text(ticks[i - 1]));
+/** Lists the multiples of a step between two values. */
+function evenTicks(low: number, high: number, step: number): number[] {
+  const first = Math.ceil(low / step - 1e-9);
+  const count = Math.floor(high / step + 1e-9) - first + 1;
+  return Number.isFinite(count) ? Array.from({ length: Math.max(count, 0) }, (_, i) => (first + i) * step) : [];
+}
+
+/** Most digits after those that a figure usually has. */
+const MOST_FURTHER_DIGITS = 4;
+
+/** Chooses the format of ticks: with as many further digits as it takes until no two read alike. */
+function formatApart(ticks: number[], text: (tick: number, further: number) => string): (tick: number) => string {
+  for (let further = 0; further <= MOST_FURTHER_DIGITS; further += 1) {
+    if (new Set(ticks.map((tick) => text(tick, further))).size === ticks.length) return (tick) => text(tick, further);
+  }
+  return (tick) => text(tick, MOST_FURTHER_DIGITS);
+}
 
 function niceStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least));
@@ -131,10 +159,10 @@ export function ratioAxis(values: number[], width: number, label: string, tickRo
   const [least, greatest] = [Math.min(...values, 1), Math.max(...values, 1)];
   const pad = Math.max((greatest / least) ** 0.06, 1.002);
   const [low, high] = [least / pad, greatest * pad];
+  const ticks = logTicks(low, high, Math.max(Math.floor(width / tickRoom), 3));
   return {
     ...logScale(low, high), label, labelArrow: "none" as const, grid: true,
-    ticks: distinct(logTicks(low, high, Math.max(Math.floor(width / tickRoom), 3)), (tick) => short(ratio(tick))),
-    tickFormat: (tick: number) => short(ratio(tick)),
+    ticks, tickFormat: formatApart(ticks, (tick, further) => short(ratio(tick, further))),
   };
 }
 
@@ -142,13 +170,18 @@ export function ratioAxis(values: number[], width: number, label: string, tickRo
 export function figureAxis(values: number[], unit: Unit, room: number, label: string) {
   const finite = values.filter((value) => Number.isFinite(value));
   const [least, greatest] = [Math.min(...finite), Math.max(...finite)];
-  const tickFormat = (tick: number): string => short(figure(tick, unit));
+  const common = (ticks: number[]) => ({
+    label, labelArrow: "none" as const, grid: true, ticks, tickFormat: formatApart(ticks, (tick, further) => short(figure(tick, unit, further))),
+  });
   if (least > 0 && greatest / least > 8) {
     const [low, high] = [least / 1.15, greatest * 1.15];
-    return { ...logScale(low, high), label, labelArrow: "none" as const, grid: true, ticks: logTicks(low, high, room), tickFormat };
+    return { ...logScale(low, high), ...common(logTicks(low, high, room)) };
   }
   const pad = (greatest - least || Math.abs(greatest) || 1) * 0.06;
-  return { type: "linear" as const, domain: [least - pad, greatest + pad], label, labelArrow: "none" as const, grid: true, ticks: Math.min(room, 6), tickFormat };
+  const [low, high] = [least - pad, greatest + pad];
+  const [divisor] = scaleOf(greatest, unit);
+  const step = niceStep((high - low) / Math.min(room, 6) / divisor) * divisor;
+  return { type: "linear" as const, domain: [low, high], ...common(evenTicks(low, high, step)) };
 }
 
 /** Round steps of a duration, in seconds. */
@@ -195,8 +228,9 @@ export function curveNames(options: PlotOptions, ends: CurveEnd[], room: number)
   const scale = plot({ ...options, marks: [] }).scale("y");
   const places = ends.map((end) => scale?.apply(end.y) as number);
   const apart = spread(places, LABEL_HEIGHT);
+  const labels = fittedApart(ends.map(({ name }) => name), room);
   return ends.map((end, i) => text([end], {
-    x: "x", y: "y", dx: 10, dy: apart[i] - places[i], text: () => fitted(end.name, room), textAnchor: "start", fill: end.colour, fontWeight: 600,
+    x: "x", y: "y", dx: 10, dy: apart[i] - places[i], text: () => labels.get(end.name), textAnchor: "start", fill: end.colour, fontWeight: 600,
   }));
 }
 

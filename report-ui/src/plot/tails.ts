@@ -12,7 +12,16 @@ interface Operation { id: string; name: string; curves: Tail[] }
 
 /** Places a quantile on the axis: every nine is one step, as HdrHistogram draws it. */
 const step = (quantile: number): number => -Math.log10(1 - quantile);
-const TICKS = [0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999];
+const TICKS = [0.01, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.99999].map(step);
+/** Pixels from one tick to the next in which both labels can be read. */
+const TICK_ROOM = 50;
+
+/** Chooses ticks so that the last point has one and labels do not meet; `width` is that of the axis. */
+function ticksTo(furthest: number, width: number): number[] {
+  const ticks = [furthest];
+  for (const tick of [...TICKS].reverse()) if ((ticks[0] - tick) / furthest >= TICK_ROOM / width) ticks.unshift(tick);
+  return ticks;
+}
 
 /** Lists the operations that were timed singly, with the curves of the shown environments. */
 function operations(page: Page): Operation[] {
@@ -99,9 +108,8 @@ function draw(page: Page, points: Point[], y: object, width: number, even: numbe
     ...base(width), height: heightOf(width), marginLeft: 62, marginRight: room, marginBottom: 44, marginTop: 24,
     x: {
       domain: [0, furthest], label: say("quantile of operations"), labelArrow: "none" as const, grid: true,
-      // On a phone the first tick would run into the second.
-      ticks: [...(width > 560 ? [step(0.01)] : []), ...TICKS.filter((quantile) => quantile !== 0.75 || furthest < 2).map(step).filter((x) => x <= furthest + 1e-9)],
-      tickFormat: (x: number) => `p${Number(((1 - 10 ** -x) * 100).toPrecision(6))}`,
+      ticks: ticksTo(furthest, width - 62 - room),
+      tickFormat: (x: number) => percentile(1 - 10 ** -x),
     },
     y,
     symbol: { type: "identity" as const },
@@ -111,7 +119,7 @@ function draw(page: Page, points: Point[], y: object, width: number, even: numbe
     ...options,
     marks: [
       even === null ? null : ruleY([even], { stroke: colour("--ink"), strokeOpacity: 0.55 }),
-      line(points, { x: "x", y: "y", z: "environment", stroke, strokeWidth: 2, curve: "monotone-x" }),
+      line(points, { x: "x", y: "y", z: "environment", stroke, strokeWidth: 2 }),
       dot(points, { x: "x", y: "y", r: 3.4, fill: stroke, symbol: (p: Point) => styles.get(p.environment)?.symbol, title: "title" }),
       ...curveNames(options, ends.map((end) => ({ name: end.environment, colour: stroke(end), x: end.x, y: end.y })), room),
     ],

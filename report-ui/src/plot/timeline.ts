@@ -5,7 +5,7 @@ import { colour } from "../dom";
 import { message, say } from "../language";
 import { duration, figure, percent } from "../number";
 import type { Chart } from "./frame";
-import { base, durationTicks, figureAxis, fitted, labelRoom, environmentStyle } from "./style";
+import { base, durationTicks, figureAxis, fittedApart, labelRoom, environmentStyle } from "./style";
 
 interface Bar { environment: string; from: number; to: number; outcome: number; title: string }
 
@@ -58,6 +58,7 @@ export function timeAxis(end: number, width: number) {
 function drawTrials(page: Page, bars: Bar[], width: number): SVGSVGElement {
   const environments = page.report.plan.environments.map((environment) => environment.name);
   const room = labelRoom(environments, width);
+  const labels = fittedApart(environments, room);
   const styles = new Map(environments.map((environment) => [environment, environmentStyle(page, environment)]));
   const of = (bar: Bar): string => styles.get(bar.environment)?.colour ?? "currentColor";
   const whole = bars.filter((bar) => bar.outcome === 0);
@@ -65,7 +66,7 @@ function drawTrials(page: Page, bars: Bar[], width: number): SVGSVGElement {
   return plot({
     ...base(width), height: environments.length * 26 + 56, marginLeft: room, marginRight: 24, marginBottom: 42, marginTop: 6,
     x: timeAxis(Math.max(...bars.map((bar) => bar.to)), width - room),
-    y: { type: "band", domain: environments, label: null, tickSize: 0, padding: 0.2, tickFormat: (environment: string) => fitted(environment, room) },
+    y: { type: "band", domain: environments, label: null, tickSize: 0, padding: 0.2, tickFormat: (environment: string) => labels.get(environment) ?? "" },
     marks: [
       barX(whole, { x1: "from", x2: "to", y: "environment", fill: of, fillOpacity: 0.75, stroke: of, strokeWidth: 0.6, title: "title" }),
       barX(bars.filter((bar) => bar.outcome !== 0), { x1: "from", x2: "to", y: "environment", fill: colour("--surface"), stroke: of, strokeWidth: 1.2, title: "title" }),

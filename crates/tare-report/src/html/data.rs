@@ -12,6 +12,7 @@ use tare_data::session::{Session, Trial};
 
 use super::bill::{PageBill, page_bills};
 use super::imported::BesideRows;
+use super::starts::{CaseStarts, list_starts};
 use crate::answers::signs::Sign;
 use crate::answers::table::{AnswerWords, answer_words};
 use crate::imported::Beside;
@@ -67,6 +68,8 @@ pub struct Page<'a> {
     /// Rounds of every row, which are left out of the report: of the baseline, then of each cell. Empty for
     /// rows whose rounds are left out.
     rounds: Vec<Vec<Rounds>>,
+    /// Start times of runs, by case; a case is left out if there is no room for it.
+    starts: Vec<CaseStarts>,
     timeline: Timeline,
     tails: Vec<Tail>,
     /// Environments of rows whose rounds fall into groups; all others have one.
@@ -88,7 +91,7 @@ impl<'a> Page<'a> {
     pub fn from_findings(session: &'a Session, findings: &'a Findings, options: &Options<'a>) -> Self {
         let mut report = Document::from_findings(session, findings, options.language);
         let modes = modes(&mut report);
-        let rounds = rounds(&mut report);
+        let (rounds, room) = rounds(&mut report);
         let words = options.language.page_words();
         let letters =
             words.iter().flatten().map(|(english, other)| english.len() + other.len()).sum::<usize>();
@@ -129,6 +132,7 @@ impl<'a> Page<'a> {
             again: options.again,
             running: options.running,
             interference: TotalInterference::of(session),
+            starts: list_starts(session, if is_full { 0 } else { room }),
             timeline: Timeline::of(session, MOST_TRIALS.saturating_sub(fewer)),
             tails: tail_curves(session).into_iter().map(Tail::from).collect(),
             modes,
@@ -284,8 +288,9 @@ fn modes(report: &mut Document) -> Vec<Modes> {
     found
 }
 
-/// Takes the rounds out of the report: all of headlines, and those of further metrics for which there is room.
-fn rounds(report: &mut Document) -> Vec<Vec<Rounds>> {
+/// Takes the rounds out of the report: all of headlines, and those of further metrics for which there is room. Returns
+/// the room that is left, too.
+fn rounds(report: &mut Document) -> (Vec<Vec<Rounds>>, usize) {
     let count = |row: &mut Row| row.levels().flatten().map(|level| level.values.len()).sum::<usize>();
     let headlines = report.rows.iter_mut().filter(|row| row.headline).map(count).sum();
     let mut room = MOST_ROUNDS.saturating_sub(headlines);
@@ -296,7 +301,8 @@ fn rounds(report: &mut Document) -> Vec<Vec<Rounds>> {
         let taken = row.levels().map(take_rounds).collect();
         if fits { taken } else { Vec::new() }
     };
-    report.rows.iter_mut().map(&mut take).collect()
+    let taken = report.rows.iter_mut().map(&mut take).collect();
+    (taken, room)
 }
 
 /// Takes the rounds out of a level, at a precision of four to five digits.

@@ -8,6 +8,7 @@ mod bill;
 mod data;
 mod imported;
 mod pack;
+mod starts;
 
 use serde_json::ser::Formatter;
 use std::io;
