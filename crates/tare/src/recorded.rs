@@ -53,7 +53,7 @@ pub fn obtain_session(
     let request = request()?;
     if options.dry_run {
         let dry = session::dry_run(&request, &paths::make_setting(options.scratch.as_deref())?)?;
-        ui::print_output(show::dry_run::format_dry_run(dry, None, &[], as_json))?;
+        ui::print_text(&show::dry_run::format_dry_run(dry, None, &[], as_json), as_json)?;
         return Ok(None);
     }
     let recorded = measure_session(request, options.scratch.as_deref())?;

@@ -1,5 +1,6 @@
 //! The terminal: its width, language and colours, and the progress line.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -37,9 +38,19 @@ pub fn find_language() -> Language {
 
 /// Prints a text for people in signs that the locale's character set has, or a document, which is UTF-8 always.
 pub fn print_text(text: &str, is_document: bool) -> Result<(), LabError> {
-    match !is_document && is_limited_to_ascii(|name| std::env::var(name).ok()) {
-        true => print_output(replace_signs_by_ascii(text)),
-        false => print_output(text),
+    if is_document { print_output(text) } else { print_output(write_in_locale(text).as_ref()) }
+}
+
+/// Prints a line for people on standard error, in signs that the locale's character set has.
+pub fn print_note(line: &str) {
+    anstream::eprintln!("{}", write_in_locale(line));
+}
+
+/// Replaces signs that the locale's character set does not have.
+fn write_in_locale(text: &str) -> Cow<'_, str> {
+    match is_limited_to_ascii(|name| std::env::var(name).ok()) {
+        true => Cow::Owned(replace_signs_by_ascii(text)),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -95,10 +106,10 @@ impl Progress {
         // Standard error may be closed; the session continues.
         if self.live {
             let width = terminal_width().unwrap_or(USUAL_WIDTH).saturating_sub(1);
-            let _ = write!(line(), "\r\x1b[K{}", short(width));
+            let _ = write!(line(), "\r\x1b[K{}", write_in_locale(&short(width)));
             self.shown = true;
         } else {
-            let _ = writeln!(io::stderr(), "{}", long());
+            let _ = writeln!(io::stderr(), "{}", write_in_locale(&long()));
         }
     }
 }
@@ -114,7 +125,8 @@ impl Observer for Progress {
             Event::Note(note) => {
                 self.clear();
                 let note = self.language.translate_text(&note);
-                let _ = writeln!(io::stderr(), "{} {}", self.language.word("note:"), plain_line(&note));
+                let note = format!("{} {}", self.language.word("note:"), plain_line(&note));
+                let _ = writeln!(io::stderr(), "{}", write_in_locale(&note));
             }
             Event::Entering { target } => {
                 let text = progress::entering_line(target, self.language);

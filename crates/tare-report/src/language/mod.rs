@@ -6,7 +6,7 @@
 mod catalogue;
 mod locale;
 #[cfg(test)]
-mod messages;
+pub(crate) mod messages;
 #[cfg(test)]
 mod tests;
 

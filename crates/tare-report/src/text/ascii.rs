@@ -17,7 +17,7 @@ const MARKS: [(char, char); 10] = [
     ('⁰', 'j'),
 ];
 /// Other signs that tare prints, each by one of the same width where there is one.
-const SIGNS: [(char, &str); 12] = [
+const SIGNS: [(char, &str); 14] = [
     ('µ', "u"),
     ('─', "-"),
     ('±', "+-"),
@@ -29,6 +29,8 @@ const SIGNS: [(char, &str); 12] = [
     ('”', "\""),
     ('…', "..."),
     ('≤', "<="),
+    ('━', "="),
+    ('╌', "."),
     ('\u{a0}', " "),
 ];
 
@@ -50,8 +52,17 @@ pub fn replace_signs_by_ascii(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::language::Language;
+    use crate::language::messages::of_program;
     use crate::specimen;
     use crate::terminal::{TerminalOptions, render_terminal};
+
+    #[test]
+    fn every_english_message_can_be_said_in_ascii() {
+        for message in of_program() {
+            let ascii = replace_signs_by_ascii(&message);
+            assert!(ascii.is_ascii(), "{message}: {:?}", ascii.chars().find(|c| !c.is_ascii()));
+        }
+    }
 
     #[test]
     fn every_english_table_can_be_shown_in_ascii() {

@@ -31,15 +31,18 @@ pub fn run_advise(args: &Advise) -> Result<Exit, CommandError> {
     let findings = tare_analysis::compute_findings(session, &Options::default());
     let all: Vec<Kind> = own_kinds(session).into_iter().chain(wanted).collect();
     let advice = advice::compute_advice(session, &findings, &all, args.margin);
-    ui::print_output(match args.json {
-        true => json::render_advice(session, &findings, &advice),
-        false => terminal::advice::render_advice_terminal(
-            session,
-            &findings,
-            &advice,
-            (ui::measure_width(), ui::has_colour()),
-        ),
-    })?;
+    ui::print_text(
+        &match args.json {
+            true => json::render_advice(session, &findings, &advice),
+            false => terminal::advice::render_advice_terminal(
+                session,
+                &findings,
+                &advice,
+                (ui::measure_width(), ui::has_colour()),
+            ),
+        },
+        args.json,
+    )?;
     Ok(obtained.exit_code(&findings))
 }
 

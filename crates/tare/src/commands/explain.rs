@@ -62,13 +62,16 @@ fn prices(args: &Explain) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     };
     let findings = tare_analysis::compute_findings(&priced.session, &Options::default());
-    ui::print_output(match args.json {
-        true => json::render_prices(&priced.session, &findings),
-        false => {
-            let shape = (ui::measure_width(), ui::has_colour());
-            terminal::bill::render_prices_terminal(&priced.session, &findings, shape, ui::find_language())
-        }
-    })?;
+    ui::print_text(
+        &match args.json {
+            true => json::render_prices(&priced.session, &findings),
+            false => {
+                let shape = (ui::measure_width(), ui::has_colour());
+                terminal::bill::render_prices_terminal(&priced.session, &findings, shape, ui::find_language())
+            }
+        },
+        args.json,
+    )?;
     Ok(priced.exit_code(&findings))
 }
 
@@ -154,17 +157,20 @@ fn print_bills(obtained: &Obtained, prices: Option<&Session>, as_json: bool) -> 
     }
     let findings = tare_analysis::compute_findings(session, &Options::default());
     let shape = (ui::measure_width(), ui::has_colour());
-    ui::print_output(match as_json {
-        true => json::render_bills(session, &findings, &explained),
-        false => terminal::bill::render_bills_terminal(
-            session,
-            &findings,
-            &explained,
-            prices,
-            shape,
-            ui::find_language(),
-        ),
-    })?;
+    ui::print_text(
+        &match as_json {
+            true => json::render_bills(session, &findings, &explained),
+            false => terminal::bill::render_bills_terminal(
+                session,
+                &findings,
+                &explained,
+                prices,
+                shape,
+                ui::find_language(),
+            ),
+        },
+        as_json,
+    )?;
     Ok(obtained.exit_code(&findings))
 }
 

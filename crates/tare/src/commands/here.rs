@@ -48,10 +48,13 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         changes: &changes,
         command: ran.as_ref().zip(split.as_ref()),
     };
-    ui::print_output(match args.json {
-        true => render_here_json(&here),
-        false => render_here_terminal(&here, args.wide, ui::measure_width(), ui::find_language()),
-    })?;
+    ui::print_text(
+        &match args.json {
+            true => render_here_json(&here),
+            false => render_here_terminal(&here, args.wide, ui::measure_width(), ui::find_language()),
+        },
+        args.json,
+    )?;
     let is_told = |name: &String| {
         found.layers.iter().any(|layer| layer.name == name && layer.confidence > Confidence::Possible)
     };

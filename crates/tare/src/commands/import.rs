@@ -32,7 +32,7 @@ pub fn run_import(args: Import) -> Result<Exit, CommandError> {
     } else {
         let table =
             tare_report::imported::render_imported_terminal(&imported, ui::measure_width(), ui::has_colour());
-        ui::print_output(format!("{table}\nrecord  {}\n", record.display()))?;
+        ui::print_text(&format!("{table}\nrecord  {}\n", record.display()), false)?;
     }
     Ok(Exit::Done)
 }

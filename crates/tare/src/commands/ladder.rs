@@ -28,23 +28,26 @@ pub fn run_ladder(args: &Ladder) -> Result<Exit, CommandError> {
     let Climbed { ladder, rungs } = find_climbed(session, &obtained.record)?;
     let below: Vec<Option<usize>> = rungs.iter().map(|rung| rung.below).collect();
     let findings = tare_analysis::compute_step_findings(session, &Options::default(), &below);
-    ui::print_output(match args.json {
-        true => json::render_json(session, &findings),
-        false => {
-            let terminal = (ui::measure_width(), ui::has_colour());
-            let steps: Vec<String> = ladder.steps.iter().map(|step| step.adds.to_owned()).collect();
-            // An earlier record has one order alone.
-            let exchanges = if rungs.len() > steps.len() { ladder.list_exchanges() } else { Vec::new() };
-            let orders = compare_orders(session, &Options::default(), &exchanges);
-            terminal::ladder::render_ladder(
-                session,
-                &findings,
-                (&steps, &orders),
-                terminal,
-                ui::find_language(),
-            )
-        }
-    })?;
+    ui::print_text(
+        &match args.json {
+            true => json::render_json(session, &findings),
+            false => {
+                let terminal = (ui::measure_width(), ui::has_colour());
+                let steps: Vec<String> = ladder.steps.iter().map(|step| step.adds.to_owned()).collect();
+                // An earlier record has one order alone.
+                let exchanges = if rungs.len() > steps.len() { ladder.list_exchanges() } else { Vec::new() };
+                let orders = compare_orders(session, &Options::default(), &exchanges);
+                terminal::ladder::render_ladder(
+                    session,
+                    &findings,
+                    (&steps, &orders),
+                    terminal,
+                    ui::find_language(),
+                )
+            }
+        },
+        args.json,
+    )?;
     Ok(obtained.exit_code(&findings))
 }
 

@@ -25,16 +25,16 @@ pub fn run_list(args: List) -> Result<Exit, CommandError> {
     }
     for Group { heading, rows, .. } in groups {
         if let Some(heading) = heading {
-            ui::print_output(format!("\n{}\n", ui::find_language().describe(heading)))?;
+            ui::print_text(&format!("\n{}\n", ui::find_language().describe(heading)), false)?;
         }
-        ui::print_output(text(rows))?;
+        ui::print_text(&text(rows), false)?;
     }
     if let Listed::Articles = args.what {
         let language = ui::find_language();
-        ui::print_output(format!(
+        ui::print_text(&format!(
             "\n{}\n",
             language.word("'tare run --like NAME' repeats an article's measurements, 'tare show NAME' shows its figures.")
-        ))?;
+        ), false)?;
     }
     Ok(Exit::Done)
 }

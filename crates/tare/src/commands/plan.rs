@@ -37,11 +37,10 @@ pub fn run_plan(args: &Plan) -> Result<Exit, CommandError> {
             .with_hint("name a study, or a record of a longer session");
         return Err(nothing.into());
     }
-    ui::print_output(if args.json {
-        document(&forecasts, args.effect)
-    } else {
-        table(&forecasts, args.effect)
-    })?;
+    ui::print_text(
+        &if args.json { document(&forecasts, args.effect) } else { table(&forecasts, args.effect) },
+        args.json,
+    )?;
     Ok(Exit::Done)
 }
 

@@ -49,16 +49,19 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
             Some(record) => session::dry_resume(record, &overrides(&args), &setting),
             None => session::dry_run(&request(&args, commands, inside, &record), &setting),
         }?;
-        ui::print_output(show::dry_run::format_dry_run(
-            dry,
-            announced,
-            &outputs::list_output_files(&args.view, &record),
+        ui::print_text(
+            &show::dry_run::format_dry_run(
+                dry,
+                announced,
+                &outputs::list_output_files(&args.view, &record),
+                args.view.json,
+            ),
             args.view.json,
-        ))?;
+        )?;
         return Ok(Exit::Done);
     }
     if let Some(announced) = announced {
-        anstream::eprintln!("{announced}");
+        ui::print_note(&announced);
     }
     let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
         let mut watched = Watched::new(&args.view, &record);

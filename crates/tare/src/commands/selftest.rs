@@ -29,10 +29,13 @@ pub fn run_selftest(args: &SelfTest) -> Result<Exit, CommandError> {
         .with_hint("tare selftest makes one")
         .into());
     }
-    ui::print_output(match args.json {
-        true => json::render_selftest(&injected),
-        false => terminal::selftest::render_selftest_terminal(&injected, ui::measure_width()),
-    })?;
+    ui::print_text(
+        &match args.json {
+            true => json::render_selftest(&injected),
+            false => terminal::selftest::render_selftest_terminal(&injected, ui::measure_width()),
+        },
+        args.json,
+    )?;
     Ok(obtained.exit_code(&findings))
 }
 

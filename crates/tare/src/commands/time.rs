@@ -20,7 +20,7 @@ use crate::{invocation, paths, signals, ui};
 pub fn run_check_time(args: &Check) -> Result<Exit, CommandError> {
     let Timed { starts, was_interrupted } = time_environments(&args.environments, args.times, args)?;
     let all = starts?;
-    ui::print_output(&if args.json { document(&all) } else { table(&all) })?;
+    ui::print_text(&if args.json { document(&all) } else { table(&all) }, args.json)?;
     Ok(match was_interrupted {
         true => Exit::Interrupted,
         false if all.iter().any(|one| one.failure.is_some()) => Exit::Environment,

@@ -188,6 +188,12 @@ fn a_command_is_measured_in_company_which_ends_with_it() {
     assert!(refused.code == Some(2) && refused.err.contains("--neighbour is about commands"), "{refused:?}");
 }
 
+/// Tells whether what a command shows has nothing but ASCII in a locale that has no more.
+fn is_ascii_in_c(program: &Program, arguments: &[&str]) -> bool {
+    let said = Said::from_output(program.tare_command(arguments).env("LC_ALL", "C").output().unwrap());
+    said.code == Some(0) && !said.out.is_empty() && said.out.is_ascii()
+}
+
 #[test]
 fn a_ladder_compares_each_step_with_the_one_before() {
     let program = Program::new();
@@ -205,6 +211,7 @@ fn a_ladder_compares_each_step_with_the_one_before() {
         assert!(out.contains(words), "no '{words}' in {out}");
     }
     assert_eq!(out, ok(program.run_tare(&["ladder", "l.tare"])));
+    assert!(is_ascii_in_c(&program, &["ladder", "l.tare"]), "{out}");
     let json = program.run_tare(&["ladder", "l.tare", "--json"]).parse_json();
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(5));
     let both = [
@@ -265,6 +272,7 @@ fn a_bill_says_where_the_time_goes_and_a_forecast_needs_no_run_there() {
         "{explained}"
     );
 
+    assert!(is_ascii_in_c(&program, &["explain", "e.tare"]), "{out}");
     let prices = ok(program.run_tare(&["explain", "--prices", "e.tare"]));
     assert!(prices.contains("files opened and closed") && prices.contains("traced"), "{prices}");
     let forecast = ["explain", "--forecast", "--from", "e.tare", "--rounds", "2", "--record", "p.tare"];

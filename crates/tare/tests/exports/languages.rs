@@ -6,7 +6,7 @@ use tare_lab::study::Study;
 use tare_report::language::Language;
 
 use crate::program::{Program, Said};
-use crate::records::{USUAL, with_record};
+use crate::records::{Made, USUAL, with_record, write_record};
 
 const JAPANESE: &[(&str, &str)] = &[("LANG", "ja_JP.UTF-8")];
 const ENGLISH: &[(&str, &str)] = &[("LANG", "C")];
@@ -42,6 +42,37 @@ fn the_table_follows_the_locale_and_documents_do_not() {
         let (japanese, english) = (of(JAPANESE), of(ENGLISH));
         assert_eq!(japanese.code, Some(0), "{japanese:?}");
         assert_eq!(japanese.out, english.out, "{form}");
+    }
+}
+
+#[test]
+fn a_locale_without_utf_8_gets_ascii_from_every_command() {
+    let program = with_record(USUAL);
+    for (file, started) in [("n.tare", "2026-01-02T10:00:00Z"), ("o.tare", "2026-01-03T10:00:00Z")] {
+        write_record(&program.path(file), Made { cost: 4.0, started: Some(started), ..USUAL });
+    }
+    let gate = ["report", "s.tare", "--fail-if", "slower>1"];
+    for arguments in [
+        &gate[..],
+        &["report", "s.tare", "--wide"],
+        &["report", "s.tare", "--published", "qiita-wsl-rtt"],
+        &["advise", "s.tare"],
+        &["explain", "--prices", "s.tare"],
+        &["plan", "s.tare"],
+        &["compare", "s.tare", "--to", "n.tare"],
+        &["compare", "--together", "s.tare", "n.tare", "o.tare"],
+        &["run", "quick", "--dry-run"],
+        &["ladder", "container", "--dry-run"],
+        &["list", "environments"],
+        &["list", "articles"],
+        &["show", "wsl2-like"],
+    ] {
+        for locale in [&[("LC_ALL", "C")], &[("LANG", "ja_JP.eucJP")]] {
+            let said = run(&program, arguments, locale);
+            assert!(!said.out.is_empty(), "{arguments:?}: {said:?}");
+            let odd = |text: &str| text.chars().find(|c| !c.is_ascii());
+            assert_eq!((odd(&said.out), odd(&said.err)), (None, None), "{arguments:?}: {said:?}");
+        }
     }
 }
 

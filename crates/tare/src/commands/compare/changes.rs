@@ -37,11 +37,14 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
         wide: args.wide,
         width: ui::measure_width(),
     };
-    ui::print_output(match (args.json, args.markdown) {
-        (true, _) => diff::render_diff_json(&view),
-        (_, true) => diff::render_diff_markdown(&view),
-        _ => diff::render_diff_terminal(&view),
-    })?;
+    ui::print_text(
+        &match (args.json, args.markdown) {
+            (true, _) => diff::render_diff_json(&view),
+            (_, true) => diff::render_diff_markdown(&view),
+            _ => diff::render_diff_terminal(&view),
+        },
+        args.json || args.markdown,
+    )?;
     Ok(match args.fail_if.is_empty() {
         true => Exit::Done,
         false => outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)),

@@ -40,10 +40,13 @@ pub fn report_together(args: &Compare) -> Result<Exit, CommandError> {
         sessions.iter().zip(&findings).map(|((session, _), findings)| Side { session, findings }).collect();
     let joined = join_records(&sides);
     let view = View { records: &sessions, joined: &joined, wide: args.wide, width: ui::measure_width() };
-    ui::print_output(match (args.json, args.markdown) {
-        (true, _) => pool::render_pool_json(&view),
-        (_, true) => pool::render_pool_markdown(&view),
-        _ => pool::render_pool_terminal(&view),
-    })?;
+    ui::print_text(
+        &match (args.json, args.markdown) {
+            (true, _) => pool::render_pool_json(&view),
+            (_, true) => pool::render_pool_markdown(&view),
+            _ => pool::render_pool_terminal(&view),
+        },
+        args.json || args.markdown,
+    )?;
     Ok(Exit::Done)
 }

@@ -43,17 +43,20 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
             dashboard::render_dashboard(&view, &cells.display().to_string()).as_bytes(),
         )?;
     }
-    ui::print_output(if args.json {
-        json::render_fleet_json(&view)
-    } else {
-        terminal::render_fleet_terminal(&view, ui::measure_width())
-    })?;
+    ui::print_text(
+        &if args.json {
+            json::render_fleet_json(&view)
+        } else {
+            terminal::render_fleet_terminal(&view, ui::measure_width())
+        },
+        args.json,
+    )?;
     // Last: the first time it takes longer than the report.
     if let Err(error) = write_store(&place, &gathered.stored) {
         let why: Vec<String> = std::iter::once(error.what.clone()).chain(error.causes()).collect();
         anstream::eprintln!("note: the tables for SQL were not written: {}", plain_line(&why.join(": ")));
     }
-    terminal::list_answers(&view).iter().for_each(|line| anstream::eprintln!("{line}"));
+    terminal::list_answers(&view).iter().for_each(|line| ui::print_note(line));
     Ok(if is_shut(&answers) { Exit::Gate } else { Exit::Done })
 }
 

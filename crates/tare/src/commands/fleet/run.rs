@@ -68,7 +68,7 @@ pub fn run_fleet_run(args: FleetRun) -> Result<Exit, CommandError> {
         anstream::eprintln!("note: the job {} was not cancelled: {}", plain_line(job), plain_line(why));
     }
     let folder = folder.read_again(&fleet);
-    ui::print_output(status::format_status(&folder))?;
+    ui::print_text(&status::format_status(&folder), false)?;
     Ok(match (left.interrupted, status::is_whole(&folder)) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,

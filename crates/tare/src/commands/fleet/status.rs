@@ -19,11 +19,10 @@ const MOST_LINES: usize = 50;
 
 pub fn run_fleet_status(args: &FleetStatus) -> Result<Exit, CommandError> {
     let folder = Folder::open(&open_fleet(&args.folder)?)?;
-    ui::print_output(if args.json {
-        render_pretty_json(&document(&folder))
-    } else {
-        format_status(&folder)
-    })?;
+    ui::print_text(
+        &if args.json { render_pretty_json(&document(&folder)) } else { format_status(&folder) },
+        args.json,
+    )?;
     Ok(Exit::Done)
 }
 
