@@ -132,8 +132,9 @@ fn every_posted_output_is_read_as_it_was_typed_from_the_text() {
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     let listed: BTreeSet<String> = all.iter().map(|expected| expected.file.to_owned()).collect();
-    let files =
-        fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.is_file());
+    let files = files.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned());
     let files: BTreeSet<String> =
         files.filter(|name| name != "expected.txt" && name != "README.md").collect();
     assert_eq!(files, listed, "every file is listed once");
