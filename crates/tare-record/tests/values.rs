@@ -170,8 +170,41 @@ const CHANGES: &[Change] = &[
         let escaped = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         format!("<pre>{}</pre>\n", escaped.replace('%', "&#37;")).into_bytes()
     }),
+    ("a mail's encoding", |text| encode_quoted_printable(text).into_bytes()),
+    ("a mail's encoding and its marks", |text| {
+        encode_quoted_printable(&String::from_utf8(prefix(text, "> ")).unwrap()).into_bytes()
+    }),
+    ("a label in brackets", |text| match text.lines().count() {
+        ..3 => text.as_bytes().to_vec(),
+        _ => prefix(text, "[OUTPUT] "),
+    }),
     ("a quoted stamp", |text| prefix(text, ">     2026-01-31T12:00:00.123Z ")),
 ];
+
+/// Encodes a text as mails are stored: what is not plain as `=3D`, and lines of at most 76 characters.
+fn encode_quoted_printable(text: &str) -> String {
+    let mut encoded = String::new();
+    for line in text.split_inclusive('\n') {
+        let body = line.trim_end_matches('\n');
+        let mut length = 0;
+        for (at, byte) in body.bytes().enumerate() {
+            let is_last_blank = matches!(byte, b' ' | b'\t') && at + 1 == body.len();
+            let is_plain = (b' '..0x7f).contains(&byte) || byte == b'\t';
+            let unit = match is_plain && byte != b'=' && !is_last_blank {
+                true => char::from(byte).to_string(),
+                false => format!("={byte:02X}"),
+            };
+            if length + unit.len() > 75 {
+                encoded.push_str("=\n");
+                length = 0;
+            }
+            length += unit.len();
+            encoded.push_str(&unit);
+        }
+        encoded.push_str(&line[body.len()..]);
+    }
+    encoded
+}
 
 fn prefix(text: &str, mark: &str) -> Vec<u8> {
     text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>().into_bytes()

@@ -127,13 +127,15 @@ fn strip_emphasis(text: &str, at: usize, is_bold: &mut bool) -> Option<usize> {
 }
 
 /// Tags of pages and forums around a text, in small letters and without a slash.
-const TAGS: &[&str] = &["br", "p", "pre", "code", "quote", "tt", "font", "b"];
+const TAGS: &[&str] = &["br", "p", "pre", "code", "quote", "blockquote", "samp", "div", "tt", "font", "b"];
+
+const LONGEST_TAG: usize = 10;
 
 /// Measures a tag without attributes: `<pre>`, `</code>`, `<br />`, `[CODE]`.
 fn measure_tag(rest: &str) -> Option<usize> {
     let end = if rest.starts_with('<') { '>' } else { ']' };
     let inner = rest[1..].strip_prefix('/').unwrap_or(&rest[1..]);
-    let letters = inner.bytes().take(8).take_while(u8::is_ascii_alphabetic).count();
+    let letters = inner.bytes().take(LONGEST_TAG).take_while(u8::is_ascii_alphabetic).count();
     TAGS.iter().find(|tag| tag.eq_ignore_ascii_case(&inner[..letters]))?;
     let behind = inner[letters..].trim_start_matches([' ', '/']).strip_prefix(end)?;
     Some(rest.len() - behind.len())
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn tags_of_pages_are_taken_off() {
         assert_eq!(
-            plain("[CODE]<pre>a<br />\n</pre>[/code] < 2781.35 us> [b [ 1s ] a<b"),
+            plain("[CODE]<pre>a<br />\n</pre>[/code]<blockquote></blockquote> < 2781.35 us> [b [ 1s ] a<b"),
             "a\n < 2781.35 us> [b [ 1s ] a<b"
         );
     }

@@ -6,20 +6,24 @@ mod excerpt;
 mod prefixes;
 mod prompts;
 mod stamps;
+mod transfer;
 
 pub use excerpt::Excerpt;
 
-/// A text without its decoration: first the characters that a terminal or a page adds, then the beginnings of lines.
+/// A text without its decoration: first a mail's encoding, then the characters that a terminal or a page adds, then the
+/// beginnings of lines.
 pub struct Undecorated {
+    transfer: Excerpt,
     characters: Excerpt,
     lines: Excerpt,
 }
 
 impl Undecorated {
     pub fn new(original: &str) -> Undecorated {
-        let characters = characters::strip_characters(original);
+        let transfer = transfer::decode_transfer(original);
+        let characters = characters::strip_characters(transfer.as_str());
         let lines = prefixes::strip_prefixes(characters.as_str());
-        Undecorated { characters, lines }
+        Undecorated { transfer, characters, lines }
     }
 
     pub fn as_str(&self) -> &str {
@@ -28,6 +32,6 @@ impl Undecorated {
 
     /// Finds the byte of the original from which a byte of this text comes.
     pub fn find_origin(&self, offset: usize) -> usize {
-        self.characters.find_origin(self.lines.find_origin(offset))
+        self.transfer.find_origin(self.characters.find_origin(self.lines.find_origin(offset)))
     }
 }

@@ -53,12 +53,16 @@ fn is_fence(line: &str) -> bool {
 const LABELLED_LINES: usize = 3;
 const LONGEST_LABEL: usize = 64;
 
-/// Finds labels of scripts, such as `Client on 10.0.0.1: `. sockperf begins its own lines with its name.
+/// Labels that tools write: sockperf its name before every line, netperf one before each interval.
+const OWN_LABELS: [&str; 2] = ["sockperf", "Interim result: "];
+
+/// Finds labels of scripts, such as `Client on 10.0.0.1: `.
 fn find_labels(text: &str) -> HashSet<&str> {
+    let is_own = |label: &str| OWN_LABELS.iter().any(|own| label.contains(own));
     let mut labels = HashSet::new();
     let (mut last, mut count) = (None, 0);
     for line in text.lines() {
-        let label = find_label(line.trim_start()).filter(|label| !label.contains("sockperf"));
+        let label = find_label(line.trim_start()).filter(|label| !is_own(label));
         count = if label == last { count + 1 } else { 1 };
         last = label;
         labels.extend(label.filter(|_| count >= LABELLED_LINES));
@@ -66,7 +70,13 @@ fn find_labels(text: &str) -> HashSet<&str> {
     labels
 }
 
+/// Finds `client-2: ` or `[OUTPUT] ` at the beginning of a line. iperf3 sets its own sums into brackets.
 fn find_label(line: &str) -> Option<&str> {
+    let bracketed = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    if let Some((word, rest)) = bracketed.filter(|(word, _)| word.len() > 1 && *word != "SUM") {
+        let is_word = word.len() <= LONGEST_LABEL && word.chars().all(char::is_alphabetic);
+        return is_word.then_some(&line[..line.len() - rest.len()]);
+    }
     let label = &line[..line.find(": ")? + 2];
     let is_label = label.len() <= LONGEST_LABEL && label.starts_with(char::is_alphabetic);
     is_label.then_some(label)
@@ -140,6 +150,10 @@ mod tests {
     fn labels_of_scripts_are_known_by_their_repetition() {
         let labelled: String = (0..3).map(|i| format!("client-2 says: line {i}\n")).collect();
         assert_eq!(plain(&labelled), "line 0\nline 1\nline 2\n");
+        let bracketed: String = (0..3).map(|i| format!("[OUTPUT] [  5] {i}\n")).collect();
+        assert_eq!(plain(&bracketed), "[  5] 0\n[  5] 1\n[  5] 2\n");
+        let sums = "[SUM]   0.00-1.00   sec\n".repeat(3);
+        assert_eq!(plain(&sums), sums);
         let own = "sockperf: a\nsockperf: b\nsockperf: c\nsockperf: d\n";
         assert_eq!(plain(own), own);
         let few = "a: 1\na: 2\nb: 3\na: 4\n";
