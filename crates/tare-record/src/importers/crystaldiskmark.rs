@@ -8,9 +8,9 @@ const OLD_LAST: &str = "Date :";
 
 pub static IMPORTER: Importer = Importer {
     name: "CrystalDiskMark",
-    about: "the text that versions 3 to 9 save or copy",
-    end_mark: Some("the line 'Date:'"),
-    begins: |line, _| begins_report(line),
+    about: "the text that versions 3 to 9 save or copy, or its results alone",
+    end_mark: Some("the line 'Date:', if it has the head"),
+    begins: |line, next| begins_report(line) || is_result(line) || (is_section(line) && is_result(next)),
     read: read_output,
     json: None,
 };
@@ -19,16 +19,39 @@ fn begins_report(line: &str) -> bool {
     line.strip_prefix("CrystalDiskMark ").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Reports one after another, each up to its date.
+/// Recognises `[Read]`, `[Write]` and `[Mix] Read 70%/Write 30%`.
+fn is_section(line: &str) -> bool {
+    ["[Read]", "[Write]", "[Mix]"].iter().any(|name| line.starts_with(name))
+}
+
+/// Recognises the line of a result: `SEQ    1MiB (Q=  8, T= 1):  3011.204 MB/s ...`, `Random Read 4KB (QD=1) : ...`.
+fn is_result(line: &str) -> bool {
+    let is_new = ["SEQ ", "RND "].iter().any(|kind| line.starts_with(kind)) && line.contains("(Q=");
+    let mut words = line.split_whitespace();
+    let is_old = matches!(words.next(), Some("Sequential" | "Random"))
+        && matches!(words.next(), Some("Read" | "Write"));
+    (is_new || is_old) && find_test(line).is_some() && line.contains(" MB/s")
+}
+
+/// Finds the test of a result, which stands before its colon.
+fn find_test(line: &str) -> Option<&str> {
+    line.split_once(':').map(|(test, _)| test.trim())
+}
+
+/// Reports one after another, each up to its date, and results that were quoted without their head.
 fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
     let mut reading = ToolOutput::new("CrystalDiskMark");
     let mut report: Option<Report> = None;
     for line in text.lines() {
-        if begins_report(line) {
-            if let Some(open) = report.replace(Report::new(line)) {
-                open.finish(text, &mut reading)?;
-            }
-        } else if let Some(open) = &mut report {
+        let is_over = || report.as_ref().is_none_or(|open| open.is_over_at(line));
+        let next = match begins_report(line) {
+            true => Some(Report::from_head(line)),
+            false => ((is_section(line) || is_result(line)) && is_over()).then(Report::default),
+        };
+        if let Some(open) = next.and_then(|next| report.replace(next)) {
+            open.finish(text, &mut reading)?;
+        }
+        if let Some(open) = &mut report {
             open.read_line(text, line)?;
         }
     }
@@ -37,29 +60,50 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
 }
 
 /// Report while it is read.
-struct Report {
+struct Report<'a> {
     output: ToolOutput,
     /// `read`, `write` or `mix`, below its heading; versions up to 6 have none.
     section: Option<&'static str>,
+    /// The test of the first result.
+    first: Option<&'a str>,
+    has_head: bool,
     has_ended: bool,
 }
 
-impl Report {
-    fn new(line: &str) -> Report {
-        let mut output = ToolOutput::new("CrystalDiskMark");
+impl Default for Report<'_> {
+    /// Begins results that have no head.
+    fn default() -> Self {
+        let output = ToolOutput::new("CrystalDiskMark");
+        Report { output, section: None, first: None, has_head: false, has_ended: false }
+    }
+}
+
+impl<'a> Report<'a> {
+    fn from_head(line: &str) -> Report<'a> {
+        let mut report = Report { has_head: true, ..Report::default() };
         let version = line.strip_prefix("CrystalDiskMark ").unwrap_or_default();
-        output.version = Some(fit_into_record(cut_before(version, &[' '])));
-        Report { output, section: None, has_ended: false }
+        report.output.version = Some(fit_into_record(cut_before(version, &[' '])));
+        report
+    }
+
+    /// Recognises the first line of further results: behind the end of a report, or those of the same tests again.
+    fn is_over_at(&self, line: &str) -> bool {
+        let is_again = match self.section {
+            Some(_) => line.starts_with("[Read]") && self.first.is_some(),
+            None => self.first.is_some() && find_test(line) == self.first,
+        };
+        self.has_ended || (!self.has_head && is_again)
     }
 
     fn finish(self, text: &Text, reading: &mut ToolOutput) -> Result<(), Refusal> {
-        match self.has_ended {
+        match self.has_ended || !self.has_head {
             true => reading.append(text, self.output),
             false => Err(text.refuse_end(format!("the report stops before its '{LAST}'"))),
         }
     }
 
-    fn read_line(&mut self, text: &Text, line: &str) -> Result<(), Refusal> {
+    fn read_line(&mut self, text: &Text, line: &'a str) -> Result<(), Refusal> {
+        self.first = self.first.or_else(|| find_test(line).filter(|_| is_result(line)));
         if let Some((name, shares)) = line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             self.section = match name {
                 "Read" => Some("read"),

@@ -191,6 +191,9 @@ fn totals(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Ref
     let (Some(bytes), Some(seconds)) = (found.first(), found.get(1)) else {
         return Err(text.refuse_part(line, "no bytes and seconds stand here"));
     };
+    if cut_before(seconds.unit, &[' ', ',']).ends_with("/s") {
+        return Err(text.refuse_part(line, "a rate stands here, but no seconds"));
+    }
     state(text, figure, Statistic::Count, bytes, BYTES)?;
     state(text, figure, Statistic::Elapsed, seconds, SECONDS)?;
     // BSD has its rate in brackets: `(214748364 bytes/sec)`.

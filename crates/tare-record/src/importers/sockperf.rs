@@ -70,10 +70,9 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             let mut figure = FigureBuilder::new("throughput");
             figure.add_text_value(text, Statistic::Rate, rate, PER_SECOND)?;
             throughput = Some(figure);
-        } else if server.is_none() && line.contains(" observations") && line.contains("Total ") {
+        } else if server.is_some() || begins_summary(line) {
             // Quotations often begin here.
-            server = Some(FigureBuilder::new("server 0"));
-        } else if let Some(figure) = &mut server {
+            let figure = server.get_or_insert_with(|| FigureBuilder::new("server 0"));
             statistics(text, figure, &setting, line)?;
             if (line.contains(LAST) || line.contains(OLD_LAST))
                 && let Some(figure) = server.take()
@@ -90,6 +89,33 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
         (None, true) => Err(text.refuse_end("the log of packets stops before its closing line")),
         (None, false) => Ok(reading),
     }
+}
+
+/// Recognises the first lines of a summary that do without the lines above.
+fn begins_summary(line: &str) -> bool {
+    SUMMARIES.iter().any(|(label, _)| line.contains(label))
+        || (line.contains(" observations") && line.contains("Total "))
+}
+
+/// Labels of the mean in a summary, each with the time that it is of.
+const SUMMARIES: &[(&str, &str)] =
+    &[("Summary: Latency is ", "half a round trip"), ("Summary: Round trip is ", "a round trip")];
+
+/// Reads the mean and the number of observations where the lines that have more digits of them are missing.
+fn summary(text: &Text, figure: &mut FigureBuilder, line: &str) -> Result<(), Refusal> {
+    for (label, latency) in SUMMARIES {
+        if let Some(mean) = find_text_after(line, label).filter(|_| !figure.has(Statistic::Mean)) {
+            figure.add_parameter("latency", latency);
+            figure.add_text_value(text, Statistic::Mean, cut_before(mean, &[' ']), MICROSECONDS)?;
+            figure.set_metric("mean");
+        }
+    }
+    if let Some((_, rest)) = line.split_once("Total ").filter(|_| !figure.has(Statistic::Count))
+        && let Some((count, _)) = rest.split_once(" observations;")
+    {
+        figure.add_text_value(text, Statistic::Count, count, COUNT)?;
+    }
+    Ok(())
 }
 
 /// Reads `sockperf: Summary: BandWidth is 4873.781 MBps (38990.250 Mbps)`: MBps are 2^20 bytes, as the message rate tells.
@@ -135,6 +161,7 @@ fn statistics(text: &Text, figure: &mut FigureBuilder, setting: &Setting, line: 
             figure.set_metric("sd");
         }
     }
+    summary(text, figure, line)?;
     // `# dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0`
     for key in ["dropped messages", "duplicated messages", "out-of-order messages"] {
         let count = find_text_after(line, &format!("# {key} =")).map(leading_digits);

@@ -6,18 +6,24 @@ const HEAD: &str = "BYTE UNIX Benchmarks (Version ";
 /// Some copies of the report have a small letter.
 const RUNS: [&str; 2] = ["Benchmark Run:", "Benchmark run:"];
 const INDEX: &str = "System Benchmarks Index Score";
+/// Heads of the table of index values, of the whole suite and of a part of it.
+const TABLES: [&str; 2] = ["System Benchmarks Index Values", "System Benchmarks Partial Index"];
 
 pub static IMPORTER: Importer = Importer {
     name: "UnixBench",
     about: "the report of `Run`, version 5: results and index",
     end_mark: Some("the line 'System Benchmarks Index Score' of each run"),
-    begins: |line, _| line.contains(HEAD) || begins_run(line),
+    begins: |line, _| line.contains(HEAD) || begins_run(line) || begins_table(line),
     read: read_output,
     json: None,
 };
 
 fn begins_run(line: &str) -> bool {
     RUNS.iter().any(|beginning| line.starts_with(beginning))
+}
+
+fn begins_table(line: &str) -> bool {
+    TABLES.iter().any(|beginning| line.starts_with(beginning))
 }
 
 /// Limit on the results of a run; the whole suite, graphics included, has under forty.
@@ -27,6 +33,8 @@ const MOST_RESULTS: usize = 100;
 #[derive(Default)]
 struct Set<'a> {
     copies: String,
+    /// The table of index values was quoted without the results above it.
+    is_table: bool,
     results: Vec<TestResult<'a>>,
     indexes: Vec<f64>,
 }
@@ -58,6 +66,8 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             } else {
                 open.read_line(text, line)?;
             }
+        } else if begins_table(line) {
+            set = Some(Set { is_table: true, ..Set::default() });
         } else {
             for (label, key) in [("System:", "system"), ("OS:", "os"), ("Machine:", "machine")] {
                 reading.add_parameter(key, strip_label(line, label).unwrap_or_default());
@@ -83,6 +93,9 @@ impl<'a> Set<'a> {
         {
             return self.result(text, result.trim_end(), run);
         }
+        if self.is_table {
+            self.add_row(text, line)?;
+        }
         // `Pipe Throughput    12440.0   123147.2    99.0`, under the names of the lines above.
         let Some(found) = self.results.iter_mut().find(|found| line.starts_with(found.name)) else {
             return Ok(());
@@ -97,6 +110,30 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
+    /// Adds the result of a row of the table, which names no unit: that of the test.
+    fn add_row(&mut self, text: &Text, line: &'a str) -> Result<(), Refusal> {
+        let mut numbers = line.split_whitespace().rev().take_while(|word| Span::written(word).is_some());
+        let (Some(_), Some(value), Some(baseline)) = (numbers.next(), numbers.next(), numbers.next()) else {
+            return Ok(());
+        };
+        let name = line[..baseline.as_ptr() as usize - line.as_ptr() as usize].trim();
+        let mut figure = FigureBuilder::new(name);
+        let unit = find_unit(name);
+        let (statistic, scale) = scale(unit);
+        figure.add_text_value(text, statistic, value, scale)?;
+        figure.add_parameter("unit", unit);
+        self.push(text, TestResult { name, value, figure })
+    }
+
+    fn push(&mut self, text: &Text, result: TestResult<'a>) -> Result<(), Refusal> {
+        if self.results.len() >= MOST_RESULTS {
+            let cause = format!("a run has more than {MOST_RESULTS} results");
+            return Err(text.refuse_part(result.name, cause));
+        }
+        self.results.push(result);
+        Ok(())
+    }
+
     fn result(&mut self, text: &Text, result: &'a str, run: &str) -> Result<(), Refusal> {
         let before_last = |words: &'a str| words.trim_end().rsplit_once(char::is_whitespace);
         let parts = before_last(result).and_then(|(rest, unit)| Some((before_last(rest)?, unit)));
@@ -105,9 +142,6 @@ impl<'a> Set<'a> {
             return Err(text.refuse_part(result, cause));
         };
         let name = name.trim();
-        if self.results.len() >= MOST_RESULTS {
-            return Err(text.refuse_part(result, format!("a run has more than {MOST_RESULTS} results")));
-        }
         let mut figure = FigureBuilder::new(name);
         if self.copies == "1" {
             counterpart(&mut figure, name);
@@ -121,8 +155,7 @@ impl<'a> Set<'a> {
         }
         figure.add_parameter("copies", &self.copies);
         figure.add_parameter("unit", unit);
-        self.results.push(TestResult { name, value, figure });
-        Ok(())
+        self.push(text, TestResult { name, value, figure })
     }
 }
 
@@ -166,6 +199,21 @@ fn scale(unit: &str) -> (Statistic, Scale) {
         "MWIPS" => (Statistic::Rate, known("MWIPS", Unit::Mwips, 1.0)),
         _ => (Statistic::Value, UNNAMED),
     }
+}
+
+/// Finds the unit of a test of the suite; empty for any other test.
+fn find_unit(name: &str) -> &'static str {
+    const UNITS: &[(&str, &str)] = &[
+        ("Dhrystone", "lps"),
+        ("Double-Precision Whetstone", "MWIPS"),
+        ("Execl Throughput", "lps"),
+        ("File Copy", "KBps"),
+        ("Pipe", "lps"),
+        ("Process Creation", "lps"),
+        ("Shell Scripts", "lpm"),
+        ("System Call Overhead", "lps"),
+    ];
+    UNITS.iter().find(|(beginning, _)| name.starts_with(beginning)).map_or("", |(_, unit)| unit)
 }
 
 /// Sets the probe that follows the definition of a test, in one copy.

@@ -1,7 +1,9 @@
 //! fio: its text for people, and the JSON of `--output-format=json`. A figure for each job and direction: rates, and the
 //! two latencies.
 
+mod groups;
 mod text;
+mod units;
 
 use super::prelude::*;
 

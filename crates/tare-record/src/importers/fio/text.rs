@@ -1,13 +1,16 @@
-//! fio's text for people, of versions 2 and 3: for each job and direction a line of rates, lines of latencies, and
+//! fio's text for people, of versions 1 to 3: for each job and direction a line of rates, lines of latencies, and
 //! percentiles. People quote as much of it as they need.
 
 use std::collections::HashMap;
 
 use super::super::prelude::*;
+use super::groups::{find_group, read_group_sum};
+use super::units::{find_bytes, split_suffix};
 
 /// Recognises a line that fio alone writes: of a job, of its setting, of rates, or the version.
 pub fn begins_report(line: &str) -> bool {
-    find_job(line).is_some() || find_setting(line).is_some() || find_rates(line).is_some() || is_version(line)
+    let is_of_job = find_job(line).is_some() || find_setting(line).is_some() || find_rates(line).is_some();
+    is_of_job || find_group(line).is_some() || is_version(line)
 }
 
 fn is_version(line: &str) -> bool {
@@ -64,12 +67,17 @@ pub fn read_fio_text(text: &Text) -> Result<ToolOutput, Refusal> {
         process: "",
         jobs: Vec::new(),
         open: Vec::new(),
+        group: None,
+        sums: Vec::new(),
     };
     for line in text.lines() {
         report.read_line(text, line)?;
     }
     report.finish_job();
-    let figures = report.jobs.into_iter().flat_map(|(.., figures)| figures);
+    let mut figures: Vec<FigureBuilder> = report.jobs.into_iter().flat_map(|(.., figures)| figures).collect();
+    if figures.is_empty() {
+        figures = report.sums;
+    }
     for figure in figures {
         report.reading.push(text, figure)?;
     }
@@ -87,6 +95,9 @@ struct Report<'a> {
     open: Vec<Direction<'a>>,
     /// Figures of the jobs above, each with its name and process: a state that was written in between is replaced.
     jobs: Vec<(&'a str, &'a str, Vec<FigureBuilder>)>,
+    /// Number of the group whose sums follow; None below a job, whose figures are more exact.
+    group: Option<&'a str>,
+    sums: Vec<FigureBuilder>,
 }
 
 impl<'a> Report<'a> {
@@ -109,10 +120,16 @@ impl<'a> Report<'a> {
         } else if let Some((name, rates)) = find_rates(line) {
             let direction = self.read_rates(text, name, rates)?;
             self.open.push(direction);
-        } else if line.starts_with("Run status group") || line.starts_with("fsync/fdatasync") {
-            self.read_sync(line);
+        } else if let Some(group) = find_group(line) {
+            self.group = (self.jobs.is_empty() && self.open.is_empty()).then_some(group);
+        } else if line.starts_with("fsync/fdatasync") {
+            self.begin_sync();
         } else if let Some(issued) = line.strip_prefix("issued") {
             self.read_counts(text, issued)?;
+        } else if let Some(sum) =
+            self.group.map(|group| read_group_sum(text, group, line)).transpose()?.flatten()
+        {
+            self.sums.push(sum);
         } else if let Some(open) = self.open.last_mut() {
             open.read_line(text, line)?;
         }
@@ -138,17 +155,10 @@ impl<'a> Report<'a> {
     }
 
     /// Begins the latencies of syncs, and ends those of the direction above.
-    fn read_sync(&mut self, line: &str) {
-        if line.starts_with("fsync") {
-            let rates = FigureBuilder::new("");
-            self.open.push(Direction {
-                job: self.job,
-                name: "sync",
-                rates,
-                latencies: Vec::new(),
-                percentiles: None,
-            });
-        }
+    fn begin_sync(&mut self) {
+        let rates = FigureBuilder::new("");
+        let (latencies, percentiles) = (Vec::new(), None);
+        self.open.push(Direction { job: self.job, name: "sync", rates, latencies, percentiles });
     }
 
     /// Reads how many requests there were: ` rwts: total=3501338,0,0,0 short=...`, in version 2
@@ -264,24 +274,6 @@ impl<'a> Direction<'a> {
     }
 }
 
-/// Splits off the suffix of a number that is counted in thousands: `14183k`, `15702M`.
-fn split_suffix(number: &str, scale: Scale) -> (&str, Scale) {
-    let thousands = |written, factor| Scale { written, unit: scale.unit, factor: scale.factor * factor };
-    let written = |plain: &'static str, thousand: &'static str, million: &'static str| {
-        if scale.written == plain { Some((thousand, million)) } else { None }
-    };
-    let (thousand, million) = written("ns", "k ns", "M ns")
-        .or_else(|| written("us", "k us", "M us"))
-        .or_else(|| written("ms", "k ms", "M ms"))
-        .or_else(|| written("/s", "k/s", "M/s"))
-        .unwrap_or(("k", "M"));
-    match number.as_bytes().last() {
-        Some(b'k') => (&number[..number.len() - 1], thousands(thousand, 1e3)),
-        Some(b'M') => (&number[..number.len() - 1], thousands(million, 1e6)),
-        _ => (number, scale),
-    }
-}
-
 /// The numbers of a line of rates, with their units.
 struct Rates<'a> {
     bandwidth: (&'a str, Scale),
@@ -344,24 +336,4 @@ impl<'a> Rates<'a> {
         }
         Ok(())
     }
-}
-
-/// Splits a number of bytes: version 3 tells KiB from kB, in version 2 KB are 2^10 bytes.
-fn find_bytes(written: &str, is_binary: bool) -> Option<(&str, Scale)> {
-    const UNITS: &[(&str, &str, i32)] = &[
-        ("KiB", "KiB/s", 1),
-        ("MiB", "MiB/s", 2),
-        ("GiB", "GiB/s", 3),
-        ("TiB", "TiB/s", 4),
-        ("kB", "kB/s", 1),
-        ("KB", "KB/s", 1),
-        ("MB", "MB/s", 2),
-        ("GB", "GB/s", 3),
-        ("TB", "TB/s", 4),
-        ("B", "B/s", 0),
-    ];
-    let (unit, rate, power) = UNITS.iter().find(|(unit, ..)| written.ends_with(unit))?;
-    let digits = written[..written.len() - unit.len()].trim();
-    let step: f64 = if is_binary || unit.ends_with("iB") { 1024.0 } else { 1000.0 };
-    Some((digits, Scale { written: rate, unit: Some(Unit::BytesPerSecond), factor: step.powi(*power) }))
 }

@@ -90,6 +90,11 @@ impl<'a> RateLine<'a> {
         self.is_zero() && self.datagrams().is_some_and(arrived)
     }
 
+    /// Tells that the line is of a whole run: from its beginning on, and of this many datagrams.
+    pub fn is_whole(&self, count: &str) -> bool {
+        self.interval.starts_with("0.0") && self.datagrams().is_some_and(|(_, _, total, _)| total == count)
+    }
+
     /// Finds jitter, lost and total datagrams, and the share in percent: `0.034 ms  0/77 (0%)`.
     fn datagrams(&self) -> Option<(&'a str, &'a str, &'a str, &'a str)> {
         let [jitter, "ms", datagrams, percent, ..] = self.rest[..] else { return None };

@@ -35,6 +35,12 @@ fn is_of_iperf_2(line: &str) -> bool {
         .any(|beginning| line.starts_with(beginning))
 }
 
+/// Finds the stream and the number in `[  4] Sent 1585 datagrams`, which follows the summary before version 3.2.
+fn find_sent(line: &str) -> Option<(&str, &str)> {
+    let (stream, rest) = line.strip_prefix('[')?.split_once("] Sent ")?;
+    Some((stream.trim(), rest.strip_suffix(" datagrams")?))
+}
+
 /// A run while it is read.
 #[derive(Default)]
 struct Run<'a> {
@@ -121,6 +127,8 @@ impl<'a> Run<'a> {
         } else if let Some(shares) = line.strip_prefix("CPU Utilization: ") {
             self.receives |= shares.starts_with("local/receiver");
             self.processors = processors(text, shares)?;
+        } else if let Some((stream, count)) = find_sent(line) {
+            self.take_summary(stream, count);
         } else if let Some(rate) = RateLine::parse(line, self.by_server) {
             text.check_line_ends(line)?;
             self.has_sum |= rate.stream == "SUM";
@@ -135,6 +143,18 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Takes a line for the summary that was quoted without its rule: of all datagrams, and from the beginning on.
+    fn take_summary(&mut self, stream: &str, count: &str) {
+        let is_whole = |line: &RateLine| line.stream == stream && line.is_whole(count);
+        if self.summary.is_empty()
+            && let Some(line) = self.intervals.pop_if(|line| is_whole(line))
+        {
+            self.has_summary[usize::from(self.by_server)] = true;
+            self.receives = self.is_reverse || self.intervals.iter().any(RateLine::has_datagrams);
+            self.summary.push(line);
+        }
     }
 
     /// Recognises a line of the summary that has zeros in place of what its side does not know.

@@ -49,7 +49,7 @@ fn read_output(text: &Text) -> Result<ToolOutput, Refusal> {
             named = true;
         } else if line.trim_start().starts_with("!!! Desired confidence was not achieved") {
             run.banner.confidence = Some("not reached".into());
-        } else if !line.trim_start().starts_with("!!!") {
+        } else if !["!!!", "Interim result:"].iter().any(|mark| line.trim_start().starts_with(mark)) {
             run.lines.push(line);
             if run.lines.len() > MOST_LINES {
                 return Err(text.refuse_part(line, format!("a run has more than {MOST_LINES} lines")));
