@@ -362,3 +362,37 @@ fn forms_that_are_not_read_are_refused_with_the_ones_that_are() {
     let progress = "4403455488 bytes (4.4 GB, 4.1 GiB) copied, 17 s, 259 MB/s\n";
     assert!(refusal(progress.as_bytes()).cause.contains("progress"));
 }
+
+/// hyperfine runs a command of half a millisecond thousands of times.
+#[test]
+fn the_number_of_runs_is_no_limit() {
+    let times = "0.000646763,".repeat(4_999) + "0.000568791";
+    let text = format!(
+        "{{\"results\": [{{\"command\": \"a\", \"mean\": 0.000599251, \"stddev\": 2.17644e-05, \"median\": 0.000594625, \
+         \"min\": 0.000568791, \"max\": 0.000889666, \"times\": [{times}]}}]}}\n"
+    );
+    let imported = import_one(text.as_bytes(), "many", None).unwrap();
+    let value = |statistic| stated(&imported.figures[0], statistic).value;
+    assert_eq!(
+        ["mean", "min", "p50", "max"].map(value),
+        [599_251.0, 568_791.0, 594_625.0, 889_666.0],
+        "{:?}",
+        imported.figures
+    );
+}
+
+/// 0.00 ms is less than 0.005 ms, and is compared with nothing.
+#[test]
+fn a_time_below_the_resolution_is_no_metric() {
+    let text = fs::read(folder().join("../posted/case-sysbench-unresolved.txt")).unwrap();
+    let imported = import_one(&text, "unresolved", None).unwrap();
+    let metric = |statistic| {
+        let stated = stated(&imported.figures[0], statistic);
+        (stated.written.clone(), stated.metric.clone())
+    };
+    for statistic in ["min", "mean", "p95"] {
+        assert_eq!(metric(statistic), ("0.00 ms".to_owned(), None));
+    }
+    assert_eq!(metric("max").1.as_deref(), Some("max"));
+    assert_eq!(metric("rate").1.as_deref(), Some("rate"));
+}
