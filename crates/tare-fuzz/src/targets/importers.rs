@@ -1,6 +1,6 @@
 //! Importers: any bytes are imported or refused where they are wrong, and every import can be written and shown.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tare_data::imported::Imported;
 use tare_record::Entry;
@@ -53,22 +53,33 @@ pub static TARGET: Target = Target {
         "th=[ ",
         "\u{1b}[1m",
         "\n> ",
+        "\n[OUTPUT] ",
+        "=3D",
+        "=C2=A0",
+        "=\n",
+        "Run status group 0 (all jobs):\n   READ: bw=54.5MiB/s (57.1MB/s), io=6537MiB (6854MB), run=120002-120002msec\n",
+        "System Benchmarks Index Values               BASELINE       RESULT    INDEX\n",
+        "\nSequential Read : 179.874 MB/s\n",
+        "\n[  4] Sent 1585 datagrams\n",
         "\n2026-01-31T12:00:00Z ",
     ],
     run,
 };
 
 fn corpus() -> Vec<Vec<u8>> {
-    let folders = ["../../fixtures/imported", "../../fixtures/posted"];
-    let mut paths: Vec<_> = folders
-        .iter()
-        .map(|folder| Path::new(env!("CARGO_MANIFEST_DIR")).join(folder))
-        .flat_map(|folder| std::fs::read_dir(folder).expect("the fixtures are there"))
-        .map(|entry| entry.expect("a folder can be read").path())
-        .collect();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
+    let mut paths = list_files(&fixtures.join("imported"));
+    paths.extend(list_files(&fixtures.join("posted")));
     paths.sort();
     let outputs = paths.iter().filter(|path| path.extension().is_none_or(|kind| kind != "md"));
     outputs.map(|path| std::fs::read(path).expect("a fixture can be read")).collect()
+}
+
+/// Lists the files of a folder, and of the folders in it.
+fn list_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the fixtures are there");
+    let paths = entries.map(|entry| entry.expect("a folder can be read").path());
+    paths.flat_map(|path| if path.is_dir() { list_files(&path) } else { vec![path] }).collect()
 }
 
 fn run(input: &[u8]) -> Result<String, String> {
