@@ -35,6 +35,8 @@ const FEWEST_UNTIL_DECIDED: u32 = 300;
 const LEAST_ROUND_S: f64 = 1e-4;
 /// Time after which what was written is synced: a crash of the machine loses this much, and one of tare nothing.
 const SYNC_NS: u64 = 1_000_000_000;
+/// Note of a session that is resumed in vain.
+const NOTHING_LEFT: &str = "nothing is left to measure: every answer is decided, or has all its rounds";
 
 /// A session in its rounds.
 pub struct Rounds<'a> {
@@ -65,7 +67,7 @@ pub struct Rounds<'a> {
     resumed: Resumed,
 }
 
-/// Point at which a resumed session continues: rounds are finished one after the other, so the last trial shows it.
+/// Point at which a resumed session continues: the last trial shows it, for rounds are finished one after the other.
 #[derive(Debug, Default)]
 struct Resumed {
     /// The case and the round that broke off, and the attempt that it is up to now.
@@ -76,15 +78,16 @@ struct Resumed {
 
 impl Resumed {
     fn after(session: &Session) -> Self {
-        let cases = session.plan.cases.iter().map(|case| case.id.as_str()).zip(0..);
-        let cases: BTreeMap<&str, usize> = cases.collect();
+        let ids = session.plan.cases.iter().map(|case| case.id.as_str());
+        let cases: BTreeMap<&str, usize> = ids.zip(0..).collect();
         let mut rounds = vec![0; session.plan.cases.len()];
         for trial in &session.trials {
             if let Some(case) = cases.get(trial.case.as_str()) {
                 rounds[*case] = trial.round.saturating_add(1).max(rounds[*case]);
             }
         }
-        let last = session.trials.last();
+        // A complete session broke off nowhere, and a further value could change an answer that it decided.
+        let last = session.trials.last().filter(|_| session.ending != Ending::Complete);
         let broken =
             last.and_then(|last| Some((*cases.get(last.case.as_str())?, last.round, last.attempt + 1)));
         if let Some((case, round, _)) = broken {
@@ -183,6 +186,9 @@ impl<'a> Rounds<'a> {
             let reason = "the session broke off during this round".to_owned();
             let case = self.session.plan.cases[case].id.clone();
             self.repeat(RepeatedRound { case, round, attempt: attempt - 1, reason })?;
+        }
+        if self.session.ending == Ending::Complete && self.next_case().is_none() {
+            self.observer.observe_event(Event::Note(NOTHING_LEFT.into()));
         }
         let mut stopped = None;
         while let Some(case) = self.next_case() {

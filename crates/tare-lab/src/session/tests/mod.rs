@@ -4,6 +4,7 @@ mod checks;
 mod fake_arena;
 mod long;
 mod planted;
+mod resuming;
 mod until_decided;
 
 use std::collections::BTreeSet;
@@ -103,17 +104,6 @@ fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) 
 
 fn ended(ending: Ending) -> Entry {
     Entry::Ended { ending, at: "now".into(), others: 0 }
-}
-
-/// Goes on with a record, in an arena of the same environments.
-fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
-    let (mut writer, recording) = Writer::resume(record).unwrap();
-    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
-    let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
-    let pilot = Pilot::from_session(&recording.session, started);
-    Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)
-        .run_rounds(&ended)
-        .unwrap()
 }
 
 fn findings(record: &Path) -> Findings {
@@ -404,46 +394,6 @@ fn an_interruption_while_an_environment_starts_is_not_its_death() {
     assert_eq!(ending, Ending::Interrupted);
     let session = read_session(&record).unwrap().session;
     assert!(session.trials.iter().all(|trial| trial.failure.is_none()));
-}
-
-#[test]
-fn an_interrupted_session_keeps_what_it_has_and_goes_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut arena = FakeArena::new(&[1.0, 1.0, 1.3]);
-    arena.fault = Box::new(|_, trial| if trial == 10 { Fault::Interrupt } else { Fault::None });
-    let (record, ending) = session(&mut arena, folder.path(), Some(12), None);
-    assert_eq!(ending, Ending::Interrupted);
-    assert_eq!(read_session(&record).unwrap().session.ending, Ending::Interrupted);
-    assert_eq!(resume(&mut FakeArena::new(&[1.0, 1.0, 1.3]), &record), Ending::Complete);
-    whole(&record);
-}
-
-#[test]
-fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(6), None);
-    let text = fs::read_to_string(&record).unwrap();
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let plan = lines.iter().position(|line| line.contains("\"plan\":")).unwrap();
-    for kept in (plan + 1..lines.len()).step_by(7) {
-        let torn = &lines[kept][..lines[kept].len() / 2];
-        fs::write(&record, format!("{}{torn}", lines[..kept].concat())).unwrap();
-        assert_eq!(resume(&mut FakeArena::new(&[1.0, 1.0, 1.3]), &record), Ending::Complete);
-        whole(&record);
-    }
-}
-
-/// Asserts that every environment has every round exactly once among the trials that count, and that numbers
-/// are unique.
-fn whole(record: &Path) {
-    let session = read_session(record).unwrap().session;
-    let counted: Vec<_> =
-        session.trials.iter().filter(|t| session.is_counted(t) && t.failure.is_none()).collect();
-    let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.target.as_str())).collect();
-    let expected = session.plan.rounds as usize * session.plan.targets.len();
-    assert_eq!((counted.len(), unique.len()), (expected, expected));
-    let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
-    assert_eq!(numbers.len(), session.trials.len());
 }
 
 /// Lists the rounds in which an environment ran a trial.
