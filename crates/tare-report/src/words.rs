@@ -323,3 +323,23 @@ pub fn describe_work(work: Work, language: Language) -> &'static str {
         Work::Signals => message!("signals"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specimen;
+
+    #[test]
+    fn a_quotient_of_medians_outside_the_interval_is_said_and_no_other() {
+        let mut row = specimen::make_findings(2).rows.remove(0);
+        let mut found = specimen::make_comparison(134.0, 10.4, 1);
+        row.baseline.as_mut().expect("a baseline").median = 134.0;
+        (found.low, found.high, found.level.median) = (5.8, 12.0, 1760.0);
+        assert_eq!(quotient_where_it_differs(&found, &row, Language::English).as_deref(), Some("13x"));
+        found.high = 20.9;
+        assert_eq!(quotient_where_it_differs(&found, &row, Language::English), None);
+        row.metric.direction = Direction::Higher;
+        found.level.median = 134.0 / 25.0;
+        assert_eq!(quotient_where_it_differs(&found, &row, Language::English).as_deref(), Some("25x"));
+    }
+}

@@ -212,6 +212,7 @@ fn a_ladder_compares_each_step_with_the_one_before() {
     }
     assert_eq!(out, ok(program.run_tare(&["ladder", "l.tare"])));
     assert!(is_ascii_in_c(&program, &["ladder", "l.tare"]), "{out}");
+    assert!(!out.contains("seccomp=") && !out.contains("container-"), "names of steps alone: {out}");
     let json = program.run_tare(&["ladder", "l.tare", "--json"]).parse_json();
     assert_eq!(json["rows"][0]["cells"].as_array().map(Vec::len), Some(5));
     let both = [

@@ -7,6 +7,7 @@ mod diffs;
 #[path = "../../src/exit.rs"]
 #[allow(dead_code)]
 mod exit;
+mod figures;
 mod files;
 mod fleets;
 mod gates;
