@@ -1,5 +1,7 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
+use std::fs;
+
 use crate::containers::bundle;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
@@ -10,6 +12,10 @@ use crate::network::lab;
 use crate::owned::{Owned, Runtime};
 use crate::provider::prelude::*;
 
+/// Beginning of the line in a program of Go that states the version of gVisor's module.
+const MODULE: &[u8] = b"mod\tgvisor.dev/gvisor\t";
+/// Greatest length of a version, in letters.
+const LONGEST_VERSION: usize = 80;
 /// Command that installs a current runsc. Debian's is from 2022, has no systrap and does not run bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
                        gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237";
@@ -165,21 +171,22 @@ impl Environment for Gvisor {
         }
         let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
             .map_err(NotReady::from_program_error(&program))?;
-        let (version, specified) = versions(&ended.output);
+        let (stated, specified) = versions(&ended.output);
+        let version = stated.map(str::to_owned).or_else(|| find_module_version(&fs::read(&program).ok()?));
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
             return Err(NotReady {
                 reason: format!(
                     "{} is too old ({})",
                     program.display(),
-                    version.unwrap_or("version unknown")
+                    version.as_deref().unwrap_or("version unknown")
                 ),
                 command: Some(INSTALL.to_owned()),
             });
         }
         let mut facts = Facts::default();
         facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version.unwrap_or("unknown"));
+        facts.add_fact("runtime.version", version.as_deref().unwrap_or("unknown"));
         self.platform.note_choice(&mut facts);
         self.net.note_choice(&mut facts);
         self.overlay.note_choice(&mut facts);
@@ -190,16 +197,31 @@ impl Environment for Gvisor {
     }
 }
 
+/// Finds the version of gVisor's module in a program that `go install` made, which does not state it: `v0.0.0-20250106-…`.
+fn find_module_version(program: &[u8]) -> Option<String> {
+    let from = program.windows(MODULE.len()).position(|part| part == MODULE)? + MODULE.len();
+    let version: Vec<u8> =
+        program[from..].iter().take(LONGEST_VERSION).copied().take_while(u8::is_ascii_graphic).collect();
+    String::from_utf8(version).ok().filter(|version| version.starts_with('v'))
+}
+
 /// Parses the versions of runsc and of the bundle format from its output: `runsc version X`, `spec: Y`.
 fn versions(output: &str) -> (Option<&str>, Option<&str>) {
     let after = |beginning| output.lines().find_map(|line| line.strip_prefix(beginning)).map(str::trim);
-    // `go install` writes none.
     (after("runsc version").filter(|version| *version != "VERSION_MISSING"), after("spec:"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_of_go_install_has_the_version_of_its_module() {
+        let program = b"\0path\tgvisor.dev/gvisor/runsc\nmod\tgvisor.dev/gvisor\tv0.0.0-20250106-4f\t\n";
+        assert_eq!(find_module_version(program).as_deref(), Some("v0.0.0-20250106-4f"));
+        assert_eq!(find_module_version(b"mod\tgvisor.dev/gvisor\t(devel)\t"), None);
+        assert_eq!(find_module_version(b"no program of Go"), None);
+    }
 
     #[test]
     fn both_versions_are_read() {
