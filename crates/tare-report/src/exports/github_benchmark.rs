@@ -19,7 +19,7 @@ pub static SMALLER: Export = Export {
 
 pub static BIGGER: Export = Export {
     name: "github-benchmark-bigger",
-    summary: "github-action-benchmark, tool customBiggerIsBetter: values for which bigger is better",
+    summary: "github-action-benchmark, tool customBiggerIsBetter: speeds, and values for which bigger is better",
     writing: Writing::Whole,
     render: |source| render(source, Direction::Higher),
 };
@@ -39,9 +39,7 @@ struct Bench {
 fn render(source: &Source, better: Direction) -> Vec<u8> {
     let mut benches = Vec::new();
     for row in source.findings.rows.iter().filter(|row| row.headline) {
-        if better == Direction::Lower {
-            benches.extend(ratios(source, row));
-        }
+        benches.extend(ratios(source, row, better));
         if row.metric.direction == better {
             benches.extend(source.list_levels(row).into_iter().map(|(target, level)| Bench {
                 name: format!("{}: {}", clean_text(target), clean_text(&row.case)),
@@ -56,16 +54,27 @@ fn render(source: &Source, better: Direction) -> Vec<u8> {
     render_json_line(&benches).into_bytes()
 }
 
-/// Lists every environment's slowdown: another machine or day changes it only if one side changes more than
-/// the other.
-fn ratios<'a>(source: &'a Source, row: &'a tare_analysis::findings::Row) -> impl Iterator<Item = Bench> + 'a {
-    source.findings.subjects.iter().zip(&row.cells).filter_map(|(target, cell)| {
+/// Lists every environment's slowdown, or its speed as the inverse of that: another machine or day changes them only if one side
+/// changes more than the other. The action refuses a file without any value.
+fn ratios<'a>(
+    source: &'a Source,
+    row: &'a tare_analysis::findings::Row,
+    better: Direction,
+) -> impl Iterator<Item = Bench> + 'a {
+    source.findings.subjects.iter().zip(&row.cells).filter_map(move |(target, cell)| {
         let comparison = words::find_comparison(cell)?;
+        let bounds = closed_interval(comparison);
+        let (name, value, bounds) = match better {
+            Direction::Lower => ("slowdown", comparison.ratio, bounds),
+            Direction::Higher => {
+                ("speed", 1.0 / comparison.ratio, bounds.map(|(low, high)| (1.0 / high, 1.0 / low)))
+            }
+        };
         Some(Bench {
-            name: format!("{}: slowdown of {}", clean_text(target), clean_text(&row.case)),
+            name: format!("{}: {name} of {}", clean_text(target), clean_text(&row.case)),
             unit: format!("x {}", clean_text(&source.findings.baseline)),
-            value: comparison.ratio,
-            range: closed_interval(comparison).map(|(low, high)| ratio_interval(low, high, comparison.ratio)),
+            value,
+            range: bounds.map(|(low, high)| ratio_interval(low, high, value)),
             extra: Some(format!(
                 "{}: {}",
                 clean_text(&row.label),
@@ -102,5 +111,8 @@ mod tests {
         let cost = smaller.iter().find(|bench| bench["name"] == "gvisor: slowdown of sys.getppid").unwrap();
         assert_eq!((&cost["value"], &cost["unit"]), (&24.13.into(), &"x native".into()));
         assert_eq!(cost["range"], "[23.9, 24.4]");
+        let speed = bigger.iter().find(|bench| bench["name"] == "gvisor: speed of sys.getppid").unwrap();
+        assert!((speed["value"].as_f64().unwrap() * 24.13 - 1.0).abs() < 1e-9, "{speed}");
+        assert_eq!(speed["range"], "[0.041, 0.042]");
     }
 }

@@ -49,7 +49,8 @@ fn environments(args: &Import) -> Result<Vec<Option<&str>>, LabError> {
         each => {
             let what = format!("--environment names {} environments for {files} files", each.len());
             Err(LabError::usage_error(what)
-                .with_hint("give one name for all files, or one per file in order"))
+                .with_hint("give one name for all files, or one per file in order; outputs of several environments in one file need a \
+                            file each"))
         }
     }
 }
