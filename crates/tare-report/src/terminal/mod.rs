@@ -5,6 +5,7 @@ mod answers;
 pub mod bill;
 mod cells;
 mod columns;
+pub mod described;
 #[cfg(test)]
 mod forms;
 pub(crate) mod grid;

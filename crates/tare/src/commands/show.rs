@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::path::Path;
 
 use tare_analysis::published::Published;
-use tare_data::unit::{Direction, Unit};
 use tare_lab::add_nearest_hint;
 use tare_lab::environments;
 use tare_lab::environments::presets::{self, PRESETS, Preset, Variant};
@@ -16,7 +15,7 @@ use tare_lab::provider::root::ROOT;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, list_probes};
 use tare_probes::Probe;
-use tare_report::number::format_duration;
+use tare_report::terminal::described::{describe_further_options, describe_metric, describe_parameter};
 use tare_report::text::count_columns;
 
 use crate::args::Show;
@@ -120,28 +119,15 @@ fn probe_text(probe: &Probe) -> String {
     paragraph(&mut text, "not timed", probe.not_timed);
     paragraph(&mut text, "distorted by", probe.distorted_by);
     for (i, metric) in probe.metrics.iter().enumerate() {
-        let headline = if i == 0 { ", the headline" } else { "" };
-        let better = match metric.direction {
-            Direction::Lower => "lower",
-            Direction::Higher => "higher",
-        };
-        let body = format!("{} ({}, {better} is better{headline})", metric.name, unit_name(metric.unit));
+        let body = describe_metric(metric.name, metric.unit, metric.direction, i == 0, ui::find_language());
         paragraph(&mut text, if i == 0 { "metrics" } else { "" }, &body);
     }
     for (i, parameter) in probe.parameters.iter().enumerate() {
-        let body = format!(
-            "{}: {} (short {}, reference {})",
-            parameter.name, parameter.about, parameter.short, parameter.reference
-        );
+        let defaults = (parameter.short, parameter.reference);
+        let body = describe_parameter(parameter.name, parameter.about, defaults, ui::find_language());
         paragraph(&mut text, if i == 0 { "parameters" } else { "" }, &body);
     }
     text
-}
-
-/// Writes a unit in words, as documents of JSON do: `bytes per second`.
-fn unit_name(unit: Unit) -> String {
-    let name = serde_json::to_value(unit).unwrap_or_default();
-    name.as_str().unwrap_or_default().replace('_', " ")
 }
 
 fn environment_text(provider: &Provider) -> String {
@@ -157,7 +143,8 @@ fn environment_text(provider: &Provider) -> String {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),
         };
-        let body = format!("{}={}{values}: {}", option.key, option.default, option.about);
+        let about = ui::find_language().describe(option.about);
+        let body = format!("{}={}{values}: {about}", option.key, option.default);
         paragraph(&mut text, if i == 0 { "options" } else { "" }, &body);
     }
     text
@@ -167,17 +154,14 @@ fn preset_text(preset: &Preset) -> Result<String, LabError> {
     let mut text = title(preset.name, preset.summary);
     paragraph(&mut text, "entered as", preset.specification);
     for Variant { option: (key, value), specification, imitates } in preset.variants {
-        let body = format!("{specification}, {imitates}");
+        let body = format!("{specification}, {}", ui::find_language().describe(imitates));
         paragraph(&mut text, &format!("{key}={value}"), &body);
     }
     paragraph(&mut text, "in common", preset.alike);
     paragraph(&mut text, "not", preset.unlike);
     let provider = &environments::parse_environment(preset.specification)?.specification.provider;
-    paragraph(
-        &mut text,
-        "options",
-        &format!("those of {provider} can be added, as {}?key=value", preset.name),
-    );
+    let further = describe_further_options(provider.as_str(), preset.name, ui::find_language());
+    paragraph(&mut text, "options", &further);
     Ok(text)
 }
 
@@ -187,13 +171,13 @@ fn study_text(study: &Study) -> Result<String, LabError> {
         let lines = ui::wrap_text(&part.replace('\n', " "), ui::measure_width());
         let _ = writeln!(text, "{}\n", lines.join("\n"));
     }
-    paragraph(&mut text, "budget", &format_duration(study.budget.as_secs_f64()));
+    paragraph(&mut text, "budget", &ui::find_language().format_duration(study.budget.as_secs_f64()));
     for (i, name) in study.published.iter().enumerate() {
         let article = published::read_article(name)?;
         paragraph(
             &mut text,
             if i == 0 { "published" } else { "" },
-            &format!("{}: {}", article.id, article.title),
+            &format!("{}: {}", article.id, ui::find_language().describe(&article.title)),
         );
     }
     for (i, selected) in study.expand_cases(None, None)?.iter().enumerate() {

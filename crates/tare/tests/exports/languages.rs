@@ -2,7 +2,7 @@
 
 use tare_lab::environments::PROVIDERS;
 use tare_lab::environments::presets::PRESETS;
-use tare_lab::study::Study;
+use tare_lab::study::{SHIPPED, Study, list_probes};
 use tare_report::language::Language;
 
 use crate::program::{Program, Said};
@@ -87,6 +87,30 @@ fn the_page_and_the_conditions_follow_the_locale() {
     run(&program, &arguments, ENGLISH);
     let page = std::fs::read_to_string(program.path("p.html")).unwrap();
     assert!(page.contains("<html lang=\"en\">") && !page.contains("比較"));
+}
+
+#[test]
+fn what_is_shown_of_a_name_has_its_headings_and_its_made_sentences_in_japanese() {
+    let program = Program::new();
+    let probes = list_probes().map(|probe| probe.name);
+    let environments = PROVIDERS.iter().map(|provider| provider.name);
+    let presets = PRESETS.iter().map(|preset| preset.name);
+    let studies = SHIPPED.iter().map(|(name, _)| *name);
+    for name in probes.chain(environments).chain(presets).chain(studies) {
+        let said = run(&program, &["show", name], JAPANESE);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        for words in
+            ["is better", "headline", "(nanoseconds", "(short ", "can be added, as", " min\n", " s\n"]
+        {
+            assert!(!said.out.contains(words), "{name}: {words} in {}", said.out);
+        }
+        // A heading is at the beginning of its line, with two columns or more behind it.
+        let headings = said.out.lines().skip(1).filter_map(|line| Some(line.split_once("  ")?.0));
+        let english = headings.filter(|heading| !heading.contains('=')).find(|heading| {
+            !heading.is_empty() && heading.chars().all(|c| c.is_ascii_lowercase() || c == ' ')
+        });
+        assert_eq!(english, None, "{name}: {}", said.out);
+    }
 }
 
 #[test]
