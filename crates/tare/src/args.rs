@@ -13,6 +13,8 @@ mod explain;
 pub mod fleet;
 #[path = "args/help.rs"]
 pub mod help;
+#[path = "args/here.rs"]
+pub mod here;
 #[path = "args/itself.rs"]
 pub mod itself;
 #[path = "args/ladder.rs"]
@@ -42,6 +44,7 @@ pub use self::commands::Commands;
 pub use self::compare::Compare;
 pub use self::explain::Explain;
 pub use self::fleet::Fleet;
+pub use self::here::Here;
 pub use self::itself::Itself;
 pub use self::ladder::Ladder;
 pub use self::plan::Plan;
@@ -316,37 +319,6 @@ pub struct Show {
     pub name: String,
 }
 
-/// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
-///
-/// Needs no root and no other environment, ends within three seconds, and leaves nothing behind. A
-/// layer without a word is sure; others are likely, or may be there.
-#[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  tare here                          name the layers and limits of this shell
-  tare here --wide                   show the evidence for each layer, and every step without an answer
-  tare here --json | jq .where       use the result in a program
-  tare here --fail-if in:gvisor      exit with 6 inside gVisor
-  tare here --yes -- git status      run a command twice, and split its time by the times of here
-
-Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
-pub struct Here {
-    /// Show the evidence for each layer, and every step that gave no answer.
-    #[arg(long)]
-    pub wide: bool,
-    /// Run the command twice without asking.
-    #[arg(long, requires = "words")]
-    pub yes: bool,
-    /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker (repeatable).
-    #[arg(long, value_name = "CONDITION", value_parser = parse_layer_condition)]
-    pub fail_if: Vec<String>,
-    /// Print the result as JSON.
-    #[arg(long)]
-    pub json: bool,
-    /// Run this command twice, once as it is and once counted, and split its time by the times of here.
-    #[arg(last = true, value_name = "COMMAND")]
-    pub words: Vec<String>,
-}
-
 /// Check which environments are ready, and this machine's clock, noise and CPU frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -414,13 +386,6 @@ pub enum EnvironmentAction {
 }
 
 /// Parses `in:LAYER` into the name of the layer.
-fn parse_layer_condition(text: &str) -> Result<String, String> {
-    match text.strip_prefix("in:") {
-        Some(layer) if !layer.is_empty() => Ok(layer.to_owned()),
-        _ => Err("give in:LAYER, e.g. in:docker".into()),
-    }
-}
-
 fn parse_time(text: &str) -> Result<Duration, String> {
     tare_lab::parse_duration(text).map_err(|e| format!("{}: {}", e.what, e.hint.unwrap_or_default()))
 }

@@ -21,7 +21,10 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "'tare compare OLD --to NEW' compares records; 'tare run --in A,B' compares environments",
     ),
     (&["pool", "join", "merge"], "'tare compare --together RECORDS' combines records"),
-    (&["prices", "price"], "'tare explain --prices' shows the price of each kind of work"),
+    (
+        &["price", "cost", "costs"],
+        "'tare explain --prices' shows the price of each kind of work in environments",
+    ),
     (&["predict", "forecast"], "'tare explain --forecast --in NAME -- COMMAND' forecasts its time"),
     (&["sql", "query"], "'tare fleet query' runs SQL queries"),
     (

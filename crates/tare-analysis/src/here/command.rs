@@ -153,7 +153,9 @@ mod tests {
         let cost = |operation, ns, against, contrast| Cost {
             operation,
             ns: estimate(ns),
+            cycles: None,
             against,
+            price: None,
             factor: None,
             contrast,
         };

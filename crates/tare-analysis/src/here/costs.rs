@@ -1,17 +1,21 @@
-//! Costs: times that were measured here, each next to another one of here that it should be like.
-//!
-//! Without a machine that is known to have no layers, a time by itself says nothing about them. A contrast does: the same operation on
-//! another file system, by another way, or again.
+//! Costs: times that were measured here, each next to one that it should be like: another of here, or that of a machine without
+//! layers, from a book of prices.
 
 use tare_data::facts::Facts;
 
+use super::Where;
+use super::book::{Asked, Book, Entry, Found, Missing, Month, Range, find_price};
+use super::burst::{compute_slowdowns, find_throttling};
+use super::cycle::read_cycle_ns;
+use super::layers::Class;
 use super::limits::{Change, MOST_CHANGES};
+use super::processor::Processor;
 use super::signs::View;
 use crate::statistics::sign_test::compute_median_interval;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Chance with which an interval misses the median.
-const LEVEL: f64 = 0.05;
+pub(super) const LEVEL: f64 = 0.05;
 /// A factor whose whole interval is above this is slower, and within these the same.
 const SLOWER: f64 = 1.25;
 const SAME: [f64; 2] = [0.67, 1.5];
@@ -21,6 +25,10 @@ const WIDEST: f64 = 4.0;
 const SYNC_FACTOR: f64 = 1.5;
 /// Least saving of a name, in ns, for which moving files is worth a word.
 const WORTH_MOVING_NS: f64 = 1_000.0;
+/// Share of the processors' time that a hypervisor may give to others while prices are measured.
+const MOST_STOLEN: f64 = 0.2;
+/// Time of a processor in which its slowness is expressed, in ns.
+const MILLISECOND_NS: f64 = 1_000_000.0;
 
 /// Median and the ends of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,16 +38,29 @@ pub struct Estimate {
     pub high: f64,
 }
 
+impl Estimate {
+    fn times(self, factor: f64) -> Estimate {
+        Estimate { low: self.low * factor, middle: self.middle * factor, high: self.high * factor }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     SystemCall,
     PageFault,
+    /// The clock, against the same by a call.
     Clock,
     /// A name that was looked up just before.
     Name,
     /// A name that nobody looked up, against the same name again.
     NewName,
     Sync,
+    /// A millisecond of a processor's time that is used for long, against one at first.
+    SteadyCpu,
+    /// A function that was never run, against the same again.
+    NewCode,
+    /// Another that has a price in books, by its name there.
+    Priced(&'static str),
 }
 
 impl Operation {
@@ -52,9 +73,67 @@ impl Operation {
             Operation::Name => "name",
             Operation::NewName => "new_name",
             Operation::Sync => "sync",
+            Operation::SteadyCpu => "steady_cpu",
+            Operation::NewCode => "new_code",
+            Operation::Priced(name) => name,
         }
     }
 }
+
+/// Scale in which a price is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    Cycles,
+    /// The clock is read at the pace of the timer, whatever the processor's.
+    Nanoseconds,
+}
+
+/// An operation with a price.
+pub(super) struct Priced {
+    pub operation: Operation,
+    /// Its name in books.
+    pub name: &'static str,
+    /// Fact that holds its times.
+    pub key: &'static str,
+    pub scale: Scale,
+    /// Two processes take part, which run elsewhere where there are more processors.
+    is_placed: bool,
+}
+
+const fn priced(operation: Operation, name: &'static str, key: &'static str) -> Priced {
+    Priced { operation, name, key, scale: Scale::Cycles, is_placed: false }
+}
+
+const fn placed(name: &'static str, key: &'static str) -> Priced {
+    Priced { operation: Operation::Priced(name), name, key, scale: Scale::Cycles, is_placed: true }
+}
+
+const fn other(name: &'static str, key: &'static str) -> Priced {
+    priced(Operation::Priced(name), name, key)
+}
+
+/// Every operation that has a price, in the order in which they are shown.
+pub(super) static PRICED: [Priced; 19] = [
+    priced(Operation::SystemCall, "getppid", "price.getppid"),
+    priced(Operation::PageFault, "new-page", "price.new-page"),
+    placed("fork", "price.fork"),
+    placed("exec", "price.exec"),
+    placed("thread", "price.thread"),
+    other("switch", "price.switch"),
+    other("pipe", "price.pipe"),
+    other("futex", "price.futex"),
+    other("signal", "price.signal"),
+    other("file-page", "price.file-page"),
+    other("stat", "price.stat"),
+    other("stat-missing", "price.stat-missing"),
+    other("open", "price.open"),
+    other("create", "price.create"),
+    other("read-1k", "price.read-1k"),
+    other("write-1k", "price.write-1k"),
+    Priced { scale: Scale::Nanoseconds, ..other("clock-read", "cost.clock") },
+    other("clock-call", "cost.clock_call"),
+    other("cpuid", "price.cpuid"),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contrast {
@@ -70,6 +149,20 @@ pub enum Reason {
     NothingToCompare,
     /// The interval reaches from the same to slower.
     TooWide,
+    /// Chains of operations do not show a cycle.
+    NoCycle,
+    /// The processor is a program.
+    Emulated,
+    /// No book has this processor.
+    NoEntry,
+    /// Every entry of it is too old.
+    OldEntry,
+    /// A hypervisor gave the processors to others.
+    Stolen,
+    /// Books are made where several processors are.
+    OneProcessor,
+    /// Other programs use the processors.
+    Busy,
 }
 
 impl Reason {
@@ -78,6 +171,13 @@ impl Reason {
         match self {
             Reason::NothingToCompare => "there is nothing here to compare it with",
             Reason::TooWide => "the times vary too much",
+            Reason::NoCycle => "the processor's cycle does not show",
+            Reason::Emulated => "the processor is emulated",
+            Reason::NoEntry => "the book has no such processor",
+            Reason::OldEntry => "the book's prices are too old",
+            Reason::Stolen => "the hypervisor gave the processors to others",
+            Reason::OneProcessor => "the book's prices are for several processors",
+            Reason::Busy => "other programs use the processors",
         }
     }
 }
@@ -87,33 +187,121 @@ impl Reason {
 pub struct Cost {
     pub operation: Operation,
     pub ns: Estimate,
-    /// Time of what it is compared with.
+    /// The time in cycles, where a cycle shows.
+    pub cycles: Option<Estimate>,
+    /// Time of here that it is compared with.
     pub against: Option<Estimate>,
+    /// Price in a book that it is compared with. The factor is that of all layers together.
+    pub price: Option<Found>,
     pub factor: Option<Estimate>,
     pub contrast: Contrast,
 }
 
-/// Computes the costs that were measured.
-pub fn compute_costs(facts: &Facts) -> Vec<Cost> {
+/// A book of prices, and what has to be known for its use.
+pub struct Pricing<'a> {
+    pub book: &'a Book,
+    pub now: Month,
+    pub found: &'a Where,
+}
+
+/// Computes the costs that were measured: those with a price first, then contrasts.
+pub fn compute_costs(facts: &Facts, pricing: &Pricing<'_>) -> Vec<Cost> {
     let view = View(facts);
+    let mut costs = compute_prices(view, pricing);
+    costs.extend(compute_contrasts(view));
+    costs.sort_by_key(|cost| cost.operation);
+    costs
+}
+
+/// Computes factors over the prices of a book.
+fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
+    let is_emulated =
+        |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
+    let cycle_ns = match pricing.found.layers.iter().any(is_emulated) {
+        true => Err(Reason::Emulated),
+        false => read_cycle_ns(view),
+    };
+    let is_stolen = view.number("cpu.stolen").is_some_and(|share| share > MOST_STOLEN);
+    let has_one = view.number("cpu.allowed") == Some(1.0);
+    let compute = |priced: &Priced| {
+        let ns = estimate(view, priced.key)?;
+        let cycles = cycle_ns.ok().map(|cycle_ns| ns.times(1.0 / cycle_ns));
+        let here = match priced.scale {
+            Scale::Cycles => cycle_ns.map(|cycle_ns| ns.times(1.0 / cycle_ns)),
+            Scale::Nanoseconds => cycle_ns.map(|_| ns),
+        };
+        let compared = match () {
+            () if is_stolen => Err(Reason::Stolen),
+            () if has_one && priced.is_placed => Err(Reason::OneProcessor),
+            () => here.and_then(|here| Ok((here, look_up(view, pricing, priced)?))),
+        };
+        let (price, factor) = match &compared {
+            Ok((here, found)) => (Some(found.clone()), divide(*here, middle_of(found.range))),
+            Err(_) => (None, None),
+        };
+        let contrast = compared.err().map_or_else(|| judge(factor), Contrast::Untold);
+        Some(Cost { operation: priced.operation, ns, cycles, against: None, price, factor, contrast })
+    };
+    PRICED.iter().filter_map(compute).collect()
+}
+
+fn look_up(view: View<'_>, pricing: &Pricing<'_>, priced: &Priced) -> Result<Found, Reason> {
+    let processor = Processor::read(view).ok_or(Reason::NoEntry)?;
+    let machine = pricing.found.layers.iter().rfind(|layer| layer.class == Class::Machine);
+    let asked = Asked {
+        family: &processor.family,
+        kernel: &processor.kernel,
+        mitigations: processor.mitigations.clone(),
+        under: machine.map_or("", |layer| layer.name),
+        now: pricing.now,
+    };
+    let take = |entry: &Entry| match priced.scale {
+        Scale::Cycles => entry.cycles.get(priced.name).copied(),
+        Scale::Nanoseconds => entry.ns.get(priced.name).copied(),
+    };
+    find_price(pricing.book, &asked, take).map_err(|missing| match missing {
+        Missing::Unknown => Reason::NoEntry,
+        Missing::Old => Reason::OldEntry,
+    })
+}
+
+/// Gives a range with its geometric middle: factors of both ends from it are alike.
+fn middle_of([low, high]: Range) -> Estimate {
+    Estimate { low, middle: (low * high).sqrt(), high }
+}
+
+/// Computes factors between times of here.
+fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
     let contrasts = [
-        (Operation::SystemCall, "cost.call", ""),
-        (Operation::PageFault, "cost.fault", ""),
         (Operation::Clock, "cost.clock", "cost.clock_call"),
         (Operation::Name, "cost.name.work", "cost.name.own"),
         (Operation::NewName, "cost.new_name.work", "cost.known_name.work"),
         (Operation::Sync, "cost.sync.work", "cost.write.work"),
+        (Operation::NewCode, "cost.new_code", "cost.known_code"),
     ];
-    let compute = |(operation, key, against): (Operation, &str, &str)| {
-        let (ns, against) = (estimate(view, key)?, estimate(view, against));
+    let contrast = |operation, ns, against: Option<Estimate>| {
         let factor = against.and_then(|against| divide(ns, against));
-        Some(Cost { operation, ns, against, factor, contrast: judge(factor) })
+        Cost { operation, ns, cycles: None, against, price: None, factor, contrast: judge(factor) }
     };
-    contrasts.into_iter().filter_map(compute).collect()
+    let compute = |(operation, key, against): (Operation, &str, &str)| {
+        Some(contrast(operation, estimate(view, key)?, estimate(view, against)))
+    };
+    let steady = compute_slowdowns(view).map(|slowdowns| {
+        let first = Estimate { low: MILLISECOND_NS, middle: MILLISECOND_NS, high: MILLISECOND_NS };
+        let cost = contrast(Operation::SteadyCpu, slowdowns.times(MILLISECOND_NS), Some(first));
+        match cost.contrast {
+            // Gaps at no equal distances are those of others.
+            Contrast::Slower | Contrast::Untold(_) if find_throttling(view).is_none() => {
+                Cost { contrast: Contrast::Untold(Reason::Busy), ..cost }
+            }
+            _ => cost,
+        }
+    });
+    contrasts.into_iter().filter_map(compute).chain(steady).collect()
 }
 
 /// Estimates the median of a time's blocks; None where they are too few for an interval.
-fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
+pub(super) fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
     let blocks: Vec<f64> = view.text(key).split(' ').filter_map(|block| block.parse().ok()).collect();
     let sorted = sort_values(&blocks.into_iter().filter(|ns: &f64| ns.is_finite()).collect::<Vec<_>>());
     if sorted.is_empty() {
@@ -201,6 +389,8 @@ pub fn add_changes(costs: &[Cost], changes: &mut Vec<Change>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::here::book::tests::make;
+    use crate::here::recognise_layers;
 
     fn facts(pairs: &[(&str, &str)]) -> Facts {
         let mut facts = Facts::default();
@@ -208,27 +398,37 @@ mod tests {
         facts
     }
 
+    /// Computes costs with a book.
+    fn compute_with(facts: &Facts, book: &Book) -> Vec<Cost> {
+        let now = Month::try_from("2026-11".to_owned()).unwrap();
+        compute_costs(facts, &Pricing { book, now, found: &recognise_layers(facts) })
+    }
+
+    fn compute(facts: &Facts) -> Vec<Cost> {
+        compute_with(facts, &Book::from_entries(Vec::new()))
+    }
+
     const TWELVE: &str = "100 101 102 103 104 105 106 107 108 109 110 500";
 
     #[test]
     fn an_interval_is_that_of_the_median_by_ranks() {
-        let costs = compute_costs(&facts(&[("cost.call", TWELVE)]));
+        let costs = compute(&facts(&[("cost.name.work", TWELVE)]));
         assert_eq!(costs[0].ns, Estimate { low: 102.0, middle: 105.5, high: 109.0 });
         assert_eq!(costs[0].contrast, Contrast::Untold(Reason::NothingToCompare));
         // Five blocks allow no interval of 95 %.
-        assert_eq!(compute_costs(&facts(&[("cost.call", "1 2 3 4 5")])), []);
-        assert_eq!(compute_costs(&facts(&[("cost.call", "lies NaN inf")])), []);
+        assert_eq!(compute(&facts(&[("cost.name.work", "1 2 3 4 5")])), []);
+        assert_eq!(compute(&facts(&[("cost.name.work", "lies NaN inf")])), []);
     }
 
     #[test]
     fn a_share_is_slower_than_memory_and_moving_saves_the_difference() {
         let slow = "90000 91000 92000 93000 94000 95000 96000 97000 98000 99000 99500 99900";
-        let costs = compute_costs(&facts(&[("cost.name.work", slow), ("cost.name.own", TWELVE)]));
+        let costs = compute(&facts(&[("cost.name.work", slow), ("cost.name.own", TWELVE)]));
         assert_eq!(costs[0].contrast, Contrast::Slower);
         let mut changes = Vec::new();
         add_changes(&costs, &mut changes);
         assert_eq!(changes, [Change::MoveWork { saved_ns: [92_000.0 - 109.0, 99_000.0 - 102.0] }]);
-        let same = compute_costs(&facts(&[("cost.name.work", TWELVE), ("cost.name.own", TWELVE)]));
+        let same = compute(&facts(&[("cost.name.work", TWELVE), ("cost.name.own", TWELVE)]));
         assert_eq!(same[0].contrast, Contrast::Same);
         add_changes(&same, &mut changes);
         assert_eq!(changes.len(), 1);
@@ -237,7 +437,7 @@ mod tests {
     #[test]
     fn a_factor_that_could_be_anything_is_not_told() {
         let wild = "1 1 1 1 1 50 60 900 900 900 900 900";
-        let costs = compute_costs(&facts(&[("cost.name.work", wild), ("cost.name.own", TWELVE)]));
+        let costs = compute(&facts(&[("cost.name.work", wild), ("cost.name.own", TWELVE)]));
         assert_eq!(costs[0].contrast, Contrast::Untold(Reason::TooWide));
     }
 
@@ -245,7 +445,7 @@ mod tests {
     fn a_sync_that_takes_no_longer_than_a_write_reaches_nothing() {
         let found = |pairs: &[(&str, &str)]| {
             let facts = facts(pairs);
-            find_durability(&facts, &compute_costs(&facts))
+            find_durability(&facts, &compute(&facts))
         };
         let long = "9000 9000 9000 9000 9000 9000 9000 9000";
         assert_eq!(
@@ -264,9 +464,74 @@ mod tests {
     #[test]
     fn a_clock_that_takes_as_long_as_a_call_is_one() {
         let clock = |fast: &str| {
-            has_fast_clock(&compute_costs(&facts(&[("cost.clock", fast), ("cost.clock_call", TWELVE)])))
+            has_fast_clock(&compute(&facts(&[("cost.clock", fast), ("cost.clock_call", TWELVE)])))
         };
         assert_eq!(clock("20 20 20 20 20 20 21 22"), Some(true));
         assert_eq!(clock(TWELVE), Some(false));
+    }
+
+    /// Facts of a processor whose cycle is half a ns, with calls of `call_ns`.
+    fn priced(call_ns: &str, more: &[(&str, &str)]) -> Facts {
+        let usual = [
+            ("cpuid.vendor", "AuthenticAMD"),
+            ("processor.family", "25-1-1"),
+            ("kernel.release", "6.12.3"),
+            ("mitigations", "no-pti"),
+            ("cycle.addition", "0.5 0.5 0.5 0.5 0.5 0.5"),
+            ("cycle.multiplication", "1.5 1.5 1.5 1.5 1.5 1.5"),
+            ("price.getppid", call_ns),
+        ];
+        facts(&[&usual[..], more].concat())
+    }
+
+    #[test]
+    fn a_call_is_compared_with_the_book_in_cycles() {
+        let book = Book::from_entries(vec![make("amd-25-1", "metal", "6.12", &["no-pti"])]);
+        let call = |facts: &Facts| compute_with(facts, &book).swap_remove(0);
+        // 2,000 cycles of gVisor, against 200 to 250.
+        let slow = call(&priced("1000 1000 1000 1000 1000 1000 1000 1000", &[]));
+        assert_eq!(slow.operation, Operation::SystemCall);
+        assert_eq!(slow.cycles, Some(Estimate { low: 2_000.0, middle: 2_000.0, high: 2_000.0 }));
+        let factor = slow.factor.unwrap();
+        assert_eq!((factor.low, factor.high), (8.0, 10.0));
+        assert_eq!(slow.contrast, Contrast::Slower);
+        assert_eq!(slow.price.unwrap().under, "metal");
+        let usual = call(&priced("112 112 112 112 112 112 112 112", &[]));
+        assert_eq!(usual.contrast, Contrast::Same);
+    }
+
+    #[test]
+    fn a_price_that_cannot_be_told_has_a_reason() {
+        let book = Book::from_entries(vec![make("amd-25-1", "metal", "6.12", &["no-pti"])]);
+        let why = |more: &[(&str, &str)]| {
+            let mut facts = priced("112 112 112 112 112 112 112 112", &[]);
+            more.iter().for_each(|(key, value)| _ = facts.0.insert((*key).into(), (*value).into()));
+            compute_with(&facts, &book).swap_remove(0).contrast
+        };
+        assert_eq!(
+            why(&[("cycle.multiplication", "0.6 0.6 0.6 0.6 0.6 0.6")]),
+            Contrast::Untold(Reason::NoCycle)
+        );
+        assert_eq!(why(&[("processor.family", "26-1-1")]), Contrast::Untold(Reason::NoEntry));
+        assert_eq!(why(&[("cpuid.interfaces", "TCGTCGTCGTCG")]), Contrast::Untold(Reason::Emulated));
+        assert_eq!(why(&[("cpu.stolen", "0.4")]), Contrast::Untold(Reason::Stolen));
+        // 1.6 and 1.25 wider at each end is too wide to be the same.
+        assert_eq!(
+            why(&[("processor.family", "25-97-1"), ("kernel.release", "6.1.2")]),
+            Contrast::Untold(Reason::TooWide)
+        );
+    }
+
+    #[test]
+    fn a_quota_makes_steady_work_slower_than_a_burst() {
+        let gaps = "25000-100000 125000-200000 225000-300000";
+        let costs = compute(&facts(&[("burst.gaps", gaps), ("burst.threads", "2")]));
+        let [cost] = costs.as_slice() else { panic!("{costs:?}") };
+        assert_eq!((cost.operation, cost.contrast), (Operation::SteadyCpu, Contrast::Slower));
+        assert_eq!(cost.factor.unwrap().middle, 4.0);
+        let others = [["0.5"; 10], ["0.4"; 10]].concat().join(" ");
+        let costs =
+            compute(&facts(&[("burst.gaps", "none"), ("burst.threads", "2"), ("burst.used", &others)]));
+        assert_eq!(costs[0].contrast, Contrast::Untold(Reason::Busy));
     }
 }

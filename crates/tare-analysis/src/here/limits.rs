@@ -2,6 +2,7 @@
 
 use tare_data::facts::Facts;
 
+use super::burst::{Throttling, find_throttling};
 use super::signs::View;
 
 /// A number of open files below which builds and servers fail.
@@ -10,6 +11,9 @@ const FEW_FILES: u64 = 256;
 const MUCH_THROTTLED: f64 = 0.01;
 /// A limit of memory near the machine's own is none.
 const NEARLY_ALL: f64 = 0.98;
+
+/// A quota that is seen explains gaps that leave at least this share of it: other programs of the group use some.
+const EXPLAINED: f64 = 0.7;
 
 /// A limit, with the level that sets it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +30,8 @@ pub struct Limits {
     pub cpu: Option<Limit>,
     /// Share of periods in which the control group was stopped.
     pub throttled: Option<f64>,
+    /// A limit that showed by its gaps alone: no control group that can be read explains it.
+    pub hidden_cpu: Option<Throttling>,
     /// Processors that the process may run on, and those of the machine.
     pub allowed: Option<u64>,
     pub online: Option<u64>,
@@ -48,9 +54,12 @@ pub fn read_limits(facts: &Facts) -> Limits {
         view.number(key).map(|value| Limit { value, from_parent })
     };
     let total = facts.get_integer("memory.total_bytes");
+    let cpu = limit("limit.cpu");
+    let is_unexplained = |found: &Throttling| cpu.is_none_or(|cpu| found.cpus.high < EXPLAINED * cpu.value);
     let below_total = |limit: &Limit| total.is_none_or(|total| limit.value < NEARLY_ALL * total as f64);
     Limits {
-        cpu: limit("limit.cpu"),
+        cpu,
+        hidden_cpu: find_throttling(view).filter(is_unexplained),
         throttled: view.number("cpu.throttled"),
         allowed: facts.get_integer("cpu.allowed"),
         online: facts.get_integer("cpu.online"),
@@ -84,8 +93,9 @@ pub(super) const MOST_CHANGES: usize = 2;
 /// Chooses changes from limits alone.
 pub fn choose_changes(limits: &Limits) -> Vec<Change> {
     let visible = limits.allowed.or(limits.online);
-    let quota = limits.cpu.zip(visible).filter(|(cpu, visible)| cpu.value.ceil() < *visible as f64);
-    let quota = quota.map(|(cpu, visible)| Change::FewerJobs { granted: cpu.value, visible });
+    let granted = limits.hidden_cpu.map(|found| found.cpus.middle).or(limits.cpu.map(|cpu| cpu.value));
+    let quota = granted.zip(visible).filter(|(granted, visible)| granted.ceil() < *visible as f64);
+    let quota = quota.map(|(granted, visible)| Change::FewerJobs { granted, visible });
     let fewer = limits.allowed.zip(limits.online).filter(|(allowed, online)| allowed < online);
     let fewer = fewer.map(|(allowed, online)| Change::JobsOfAllowed { allowed, online });
     let files = limits.files.map(|files| Change::MoreFiles { files });

@@ -3,15 +3,19 @@
 //! A layer is sure only by an act or a mark that nothing else can make. Files and variables are copied into images and inherited by
 //! processes, so that they say little by themselves.
 
+pub mod book;
+pub mod burst;
 pub mod command;
 mod containers;
 pub mod costs;
+mod cycle;
 mod filters;
 mod kernels;
 pub mod layers;
 pub mod limits;
 mod machines;
 pub mod namespaces;
+mod processor;
 mod signs;
 mod tracing;
 mod translators;

@@ -87,12 +87,6 @@ impl Folder {
         Ok(Folder { path, stays: None })
     }
 
-    /// Removes the folder of this name, which may not be there.
-    #[cfg(unix)]
-    pub(crate) fn remove_named(place: &Path, name: &str) {
-        let _ = remove_all(&place.join(name));
-    }
-
     /// Removes this user's folders in a place that begin with `prefix` and were changed longer ago than that.
     #[cfg(unix)]
     pub(crate) fn remove_left_over(place: &Path, prefix: &str, age_s: u64) {

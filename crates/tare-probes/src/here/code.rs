@@ -4,6 +4,7 @@
 
 use std::hint::black_box;
 
+use super::cycle::time_addition;
 use super::steps::Noting;
 use crate::harness::stopwatch::now_ns;
 
@@ -11,10 +12,11 @@ use crate::harness::stopwatch::now_ns;
 const BLOCKS: usize = 12;
 /// Fewest of them, where each takes long.
 const FEWEST_BLOCKS: usize = 5;
+/// Fewest passes over new code, whose extremes are the ends of a 95 % interval of the median.
+#[cfg(target_arch = "x86_64")]
+const FEWEST_PASSES: usize = 6;
 /// Time after which no further block is begun, for one operation.
 const LONGEST_NS: u64 = 40_000_000;
-/// Additions of a block, each of which needs the one before: one takes a cycle on every processor of this century.
-const ADDITIONS: u64 = 20_000;
 /// Calls before gVisor's systrap rewrites the code that makes them: 1,024 of it, from its source's limit upwards.
 #[cfg(target_arch = "x86_64")]
 const CALLS: usize = 3_000;
@@ -24,8 +26,8 @@ const LONGEST_CALLS_NS: u64 = 500_000_000;
 
 /// Notes how many cycles a cheap call, a page fault and the processor's name take, and code that was never run.
 pub fn note_times(noting: &mut Noting<'_>) {
-    let cycles = blocks(ADDITIONS, add_up);
-    let Some(cycle_ns) = cycles.iter().copied().reduce(f64::min).filter(|ns| *ns > 0.0) else { return };
+    let cycles = (0..BLOCKS).map(|_| time_addition());
+    let Some(cycle_ns) = cycles.reduce(f64::min).filter(|ns| *ns > 0.0) else { return };
     noting.add_fact("cycle.ps", format!("{:.0}", cycle_ns * 1_000.0));
     let mut note = |key: &str, mut blocks: Vec<f64>| {
         blocks.sort_by(f64::total_cmp);
@@ -46,11 +48,16 @@ pub fn note_times(noting: &mut Noting<'_>) {
                 (0..times).for_each(|_| _ = black_box(std::arch::x86_64::__cpuid(0x4000_0000)))
             }),
         );
+        let ends_ns = now_ns() + LONGEST_NS;
+        let passes = (0..BLOCKS).take_while(|pass| *pass < FEWEST_PASSES || now_ns() < ends_ns);
+        let (cold, warm): (Vec<f64>, Vec<f64>) = passes.filter_map(|_| x86::time_new_code()).unzip();
         // Whatever disturbs the first run of code makes it longer, and a translator never makes it short.
-        let passes: Vec<(f64, f64)> = (0..FEWEST_BLOCKS).filter_map(|_| x86::time_new_code()).collect();
-        let least = |times: Vec<f64>| times.into_iter().reduce(f64::min).into_iter().collect();
-        note("cycles.cold_code", least(passes.iter().map(|(cold, _)| *cold).collect()));
-        note("cycles.warm_code", least(passes.iter().map(|(_, warm)| *warm).collect()));
+        let least = |times: &[f64]| times.iter().copied().reduce(f64::min).into_iter().collect();
+        note("cycles.cold_code", least(&cold));
+        note("cycles.warm_code", least(&warm));
+        let join = |times: &[f64]| times.iter().map(|ns| format!("{ns:.2}")).collect::<Vec<_>>().join(" ");
+        noting.add_fact("cost.new_code", join(&cold));
+        noting.add_fact("cost.known_code", join(&warm));
     }
 }
 
@@ -63,26 +70,6 @@ fn blocks(operations: u64, mut work: impl FnMut(u64)) -> Vec<f64> {
         times.push((now_ns() - started_ns) as f64 / operations as f64);
     }
     times
-}
-
-fn add_up(additions: u64) {
-    let mut sum = additions;
-    for _ in 0..additions / 8 {
-        // SAFETY: adds to a register of its own.
-        #[cfg(target_arch = "x86_64")]
-        unsafe {
-            std::arch::asm!(
-                "add {0}, 1", "add {0}, 1", "add {0}, 1", "add {0}, 1",
-                "add {0}, 1", "add {0}, 1", "add {0}, 1", "add {0}, 1",
-                inout(reg) sum, options(nomem, nostack)
-            );
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        for _ in 0..8 {
-            sum = black_box(sum.wrapping_add(1));
-        }
-    }
-    black_box(sum);
 }
 
 /// Touches pages that were never touched before.

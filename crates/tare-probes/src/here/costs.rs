@@ -1,4 +1,4 @@
-//! Costs: times of operations here, in blocks that take turns with those that they are compared with.
+//! Contrasts: times of operations here, in blocks that take turns with those that they are compared with.
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,6 @@ const FEWEST_BLOCKS: usize = 6;
 const LONGEST_NS: u64 = 150_000_000;
 /// Operations of a block.
 const CALLS: u64 = 50;
-const PAGES: u64 = 100;
 const NAMES: usize = 16;
 /// Prefix of the folders of this command, and the age in s from which one is left over: none is needed for as long.
 pub const PREFIX: &str = "tare-here-";
@@ -57,23 +56,17 @@ fn number_blocks() -> impl Iterator<Item = usize> {
     (0..BLOCKS).take_while(move |block| *block < FEWEST_BLOCKS || now_ns() < ends_ns)
 }
 
-/// Notes times of a cheap call, of a page fault, and of the clock by the vDSO and by a call.
-pub fn note_kernel(noting: &mut Noting<'_>) {
-    let [mut call, mut fault] = ["cost.call", "cost.fault"].map(Series::new);
+/// Notes times of the clock by the vDSO and by a call.
+pub fn note_clock(noting: &mut Noting<'_>) {
     let [mut clock, mut trapped] = ["cost.clock", "cost.clock_call"].map(Series::new);
     let timed = |operations: u64, work: &mut dyn FnMut(u64)| {
         let started_ns = now_ns();
         work(operations);
         (now_ns() - started_ns) as f64 / operations as f64
     };
-    let mut new_pages = find_operation("new-page").and_then(|prepare| prepare(Path::new("/")).ok());
     for _ in number_blocks() {
-        call.add_block(noting, timed(CALLS, &mut |calls| (0..calls).for_each(|_| _ = syscall::getppid())));
         clock.add_block(noting, timed(CALLS, &mut |reads| (0..reads).for_each(|_| _ = now_ns())));
         trapped.add_block(noting, timed(CALLS, &mut |reads| (0..reads).for_each(|_| read_clock_by_call())));
-        if let Some((stopwatch, _)) = new_pages.as_mut().and_then(|touch| touch(PAGES).ok()) {
-            fault.add_block(noting, stopwatch.elapsed_ns() as f64 / PAGES as f64);
-        }
     }
 }
 
@@ -194,9 +187,9 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Path) {
     }
 }
 
-/// Removes folders that earlier runs left in a place because they were killed, and one of this run.
+/// Removes folders that earlier runs left in a place because they were killed, and those of this run.
 pub fn remove_left(place: &Path, own: &str) {
-    Folder::remove_named(place, own);
+    Folder::remove_left_over(place, own, 0);
     Folder::remove_left_over(place, PREFIX, LEFT_OVER_S);
 }
 
@@ -231,8 +224,8 @@ mod tests {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "something is left");
-        let facts = note(note_kernel);
-        for key in ["cost.call", "cost.fault", "cost.clock", "cost.clock_call"] {
+        let facts = note(note_clock);
+        for key in ["cost.clock", "cost.clock_call"] {
             assert_eq!(count_blocks(&facts, key), BLOCKS, "{key}");
         }
     }

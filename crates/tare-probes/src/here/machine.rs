@@ -32,6 +32,11 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
         Some(line.split_once(':')?.1.trim().to_owned())
     };
     noting.add_fact("cpuinfo.model", listed("model name").unwrap_or_default());
+    let part = listed("CPU implementer").zip(listed("CPU part"));
+    noting.add_fact(
+        "processor.part",
+        part.map(|(implementer, part)| format!("{implementer}-{part}")).unwrap_or_default(),
+    );
     if let Some(flags) = listed("flags") {
         let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
         noting.add_fact("cpuinfo.hypervisor", if is_virtual { "yes" } else { "no" });

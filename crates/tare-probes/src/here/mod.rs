@@ -4,9 +4,11 @@
 //! step runs in a child with a deadline, and nothing that could name the person or the machine is kept.
 
 mod bounded;
+mod burst;
 mod code;
 mod command;
 mod costs;
+mod cycle;
 mod filters;
 mod first;
 mod kin;
@@ -16,8 +18,10 @@ mod marks;
 mod mounted;
 mod namespaces;
 mod places;
+mod prices;
 mod steps;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use tare_data::facts::Facts;
@@ -38,13 +42,33 @@ const PLACE_MS: u64 = 300;
 /// Time for the files of the working folder: slow operations are fewer then.
 const FILES_MS: u64 = 1_200;
 
+/// Time for prices, of which the last operations are left out where each takes long.
+const PRICES_MS: u64 = 1_200;
+/// Time for keeping the processors busy, which others may use as well.
+const BURST_MS: u64 = 1_000;
+/// Passes over everything that is timed, where there is time for a thorough answer.
+const PASSES: usize = 3;
+/// Beginnings of the keys of facts that are times in blocks, to which a later pass adds its own.
+const SERIES: [&str; 5] = ["cost.", "price.", "burst.gaps", "cycle.addition", "cycle.multiplication"];
+
 /// Extent of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Layers and limits that can be read, and no times.
+    Where,
+    Usual,
+    /// Times are taken in three passes.
+    Thorough,
+}
+
+/// The request for an answer.
 #[derive(Clone, Debug)]
 pub struct Wanted {
+    pub extent: Extent,
     /// Environment variables that are set, of those in [`VARIABLES`], and the value of `container`.
     pub variables: Facts,
     pub places: Vec<Place>,
-    /// Folders on which the working folder may be compared with another file system.
+    /// Folders on which the working folder may be compared with another file system, those in memory first.
     pub references: Vec<PathBuf>,
     /// Time in which everything must be done, in ms.
     pub longest_ms: u64,
@@ -78,11 +102,62 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
     for place in &wanted.places {
         steps.run_step(place.role, PLACE_MS, NeedsChild, |noting| places::note_place(noting, place));
     }
-    steps.run_step("kernel times", TIMING_MS, Harmless, costs::note_kernel);
-    if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
-        collect_file_times(&mut steps, work, &wanted.references);
+    let passes = match wanted.extent {
+        Extent::Where => 0,
+        Extent::Usual => 1,
+        Extent::Thorough => PASSES,
+    };
+    // Some started at the same moment have other numbers.
+    let name = format!("{}{}-{began_ns:x}", costs::PREFIX, rustix::process::getpid().as_raw_nonzero());
+    for _ in 0..passes {
+        let before = take_series(&mut steps.facts);
+        collect_times(&mut steps, wanted, &name, began_ns);
+        join_series(&mut steps.facts, before);
+    }
+    if passes > 0 {
+        remove_folders(&mut steps, wanted, &name);
     }
     Surroundings { facts: steps.facts, lost: steps.lost, took_ms: (now_ns() - began_ns) / 1_000_000 }
+}
+
+/// Collects times of one pass, the most telling first.
+fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
+    let references = &wanted.references;
+    steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
+    if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
+        steps.run_step("files", FILES_MS, NeedsChild, |noting| {
+            costs::note_files(noting, work, references, &format!("{name}-files"))
+        });
+    }
+    steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
+        prices::note_prices(noting, references, &format!("{name}-prices"))
+    });
+    steps.run_step("burst", BURST_MS, NeedsChild, |noting| burst::note_burst(noting, zero_ns));
+}
+
+/// Removes folders of steps that were ended, and those of earlier runs.
+fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) {
+    steps.extend(PLACE_MS);
+    let work = wanted.places.iter().filter(|place| place.role == "work").map(|place| &place.path);
+    let places: BTreeSet<&PathBuf> = work.chain(&wanted.references).collect();
+    for place in places {
+        steps.run_step("tidying", PLACE_MS, NeedsChild, |_| costs::remove_left(place, name));
+    }
+}
+
+/// Takes times in blocks out of facts, so that another pass can note its own.
+fn take_series(facts: &mut Facts) -> Facts {
+    let is_series = |key: &String| SERIES.iter().any(|begin| key.starts_with(begin));
+    let keys: Vec<String> = facts.0.keys().filter(|key| is_series(key)).cloned().collect();
+    Facts(keys.into_iter().filter_map(|key| facts.0.remove_entry(&key)).collect())
+}
+
+/// Puts the blocks of earlier passes in front of those of the last.
+fn join_series(facts: &mut Facts, before: Facts) {
+    for (key, earlier) in before.0 {
+        let joined = facts.get(&key).map_or(earlier.clone(), |later| format!("{earlier} {later}"));
+        facts.add_fact(key, joined);
+    }
 }
 
 /// Finds facts of the layers around this process. Writes nothing.
@@ -91,18 +166,6 @@ pub fn collect_layers(variables: &Facts, longest_ms: u64) -> Facts {
     steps.facts = variables.clone();
     collect_where(&mut steps);
     steps.facts
-}
-
-/// Measures files in a folder that goes away, also where the step was ended.
-fn collect_file_times(steps: &mut Steps, work: &Place, references: &[PathBuf]) {
-    // Some started at the same moment have other numbers.
-    let name = format!("{}{}-{:x}", costs::PREFIX, rustix::process::getpid().as_raw_nonzero(), now_ns());
-    steps
-        .run_step("files", FILES_MS, NeedsChild, |noting| costs::note_files(noting, work, references, &name));
-    steps.extend(PLACE_MS);
-    for place in std::iter::once(&work.path).chain(references) {
-        steps.run_step("tidying", PLACE_MS, NeedsChild, |_| costs::remove_left(place, &name));
-    }
 }
 
 /// Collects facts of where this process runs.
@@ -119,6 +182,7 @@ fn collect_where(steps: &mut Steps) {
     steps.run_step("control groups", READING_MS, Harmless, marks::note_control_groups);
     steps.run_step("kernel", READING_MS, Harmless, machine::note_kernel_files);
     steps.run_step("firmware", READING_MS, Harmless, machine::note_firmware);
+    steps.run_step("mitigations", READING_MS, Harmless, prices::note_mitigations);
     steps.run_step("times", TIMING_MS, Harmless, code::note_times);
     steps.run_step("code", TIMING_MS, Harmless, code::note_rewriting);
     steps.run_step("tracing", READING_MS, NeedsChild, filters::note_tracing);

@@ -1,11 +1,13 @@
 //! Words for costs: a time with its interval, and what it is compared with.
 
+use tare_analysis::here::book::{Found, METAL};
 use tare_analysis::here::costs::{
     Contrast, Cost, Durability, Estimate, Operation, find_durability, has_fast_clock,
 };
 use tare_data::facts::Facts;
 use tare_data::unit::Unit;
 
+use super::words::name_product;
 use crate::language::{Language, say};
 use crate::number::scale_of;
 use crate::text::clean_text;
@@ -13,18 +15,29 @@ use crate::text::clean_text;
 /// Smallest value that is written without decimals.
 const WITHOUT_DECIMALS: f64 = 10.0;
 
-/// Describes every cost, one text each, without the heading.
-pub fn describe_costs(costs: &[Cost], facts: &Facts, language: Language) -> Vec<String> {
-    costs.iter().map(|cost| describe_cost(cost, costs, facts, language)).collect()
-}
-
-fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Language) -> String {
+/// Describes a cost, without the heading.
+pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Language) -> String {
     let time = format_time(cost.ns);
     let other = cost.against.map(format_time).unwrap_or_default();
     let comparison = describe_comparison(cost, language);
     match cost.operation {
-        Operation::SystemCall => say!(language, "system call {time}", time = time),
-        Operation::PageFault => say!(language, "page fault {time}", time = time),
+        Operation::SystemCall => {
+            say!(language, "system call {time}: {comparison}", time = time, comparison = comparison)
+        }
+        Operation::PageFault => {
+            say!(language, "page fault {time}: {comparison}", time = time, comparison = comparison)
+        }
+        Operation::Priced(name) => format!("{name} {time}: {comparison}"),
+        Operation::SteadyCpu => {
+            say!(language, "CPU used for long, against at first: {comparison}", comparison = comparison)
+        }
+        Operation::NewCode => say!(
+            language,
+            "new code {time}, again {other}: {comparison}",
+            time = time,
+            other = other,
+            comparison = comparison
+        ),
         Operation::Clock => {
             let answer = match has_fast_clock(all) {
                 Some(true) => language.word("without a call"),
@@ -79,12 +92,50 @@ fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Language) -
 }
 
 fn describe_comparison(cost: &Cost, language: Language) -> String {
+    if let (Some(price), Some(factor)) = (&cost.price, cost.factor) {
+        return describe_price(price, factor, cost.contrast, language);
+    }
     match (cost.contrast, cost.factor) {
         (Contrast::Slower | Contrast::Faster, Some(factor)) => format_factor(factor),
         (Contrast::Same, _) => language.word("the same").to_owned(),
-        (Contrast::Untold(reason), _) => language.translate_text(reason.describe()),
+        (Contrast::Untold(reason), _) => {
+            let reason = language.translate_text(reason.describe());
+            say!(language, "untold, {reason}", reason = reason)
+        }
         (Contrast::Slower | Contrast::Faster, None) => String::new(),
     }
+}
+
+/// Describes a factor over the price of a book: always that of all layers together.
+fn describe_price(price: &Found, factor: Estimate, contrast: Contrast, language: Language) -> String {
+    let factor = format_factor(factor);
+    let factor = match price.under.as_str() {
+        METAL => say!(language, "{factor} of Linux on this processor", factor = factor),
+        under => {
+            let machine = name_product(under, language);
+            say!(language, "{factor} of Linux in {machine}", factor = factor, machine = machine)
+        }
+    };
+    let verdict = match contrast {
+        Contrast::Slower => language.word("all layers together"),
+        Contrast::Same => language.word("the same"),
+        Contrast::Faster => language.word("faster"),
+        Contrast::Untold(_) => language.word("nothing to be told"),
+    };
+    format!("{factor}{}{verdict}", language.word(", "))
+}
+
+/// Describes other operations that are slower than the book has them; None where none is.
+pub fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
+    let slower = costs.iter().filter_map(|cost| match (cost.operation, cost.contrast, cost.factor) {
+        (Operation::Priced(name), Contrast::Slower, Some(factor)) => {
+            Some(format!("{name} {}", format_factor(factor)))
+        }
+        _ => None,
+    });
+    let all: Vec<String> = slower.collect();
+    let others = all.join(language.word(", "));
+    (!all.is_empty()).then(|| say!(language, "slower too: {others}", others = others))
 }
 
 /// Formats a time with its interval in one unit: `290 µs [286, 295]`.

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use tare_analysis::here::book::Found;
 use tare_analysis::here::command::{Split, Unsplit};
 use tare_analysis::here::costs::{Contrast, Cost, Durability, Estimate, find_durability};
 use tare_analysis::here::layers::Layer;
@@ -86,6 +87,10 @@ fn limits(here: &Here<'_>) -> Value {
     json!({
         "cpu": limit(limits.cpu),
         "throttled": limits.throttled,
+        "cpu_hidden": limits.hidden_cpu.map(|found| {
+            let Estimate { low, middle, high } = found.cpus;
+            json!({ "value": [low, middle, high], "period_ms": found.period_ms })
+        }),
         "cpus_allowed": limits.allowed,
         "cpus_online": limits.online,
         "memory": limit(limits.memory),
@@ -125,10 +130,22 @@ fn cost(cost: &Cost) -> Value {
     json!({
         "operation": cost.operation.name(),
         "ns": ends(cost.ns),
+        "cycles": cost.cycles.map(ends),
         "against_ns": cost.against.map(ends),
+        "price": cost.price.as_ref().map(price),
         "factor": cost.factor.map(ends),
         "verdict": verdict,
         "why": why,
+    })
+}
+
+fn price(price: &Found) -> Value {
+    json!({
+        "range": price.range,
+        "family": price.family,
+        "under": price.under,
+        "kernel": price.kernel,
+        "machines": price.machines,
     })
 }
 

@@ -2,57 +2,60 @@
 
 use std::fmt::Write;
 
+use tare_analysis::here::costs::{Contrast, Operation};
 use tare_analysis::here::layers::{Class, Confidence, Layer};
 
 use super::Here;
 use super::command::describe_command;
-use super::costs::describe_costs;
+use super::costs::{describe_cost, describe_slower};
 use super::words::{describe_change, describe_limits, join_layers, name_layer};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
 
 /// Width of the column of headings, in columns.
 const HEADING: usize = 9;
+/// Lines of a text that is not wide, without a command: it fits a small terminal.
+const MOST_LINES: usize = 14;
 
-/// Renders what is known; `wide` adds the evidence of each layer and every step without an answer.
+/// A text below a heading, with its rank: where lines are few, those of the least ranks are shown.
+struct Block {
+    heading: &'static str,
+    text: String,
+    rank: u32,
+}
+
+/// Renders what is known; `wide` adds everything that there was no room for, the evidence of each layer and every step without an
+/// answer.
 pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language: Language) -> String {
     let mut lines = wrap_paragraph("", &first_line(here, language), width);
-    let mut add = |heading: &str, texts: &[String], joint: &str| {
+    let mut blocks = list_costs(here, wide, language);
+    let joint = language.word("; ");
+    let mut add = |heading: &'static str, texts: &[String], rank: u32| {
         if !texts.is_empty() {
-            let pad = HEADING.saturating_sub(crate::text::count_columns(heading));
-            let first = format!("{heading}{}", " ".repeat(pad));
-            lines.extend(wrap_paragraph(&first, &texts.join(joint), width));
+            blocks.push(Block { heading, text: texts.join(joint), rank });
         }
     };
-    let joint = language.word("; ");
-    let mut heading = language.word("costs");
-    for cost in describe_costs(here.costs, &here.surroundings.facts, language) {
-        add(std::mem::take(&mut heading), &[cost], "");
-    }
     if let Some((ran, split)) = here.command {
-        let mut heading = language.word("command");
         for text in describe_command(ran, split, language) {
-            add(std::mem::take(&mut heading), &[text], "");
+            add(language.word("command"), &[text], 0);
         }
     }
-    add(language.word("limits"), &list_limits(here, language), joint);
-    add(language.word("filters"), &list_filters(here, language), joint);
+    add(language.word("limits"), &list_limits(here, language), 1);
+    add(language.word("filters"), &list_filters(here, language), 8);
     for change in here.changes {
-        add(language.word("change"), &[describe_change(change, language)], "");
+        add(language.word("change"), &[describe_change(change, language)], 2);
     }
-    let mut hidden: Vec<String> =
-        here.found.hidden.iter().map(|text| language.translate_text(text)).collect();
-    if !here.costs.is_empty() {
-        hidden.push(language.word("calls and page faults have nothing here to be compared with").to_owned());
-    }
-    add(language.word("unknown"), &hidden, joint);
+    let hidden: Vec<String> = here.found.hidden.iter().map(|text| language.translate_text(text)).collect();
+    add(language.word("unknown"), &hidden, 7);
     let lost: Vec<String> = here
         .surroundings
         .lost
         .iter()
         .map(|lost| format!("{} ({})", lost.step, language.translate_text(&lost.how.describe())))
         .collect();
-    add(language.word("lost"), &lost, joint);
+    add(language.word("lost"), &lost, 6);
+    let most = if wide || here.command.is_some() { usize::MAX } else { MOST_LINES };
+    lines.extend(lay_out(&blocks, width, most.saturating_sub(lines.len())));
     let mut text = lines.join("\n") + "\n";
     if wide {
         for layer in &here.found.layers {
@@ -60,6 +63,52 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
         }
     }
     text
+}
+
+/// Lists costs: those with a comparison of their own first, and the rest as far as there is room.
+fn list_costs(here: &Here<'_>, wide: bool, language: Language) -> Vec<Block> {
+    let heading = language.word("costs");
+    let shown = here.costs.iter().filter(|cost| wide || !matches!(cost.operation, Operation::Priced(_)));
+    let mut blocks: Vec<Block> = shown
+        .map(|cost| Block {
+            heading,
+            text: describe_cost(cost, here.costs, &here.surroundings.facts, language),
+            rank: match (cost.operation, cost.contrast) {
+                (Operation::SteadyCpu, Contrast::Slower) | (Operation::SystemCall, _) => 3,
+                (Operation::Name | Operation::Sync, _) => 4,
+                (Operation::PageFault, _) => 5,
+                (Operation::Clock | Operation::SteadyCpu, _) => 9,
+                (Operation::NewName | Operation::NewCode | Operation::Priced(_), _) => 11,
+            },
+        })
+        .collect();
+    let slower = describe_slower(here.costs, language).filter(|_| !wide);
+    blocks.extend(slower.map(|text| Block { heading, text, rank: 10 }));
+    blocks
+}
+
+/// Lays blocks out in their order, within as many lines; those of the greatest ranks are left out.
+fn lay_out(blocks: &[Block], width: usize, most: usize) -> Vec<String> {
+    let wrap = |heading: &str, text: &str| {
+        let pad = HEADING.saturating_sub(crate::text::count_columns(heading));
+        wrap_paragraph(&format!("{heading}{}", " ".repeat(pad)), text, width)
+    };
+    let mut by_rank: Vec<usize> = (0..blocks.len()).collect();
+    by_rank.sort_by_key(|at| blocks[*at].rank);
+    let (mut kept, mut used) = (vec![false; blocks.len()], 0);
+    for at in by_rank {
+        let lines = wrap("", &blocks[at].text).len();
+        if used + lines <= most {
+            (kept[at], used) = (true, used + lines);
+        }
+    }
+    let (mut lines, mut before) = (Vec::new(), "");
+    for (block, _) in blocks.iter().zip(kept).filter(|(_, is_kept)| *is_kept) {
+        let heading = if block.heading == before { "" } else { block.heading };
+        lines.extend(wrap(heading, &block.text));
+        before = block.heading;
+    }
+    lines
 }
 
 /// Writes the sentence that names the layers, the innermost first, and the system.

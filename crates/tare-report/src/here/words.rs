@@ -100,6 +100,16 @@ pub fn describe_limits(limits: &Limits, language: Language) -> Vec<String> {
         let percent = number((share * 100.0).round());
         all.push(say!(language, "throttled in {percent} % of periods", percent = percent));
     }
+    if let Some(found) = limits.hidden_cpu {
+        let [low, high] = [found.cpus.low, found.cpus.high].map(|cpus| format!("{cpus:.2}"));
+        all.push(say!(
+            language,
+            "likely CPU {low} to {high}: a limit that does not show stops it every {period} ms",
+            low = low,
+            high = high,
+            period = number(found.period_ms.round())
+        ));
+    }
     if let (Some(allowed), Some(online)) = (limits.allowed, limits.online)
         && allowed < online
     {

@@ -4,35 +4,42 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
+use tare_analysis::here::book::Book;
 use tare_analysis::here::command::split_time;
-use tare_analysis::here::costs::{add_changes, compute_costs};
+use tare_analysis::here::costs::{Durability, Pricing, add_changes, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_probes::here::{Place, Wanted, collect_surroundings, run_twice};
+use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 
+use super::books::{find_month, make_book, read_book};
 use crate::args;
+use crate::args::here::{Condition, Part};
 use crate::command_error::CommandError;
 use crate::exit::Exit;
 use crate::platform::list_variables;
 use crate::{paths, ui};
 
-/// Time after which no further step begins, in ms: tidying and printing have the rest of three seconds.
+/// Time after which no further step begins, in ms: tidying and printing have the rest of three seconds, or of ten.
 const LONGEST_MS: u64 = 2_300;
+const LONGEST_THOROUGH_MS: u64 = 8_500;
+
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
-    let wanted = Wanted {
-        variables: list_variables(),
-        places: list_places(),
-        references: list_references(),
-        longest_ms: LONGEST_MS,
+    if let Some(file) = &args.make_book {
+        return make_book(file, args);
+    }
+    let book = match &args.book {
+        Some(file) => read_book(file)?,
+        None => Book::read_shipped(),
     };
-    let surroundings = collect_surroundings(&wanted);
+    let surroundings = collect_surroundings(&want_answer(args));
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
-    let costs = compute_costs(&surroundings.facts);
+    let now = find_month();
+    let costs = compute_costs(&surroundings.facts, &Pricing { book: &book, now, found: &found });
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
     let ran = match args.words.as_slice() {
@@ -55,14 +62,36 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         },
         args.json,
     )?;
-    let is_told = |name: &String| {
+    let is_told = |name: &str| {
         found.layers.iter().any(|layer| layer.name == name && layer.confidence > Confidence::Possible)
     };
+    let is_met = |condition: &Condition| match condition {
+        Condition::In(name) => is_told(name),
+        Condition::NoSync => matches!(
+            find_durability(&surroundings.facts, &costs),
+            Some(Durability::Nothing | Durability::NoLonger)
+        ),
+    };
     Ok(match () {
-        () if args.fail_if.iter().any(is_told) => Exit::Gate,
+        () if args.fail_if.iter().any(is_met) => Exit::Gate,
         () if surroundings.facts.get("kernel.name").is_none() => Exit::Environment,
         () => Exit::Done,
     })
+}
+
+fn want_answer(args: &args::Here) -> Wanted {
+    let extent = match (args.only, args.thorough) {
+        (Some(Part::Where), _) => Extent::Where,
+        (None, true) => Extent::Thorough,
+        (None, false) => Extent::Usual,
+    };
+    Wanted {
+        extent,
+        variables: list_variables(),
+        places: list_places(),
+        references: list_references(),
+        longest_ms: if extent == Extent::Thorough { LONGEST_THOROUGH_MS } else { LONGEST_MS },
+    }
 }
 
 /// Runs a command twice. Its user is told before, and asked at a terminal.

@@ -1,6 +1,8 @@
 //! Commands: one file each, or a folder for a command with subcommands.
 
 pub mod advise;
+#[cfg(unix)]
+mod books;
 pub mod check;
 pub mod clean;
 pub mod compare;

@@ -48,7 +48,9 @@ fn the_text_has_at_most_fourteen_lines_and_names_the_system() {
 #[test]
 fn conditions_name_a_layer() {
     assert_eq!(here(&["--fail-if", "in:no-such-layer"]).status.code(), Some(0));
-    assert_eq!(here(&["--fail-if", "docker"]).status.code(), Some(2));
+    for wrong in ["docker", "in:", "fsync:some"] {
+        assert_eq!(here(&["--fail-if", wrong]).status.code(), Some(2), "{wrong}");
+    }
     let layers = document(&here(&["--json"]));
     if let Some(layer) =
         layers["where"].as_array().unwrap().iter().find(|layer| layer["confidence"] == "sure")
@@ -56,6 +58,83 @@ fn conditions_name_a_layer() {
         let condition = format!("in:{}", layer["name"].as_str().unwrap());
         assert_eq!(here(&["--fail-if", &condition]).status.code(), Some(6));
     }
+}
+
+#[test]
+fn a_folder_in_memory_has_no_durable_files() {
+    let Ok(folder) = tempfile::tempdir_in("/dev/shm") else {
+        println!("SKIPPED memory: nothing can be written in /dev/shm");
+        return;
+    };
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+    let output =
+        command.args(["here", "--fail-if", "fsync:none"]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(6), "{output:?}");
+}
+
+#[test]
+fn layers_alone_take_no_times() {
+    let found = document(&here(&["--json", "--only", "where"]));
+    assert!(!found["namespaces"].as_object().unwrap().is_empty());
+    let operations: Vec<&Value> = found["costs"].as_array().unwrap().iter().collect();
+    // Code is run for layers as well.
+    assert!(operations.iter().all(|cost| cost["operation"] == "new_code"), "{operations:?}");
+    assert_eq!(here(&["--only", "where", "--thorough"]).status.code(), Some(2));
+}
+
+#[test]
+fn a_book_is_refused_for_its_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("mine.toml");
+    std::fs::write(&book, "format = 9\n").unwrap();
+    let output = here(&["--book", book.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("its format is 9"), "{output:?}");
+}
+
+/// An entry of whatever processor this runs on.
+fn write_book(path: &std::path::Path, family: &str, kernel: &str, sessions: u32) {
+    let text = format!(
+        "format = 1\n[[entry]]\nfamily = \"{family}\"\nunder = \"kvm\"\nkernel = \"{kernel}\"\nmitigations = []\n\
+         made = \"2026-11\"\nmachines = [\"0a1b2c3d\"]\nsessions = {sessions}\n\
+         [entry.cycles]\ngetppid = [200.0, 300.0]\n"
+    );
+    std::fs::write(path, text).unwrap();
+}
+
+#[test]
+fn books_of_several_sessions_become_one_and_nothing_is_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two, all] = ["one.toml", "two.toml", "all.toml"].map(|name| folder.path().join(name));
+    write_book(&one, "amd-25-1", "6.12", 1);
+    write_book(&two, "amd-25-1", "6.12", 2);
+    let paths = [&all, &one, &two].map(|path| path.to_str().unwrap());
+    let join = || {
+        let words = ["here", "--make-book", paths[0], "--join", paths[1], paths[2]];
+        run(env!("CARGO_BIN_EXE_tare"), &words).unwrap()
+    };
+    assert!(join().status.success());
+    let joined = std::fs::read_to_string(&all).unwrap();
+    assert!(joined.contains("sessions = 3") && joined.matches("[[entry]]").count() == 1, "{joined}");
+    assert_eq!(join().status.code(), Some(4), "the file is there");
+}
+
+#[test]
+fn prices_are_refused_inside_a_sandbox() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("mine.toml");
+    let program = env!("CARGO_BIN_EXE_tare");
+    let words =
+        ["--dev-bind", "/", "/", program, "here", "--starts", "8", "--make-book", book.to_str().unwrap()];
+    let Some(output) = run("bwrap", &words) else { return };
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("bwrap: ") {
+        println!("SKIPPED bwrap: {stderr}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    assert!(stderr.contains("no prices are made here"), "{stderr}");
+    assert!(!book.exists());
 }
 
 #[test]

@@ -1,0 +1,312 @@
+//! Prices: times of single operations by the probes that sessions use, with fixed amounts, and the length of a cycle next to them.
+
+use std::path::{Path, PathBuf};
+
+use tare_data::batch::{Batch, Phase};
+use tare_data::names::Case;
+use tare_data::request::{Amount, TrialRequest};
+
+use super::bounded::read_line;
+use super::cycle::{time_addition, time_multiplication};
+use super::steps::Noting;
+use crate::facts::mounts::file_system_name;
+use crate::facts::promises::is_in_memory;
+use crate::harness::folder::Folder;
+use crate::harness::interference::Watch;
+use crate::harness::stopwatch::now_ns;
+use crate::harness::trial::Trial;
+use crate::probe::Size;
+use crate::probes::run_of;
+
+/// Batches of a trial, and trials of an operation: the second is left out where the first took long.
+const BATCHES: u32 = 6;
+const TRIALS: usize = 2;
+const LONG_NS: u64 = 20_000_000;
+/// Time after which no further operation is begun.
+const LONGEST_NS: u64 = 700_000_000;
+/// Seed of probes that choose at random: as everything here, the same everywhere.
+const SEED: u64 = 38;
+
+/// An operation that is priced: its name, the probe with the parameter that makes it, its series there, and operations of a batch.
+struct Priced {
+    name: &'static str,
+    probe: &'static str,
+    parameter: Option<(&'static str, &'static str)>,
+    series: &'static str,
+    batch: u64,
+    in_folder: bool,
+}
+
+/// A single operation of `sys.operation`.
+const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
+    let parameter = Some(("operation", name));
+    Priced { name, probe: "sys.operation", parameter, series: "operation", batch, in_folder }
+}
+
+/// Those first that say most: where each takes long, the last ones are left out.
+static PRICED: [Priced; 16] = [
+    Priced {
+        name: "getppid",
+        probe: "sys.getppid",
+        parameter: None,
+        series: "call",
+        batch: 50,
+        in_folder: false,
+    },
+    single("new-page", 100, false),
+    Priced {
+        name: "fork",
+        probe: "proc.spawn",
+        parameter: None,
+        series: "process",
+        batch: 4,
+        in_folder: false,
+    },
+    single("exec", 2, true),
+    single("thread", 4, false),
+    Priced { name: "pipe", probe: "ipc.pipe", parameter: None, series: "pair", batch: 20, in_folder: false },
+    Priced {
+        name: "switch",
+        probe: "ipc.context",
+        parameter: Some(("pin", "same")),
+        series: "round",
+        batch: 20,
+        in_folder: false,
+    },
+    single("stat", 20, true),
+    single("stat-missing", 20, true),
+    single("open", 20, true),
+    Priced {
+        name: "create",
+        probe: "file.meta",
+        parameter: None,
+        series: "create",
+        batch: 8,
+        in_folder: true,
+    },
+    single("read-1k", 20, true),
+    single("write-1k", 20, true),
+    single("file-page", 32, true),
+    single("futex", 20, false),
+    single("signal", 20, false),
+];
+
+/// Notes times of operations, in a folder in memory where there is one.
+pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str) {
+    let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
+    let memory = candidates.iter().find(is_memory);
+    let folder = memory.and_then(|place| Folder::make_named(place, name).ok());
+    let (watch, began_ns) = (Watch::of_counters(), now_ns());
+    let (mut additions, mut multiplications) = (Vec::new(), Vec::new());
+    for priced in &PRICED {
+        additions.push(time_addition());
+        multiplications.push(time_multiplication());
+        if now_ns() - began_ns > LONGEST_NS {
+            break;
+        }
+        let place = match (priced.in_folder, &folder) {
+            (true, None) => continue,
+            (true, Some(folder)) => folder.path(),
+            (false, _) => Path::new("/"),
+        };
+        let blocks_ns = time_operation(priced, place);
+        noting.add_fact(&format!("price.{}", priced.name), format_blocks(&blocks_ns));
+    }
+    noting.add_fact("price.cpuid", format_blocks(&time_processor_name()));
+    noting.add_fact("cycle.addition", format_blocks(&additions));
+    noting.add_fact("cycle.multiplication", format_blocks(&multiplications));
+    if let Some(stolen_ns) = watch.stop().steal_ns {
+        noting.add_fact("cpu.stolen", format!("{:.3}", stolen_ns as f64 / (now_ns() - began_ns) as f64));
+    }
+}
+
+/// Runs a probe's trials, and gives the time of one operation in each batch, in ns; none where its work failed.
+fn time_operation(priced: &Priced, place: &Path) -> Vec<f64> {
+    let (mut all, began_ns) = (Vec::new(), now_ns());
+    for _ in 0..TRIALS {
+        // Files of the last trial would be in the way of the next.
+        let Ok(folder) = Folder::make_named(place, "trial").map(Some).or_else(|e| match priced.in_folder {
+            true => Err(e),
+            false => Ok(None),
+        }) else {
+            return Vec::new();
+        };
+        let Some(blocks_ns) = run_probe(priced, folder.as_ref().map_or(place, Folder::path)) else {
+            return Vec::new();
+        };
+        all.extend(blocks_ns);
+        if now_ns() - began_ns > LONG_NS {
+            break;
+        }
+    }
+    all
+}
+
+fn run_probe(priced: &Priced, folder: &Path) -> Option<Vec<f64>> {
+    let probe = crate::find_probe(priced.probe)?;
+    let mut parameters = probe.default_parameters(Size::Short);
+    if let Some((key, value)) = priced.parameter {
+        parameters.0.insert(key.to_owned(), value.to_owned());
+    }
+    let place = probe.needs_place().then(|| "own".to_owned());
+    let request = TrialRequest {
+        trial: 0,
+        case: Case { probe: probe.name.to_owned(), parameters, place, peer: None },
+        amount: Amount::Operations { batch: priced.batch, batches: BATCHES },
+        directory: None,
+        peer: None,
+        seed: SEED,
+        deadline_ms: LONGEST_NS / 1_000_000,
+        slower: 0.0,
+        turn: None,
+        nonce: 0,
+    };
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut keep = |batch| batches.push(batch);
+    let mut trial = Trial::new(&request, Path::new("/proc/self/exe"), Some(folder), &mut keep);
+    run_of(probe.name).ok()?(&mut trial).ok()?;
+    let warm = batches.iter().filter(|batch| batch.series == priced.series && batch.phase == Phase::Warm);
+    let timed = warm.flat_map(|batch| batch.sample.iter_timed());
+    Some(timed.map(|timed| timed.elapsed_ns as f64 / timed.operations as f64).collect())
+}
+
+/// Measures the instruction that tells the processor's name: a hypervisor answers it.
+#[cfg(target_arch = "x86_64")]
+fn time_processor_name() -> Vec<f64> {
+    const TIMES: u32 = 10;
+    let block = |_| {
+        let started_ns = now_ns();
+        (0..TIMES).for_each(|_| _ = std::hint::black_box(std::arch::x86_64::__cpuid(0x4000_0000)));
+        (now_ns() - started_ns) as f64 / f64::from(TIMES)
+    };
+    (0..BATCHES as usize * TRIALS).map(block).collect()
+}
+
+/// Measures nothing: other processors keep such an instruction to the kernel.
+#[cfg(not(target_arch = "x86_64"))]
+fn time_processor_name() -> Vec<f64> {
+    Vec::new()
+}
+
+fn format_blocks(blocks: &[f64]) -> String {
+    blocks.iter().map(|block| format!("{block:.4}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Folder in which the kernel tells how it mitigates faults of the processor.
+const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
+/// Mitigations that change the price of entering the kernel: file, words in it, and name.
+const MITIGATIONS: [(&str, &str, &str); 15] = [
+    ("meltdown", "Mitigation: PTI", "pti"),
+    ("meltdown", "Not affected", "no-pti"),
+    ("meltdown", "Vulnerable", "no-pti"),
+    ("spectre_v2", "Retpolines", "retpoline"),
+    ("spectre_v2", "Enhanced", "automatic-ibrs"),
+    ("spectre_v2", "Mitigation: IBRS", "ibrs"),
+    ("spectre_v2", "Vulnerable", "no-spectre-v2"),
+    ("retbleed", "untrained return thunk", "unret"),
+    ("retbleed", "Mitigation: IBPB", "retbleed-ibpb"),
+    ("retbleed", "Mitigation: Stuffing", "stuffing"),
+    ("spec_rstack_overflow", "Safe RET", "safe-ret"),
+    ("spec_rstack_overflow", "Mitigation: IBPB", "srso-ibpb"),
+    ("mds", "Mitigation: Clear CPU buffers", "clear-buffers"),
+    ("tsa", "Mitigation: Clear CPU buffers", "clear-buffers"),
+    ("indirect_target_selection", "Mitigation: Aligned", "aligned-thunks"),
+];
+
+/// Notes mitigations in force, and nothing where the kernel does not tell them.
+pub fn note_mitigations(noting: &mut Noting<'_>) {
+    let mut read: Vec<(&str, String)> = Vec::new();
+    for (file, ..) in MITIGATIONS {
+        if read.iter().all(|(known, _)| *known != file)
+            && let Some(text) = read_line(&format!("{VULNERABILITIES}/{file}"))
+        {
+            read.push((file, text));
+        }
+    }
+    if read.is_empty() {
+        return;
+    }
+    noting.add_fact("mitigations", name_mitigations(&read).join(" "));
+}
+
+/// Names the mitigations that texts of the kernel tell, in order.
+fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
+    let is_told = |(file, words): (&str, &str)| {
+        read.iter().any(|(known, text)| {
+            *known == file && (text.contains(words) && (words != "Vulnerable" || text.starts_with(words)))
+        })
+    };
+    let told = MITIGATIONS.iter().filter(|(file, words, _)| is_told((file, words)));
+    let names: std::collections::BTreeSet<&str> = told.map(|(.., name)| *name).collect();
+    match names.is_empty() {
+        true => vec!["none"],
+        false => names.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tare_data::facts::Facts;
+
+    fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
+        let mut steps = super::super::steps::Steps::until(u64::MAX);
+        steps.note_here(work);
+        steps.facts
+    }
+
+    #[test]
+    fn every_operation_is_priced_and_leaves_nothing() {
+        let place = PathBuf::from("/dev/shm");
+        if file_system_name(&place).is_none_or(|name| !is_in_memory(&name)) {
+            println!("SKIPPED prices: /dev/shm is not in memory");
+            return;
+        }
+        let name = format!("tare-here-prices-{}", std::process::id());
+        // In a child, as everywhere: some probes change their process.
+        let facts = {
+            let mut steps = super::super::steps::Steps::until(now_ns() + 60_000_000_000);
+            let place = place.clone();
+            let name = name.clone();
+            steps.run_step("prices", 60_000, super::super::steps::Risk::NeedsChild, move |noting| {
+                note_prices(noting, &[place], &name)
+            });
+            assert_eq!(steps.lost, []);
+            steps.facts
+        };
+        let limit = |name: &str| ["thread", "exec"].contains(&name) && crate::probes::tests::is_emulated();
+        for priced in PRICED.iter().filter(|priced| !limit(priced.name)) {
+            let blocks = facts.get(&format!("price.{}", priced.name)).unwrap_or_default();
+            let blocks: Vec<f64> = blocks.split(' ').filter_map(|block| block.parse().ok()).collect();
+            assert!(blocks.len() >= BATCHES as usize, "{}: {blocks:?}", priced.name);
+            assert!(blocks.iter().all(|ns| *ns > 0.0), "{}: {blocks:?}", priced.name);
+        }
+        assert!(facts.get("cycle.addition").is_some() && facts.get("cycle.multiplication").is_some());
+        assert!(!place.join(name).exists(), "something is left");
+    }
+
+    #[test]
+    fn mitigations_have_short_names() {
+        let told = |texts: &[(&'static str, &str)]| {
+            let read: Vec<_> = texts.iter().map(|(file, text)| (*file, (*text).to_owned())).collect();
+            name_mitigations(&read).join(" ")
+        };
+        let zen = [
+            ("meltdown", "Not affected"),
+            ("spectre_v2", "Mitigation: Retpolines; IBPB: conditional; STIBP: disabled; RSB filling"),
+            ("retbleed", "Mitigation: untrained return thunk; SMT disabled"),
+            ("spec_rstack_overflow", "Vulnerable: Safe RET, no microcode"),
+        ];
+        assert_eq!(told(&zen), "no-pti retpoline safe-ret unret");
+        assert_eq!(
+            told(&[
+                ("meltdown", "Mitigation: PTI"),
+                ("mds", "Mitigation: Clear CPU buffers; SMT vulnerable")
+            ]),
+            "clear-buffers pti"
+        );
+        assert_eq!(told(&[("spectre_v2", "Vulnerable; IBPB: disabled")]), "no-spectre-v2");
+        assert_eq!(told(&[("retbleed", "Not affected")]), "none");
+        assert_eq!(note(|noting| noting.add_fact("mitigations", "")), Facts::default());
+    }
+}

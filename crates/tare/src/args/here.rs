@@ -1,0 +1,85 @@
+//! Arguments of `tare here`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+/// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
+///
+/// Needs no root and no other environment, ends within three seconds, and leaves nothing behind. A
+/// layer without a word is sure; others are likely, or may be there.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  tare here                          name the layers and limits of this shell
+  tare here --wide                   show the evidence for each layer, every cost, and every step without an answer
+  tare here --only where             name layers and limits, and time nothing
+  tare here --thorough               take ten seconds for narrower intervals
+  tare here --json | jq .where       use the result in a program
+  tare here --fail-if in:gvisor      exit with 6 inside gVisor
+  tare here --fail-if fsync:none     exit with 6 if an fsync in this folder reaches no disk
+  tare here --make-book mine.toml    measure prices of this machine, for comparisons elsewhere
+  tare here --make-book all.toml --join mine.toml theirs.toml
+  tare here --book all.toml          compare with these prices
+  tare here --yes -- git status      run a command twice, and split its time by the times of here
+
+Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
+pub struct Here {
+    /// Show the evidence for each layer, every cost, and every step that gave no answer.
+    #[arg(long)]
+    pub wide: bool,
+    /// Leave out everything that takes time to measure.
+    #[arg(long, value_name = "PART", conflicts_with_all = ["thorough", "words", "book"])]
+    pub only: Option<Part>,
+    /// Measure three times in turn, for up to ten seconds.
+    #[arg(long)]
+    pub thorough: bool,
+    /// Compare with the prices in this book instead of those that are part of tare.
+    #[arg(long, value_name = "FILE")]
+    pub book: Option<PathBuf>,
+    /// Make a book of prices of this machine instead: cycles of single operations. It names no machine, and is refused
+    /// inside anything but a virtual machine. The file must not be there.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["wide", "only", "thorough", "book", "yes", "fail_if", "json", "words"])]
+    pub make_book: Option<PathBuf>,
+    /// Measure in this many starts of tare, for --make-book.
+    #[arg(long, value_name = "N", default_value_t = 14, requires = "make_book", conflicts_with = "join", value_parser = clap::value_parser!(u32).range(8..=200))]
+    pub starts: u32,
+    /// Join these books instead of measuring, each named once, for --make-book.
+    #[arg(long, value_name = "BOOKS", num_args = 1.., requires = "make_book")]
+    pub join: Vec<PathBuf>,
+    /// Run the command twice without asking.
+    #[arg(long, requires = "words")]
+    pub yes: bool,
+    /// Exit with 6 in this layer, named as in the JSON document, e.g. in:docker, or with fsync:none where an fsync
+    /// reaches no disk (repeatable).
+    #[arg(long, value_name = "CONDITION", value_parser = parse_condition)]
+    pub fail_if: Vec<Condition>,
+    /// Print the result as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Run this command twice, once as it is and once counted, and split its time by the times of here.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub words: Vec<String>,
+}
+
+/// The part of an answer that is asked for alone.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Part {
+    /// Layers and limits.
+    Where,
+}
+
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// A layer of this name is told.
+    In(String),
+    /// An fsync in the working folder reaches no disk.
+    NoSync,
+}
+
+fn parse_condition(text: &str) -> Result<Condition, String> {
+    match text.split_once(':') {
+        Some(("in", layer)) if !layer.is_empty() => Ok(Condition::In(layer.to_owned())),
+        Some(("fsync", "none")) => Ok(Condition::NoSync),
+        _ => Err("give in:LAYER or fsync:none, e.g. in:docker".into()),
+    }
+}
