@@ -87,19 +87,22 @@ impl Folder {
         Ok(Folder { path, stays: None })
     }
 
-    /// Removes this user's folders in a place that begin with `prefix` and were changed longer ago than that.
+    /// Removes this user's folders in a place that begin with `prefix` and were changed longer ago than that, and gives those that
+    /// are gone.
     #[cfg(unix)]
-    pub(crate) fn remove_left_over(place: &Path, prefix: &str, age_s: u64) {
+    pub(crate) fn remove_left_over(place: &Path, prefix: &str, age_s: u64) -> Vec<PathBuf> {
         let user = rustix::process::geteuid().as_raw();
         let now_s = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+        let is_old = |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime) >= age_s as i64;
+        let mut removed = Vec::new();
         for name in left_in(place, prefix).unwrap_or_default().into_iter().take(MOST_KEPT) {
             let path = place.join(name);
             let about = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
-            let is_old = |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime) >= age_s as i64;
-            if about.is_ok_and(|about| about.st_uid == user && is_old(&about)) {
-                let _ = remove_all(&path);
+            if about.is_ok_and(|about| about.st_uid == user && is_old(&about)) && remove_all(&path).is_ok() {
+                removed.push(path);
             }
         }
+        removed
     }
 
     pub fn path(&self) -> &Path {

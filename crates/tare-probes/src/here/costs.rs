@@ -25,7 +25,7 @@ const LONGEST_NS: u64 = 150_000_000;
 /// Operations of a block.
 const CALLS: u64 = 50;
 const NAMES: usize = 16;
-/// Prefix of the folders of this command, and the age in s from which one is left over: none is needed for as long.
+/// Prefix of the folders of this command, and the age in s from which one is left over: none is used for as long.
 pub const PREFIX: &str = "tare-here-";
 pub const LEFT_OVER_S: u64 = 60;
 /// Bytes of a write, and of the file that is written.
@@ -190,7 +190,12 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Path) {
 /// Removes folders that earlier runs left in a place because they were killed, and those of this run.
 pub fn remove_left(place: &Path, own: &str) {
     Folder::remove_left_over(place, own, 0);
-    Folder::remove_left_over(place, PREFIX, LEFT_OVER_S);
+    remove_left_over(place);
+}
+
+/// Removes folders in a place whose run was killed, and gives them.
+pub fn remove_left_over(place: &Path) -> Vec<PathBuf> {
+    Folder::remove_left_over(place, PREFIX, LEFT_OVER_S)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ use tare_data::facts::Facts;
 use tare_data::facts::Surroundings;
 
 pub use self::command::run_twice;
+pub use self::costs::remove_left_over;
 pub use self::places::Place;
 use self::steps::Risk::{Harmless, NeedsChild};
 use self::steps::Steps;

@@ -26,6 +26,10 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
             }
         }
     }
+    if args.from_host.is_none() {
+        let folders = remove_here_folders().into_iter();
+        outcomes.extend(folders.map(|folder| Outcome { what: folder, left_because: None }));
+    }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
         let all: Vec<_> = outcomes
@@ -56,4 +60,19 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
         })?;
     }
     Ok(if left == 0 { Exit::Done } else { Exit::Environment })
+}
+
+/// Removes folders that killed runs of `tare here` left where it makes them, and describes each.
+#[cfg(unix)]
+fn remove_here_folders() -> Vec<String> {
+    let places: std::collections::BTreeSet<_> =
+        super::here::list_references().into_iter().chain(std::env::current_dir().ok()).collect();
+    let removed = places.iter().flat_map(|place| tare_probes::here::remove_left_over(place));
+    removed.map(|folder| format!("folder {}", folder.display())).collect()
+}
+
+/// Removes nothing: `tare here` needs Linux.
+#[cfg(not(unix))]
+fn remove_here_folders() -> Vec<String> {
+    Vec::new()
 }

@@ -111,7 +111,8 @@ fn run_command(words: &[String], yes: bool) -> Result<RanTwice, CommandError> {
     let this_program = std::env::current_exe().map_err(|e| {
         LabError::new(ErrorKind::Environment, "this program does not find itself").with_cause(e)
     })?;
-    let folder = tempfile::Builder::new().prefix("tare-here-").tempdir();
+    // Not as the folders of short steps, which are removed after a minute.
+    let folder = tempfile::Builder::new().prefix("tare-command-").tempdir();
     let folder =
         folder.map_err(|e| LabError::new(ErrorKind::Storage, "cannot make a folder").with_cause(e))?;
     let words: Vec<OsString> = words.iter().map(OsString::from).collect();
@@ -131,6 +132,6 @@ fn list_places() -> Vec<Place> {
 }
 
 /// Lists folders that are on a file system of this environment where there is one, those in memory first.
-fn list_references() -> Vec<PathBuf> {
+pub fn list_references() -> Vec<PathBuf> {
     vec!["/dev/shm".into(), std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()]
 }
