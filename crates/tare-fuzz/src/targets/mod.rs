@@ -1,5 +1,6 @@
 //! The list of targets: a target is one file, and two lines here.
 
+mod books;
 mod columns;
 mod frames;
 mod importers;
@@ -8,11 +9,13 @@ mod peer;
 mod published;
 mod record;
 mod studies;
+mod surroundings;
 
 use crate::target::Target;
 
 /// Every target.
 pub static TARGETS: &[&Target] = &[
+    &books::TARGET,
     &columns::TARGET,
     &frames::TARGET,
     &importers::TARGET,
@@ -21,4 +24,5 @@ pub static TARGETS: &[&Target] = &[
     &published::TARGET,
     &record::TARGET,
     &studies::TARGET,
+    &surroundings::TARGET,
 ];

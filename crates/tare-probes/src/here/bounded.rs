@@ -34,12 +34,12 @@ pub fn read_line(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Reads a file of procfs itself: what lies over it may not answer, and would hold up who reads it.
-pub fn read_proc_itself(path: &str) -> Option<String> {
+/// Reads a file of procfs itself: anything that covers it may tell lies, or not answer.
+pub fn read_proc_itself(path: &str, most: usize) -> Option<String> {
     let is_proc = |file: &OwnedFd| rustix::fs::fstatfs(file).is_ok_and(|about| about.f_type as u64 == PROC);
     // A path alone is opened without asking what is there.
     let place = rustix::fs::openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    is_proc(&place).then(|| read_beginning(path, MOST_BYTES))?
+    is_proc(&place).then(|| read_beginning(path, most))?
 }
 
 /// Tells whether something has this path, without following it.
@@ -68,7 +68,7 @@ mod tests {
         rustix::fs::mknodat(CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let path = path.to_str().unwrap();
         assert_eq!(read_line(path), None);
-        assert_eq!(read_proc_itself(path), None);
+        assert_eq!(read_proc_itself(path, 7), None);
         assert!(is_there(path));
     }
 
@@ -80,7 +80,7 @@ mod tests {
         let path = path.to_str().unwrap();
         assert_eq!(read_beginning(path, 7).as_deref(), Some("ab\nab\na"));
         assert_eq!(read_line(path).unwrap().len(), MOST_BYTES);
-        assert_eq!(read_proc_itself(path), None);
-        assert!(read_proc_itself("/proc/self/status").unwrap().contains("TracerPid"));
+        assert_eq!(read_proc_itself(path, 7), None);
+        assert!(read_proc_itself("/proc/self/status", MOST_BYTES).unwrap().contains("TracerPid"));
     }
 }

@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "the vDSO is read where the kernel mapped it")]
 
-use super::bounded::read_proc_itself;
+use super::bounded::{MOST_BYTES, read_proc_itself};
 use super::steps::Noting;
 
 /// Bytes at the beginning of the vDSO in which its notes lie: a page, which always is there whole.
@@ -33,7 +33,7 @@ pub fn note_all(noting: &mut Noting<'_>) {
     noting.add_fact("vdso", if vdso.is_some() { "present" } else { "absent" });
     noting.add_fact("vdso.release", vdso.and_then(find_release).unwrap_or_default());
     // A debugger lets forked children go, so that they would not show it.
-    let status = read_proc_itself("/proc/self/status").unwrap_or_default();
+    let status = read_proc_itself("/proc/self/status", MOST_BYTES).unwrap_or_default();
     for (key, line) in [
         ("tracer", "TracerPid:"),
         ("process.name", "Name:"),
@@ -78,7 +78,7 @@ fn map_vdso() -> Option<&'static [u8]> {
 }
 
 /// Finds the release of Linux in the notes of a vDSO, which uname(2) cannot change: `6.18.44`.
-fn find_release(vdso: &[u8]) -> Option<String> {
+pub(super) fn find_release(vdso: &[u8]) -> Option<String> {
     if !vdso.starts_with(b"\x7fELF\x02") {
         return None;
     }

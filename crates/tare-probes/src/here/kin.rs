@@ -53,7 +53,7 @@ fn is_first_of_namespace(process: &str) -> bool {
 }
 
 /// Parses the name and the parent's number of a process: `17 (name) S 1 ...`, where a name may hold parentheses.
-fn parse_stat(stat: &str) -> Option<(&str, i32)> {
+pub(super) fn parse_stat(stat: &str) -> Option<(&str, i32)> {
     let (before, after) = stat.rsplit_once(')')?;
     let (_, name) = before.split_once('(')?;
     Some((name, after.split_ascii_whitespace().nth(1)?.parse().ok()?))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::bounded::{MOST_MOUNTS, read_beginning, read_line};
+use super::bounded::{MOST_MOUNTS, read_line, read_proc_itself};
 use super::steps::Noting;
 use crate::facts::mounts::{Mount, parse_table};
 use crate::harness::affinity::list_allowed_processors;
@@ -45,7 +45,7 @@ pub fn note_all(noting: &mut Noting<'_>) {
 }
 
 /// Counts processors in a list such as `0-3,8`.
-fn count_listed(list: &str) -> Option<usize> {
+pub(super) fn count_listed(list: &str) -> Option<usize> {
     list.split(',')
         .map(|range| {
             let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -56,7 +56,7 @@ fn count_listed(list: &str) -> Option<usize> {
 
 fn note_control_groups(noting: &mut Noting<'_>) {
     let Some(groups) = read_line("/proc/self/cgroup") else { return };
-    let Some(table) = read_beginning("/proc/self/mountinfo", MOST_MOUNTS) else { return };
+    let Some(table) = read_proc_itself("/proc/self/mountinfo", MOST_MOUNTS) else { return };
     let mut least = Least::default();
     let mounts = parse_table(table.as_bytes());
     let folders = folders_by_controller(&groups, &mounts);
@@ -78,7 +78,7 @@ fn note_control_groups(noting: &mut Noting<'_>) {
 }
 
 /// Lists the folders of the own control group and its parents, the own first, for version 2 (an empty name) and each controller.
-fn folders_by_controller(groups: &str, mounts: &[Mount]) -> BTreeMap<String, Vec<String>> {
+pub(super) fn folders_by_controller(groups: &str, mounts: &[Mount]) -> BTreeMap<String, Vec<String>> {
     let mut folders = BTreeMap::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -150,13 +150,13 @@ fn lower(kept: &mut Option<(f64, usize)>, value: f64, level: usize) -> bool {
 }
 
 /// Parses quota and period in microseconds: `50000 100000`; None for `max 100000`.
-fn parse_cpu_max(text: &str) -> Option<(f64, f64)> {
+pub(super) fn parse_cpu_max(text: &str) -> Option<(f64, f64)> {
     let (quota, period) = text.split_once(' ')?;
     Some((quota.parse().ok()?, period.parse().ok()?))
 }
 
 /// Computes the share of periods in which a group was throttled; None before the first period.
-fn parse_throttled(text: &str) -> Option<f64> {
+pub(super) fn parse_throttled(text: &str) -> Option<f64> {
     let number = |key: &str| text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse::<f64>().ok();
     number("nr_periods ")
         .filter(|periods| *periods > 0.0)

@@ -44,7 +44,7 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
 }
 
 /// Determines the architecture that a listing of processors belongs to.
-fn kind_of_listing(listing: &str) -> Option<&'static str> {
+pub(super) fn kind_of_listing(listing: &str) -> Option<&'static str> {
     let has = |key: &str| listing.lines().any(|line| line.starts_with(key));
     match () {
         () if listing.contains("User Mode Linux") => Some("uml"),

@@ -20,6 +20,7 @@ mod namespaces;
 mod places;
 mod prices;
 mod steps;
+pub mod texts;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

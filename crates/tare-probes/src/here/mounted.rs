@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::bounded::{MOST_MOUNTS, read_beginning};
+use super::bounded::{MOST_MOUNTS, read_proc_itself};
 use super::steps::Noting;
 use crate::facts::mounts::{Mount, parse_table};
 
@@ -14,7 +14,7 @@ const COVERED: [&str; 3] = ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
 
 /// Notes the signs of the mount table, and the mount at the root.
 pub fn note_all(noting: &mut Noting<'_>) {
-    let Some(table) = read_beginning("/proc/self/mountinfo", MOST_MOUNTS) else { return };
+    let Some(table) = read_proc_itself("/proc/self/mountinfo", MOST_MOUNTS) else { return };
     let is_cut = table.len() >= MOST_MOUNTS;
     let mounts = parse_table(table.as_bytes());
     if mounts.is_empty() {
@@ -33,7 +33,7 @@ pub fn note_all(noting: &mut Noting<'_>) {
     }
 }
 
-fn list_signs(mounts: &[Mount]) -> BTreeSet<String> {
+pub(super) fn list_signs(mounts: &[Mount]) -> BTreeSet<String> {
     let mut signs: BTreeSet<String> = mounts.iter().flat_map(signs_of).map(str::to_owned).collect();
     let masked = mounts.iter().filter(|mount| is_mask(mount)).count();
     if masked > 0 {

@@ -230,7 +230,7 @@ pub fn note_mitigations(noting: &mut Noting<'_>) {
 }
 
 /// Names the mitigations that texts of the kernel tell, in order.
-fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
+pub(super) fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
     let is_told = |(file, words): (&str, &str)| {
         read.iter().any(|(known, text)| {
             *known == file && (text.contains(words) && (words != "Vulnerable" || text.starts_with(words)))

@@ -1,7 +1,7 @@
 //! Steps: each in a child with a deadline, so that one that is killed or hangs costs itself alone.
 
 use std::io::Write;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::panic::{AssertUnwindSafe, UnwindSafe};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -102,6 +102,7 @@ impl Steps {
         let child = Child::fork(&[reads.as_fd()], move || {
             let whole = shared;
             let (work, writes) = whole.0;
+            release_streams(writes);
             let mut out = PipeEnd(writes);
             let mut send = |key: &str, value: &str| {
                 // A parent that has gone away needs no answer.
@@ -160,6 +161,15 @@ impl Steps {
     }
 }
 
+/// Puts the pipe in place of this process's streams: one that cannot be ended would hold them open, and their reader would wait for it.
+#[allow(unsafe_code, reason = "numbers of descriptors")]
+fn release_streams(pipe: &OwnedFd) {
+    for stream in 0..=2 {
+        // SAFETY: the pipe is open, and nobody owns the streams of a child that ends after its step.
+        unsafe { libc::dup2(pipe.as_raw_fd(), stream) };
+    }
+}
+
 /// Writing end of a step's pipe.
 struct PipeEnd<'a>(&'a OwnedFd);
 
@@ -177,7 +187,7 @@ fn encode_line(key: &str, value: &str) -> String {
     serde_json::to_string(&(key, value)).unwrap_or_default() + "\n"
 }
 
-fn decode_line(line: &[u8]) -> Option<(String, String)> {
+pub(super) fn decode_line(line: &[u8]) -> Option<(String, String)> {
     serde_json::from_slice(line).ok()
 }
 

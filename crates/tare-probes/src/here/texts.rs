@@ -1,0 +1,43 @@
+//! Texts that an environment may have put in place of the kernel's files: every parser of this folder in one function, for tests that
+//! feed any text.
+
+use super::{bounded, first, kin, limits, machine, mounted, prices, steps};
+use crate::facts::mounts::parse_table;
+
+/// Parses a text as each file that is read here, and gives the length of everything that would be noted.
+pub fn parse_as_every_file(text: &[u8]) -> usize {
+    let lossy = String::from_utf8_lossy(text);
+    let text_of = &lossy[..lossy.floor_char_boundary(bounded::MOST_BYTES)];
+    let (line, rest) = text_of.split_once('\n').unwrap_or((text_of, ""));
+    let mounts = parse_table(text);
+    let signs: usize = mounted::list_signs(&mounts).iter().map(String::len).sum();
+    let levels = limits::folders_by_controller(text_of, &mounts);
+    let levels: usize = levels.values().flatten().map(String::len).sum();
+    let kept = [
+        kin::parse_stat(line).map_or(0, |(name, _)| name.len()),
+        limits::count_listed(line).map_or(0, |count| count.to_string().len()),
+        limits::parse_cpu_max(line).map_or(0, |_| 1),
+        limits::parse_throttled(text_of).map_or(0, |_| 1),
+        machine::kind_of_listing(text_of).map_or(0, str::len),
+        first::find_release(text).map_or(0, |release| release.len()),
+        prices::name_mitigations(&[("meltdown", text_of.to_owned()), ("mds", rest.to_owned())]).len(),
+        steps::decode_line(line.as_bytes()).map_or(0, |(key, value)| key.len() + value.len()),
+    ];
+    signs + levels + kept.iter().sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_table_with_escapes_is_parsed_within_its_length() {
+        let escaped = r"36 35 98:0 /\040\134\011\ /mnt\040\777\04 rw - ext3 /dev/\040root rw,errors=\134"
+            .to_owned()
+            + "\n";
+        let table = escaped.repeat(2_000);
+        assert!(parse_as_every_file(table.as_bytes()) <= table.len());
+        assert!(parse_as_every_file(&vec![b'\\'; 100_000]) <= 100);
+        assert_eq!(parse_as_every_file(b""), parse_as_every_file(b"\n"));
+    }
+}
