@@ -39,6 +39,7 @@ const LIKE_THINGS: &[&str] = &[
     "crates/tare-probes/src/descriptions",
     "crates/tare-probes/src/probes",
     "crates/tare-lab/src/environments",
+    "crates/tare/src/args",
     "crates/tare/src/commands",
 ];
 

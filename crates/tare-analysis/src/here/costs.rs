@@ -5,17 +5,17 @@ use tare_data::facts::Facts;
 
 use super::Where;
 use super::book::{Asked, Book, Entry, Found, Missing, Month, Range, find_price};
-use super::burst::{compute_slowdowns, find_throttling};
-use super::cycle::read_cycle_ns;
 use super::layers::Class;
 use super::limits::{Change, MOST_CHANGES};
-use super::processor::Processor;
 use super::signs::View;
-use crate::statistics::sign_test::compute_median_interval;
-use crate::statistics::signed_ranks::{compute_median, sort_values};
+pub use super::times::Estimate;
+use super::times::burst::{compute_slowdowns, find_throttling};
+use super::times::cycle::read_cycle_ns;
+use super::times::estimate;
+pub use super::times::operations::Operation;
+use super::times::operations::{PRICED, Priced, Scale};
+use super::times::processor::Processor;
 
-/// Chance with which an interval misses the median.
-pub(super) const LEVEL: f64 = 0.05;
 /// A factor whose whole interval is above this is slower, and within these the same.
 const SLOWER: f64 = 1.25;
 const SAME: [f64; 2] = [0.67, 1.5];
@@ -29,111 +29,6 @@ const WORTH_MOVING_NS: f64 = 1_000.0;
 const MOST_STOLEN: f64 = 0.2;
 /// Time of a processor in which its slowness is expressed, in ns.
 const MILLISECOND_NS: f64 = 1_000_000.0;
-
-/// Median and the ends of its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Estimate {
-    pub low: f64,
-    pub middle: f64,
-    pub high: f64,
-}
-
-impl Estimate {
-    fn times(self, factor: f64) -> Estimate {
-        Estimate { low: self.low * factor, middle: self.middle * factor, high: self.high * factor }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Operation {
-    SystemCall,
-    PageFault,
-    /// The clock, against the same by a call.
-    Clock,
-    /// A name that was looked up just before.
-    Name,
-    /// A name that nobody looked up, against the same name again.
-    NewName,
-    Sync,
-    /// A millisecond of a processor's time that is used for long, against one at first.
-    SteadyCpu,
-    /// A function that was never run, against the same again.
-    NewCode,
-    /// Another that has a price in books, by its name there.
-    Priced(&'static str),
-}
-
-impl Operation {
-    /// Returns its name in documents for programs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::SystemCall => "system_call",
-            Operation::PageFault => "page_fault",
-            Operation::Clock => "clock",
-            Operation::Name => "name",
-            Operation::NewName => "new_name",
-            Operation::Sync => "sync",
-            Operation::SteadyCpu => "steady_cpu",
-            Operation::NewCode => "new_code",
-            Operation::Priced(name) => name,
-        }
-    }
-}
-
-/// Scale in which a price is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
-    Cycles,
-    /// The clock is read at the pace of the timer, whatever the processor's.
-    Nanoseconds,
-}
-
-/// An operation with a price.
-pub(super) struct Priced {
-    pub operation: Operation,
-    /// Its name in books.
-    pub name: &'static str,
-    /// Fact that holds its times.
-    pub key: &'static str,
-    pub scale: Scale,
-    /// Two processes take part, which run elsewhere where there are more processors.
-    is_placed: bool,
-}
-
-const fn priced(operation: Operation, name: &'static str, key: &'static str) -> Priced {
-    Priced { operation, name, key, scale: Scale::Cycles, is_placed: false }
-}
-
-const fn placed(name: &'static str, key: &'static str) -> Priced {
-    Priced { operation: Operation::Priced(name), name, key, scale: Scale::Cycles, is_placed: true }
-}
-
-const fn other(name: &'static str, key: &'static str) -> Priced {
-    priced(Operation::Priced(name), name, key)
-}
-
-/// Every operation that has a price, in the order in which they are shown.
-pub(super) static PRICED: [Priced; 19] = [
-    priced(Operation::SystemCall, "getppid", "price.getppid"),
-    priced(Operation::PageFault, "new-page", "price.new-page"),
-    placed("fork", "price.fork"),
-    placed("exec", "price.exec"),
-    placed("thread", "price.thread"),
-    other("switch", "price.switch"),
-    other("pipe", "price.pipe"),
-    other("futex", "price.futex"),
-    other("signal", "price.signal"),
-    other("file-page", "price.file-page"),
-    other("stat", "price.stat"),
-    other("stat-missing", "price.stat-missing"),
-    other("open", "price.open"),
-    other("create", "price.create"),
-    other("read-1k", "price.read-1k"),
-    other("write-1k", "price.write-1k"),
-    Priced { scale: Scale::Nanoseconds, ..other("clock-read", "cost.clock") },
-    other("clock-call", "cost.clock_call"),
-    other("cpuid", "price.cpuid"),
-];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contrast {
@@ -219,7 +114,7 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
         |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
     let cycle_ns = match pricing.found.layers.iter().any(is_emulated) {
         true => Err(Reason::Emulated),
-        false => read_cycle_ns(view),
+        false => read_cycle_ns(view).ok_or(Reason::NoCycle),
     };
     let is_stolen = view.number("cpu.stolen").is_some_and(|share| share > MOST_STOLEN);
     let has_one = view.number("cpu.allowed") == Some(1.0);
@@ -298,18 +193,6 @@ fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
         }
     });
     contrasts.into_iter().filter_map(compute).chain(steady).collect()
-}
-
-/// Estimates the median of a time's blocks; None where they are too few for an interval.
-pub(super) fn estimate(view: View<'_>, key: &str) -> Option<Estimate> {
-    let blocks: Vec<f64> = view.text(key).split(' ').filter_map(|block| block.parse().ok()).collect();
-    let sorted = sort_values(&blocks.into_iter().filter(|ns: &f64| ns.is_finite()).collect::<Vec<_>>());
-    if sorted.is_empty() {
-        return None;
-    }
-    let interval = compute_median_interval(&sorted, LEVEL);
-    let is_bounded = interval.low.is_finite() && interval.high.is_finite();
-    is_bounded.then(|| Estimate { low: interval.low, middle: compute_median(&sorted), high: interval.high })
 }
 
 /// Divides two estimates: the ends of the quotient are the farthest that both allow.

@@ -2,8 +2,8 @@
 
 use tare_data::facts::Facts;
 
-use super::burst::{Throttling, find_throttling};
 use super::signs::View;
+use super::times::burst::{Throttling, find_throttling};
 
 /// A number of open files below which builds and servers fail.
 const FEW_FILES: u64 = 256;

@@ -4,19 +4,17 @@
 //! processes, so that they say little by themselves.
 
 pub mod book;
-pub mod burst;
 pub mod command;
 mod containers;
 pub mod costs;
-mod cycle;
 mod filters;
 mod kernels;
 pub mod layers;
 pub mod limits;
 mod machines;
 pub mod namespaces;
-mod processor;
 mod signs;
+mod times;
 mod tracing;
 mod translators;
 

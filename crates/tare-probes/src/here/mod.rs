@@ -4,11 +4,7 @@
 //! step runs in a child with a deadline, and nothing that could name the person or the machine is kept.
 
 mod bounded;
-mod burst;
-mod code;
 mod command;
-mod costs;
-mod cycle;
 mod filters;
 mod first;
 mod kin;
@@ -18,9 +14,9 @@ mod marks;
 mod mounted;
 mod namespaces;
 mod places;
-mod prices;
 mod steps;
 pub mod texts;
+mod times;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -29,10 +25,11 @@ use tare_data::facts::Facts;
 use tare_data::facts::Surroundings;
 
 pub use self::command::run_twice;
-pub use self::costs::remove_left_over;
 pub use self::places::Place;
 use self::steps::Risk::{Harmless, NeedsChild};
 use self::steps::Steps;
+pub use self::times::costs::remove_left_over;
+use self::times::{burst, code, costs, prices};
 use crate::harness::stopwatch::now_ns;
 
 /// Time for a step that only reads, in ms: gVisor under strace needs a tenth.

@@ -1,7 +1,8 @@
 //! Texts that an environment may have put in place of the kernel's files: every parser of this folder in one function, for tests that
 //! feed any text.
 
-use super::{bounded, first, kin, limits, machine, mounted, prices, steps};
+use super::times::prices;
+use super::{bounded, first, kin, limits, machine, mounted, steps};
 use crate::facts::mounts::parse_table;
 
 /// Parses a text as each file that is read here, and gives the length of everything that would be noted.

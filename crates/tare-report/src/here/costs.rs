@@ -38,20 +38,7 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Languag
             other = other,
             comparison = comparison
         ),
-        Operation::Clock => {
-            let answer = match has_fast_clock(all) {
-                Some(true) => language.word("without a call"),
-                Some(false) => language.word("no vDSO works here"),
-                None => language.word("the times vary too much"),
-            };
-            say!(
-                language,
-                "the clock {time}, by a call {other}: {answer}",
-                time = time,
-                other = other,
-                answer = answer
-            )
-        }
+        Operation::Clock => describe_clock(&time, &other, all, language),
         Operation::Name if cost.against.is_none() => {
             say!(language, "name here {time}", time = time)
         }
@@ -89,6 +76,21 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Languag
             )
         }
     }
+}
+
+fn describe_clock(time: &str, other: &str, all: &[Cost], language: Language) -> String {
+    let answer = match has_fast_clock(all) {
+        Some(true) => language.word("without a call"),
+        Some(false) => language.word("no vDSO works here"),
+        None => language.word("the times vary too much"),
+    };
+    say!(
+        language,
+        "the clock {time}, by a call {other}: {answer}",
+        time = time,
+        other = other,
+        answer = answer
+    )
 }
 
 fn describe_comparison(cost: &Cost, language: Language) -> String {

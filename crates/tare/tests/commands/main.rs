@@ -8,8 +8,6 @@ mod faults;
 mod files;
 #[cfg(unix)]
 mod here;
-#[cfg(unix)]
-mod here_anywhere;
 mod honesty;
 mod hostile;
 mod importing;

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use tare_data::facts::Facts;
 
 use super::{Entry, METAL, Month, Range};
-use crate::here::costs::{LEVEL, PRICED, Scale, estimate};
-use crate::here::cycle::read_cycle_ns;
 use crate::here::layers::{Class, Confidence, Layer};
-use crate::here::processor::Processor;
+use crate::here::recognise_layers;
 use crate::here::signs::View;
-use crate::here::{burst, recognise_layers};
+use crate::here::times::cycle::read_cycle_ns;
+use crate::here::times::operations::{PRICED, Scale};
+use crate::here::times::processor::Processor;
+use crate::here::times::{LEVEL, burst, estimate};
 use crate::statistics::sign_test::compute_median_interval;
 use crate::statistics::signed_ranks::sort_values;
 
@@ -57,8 +58,7 @@ pub fn make_entry(starts: &[Facts], machine: String, now: Month) -> Result<Entry
     }
     let processor = starts.first().and_then(|facts| Processor::read(View(facts))).ok_or(Refusal::Unnamed)?;
     let quiet = starts.iter().map(View).filter(|view| is_quiet(*view));
-    let valid: Vec<(View<'_>, f64)> =
-        quiet.filter_map(|view| Some((view, read_cycle_ns(view).ok()?))).collect();
+    let valid: Vec<(View<'_>, f64)> = quiet.filter_map(|view| Some((view, read_cycle_ns(view)?))).collect();
     if valid.len() < FEWEST_STARTS {
         return Err(Refusal::FewStarts(valid.len()));
     }

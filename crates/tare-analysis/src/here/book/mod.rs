@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::joining::join_books;
-pub use self::lookup::{Asked, Found, Missing, find_price};
+pub use self::lookup::Found;
+pub(super) use self::lookup::{Asked, Missing, find_price};
 pub use self::making::{Refusal, make_entry};
 
 /// The only format so far.
@@ -45,7 +46,7 @@ pub struct Entry {
     pub under: String,
     /// Major and minor number of the kernel, e.g. `6.12`.
     pub kernel: String,
-    /// Names of mitigations, in order.
+    /// Mitigations by name, in order.
     pub mitigations: Vec<String>,
     /// Month of the newest session, e.g. `2026-11`.
     pub made: Month,

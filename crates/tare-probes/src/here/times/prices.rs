@@ -6,15 +6,15 @@ use tare_data::batch::{Batch, Phase};
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 
-use super::bounded::read_line;
 use super::cycle::{time_addition, time_multiplication};
-use super::steps::Noting;
 use crate::facts::mounts::file_system_name;
 use crate::facts::promises::is_in_memory;
 use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::Trial;
+use crate::here::bounded::read_line;
+use crate::here::steps::Noting;
 use crate::probe::Size;
 use crate::probes::run_of;
 
@@ -37,13 +37,13 @@ struct Priced {
     in_folder: bool,
 }
 
-/// A single operation of `sys.operation`.
+/// Describes a single operation of `sys.operation`.
 const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
     let parameter = Some(("operation", name));
     Priced { name, probe: "sys.operation", parameter, series: "operation", batch, in_folder }
 }
 
-/// Those first that say most: where each takes long, the last ones are left out.
+/// Every operation, the most telling first: where each takes long, the last ones are left out.
 static PRICED: [Priced; 16] = [
     Priced {
         name: "getppid",
@@ -229,8 +229,8 @@ pub fn note_mitigations(noting: &mut Noting<'_>) {
     noting.add_fact("mitigations", name_mitigations(&read).join(" "));
 }
 
-/// Names the mitigations that texts of the kernel tell, in order.
-pub(super) fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
+/// Finds the names of mitigations that texts of the kernel tell, in order.
+pub fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
     let is_told = |(file, words): (&str, &str)| {
         read.iter().any(|(known, text)| {
             *known == file && (text.contains(words) && (words != "Vulnerable" || text.starts_with(words)))
@@ -250,7 +250,7 @@ mod tests {
     use tare_data::facts::Facts;
 
     fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
-        let mut steps = super::super::steps::Steps::until(u64::MAX);
+        let mut steps = crate::here::steps::Steps::until(u64::MAX);
         steps.note_here(work);
         steps.facts
     }
@@ -265,10 +265,10 @@ mod tests {
         let name = format!("tare-here-prices-{}", std::process::id());
         // In a child, as everywhere: some probes change their process.
         let facts = {
-            let mut steps = super::super::steps::Steps::until(now_ns() + 60_000_000_000);
+            let mut steps = crate::here::steps::Steps::until(now_ns() + 60_000_000_000);
             let place = place.clone();
             let name = name.clone();
-            steps.run_step("prices", 60_000, super::super::steps::Risk::NeedsChild, move |noting| {
+            steps.run_step("prices", 60_000, crate::here::steps::Risk::NeedsChild, move |noting| {
                 note_prices(noting, &[place], &name)
             });
             assert_eq!(steps.lost, []);

@@ -1,5 +1,7 @@
 //! `tare here`: documents as their schema says, in whatever this runs in, and in places that forbid things.
 
+mod anywhere;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -112,7 +114,7 @@ fn a_book_is_refused_for_its_mistake() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("its format is 9"), "{output:?}");
 }
 
-/// An entry of whatever processor this runs on.
+/// Writes a book with one entry.
 fn write_book(path: &std::path::Path, family: &str, kernel: &str, sessions: u32) {
     let text = format!(
         "format = 1\n[[entry]]\nfamily = \"{family}\"\nunder = \"kvm\"\nkernel = \"{kernel}\"\nmitigations = []\n\

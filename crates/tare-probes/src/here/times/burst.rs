@@ -4,7 +4,7 @@
 use crate::harness::affinity::list_allowed_processors;
 use crate::harness::stopwatch::now_ns;
 
-use super::steps::Noting;
+use crate::here::steps::Noting;
 
 /// Time for which the processors are kept busy: three periods of the kernel's usual length.
 const SPUN_NS: u64 = 300_000_000;

@@ -1,6 +1,6 @@
-//! Names of processor, kernel and mitigations, under which prices are kept.
+//! Processor, kernel and mitigations by the names under which prices are kept.
 
-use super::signs::View;
+use crate::here::signs::View;
 
 /// Vendors of processors: the text of CPUID, and the name in books.
 const VENDORS: [(&str, &str); 4] = [
@@ -11,7 +11,7 @@ const VENDORS: [(&str, &str); 4] = [
 ];
 
 /// Processor and kernel of the process that found the facts.
-pub(super) struct Processor<'a> {
+pub struct Processor<'a> {
     /// Vendor, family and model: `amd-25-1`; of arm64 implementer and part: `arm-0x41-0xd0c`.
     pub family: String,
     /// Major and minor number: `6.18`; empty where the kernel does not show.

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::places::Place;
-use super::steps::Noting;
 use crate::facts::mounts::{file_system_name, format_device_number};
 use crate::facts::promises::is_in_memory;
 use crate::harness::buffer::Buffer;
@@ -15,6 +13,8 @@ use crate::harness::files;
 use crate::harness::folder::Folder;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
+use crate::here::places::Place;
+use crate::here::steps::Noting;
 use crate::operations::find_operation;
 
 /// Blocks of each time: their third and tenth are the ends of a 95 % interval of the median.
@@ -204,7 +204,7 @@ mod tests {
     use tare_data::facts::Facts;
 
     fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
-        let mut steps = super::super::steps::Steps::until(u64::MAX);
+        let mut steps = crate::here::steps::Steps::until(u64::MAX);
         steps.note_here(work);
         steps.facts
     }

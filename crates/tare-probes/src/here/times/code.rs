@@ -5,8 +5,8 @@
 use std::hint::black_box;
 
 use super::cycle::time_addition;
-use super::steps::Noting;
 use crate::harness::stopwatch::now_ns;
+use crate::here::steps::Noting;
 
 /// Blocks of which the least or the middle one counts.
 const BLOCKS: usize = 12;

@@ -1,7 +1,7 @@
 //! Burst against steady: a control group's quota stops a process at equal distances, also where the group does not show.
 
-use super::costs::Estimate;
-use super::signs::View;
+use super::Estimate;
+use crate::here::signs::View;
 
 /// Fewest gaps that can be at equal distances.
 const FEWEST_GAPS: usize = 3;
@@ -43,7 +43,7 @@ pub fn find_throttling(view: View<'_>) -> Option<Throttling> {
 }
 
 /// Computes the time that a processor's time took, over the least that it could, in each window: 1 where nothing stopped it.
-pub(super) fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
+pub fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
     if let (Some(throttling), Some(threads)) = (find_throttling(view), view.number("burst.threads")) {
         let Estimate { low, middle, high } = throttling.cpus;
         return Some(Estimate { low: threads / high, middle: threads / middle, high: threads / low });
