@@ -123,6 +123,8 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
 fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     let references = &wanted.references;
     steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
+    // Before everything that a quota would make slow.
+    steps.run_step("burst", BURST_MS, NeedsChild, |noting| burst::note_burst(noting, zero_ns));
     if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
         steps.run_step("files", FILES_MS, NeedsChild, |noting| {
             costs::note_files(noting, work, references, &format!("{name}-files"))
@@ -131,7 +133,6 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
         prices::note_prices(noting, references, &format!("{name}-prices"))
     });
-    steps.run_step("burst", BURST_MS, NeedsChild, |noting| burst::note_burst(noting, zero_ns));
 }
 
 /// Removes folders of steps that were ended, and those of earlier runs.
