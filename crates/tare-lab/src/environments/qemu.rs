@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::containers::devices::Devices;
 use crate::containers::root::{AGENT, OWN, Root};
-use crate::guests::disk;
+use crate::guests::disk::{self, DiskMode};
 use crate::guests::init::{self, Ending, GuestMount, Layered, Stream};
 use crate::guests::initrd::Initrd;
 use crate::guests::kernel::{self, Kernel};
@@ -82,6 +82,7 @@ pub static PROVIDER: Provider = Provider {
         Guest::OPTION,
         Machine::OPTION,
         Acceleration::OPTION,
+        DiskMode::OPTION,
         Share::OPTION,
         Cache::OPTION,
         Net::OPTION,
@@ -117,6 +118,7 @@ struct Qemu {
     processor: Processor,
     board: Board,
     acceleration: Acceleration,
+    disk: DiskMode,
     share: Share,
     cache: Cache,
     net: Net,
@@ -139,6 +141,7 @@ impl Qemu {
             processor,
             board,
             acceleration: Acceleration::from_specification(specification)?,
+            disk: DiskMode::from_specification(specification)?,
             share: Share::from_specification(specification)?,
             cache: Cache::from_specification(specification)?,
             net: Net::from_specification(specification)?,
@@ -302,7 +305,7 @@ impl Found {
         command.args(["-serial", "file:/dev/fd/2", "-chardev", "stdio,id=stream,signal=off"]);
         command.arg("-device").arg(format!("virtio-serial-{bus}"));
         command.arg("-device").arg(format!("virtserialport,chardev=stream,name={PORT}"));
-        let is_direct = disk::can_bypass_cache(&disk);
+        let is_direct = options.disk.is_direct(&disk)?;
         mounts::note_image(&mut outside, "own", is_direct);
         command.arg("-drive").arg(disk::describe_drive(&argument(&disk)?, is_direct));
         command.arg("-device").arg(format!("virtio-blk-{bus},drive=own"));

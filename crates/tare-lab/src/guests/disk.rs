@@ -15,6 +15,35 @@ use crate::storage::file_systems::{EXT4_ARGUMENTS, EXT4_MAKER};
 const SIZE_BYTES: u64 = 64 << 30;
 /// Time that making the file system may take: 30 ms, longer on a disk that is busy.
 const MAKE_WAIT: Duration = Duration::from_secs(30);
+
+choice! {
+    pub enum DiskMode: "disk",
+        "how the guest's disk is opened on this machine: auto: past the page cache where the file system allows that; \
+         direct: so, or not at all; cached: through the page cache, as QEMU does unless asked. Then direct and cold \
+         rows are of this machine's memory, and not compared"
+    {
+        Auto = "auto",
+        Direct = "direct",
+        Cached = "cached",
+    }
+}
+
+impl DiskMode {
+    /// Decides to open a disk past the page cache, or through it.
+    pub fn is_direct(self, disk: &Path) -> Result<bool, LabError> {
+        match (self, can_bypass_cache(disk)) {
+            (DiskMode::Cached, _) => Ok(false),
+            (DiskMode::Auto | DiskMode::Direct, true) => Ok(true),
+            (DiskMode::Auto, false) => Ok(false),
+            (DiskMode::Direct, false) => {
+                let what = format!("the file system of {} opens no disk past the page cache", disk.display());
+                Err(LabError::new(ErrorKind::Environment, what)
+                    .with_hint("name another folder with --scratch, or give disk=cached"))
+            }
+        }
+    }
+}
+
 /// Finds the program that makes the file systems of disks.
 pub fn find_disk_maker(programs: &Programs) -> Result<PathBuf, NotReady> {
     require_program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
@@ -28,7 +57,7 @@ pub fn make_disk(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, Lab
 }
 
 /// Tries whether a disk can be read past this machine's page cache.
-pub fn can_bypass_cache(disk: &Path) -> bool {
+fn can_bypass_cache(disk: &Path) -> bool {
     OpenOptions::new().read(true).write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(disk).is_ok()
 }
 
@@ -55,6 +84,19 @@ mod tests {
     fn a_disk_is_opened_past_the_host_s_cache_where_that_works() {
         assert_eq!(describe_drive("/d", true), "file=/d,if=none,id=own,format=raw,cache=none");
         assert_eq!(describe_drive("/d", false), "file=/d,if=none,id=own,format=raw");
+    }
+
+    #[test]
+    fn a_disk_is_opened_as_its_option_says_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let nowhere = folder.path().join("no disk");
+        assert!(!DiskMode::Auto.is_direct(&nowhere).unwrap());
+        let refused = DiskMode::Direct.is_direct(&nowhere).unwrap_err();
+        assert!(refused.hint.is_some_and(|hint| hint.contains("disk=cached")));
+        let disk = folder.path().join("disk");
+        std::fs::write(&disk, "").unwrap();
+        assert!(!DiskMode::Cached.is_direct(&disk).unwrap(), "whatever the file system allows");
+        assert_eq!(DiskMode::Direct.is_direct(&disk).is_ok(), DiskMode::Auto.is_direct(&disk).unwrap());
     }
 
     #[test]
