@@ -22,6 +22,9 @@ use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hod
 /// The first look of a session, in rounds: the fewest at which alpha's share leaves signed ranks some resolution.
 const FIRST_LOOK: u32 = 12;
 
+/// The second one, so that the third comes at 30: hardly more than the 29 rounds that "same" needs at least.
+const SECOND_LOOK: u32 = 20;
+
 /// Limit on the looks that are taken; a plan that lists more is not ours, and the rest of its alpha stays
 /// unspent.
 const MOST_LOOKS: usize = 64;
@@ -29,8 +32,8 @@ const MOST_LOOKS: usize = 64;
 /// Fewest units whose signs can reject at 5 %: two in 2^6.
 pub(crate) const FEWEST_UNITS: u32 = 6;
 
-/// Gives the rounds before a look of a session, the first being number 0: 12, 18, 27, 40, 60, 90, 135, 200,
-/// 300, ... without end.
+/// Gives the rounds before a look of a session, the first being number 0: 12, 20, 30, 45, 68, 102, 153,
+/// 230, ... without end.
 pub const fn rounds_before_look(number: usize) -> u32 {
     let (mut look, mut at) = (FIRST_LOOK, 0);
     while at < number {
@@ -46,14 +49,9 @@ pub fn units_to_leave(cells: usize) -> u32 {
     (1.0 - libm::log2(ALPHA / 10.0 / cells.max(1) as f64)).ceil() as u32
 }
 
-/// Computes half as many rounds again; where that is not a whole number, its first two digits.
+/// Computes half as many rounds again, rounded up.
 const fn look_after(look: u32) -> u32 {
-    let next = (look / 2).saturating_add(look);
-    let mut digits = 1;
-    while look % 2 == 1 && next / digits >= 100 {
-        digits *= 10;
-    }
-    next / digits * digits
+    if look == FIRST_LOOK { SECOND_LOOK } else { look.saturating_add(look.div_ceil(2)) }
 }
 
 /// Lists the rounds after which a session of at most `most` rounds looks; the last is `most`.
@@ -251,13 +249,13 @@ mod tests {
 
     #[test]
     fn looks_are_cut_at_the_budget() {
-        assert_eq!(planned_looks(1000), [12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 675, 1000]);
-        assert_eq!(planned_looks(60), [12, 18, 27, 40, 60]);
-        assert_eq!(planned_looks(50), [12, 18, 27, 40, 50]);
+        assert_eq!(planned_looks(1000), [12, 20, 30, 45, 68, 102, 153, 230, 345, 518, 777, 1000]);
+        assert_eq!(planned_looks(68), [12, 20, 30, 45, 68]);
+        assert_eq!(planned_looks(50), [12, 20, 30, 45, 50]);
         assert_eq!(planned_looks(5), [5]);
-        assert_eq!(planned_looks(100), [12, 18, 27, 40, 60, 90, 100]);
+        assert_eq!(planned_looks(100), [12, 20, 30, 45, 68, 100]);
         assert!(planned_looks(0).is_empty());
-        assert_eq!(planned_looks(3000)[11..], [1000, 1500, 2250, 3000]);
+        assert_eq!(planned_looks(3000)[11..], [1166, 1749, 2624, 3000]);
     }
 
     #[test]
@@ -267,10 +265,10 @@ mod tests {
 
     #[test]
     fn looks_have_no_end() {
-        assert_eq!(planned_looks(20_000)[11..], [1000, 1500, 2250, 3375, 5000, 7500, 11_250, 16_875, 20_000]);
+        assert_eq!(planned_looks(20_000)[11..], [1166, 1749, 2624, 3936, 5904, 8856, 13_284, 19_926, 20_000]);
         assert_eq!(
             (rounds_before_look(0), rounds_before_look(2), rounds_before_look(11), rounds_before_look(17)),
-            (12, 27, 1000, 11_250)
+            (12, 30, 1166, 13284)
         );
         let looks = planned_looks(u32::MAX);
         assert!(looks.len() < MOST_LOOKS && looks.is_sorted() && looks.last() == Some(&u32::MAX));
@@ -278,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_session_whose_time_is_up_spends_what_is_left() {
-        for (most, reached) in [(60, 60), (60, 20), (60, 18), (1000, 20), (1000, 5)] {
+        for (most, reached) in [(60, 60), (60, 22), (60, 20), (1000, 22), (1000, 5)] {
             let schedule = Schedule::new(&planned_looks(most), most);
             let (so_far, over) =
                 (schedule.list_taken_looks(reached), schedule.with_time_over().list_taken_looks(reached));
@@ -291,7 +289,7 @@ mod tests {
     #[test]
     fn alpha_is_spent_by_rounds_and_never_more_than_whole() {
         let spent = Schedule::new(&planned_looks(90), 90).list_taken_looks(90);
-        let expected = [0.016195, 0.005213, 0.00613, 0.006721, 0.007603, 0.008138];
+        let expected = [0.016195, 0.006721, 0.006353, 0.007135, 0.00792, 0.005676];
         assert_eq!(spent.len(), expected.len());
         for ((_, alpha), expected) in spent.iter().zip(expected) {
             assert!((alpha - expected).abs() < 1e-6, "{alpha} is not {expected}");
@@ -319,9 +317,9 @@ mod tests {
         let schedule = Schedule::new(&planned_looks(100), 100);
         let with_rests = |reached, begun| schedule.with_rests(reached, begun);
         assert_eq!(with_rests(16, 17), 17, "the session has just begun the next round");
-        assert_eq!(with_rests(16, 18), 18);
-        assert_eq!(with_rests(16, 90), 18, "it left at the look, or would have come again");
-        assert_eq!(with_rests(18, 90), 18);
+        assert_eq!(with_rests(16, 20), 20);
+        assert_eq!(with_rests(16, 90), 20, "it left at the look, or would have come again");
+        assert_eq!(with_rests(20, 90), 20);
         assert_eq!(with_rests(97, 98), 98);
     }
 
@@ -335,16 +333,16 @@ mod tests {
             "{spent:?}"
         );
         assert!((spent[0].1 - ALPHA * 0.292_893).abs() < 1e-6);
-        assert_eq!(endless.list_taken_looks(20), spent[..2], "between looks nothing is looked at");
+        assert_eq!(endless.list_taken_looks(22), spent[..2], "between looks nothing is looked at");
         assert!(endless.list_taken_looks(11).is_empty());
     }
 
     #[test]
     fn a_session_cut_short_takes_one_more_look_there() {
         let schedule = Schedule::new(&planned_looks(60), 60);
-        let rounds: Vec<u32> = schedule.list_taken_looks(20).iter().map(|(rounds, _)| *rounds).collect();
-        assert_eq!(rounds, [12, 18, 20]);
-        assert_eq!(schedule.look_after(20), Some(27));
+        let rounds: Vec<u32> = schedule.list_taken_looks(22).iter().map(|(rounds, _)| *rounds).collect();
+        assert_eq!(rounds, [12, 20, 22]);
+        assert_eq!(schedule.look_after(22), Some(30));
         assert_eq!(schedule.look_after(60), None);
     }
 

@@ -29,7 +29,7 @@ fn targets_are_decided_at_looks_only() {
         session.trials.extend(one.trials);
         let decided =
             find_finished_targets(Progress::from_session(&session), "sys.getppid", round + 1, &options);
-        let (far, same) = (matches!(round + 1, 12 | 18 | 27 | 40), round + 1 == 40);
+        let (far, same) = (matches!(round + 1, 12 | 20 | 30 | 45), matches!(round + 1, 30 | 45));
         assert_eq!(decided, [same, same, same, far], "after {} rounds", round + 1);
     }
 }
@@ -38,7 +38,7 @@ fn targets_are_decided_at_looks_only() {
 fn what_is_decided_is_what_the_findings_say() {
     let costs = [("tiny", 1.003), ("edge", 1.02), ("noisy", 1.0), ("slow", 2.0)];
     let names = costs.map(|(name, _)| name);
-    for rounds in [40, 60] {
+    for rounds in [45, 68] {
         let mut session =
             make_session(&names, vec![make_timed_case("file.meta"), make_timed_case("ipc.pipe")], 90);
         run_rounds(&mut session, rounds, |_, target, round| {
@@ -68,7 +68,7 @@ fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
         let mut planned = make_case("sys.getppid", &[], None, metrics);
         planned.decide = names.iter().map(|name| name.to_string()).collect();
         let mut session = make_session(&["slow"], vec![planned], 60);
-        run_rounds(&mut session, 40, |_, target, round| {
+        run_rounds(&mut session, 45, |_, target, round| {
             let each_ns =
                 if target == "slow" { 2_000_000.0 } else { 1_000_000.0 } * compute_jitter(target, round);
             let mut times = vec![each_ns as u64; 50];
@@ -76,7 +76,7 @@ fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
             times[0] = (10_000.0 * (1.0 + 60.0 * (compute_jitter(target, round + 50) - 1.0))) as u64;
             Outcome::Times(times)
         });
-        find_finished_targets(Progress::from_session(&session), "sys.getppid", 40, &Options::default())
+        find_finished_targets(Progress::from_session(&session), "sys.getppid", 45, &Options::default())
     };
     assert_eq!(decided(&[]), [true; 3]);
     assert_eq!(decided(&["time"]), [true; 3]);
@@ -88,13 +88,13 @@ fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
 #[test]
 fn a_target_that_only_fails_is_not_waited_for() {
     let mut session = make_session(&["broken", "absent"], vec![make_timed_case("sys.getppid")], 60);
-    run_rounds(&mut session, 40, |_, target, round| match target {
+    run_rounds(&mut session, 45, |_, target, round| match target {
         "broken" => Outcome::Failed(Failure::new(FailureKind::NotSupported, "no such call")),
         "absent" => Outcome::Nothing,
         _ => Outcome::Time(100.0 * compute_jitter(target, round)),
     });
     let decided =
-        find_finished_targets(Progress::from_session(&session), "sys.getppid", 40, &Options::default());
+        find_finished_targets(Progress::from_session(&session), "sys.getppid", 45, &Options::default());
     assert_eq!(decided, [false, true, true, false]);
 }
 
@@ -102,22 +102,22 @@ fn a_target_that_only_fails_is_not_waited_for() {
 fn targets_that_left_stay_decided_and_trials_to_come_are_not_seen() {
     let mut session = make_session(&["left", "stays"], vec![make_timed_case("sys.getppid")], 60);
     run_rounds(&mut session, 60, |_, target, round| match target {
-        "left" if round >= 40 => Outcome::Nothing,
-        // Scattered widely until round 40, steady from there on.
+        "left" if round >= 45 => Outcome::Nothing,
+        // Scattered widely until round 45, steady from there on.
         "stays" => Outcome::Time(
-            100.0 * if round < 40 { 1.0 + 60.0 * (compute_jitter(target, round) - 1.0) } else { 1.0 },
+            100.0 * if round < 45 { 1.0 + 60.0 * (compute_jitter(target, round) - 1.0) } else { 1.0 },
         ),
         _ => Outcome::Time(100.0 * compute_jitter(target, round)),
     });
     let at = |rounds| {
         find_finished_targets(Progress::from_session(&session), "sys.getppid", rounds, &Options::default())
     };
-    assert_eq!(at(40), [false, true, true, false]);
+    assert_eq!(at(45), [false, true, true, false]);
     let mut short = session.clone();
-    short.trials.retain(|trial| trial.round < 40);
+    short.trials.retain(|trial| trial.round < 45);
     assert_eq!(
-        find_finished_targets(Progress::from_session(&short), "sys.getppid", 40, &Options::default()),
-        at(40)
+        find_finished_targets(Progress::from_session(&short), "sys.getppid", 45, &Options::default()),
+        at(45)
     );
 }
 
@@ -139,11 +139,11 @@ fn controls_are_compared_with_what_they_are_controls_of() {
     let differs = |costs: [f64; 5]| {
         let mut session = session.clone();
         let names: Vec<String> = session.plan.targets.iter().map(|target| target.name.clone()).collect();
-        run_rounds(&mut session, 18, |_, target, round| {
+        run_rounds(&mut session, 20, |_, target, round| {
             let at = names.iter().position(|name| name == target).unwrap();
             Outcome::Time(100.0 * costs[at] * compute_jitter(target, round))
         });
-        control_differs(Progress::from_session(&session), "sys.getppid", 18, &Options::default())
+        control_differs(Progress::from_session(&session), "sys.getppid", 20, &Options::default())
     };
     assert!(!differs([1.0, 1.0, 2.0, 1.5, 2.0]), "subjects may differ");
     assert!(differs([1.0, 1.05, 2.0, 1.5, 2.0]), "the baseline differs from itself");

@@ -124,7 +124,8 @@ fn noise_that_lasts_makes_no_direction() {
     ] {
         let counts = count(lasting, trial);
         assert!(counts.directions <= most_false(SESSIONS), "{lasting:?}: {counts:?}");
-        assert!(counts.held >= 0.935, "{lasting:?}: {counts:?}");
+        // 3,000 sessions hold 0.938 of the worst of these; as few as here are a hundredth off.
+        assert!(counts.held >= 0.925, "{lasting:?}: {counts:?}");
         assert!(counts.held_as_if_independent < 0.88, "{lasting:?}: {counts:?}");
     }
 }

@@ -163,15 +163,15 @@ fn the_running_session_is_told_at_looks_which_cells_to_give_up() {
     let costs = [1.0, 1.02, 2.0];
     let noisy = |cost: f64| Side { within: 0.03, ..make_steady_side(cost) };
     let side = |name: &str, case: usize| noisy(if name == "vm" { costs[case] } else { 1.0 });
-    let session = raced_for(27, make_plain_session(costs.len(), 16 * TIME), 3, side);
+    let session = raced_for(45, make_plain_session(costs.len(), 16 * TIME), 3, side);
     let lost = |case: usize, rounds, reachable| {
         let id = &session.plan.cases[case].id;
         beyond_reach(Progress::from_session(&session), id, rounds, &Options::default(), |_| Some(reachable))
     };
-    assert_eq!(lost(1, 27, TIME), [false, true]);
-    assert_eq!(lost(1, 27, 100 * TIME), [false, false], "there is time for it");
-    assert_eq!(lost(1, 18, TIME), [false, false], "too early to know");
-    assert_eq!(lost(1, 26, TIME), [false, false], "no look");
-    assert_eq!(lost(0, 27, 4 * TIME), [false, false]);
-    assert_eq!(lost(2, 27, TIME), [false, false], "it is decided");
+    assert_eq!(lost(1, 45, TIME), [false, true]);
+    assert_eq!(lost(1, 45, 100 * TIME), [false, false], "there is time for it");
+    assert_eq!(lost(1, 30, TIME), [false, false], "too early to know");
+    assert_eq!(lost(1, 44, TIME), [false, false], "no look");
+    assert_eq!(lost(0, 45, 4 * TIME), [false, false]);
+    assert_eq!(lost(2, 45, TIME), [false, false], "it is decided");
 }

@@ -47,14 +47,14 @@ fn a_person_who_stops_at_any_look_finds_no_more_that_is_not_there() {
 #[test]
 fn between_looks_nothing_changes() {
     let (schedule, mut nulls) = (endless(), Nulls::default());
-    let all = simulate_pairs(NoiseModel::Gaussian, 60, 0.01, 1);
+    let all = simulate_pairs(NoiseModel::Gaussian, 68, 0.01, 1);
     let mut at = |rounds: u32| {
         let so_far = Pairs { pairs: all.pairs[..rounds as usize].to_vec(), reached: rounds };
         judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), &mut nulls).unwrap()
     };
-    let (at_look, later) = (at(40), at(59));
+    let (at_look, later) = (at(45), at(67));
     assert_eq!((at_look.interval, at_look.p), (later.interval, later.p));
-    assert_ne!(at(60).interval, later.interval);
+    assert_ne!(at(68).interval, later.interval);
 }
 
 #[test]

@@ -94,6 +94,6 @@ mod tests {
             "it would be a third of the work"
         );
         assert_eq!(room(Some(12), None).choose_planting(1), None);
-        assert_eq!(room(None, None).choose_planting(1).unwrap().1, 300);
+        assert_eq!(room(None, None).choose_planting(1).unwrap().1, 345);
     }
 }
