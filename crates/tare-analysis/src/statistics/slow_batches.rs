@@ -2,11 +2,19 @@
 //!
 //! The typical difference does not see one batch in a hundred that takes ten times as long. Such batches are few, so that their
 //! number says more than the mean that they make: the bound is that of a compound Poisson count.
+//!
+//! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
+//! The longest stalls count with a limited size, and are compared by their number as well.
 
+use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// A batch is slow where it takes this many times its trial's median.
 const SLOW: f64 = 1.5;
+/// Limit on what a slow batch counts as adding, in typical batches. One in 300 of them moves a mean by a tenth.
+const LONGEST: f64 = 30.0;
+/// Chance below which the longest are not spread over both sides as if they were the machine's.
+const UNEVEN: f64 = 0.1;
 /// Time that a slow batch is taken to add where none was seen, in typical batches.
 const UNSEEN: f64 = 9.0;
 /// Fewest batches a side, and fewest pairs, from which slow ones can be told to be absent.
@@ -15,13 +23,17 @@ const FEWEST_PAIRS: usize = 29;
 /// Deviations from the mean at which a normal distribution has 95 % below.
 const Z_95: f64 = 1.644_853_626_951_472_2;
 
-/// Slow batches of a trial: how many, and the sum and the sum of squares of what each adds, in typical batches.
+/// Slow batches of a trial, and what they add in typical batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SlowBatches {
     pub batches: u64,
     pub slow: u64,
     pub added: f64,
-    pub squares: f64,
+    /// The slow ones that add more than [`LONGEST`].
+    longest: u64,
+    /// The sum of what each counts as adding, and that of its squares.
+    counted: f64,
+    squares: f64,
 }
 
 impl SlowBatches {
@@ -33,7 +45,9 @@ impl SlowBatches {
             let added = cost / typical - 1.0;
             counted.slow += 1;
             counted.added += added;
-            counted.squares += added * added;
+            counted.longest += u64::from(added > LONGEST);
+            counted.counted += added.min(LONGEST);
+            counted.squares += added.min(LONGEST).powi(2);
         }
         counted
     }
@@ -43,12 +57,15 @@ impl SlowBatches {
             batches: self.batches + other.batches,
             slow: self.slow + other.slow,
             added: self.added + other.added,
+            longest: self.longest + other.longest,
+            counted: self.counted + other.counted,
             squares: self.squares + other.squares,
         }
     }
 
-    fn mean_added(self) -> f64 {
-        self.added / self.batches as f64
+    /// Averages over all batches.
+    fn average(self, sum: f64) -> f64 {
+        sum / self.batches as f64
     }
 }
 
@@ -56,8 +73,11 @@ impl SlowBatches {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TailDifference {
     pub estimate: f64,
-    /// Distance of the bounds at 95 % from the estimate.
-    pub error: f64,
+    /// The same with what each counts as adding, and the distance of its bounds at 95 %.
+    counted: f64,
+    error: f64,
+    /// The longest ones come too unevenly for the machine's.
+    are_uneven: bool,
     /// Slow batches in the environment, of all of its batches.
     pub slow: (u64, u64),
     are_enough: bool,
@@ -75,11 +95,13 @@ impl TailDifference {
         }
         let seen = baseline.join(target);
         // One more of either, as large as those that were seen are on average: others may be there that were not seen.
-        let one_more = if seen.slow == 0 { UNSEEN } else { seen.added / seen.slow as f64 };
+        let one_more = if seen.slow == 0 { UNSEEN } else { seen.counted / seen.slow as f64 };
         let variance =
             |side: SlowBatches| (side.squares + one_more * one_more / 2.0) / (side.batches as f64).powi(2);
         Some(TailDifference {
-            estimate: target.mean_added() - baseline.mean_added(),
+            estimate: target.average(target.added) - baseline.average(baseline.added),
+            counted: target.average(target.counted) - baseline.average(baseline.counted),
+            are_uneven: come_unevenly(baseline.longest, target.longest),
             error: Z_95 * (variance(baseline) + variance(target)).sqrt(),
             slow: (target.slow, target.batches),
             are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
@@ -88,13 +110,20 @@ impl TailDifference {
 
     /// Tells whether slow batches are known to make no more of a difference than this, either way.
     pub fn is_within(&self, edge: f64) -> bool {
-        self.are_enough && self.estimate.abs() + self.error <= edge
+        self.are_enough && !self.are_uneven && self.counted.abs() + self.error <= edge
     }
 
     /// Tells whether they are known to make more of a difference than this.
     pub fn is_beyond(&self, edge: f64) -> bool {
-        self.estimate.abs() - self.error > edge
+        self.counted.abs() - self.error > edge || self.are_uneven && self.estimate.abs() > edge
     }
+}
+
+/// Tells by their signs whether stalls prefer one side of as many batches.
+fn come_unevenly(of_baseline: u64, of_target: u64) -> bool {
+    let of_side = |stalls: u64, sign: f64| std::iter::repeat_n(sign, stalls as usize);
+    let signs: Vec<f64> = of_side(of_baseline, -1.0).chain(of_side(of_target, 1.0)).collect();
+    !signs.is_empty() && sign_test::p_value(&signs) < UNEVEN
 }
 
 #[cfg(test)]
@@ -131,6 +160,21 @@ mod tests {
         assert_eq!(tail.slow, (15, 1_440));
         assert!((tail.estimate - 15.0 * 9.0 / 1_440.0).abs() < 1e-12);
         assert!(!tail.is_within(0.05) && tail.is_beyond(0.05));
+    }
+
+    #[test]
+    fn a_few_long_stalls_of_the_machine_leave_a_mean_known() {
+        let stall = |is_one: bool, cost: f64| if is_one { with_one(cost) } else { vec![1.0; 24] };
+        let tail = pairs(120, |round| [stall(round == 50, 200.0), stall(round == 90, 350.0)]).unwrap();
+        assert!(tail.is_within(0.05), "{tail:?}");
+    }
+
+    #[test]
+    fn long_stalls_of_one_side_are_its_own() {
+        // Five in 14,400 batches: what they count as adding is 1 %, what they add is 17 %.
+        let stall = |round: u32| if round.is_multiple_of(120) { with_one(500.0) } else { vec![1.0; 24] };
+        let tail = pairs(600, |round| [vec![1.0; 24], stall(round)]).unwrap();
+        assert!(!tail.is_within(0.05) && tail.is_beyond(0.05), "{tail:?}");
     }
 
     #[test]
