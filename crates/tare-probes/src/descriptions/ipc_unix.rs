@@ -10,7 +10,7 @@ pub static PROBE: Probe = Probe {
     title: "Unix socket round trip",
     summary: "An 8-byte counter goes to another process through a Unix socket and comes back.",
     timed: "a loop of one write and one read in each process, without a clock read between them",
-    not_timed: "the fork of the other process, a new one for each batch, and its first round trip, but for that of the first",
+    not_timed: "the fork of the other process (unpinned, a new one for each batch), and its first round trip, but for that of the first",
     distorted_by: "where the scheduler places the two processes; idle states of a second processor; ptrace",
     parameters: &[PIN],
     metrics: &[time_metric("time", "round"), per_second("rate", "round"), first_call_metric("round")],
@@ -20,6 +20,6 @@ pub static PROBE: Probe = Probe {
         Ok("cross") => Alternates::Alone("its two processes are on two processors"),
         _ => Alternates::Anywhere,
     },
-    revision: 2,
+    revision: 3,
     label: |parameters| placement_label(parameters, "Unix socket", "Unix socket round trip"),
 };

@@ -6,7 +6,8 @@
 //! nanoseconds, and datagrams are numbered within the bytes that netperf sends too, so that one that is lost,
 //! late, doubled or out of order is counted and never taken for another's answer. `burst=N` has N requests in
 //! flight (netperf's -b N-1). Over TCP on loopback each batch has a server and a connection of its own since revision 5, so that
-//! which processors the two ends run on is drawn for each batch, and no longer once for a whole trial. At a fixed `rate` a request's time counts from when it was to be sent, so that a
+//! which processors the two ends run on is drawn for each batch, and no longer once for a whole trial; pinned ends last for a
+//! trial since revision 6. At a fixed `rate` a request's time counts from when it was to be sent, so that a
 //! stall is seen by all the requests that it held up. tcp(7), udp(7).
 
 use crate::probe::describing::*;
@@ -60,7 +61,7 @@ pub static PROBE: Probe = Probe {
         (Ok("0"), Ok("same")) => Alternates::OneProcessor,
         _ => Alternates::Alone("requests have their own times, or two processors"),
     },
-    revision: 5,
+    revision: 6,
     label: |parameters| {
         let text = |key| parameters.get_text(key).unwrap_or_default();
         let protocol = if text("protocol") == "udp" { "UDP" } else { "TCP" };

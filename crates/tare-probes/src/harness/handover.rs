@@ -31,7 +31,7 @@ pub struct Ends {
 /// Passes an 8-byte counter to another process and back, as often as the trial demands.
 ///
 /// Each batch has a process of its own, forked beforehand: where the scheduler puts the two says more about a batch than
-/// anything else, and it puts them anew for each.
+/// anything else, and it puts them anew for each. Where both are pinned, one process lasts for the trial.
 #[cfg(unix)]
 pub fn exchange_counter(
     trial: &mut Trial<'_>,
@@ -39,21 +39,51 @@ pub fn exchange_counter(
 ) -> Result<(), Failure> {
     let placement = Placement::pin_this_side(trial.parameters())?;
     let mut is_first = true;
+    let mut lasting = None;
     trial.repeat(|operations, report| {
-        let Ends { here: (to_there, from_there), there: (to_here, from_here) } = channel()?;
-        let ours = [to_there.as_fd(), from_there.as_fd()];
-        let other = Child::fork(
-            &ours,
+        let other = match lasting.take() {
+            Some(other) => other,
+            None => Other::fork(channel()?, placement)?,
+        };
+        let is_first = std::mem::take(&mut is_first);
+        exchange_batch(operations, is_first, (other.there.as_fd(), other.back.as_fd()), report)?;
+        if matches!(placement, Placement::Free) {
+            return other.finish();
+        }
+        lasting = Some(other);
+        Ok(())
+    })?;
+    lasting.map_or(Ok(()), Other::finish)
+}
+
+/// The other process, and the channel to it.
+#[cfg(unix)]
+struct Other {
+    process: Child,
+    there: OwnedFd,
+    back: OwnedFd,
+}
+
+#[cfg(unix)]
+impl Other {
+    fn fork(ends: Ends, placement: Placement) -> Result<Other, Failure> {
+        let Ends { here: (there, back), there: (to_here, from_here) } = ends;
+        let process = Child::fork(
+            &[there.as_fd(), back.as_fd()],
             AssertUnwindSafe(move || match placement.pin_other_side() {
                 Ok(()) => hand_back(from_here.as_fd(), to_here.as_fd()),
                 Err(_) => 1,
             }),
         )?;
-        let is_first = std::mem::take(&mut is_first);
-        exchange_batch(operations, is_first, (to_there.as_fd(), from_there.as_fd()), report)?;
-        drop((to_there, from_there));
-        prove_count("exit code of the other process", other.wait().unwrap_or(-1) as u64, 0)
-    })
+        Ok(Other { process, there, back })
+    }
+
+    /// Closes the channel, at which the process ends.
+    fn finish(self) -> Result<(), Failure> {
+        let Other { process, there, back } = self;
+        drop((there, back));
+        prove_count("exit code of the other process", process.wait().unwrap_or(-1) as u64, 0)
+    }
 }
 
 /// Passes the counter there and back. From a trial's second batch on, the other process gets ready in a round trip that is not

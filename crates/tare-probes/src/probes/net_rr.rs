@@ -47,8 +47,8 @@ impl Connected {
 }
 
 /// Measures over TCP. On loopback each batch has a far end and a connection of its own: the scheduler's
-/// placement of the two ends says more about a batch than anything else. A peer elsewhere has one for the
-/// trial.
+/// placement of the two ends says more about a batch than anything else. A peer elsewhere, and ends that
+/// are pinned, have one for the trial.
 fn over_tcp(
     trial: &mut Trial<'_>,
     flow: &Flow,
@@ -58,7 +58,7 @@ fn over_tcp(
     let mut outgoing = Buffer::new_zeroed(rounds.request as usize)?;
     let mut incoming = Buffer::new_zeroed(rounds.response as usize)?;
     outgoing.fill(REQUEST);
-    let is_near = *trial.peer()? == Peer::Loopback;
+    let is_placed = *trial.peer()? == Peer::Loopback && matches!(placement, Placement::Free);
     // Before the first batch: a calibration would take it for a part of a round trip.
     let mut lasting = Some(Connected::to(Far::open(trial, flow, placement)?, rounds)?);
     let mut is_first = true;
@@ -81,7 +81,7 @@ fn over_tcp(
         prove_count("responses that are the peer's", right, operations)?;
         connected.answered += operations;
         report.add_latency("round", operations * u64::from(rounds.request + rounds.response), laps);
-        if is_near {
+        if is_placed {
             return connected.finish();
         }
         lasting = Some(connected);

@@ -93,7 +93,11 @@ fn declarations(page: &mut String, probe: &Probe) {
         writeln!(page, "- **Times** instructions alone; not comparable on an emulated processor.").unwrap();
     }
     if short.batching == Batching::Placed {
-        writeln!(page, "- **Batches** are few: each has new processes, which the scheduler places.").unwrap();
+        writeln!(
+            page,
+            "- **Batches** are few, unless pinned: each has new processes, which the scheduler places."
+        )
+        .unwrap();
     }
 }
 
