@@ -44,7 +44,7 @@ pub static PROBE: Probe = Probe {
         Ok("cold") => Alternates::Alone("the disk would serve both sides at once"),
         _ => Alternates::OneProcessor,
     },
-    revision: 3,
+    revision: 4,
     label,
 };
 

@@ -21,6 +21,8 @@ pub(super) fn measure_file_seq(trial: &mut Trial<'_>) -> Result<(), Failure> {
 const PIECE: u64 = 1 << 20;
 /// Incompressible data repeat only after this much: more than any file system compresses at once.
 const POOL: usize = 1 << 20;
+/// Room for files that a trial has written and keeps until its end.
+const FILES: u64 = 1 << 26;
 /// Largest block: a slip of the pen beyond, and memory that must be there.
 const LARGEST_BLOCK: u64 = 1 << 28;
 
@@ -82,6 +84,15 @@ impl SequentialSettings {
         if takes_turns { PIECE.next_multiple_of(self.block as u64) } else { self.size }
     }
 
+    /// Counts the files that a trial writes, one for each pass as long as all of them together stay small.
+    fn count_files(&self, sync: Sync, passes: u64) -> u64 {
+        match sync {
+            // Bytes that wait to be written out would pile up.
+            Sync::None => 1,
+            _ => passes.min(FILES / self.size).max(1),
+        }
+    }
+
     /// Builds the content of the file, which repeats in whole blocks.
     fn pool(&self, seed: u64) -> Result<Buffer, Failure> {
         let length = POOL.next_multiple_of(self.block);
@@ -96,14 +107,15 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
     let mut copy = Buffer::new_zeroed(job.block)?;
     let piece = job.piece(trial.takes_turns());
     let pieces = job.size.div_ceil(piece);
-    let mut pass = Written::create(directory, sync)?;
-    trial.run_passes(pieces + 1, |number, report| {
+    let mut files = EmptyFiles::create(directory, sync, job.count_files(sync, trial.count_passes()))?;
+    let mut pass = Written::new(files.take_next()?);
+    trial.run_passes(pieces + 1, true, |number, report| {
         if number == pieces {
             pass.ended = end(sync, pass.file.as_fd()).map_err(|e| broken_failure("writing out", e))?;
             return pass.report(job, sync, report);
         }
         if number == 0 && pass.blocks > 0 {
-            pass = Written::create(directory, sync)?;
+            pass = Written::new(files.take_next()?);
         }
         let (from, to) = (number * piece, ((number + 1) * piece).min(job.size));
         let written = match &source {
@@ -117,7 +129,51 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
     })
 }
 
-/// A new file, and what a pass has written into it.
+/// Empty files for the passes of a trial, whose creation is written out before the first of them.
+///
+/// Emptying the same file for each pass needs a commit of the journal between two of them, which takes as
+/// long as a pass, and nobody times it.
+struct EmptyFiles<'a> {
+    directory: &'a Path,
+    sync: Sync,
+    left: Vec<OwnedFd>,
+}
+
+impl EmptyFiles<'_> {
+    fn create(directory: &Path, sync: Sync, count: u64) -> Result<EmptyFiles<'_>, Failure> {
+        let mut files = EmptyFiles { directory, sync, left: Vec::new() };
+        files.left = (0..count).map(|number| files.open(number)).collect::<Result<_, _>>()?;
+        files.left.iter().try_for_each(write_out_creation)?;
+        Ok(files)
+    }
+
+    /// Takes an unused file; empties the first one again where there is none.
+    fn take_next(&mut self) -> Result<OwnedFd, Failure> {
+        if let Some(file) = self.left.pop() {
+            return Ok(file);
+        }
+        let file = self.open(0)?;
+        write_out_creation(&file)?;
+        Ok(file)
+    }
+
+    fn open(&self, number: u64) -> Result<OwnedFd, Failure> {
+        let flags = match self.sync {
+            Sync::Direct => OFlags::DIRECT,
+            Sync::Dsync => OFlags::DSYNC,
+            _ => OFlags::empty(),
+        };
+        files::open_file(self.directory, &format!("written-{number}"), OFlags::TRUNC | flags)
+    }
+}
+
+/// Writes out that a file is there and empty: it is not for its first pass to do.
+fn write_out_creation(file: &OwnedFd) -> Result<(), Failure> {
+    syscall::fsync(file.as_fd()).map_err(|e| broken_failure("writing out an empty file", e))?;
+    Ok(())
+}
+
+/// A file, and what a pass has written into it.
 struct Written {
     file: OwnedFd,
     stopwatch: Stopwatch,
@@ -126,16 +182,8 @@ struct Written {
 }
 
 impl Written {
-    fn create(directory: &Path, sync: Sync) -> Result<Written, Failure> {
-        let flags = match sync {
-            Sync::Direct => OFlags::DIRECT,
-            Sync::Dsync => OFlags::DSYNC,
-            _ => OFlags::empty(),
-        };
-        let file = files::open_file(directory, "written", OFlags::TRUNC | flags)?;
-        // What emptying the last file left in the journal is not this one's to write out.
-        syscall::fsync(file.as_fd()).map_err(|e| broken_failure("writing out an empty file", e))?;
-        Ok(Written { file, stopwatch: Stopwatch::default(), ended: Stopwatch::default(), blocks: 0 })
+    fn new(file: OwnedFd) -> Written {
+        Written { file, stopwatch: Stopwatch::default(), ended: Stopwatch::default(), blocks: 0 }
     }
 
     fn report(&self, job: &SequentialSettings, sync: Sync, report: &mut Report) -> Result<(), Failure> {
@@ -177,7 +225,7 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     let piece = job.piece(trial.takes_turns());
     let pieces = job.size.div_ceil(piece);
     let mut read = Done::default();
-    trial.run_passes(pieces, |number, report| {
+    trial.run_passes(pieces, cache != Cache::Cold, |number, report| {
         if number == 0 && read.blocks > 0 {
             syscall::rewind_file(file.as_fd()).map_err(|e| broken_failure("rewinding", e))?;
             read = Done::default();
@@ -192,13 +240,29 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
             return Ok(());
         }
         prove_count("bytes read", read.bytes, job.size)?;
-        let from = job.size - read.last as u64;
-        let right = (from..job.size).zip(&block[..read.last]);
-        let right = right.filter(|(at, byte)| pool[(at % pool.len() as u64) as usize] == **byte).count();
-        prove_count("bytes of the last block that are as written", right as u64, read.last as u64)?;
+        let right = count_right_bytes(&block[..read.last], &pool, job.size - read.last as u64);
+        prove_count("bytes of the last block that are as written", right, read.last as u64)?;
         report.add_transfer("block", read.blocks, job.size, &read.stopwatch);
         Ok(())
     })
+}
+
+/// Counts the bytes of a block, read from this place of the file, that are those of the pool.
+///
+/// Whole pieces are compared at once: byte by byte takes longer than reading them.
+fn count_right_bytes(block: &[u8], pool: &[u8], from: u64) -> u64 {
+    let (mut right, mut left, mut at) = (0, block, (from % pool.len() as u64) as usize);
+    while !left.is_empty() {
+        let (piece, rest) = left.split_at(left.len().min(pool.len() - at));
+        let written = &pool[at..at + piece.len()];
+        right += if piece == written {
+            piece.len()
+        } else {
+            piece.iter().zip(written).filter(|(read, written)| read == written).count()
+        };
+        (left, at) = (rest, 0);
+    }
+    right as u64
 }
 
 /// Reports what O_DIRECT refuses as what it is: blocks of that size are not for this file system.
@@ -344,6 +408,7 @@ crate::timed! {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{make_trial_request, run_trial};
+    use super::count_right_bytes;
     use crate::descriptions::file_seq::PROBE;
     use tare_data::batch::Sample;
 
@@ -371,6 +436,16 @@ mod tests {
             let blocks = if mode.len() == 2 && mode[1].0 == "bs" { 1 } else { 74 };
             assert_eq!((operations, bytes), (blocks, 300_001), "{mode:?}");
         }
+    }
+
+    #[test]
+    fn wrong_bytes_of_a_block_are_counted() {
+        let pool: Vec<u8> = (0..100).collect();
+        let mut block: Vec<u8> = (0..250).map(|at| pool[(30 + at) % 100]).collect();
+        assert_eq!(count_right_bytes(&block, &pool, 1030), 250);
+        block[200] = 255;
+        assert_eq!(count_right_bytes(&block, &pool, 1030), 249);
+        assert_eq!(count_right_bytes(&block, &pool, 1031), 0);
     }
 
     #[test]

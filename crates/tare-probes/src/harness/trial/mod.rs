@@ -27,6 +27,9 @@ const STEADY: f64 = 0.75;
 const STEADY_MOST_NS: u64 = 40_000_000;
 /// Limit on the operations of a calibration: stops a probe whose operations take no time.
 const CALIBRATION_MOST: u64 = 1 << 30;
+/// Passes of a calibration at most, and the time after which none begins.
+const CALIBRATED_PASSES: u32 = 4;
+const CALIBRATED_PASSES_NS: u64 = 100_000_000;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
 /// The first step of a pair may take this many times as long as others.
@@ -206,11 +209,21 @@ impl<'a> Trial<'a> {
         self.turns.is_some()
     }
 
+    /// Counts the passes that [`Trial::run_passes`] makes at most, where each costs what the first one does.
+    pub(crate) fn count_passes(&self) -> u64 {
+        match (&self.turns, self.request.amount) {
+            (Some(_), Amount::Operations { batches, .. }) => u64::from(batches),
+            (_, Amount::Calibrate) => u64::from(CALIBRATED_PASSES),
+            _ => 1,
+        }
+    }
+
     /// Runs passes over a fixed amount of work, each a batch: one, or as many as the request of a pair demands, whose `pieces` each
     /// run when it is this side's turn.
     ///
-    /// `piece` adds the samples of a pass to the report with its last piece.
-    pub(crate) fn run_passes<F>(&mut self, pieces: u64, mut piece: F) -> Result<(), Failure>
+    /// `piece` adds the samples of a pass to the report with its last piece. A calibration makes a few short passes where
+    /// each costs what the first one does (`can_repeat`): a hiccup of the machine in all of them is rare.
+    pub(crate) fn run_passes<F>(&mut self, pieces: u64, can_repeat: bool, mut piece: F) -> Result<(), Failure>
     where
         F: FnMut(u64, &mut Report) -> Result<(), Failure>,
     {
@@ -220,10 +233,16 @@ impl<'a> Trial<'a> {
                 self.turns = Some(turns);
                 done?;
             }
-            (turns, _) => {
+            (turns, amount) => {
                 self.turns = turns;
+                let passes = if amount == Amount::Calibrate && can_repeat { CALIBRATED_PASSES } else { 1 };
+                let started_ns = now_ns();
                 let mut pass = |_, report: &mut Report| (0..pieces).try_for_each(|at| piece(at, report));
-                self.batch(Phase::Warm, 1, &mut pass)?;
+                for number in 0..passes {
+                    if number == 0 || now_ns() - started_ns < CALIBRATED_PASSES_NS {
+                        self.batch(Phase::Warm, 1, &mut pass)?;
+                    }
+                }
             }
         }
         self.send();
