@@ -73,7 +73,7 @@ impl SlowBatches {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TailDifference {
     pub estimate: f64,
-    /// The same with what each counts as adding, and the distance of its bounds at 95 %.
+    /// The estimate from what each counts as adding, and the distance of its bounds at 95 %.
     counted: f64,
     error: f64,
     /// The longest ones come too unevenly for the machine's.
