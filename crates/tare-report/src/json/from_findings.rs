@@ -9,7 +9,7 @@ use tare_data::session::{PlannedCase, Session, Target};
 use super::fields::*;
 use super::{SCHEMA, VERSION};
 use crate::answers::signs;
-use crate::language::Language;
+use crate::language::{Language, say};
 use crate::summary;
 use crate::{notes, published, view, warnings, words};
 
@@ -66,17 +66,33 @@ fn plan(session: &Session, language: Language) -> Plan<'_> {
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        targets: session.plan.targets.iter().map(|target| planned(target, language)).collect(),
+        targets: session.plan.targets.iter().map(|target| planned(session, target, language)).collect(),
     }
 }
 
-fn planned(target: &Target, language: Language) -> PlannedTarget<'_> {
+fn planned<'a>(session: &Session, target: &'a Target, language: Language) -> PlannedTarget<'a> {
     let description = target.short_description.as_str();
     PlannedTarget {
         name: &target.name,
         specification: &target.specification,
         role: target.role,
-        short_description: (!description.is_empty()).then(|| in_words(description, language)),
+        short_description: (!description.is_empty())
+            .then(|| in_words(description, language))
+            .map(|words| with_disk(words, find_disk(session, target), language)),
+    }
+}
+
+/// Finds out if the disk of a guest bypassed the page cache of its host; none where it has no disk of its own.
+fn find_disk(session: &Session, target: &Target) -> Option<bool> {
+    let facts = session.facts.iter().find(|facts| facts.target == target.name)?;
+    facts.places.values().find_map(|place| place.get("outside.image_direct")).map(|is| is == "yes")
+}
+
+fn with_disk(words: Cow<'_, str>, disk: Option<bool>, language: Language) -> Cow<'_, str> {
+    match disk {
+        None => words,
+        Some(true) => say!(language, "{words}; its disk bypasses the host's cache", words = words).into(),
+        Some(false) => say!(language, "{words}; its disk is the host's cache", words = words).into(),
     }
 }
 

@@ -4,7 +4,7 @@ use boon::{Compiler, Schemas};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::session::RepeatedRound;
+use tare_data::session::{RepeatedRound, TargetFacts};
 
 use super::*;
 use crate::imported::Own;
@@ -172,4 +172,27 @@ fn a_page_has_the_short_description_of_an_environment_in_its_language() {
     };
     assert_eq!(described(Language::English), ["virtual machine by QEMU".into(), Value::Null]);
     assert_eq!(described(Language::Japanese), ["QEMUの仮想マシン".into(), Value::Null]);
+}
+
+#[test]
+fn a_page_says_if_a_guest_s_disk_is_the_host_s_cache() {
+    let findings = specimen::make_findings(1);
+    let described = |is_direct: &str| {
+        let mut session = specimen::make_session(1);
+        let target = &mut session.plan.targets[1];
+        target.short_description = "virtual machine by QEMU".into();
+        let mut facts = tare_data::facts::Facts::default();
+        facts.add_fact("outside.image_direct", is_direct);
+        let name = target.name.clone();
+        session.facts.retain(|facts| facts.target != name);
+        let places = [("own".to_owned(), facts)].into();
+        let (inside, outside) = Default::default();
+        session.facts.push(TargetFacts { target: name, places, inside, outside });
+        let document =
+            serde_json::to_value(Document::from_findings(&session, &findings, Language::English)).unwrap();
+        document["plan"]["environments"][1]["short_description"].clone()
+    };
+    assert_eq!(described("yes"), "virtual machine by QEMU; its disk bypasses the host's cache");
+    assert_eq!(described("no"), "virtual machine by QEMU; its disk is the host's cache");
+    assert_eq!(described(""), "virtual machine by QEMU");
 }
