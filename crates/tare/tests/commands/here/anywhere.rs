@@ -135,16 +135,21 @@ fn a_quota_behind_a_namespace_shows_by_its_gaps() {
         "echo $$ >{}/cgroup.procs; umount -R -l /sys/fs/cgroup; exec unshare -C $T here --json",
         group.0.display()
     );
-    let Some(output) = run_in_shell(&words) else { return };
-    let found = document(&output);
-    assert!(found["limits"]["cpu"].is_null(), "{}", found["limits"]);
-    let hidden = &found["limits"]["cpu_hidden"];
-    if hidden.is_null() && found["facts"]["burst.gaps"].as_str().unwrap_or_default().split(' ').count() > 6 {
-        println!("SKIPPED gaps: others use the processors: {}", found["facts"]["burst.gaps"]);
-        return;
+    // Other tests use the processors as well: the group has the greatest weight, and three tries.
+    for (file, weight) in [("cpu.shares", "262144"), ("cpu.weight", "10000")] {
+        let _ = std::fs::write(group.0.join(file), weight);
     }
-    let middle = hidden["value"][1].as_f64().unwrap_or_else(|| panic!("{}", found["facts"]));
-    assert!((0.3..0.7).contains(&middle), "{hidden}");
+    let mut middles = Vec::new();
+    for _ in 0..3 {
+        let Some(output) = run_in_shell(&words) else { return };
+        let found = document(&output);
+        assert!(found["limits"]["cpu"].is_null(), "{}", found["limits"]);
+        match found["limits"]["cpu_hidden"]["value"][1].as_f64() {
+            Some(middle) => return assert!((0.3..0.7).contains(&middle), "{middle}"),
+            None => middles.push(found["facts"]["burst.gaps"].clone()),
+        }
+    }
+    panic!("{middles:?}");
 }
 
 /// Numbers of requests of FUSE (fuse.h), and the length of the header of requests and answers.
