@@ -37,7 +37,7 @@ fn what_cannot_be_decided_does_not_keep_it_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = quick(&[1.0, 1.0, ON_THE_EDGE]);
     // On the edge itself each look has one chance in five of giving up: a draw that does so early keeps the test short.
-    arena.generator = Generator::new(2);
+    arena.generator = Generator::new(9);
     arena.noise = vec![10.0; 3];
     let (record, ending) = planned(&mut arena, folder.path(), until_decided(1));
     assert_eq!(ending, Ending::Complete);
