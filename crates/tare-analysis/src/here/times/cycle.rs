@@ -20,7 +20,7 @@ pub fn read_cycle_ns(view: View<'_>) -> Option<f64> {
     let chains = shortest("cycle.addition").zip(shortest("cycle.multiplication"));
     let valid = chains.filter(|(addition, multiplication)| {
         let cycles = multiplication / addition;
-        MULTIPLICATION[0] <= cycles && cycles <= MULTIPLICATION[1]
+        (MULTIPLICATION[0]..=MULTIPLICATION[1]).contains(&cycles)
     });
     valid.map(|(addition, _)| addition)
 }

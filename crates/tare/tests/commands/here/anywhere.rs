@@ -244,6 +244,7 @@ fn a_share_that_hangs_costs_itself_alone() {
     if line != "ready\n" {
         println!("SKIPPED fuse: nobody can work there");
         let _ = shell.kill();
+        let _ = shell.wait();
         return;
     }
     share.hangs.store(true, Ordering::Relaxed);
