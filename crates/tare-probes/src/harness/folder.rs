@@ -184,7 +184,7 @@ fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
 fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
     let names = std::fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
     let names: Vec<_> = names.collect::<io::Result<_>>()?;
-    let is_left = |name: &std::ffi::OsString| name.to_string_lossy().starts_with(NAME);
+    let is_left = |entry: &std::ffi::OsString| entry.to_string_lossy().starts_with(name);
     Ok(names.into_iter().filter(is_left).map(PathBuf::from).collect())
 }
 
