@@ -44,6 +44,8 @@ pub enum Reason {
     NothingToCompare,
     /// The interval reaches from the same to slower.
     TooWide,
+    /// The interval would be narrow enough, but for the price's own.
+    WidePrice,
     /// Chains of operations do not show a cycle.
     NoCycle,
     /// The processor is a program.
@@ -66,6 +68,7 @@ impl Reason {
         match self {
             Reason::NothingToCompare => "there is nothing here to compare it with",
             Reason::TooWide => "the times vary too much",
+            Reason::WidePrice => "the book's prices are too uncertain",
             Reason::NoCycle => "the processor's cycle does not show",
             Reason::Emulated => "the processor is emulated",
             Reason::NoEntry => "the book has no such processor",
@@ -134,7 +137,15 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
             Ok((here, found)) => (Some(found.clone()), divide(*here, middle_of(found.range))),
             Err(_) => (None, None),
         };
-        let contrast = compared.err().map_or_else(|| judge(factor), Contrast::Untold);
+        let contrast = match (compared, judge(factor)) {
+            (Err(reason), _) => Contrast::Untold(reason),
+            (Ok((here, found)), Contrast::Untold(Reason::TooWide))
+                if spread(here) < spread(middle_of(found.range)) =>
+            {
+                Contrast::Untold(Reason::WidePrice)
+            }
+            (Ok(_), judged) => judged,
+        };
         Some(Cost { operation: priced.operation, ns, cycles, against: None, price, factor, contrast })
     };
     PRICED.iter().filter_map(compute).collect()
@@ -158,6 +169,11 @@ fn look_up(view: View<'_>, pricing: &Pricing<'_>, priced: &Priced) -> Result<Fou
         Missing::Unknown => Reason::NoEntry,
         Missing::Old => Reason::OldEntry,
     })
+}
+
+/// Computes how many times its low end the high end of an interval is.
+fn spread(estimate: Estimate) -> f64 {
+    estimate.high / estimate.low
 }
 
 /// Gives a range with its geometric middle: factors of both ends from it are alike.
@@ -401,7 +417,7 @@ mod tests {
         // 1.6 and 1.25 wider at each end is too wide to be the same.
         assert_eq!(
             why(&[("processor.family", "25-97-1"), ("kernel.release", "6.1.2")]),
-            Contrast::Untold(Reason::TooWide)
+            Contrast::Untold(Reason::WidePrice)
         );
     }
 

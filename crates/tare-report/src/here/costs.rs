@@ -2,7 +2,7 @@
 
 use tare_analysis::here::book::{Found, METAL};
 use tare_analysis::here::costs::{
-    Contrast, Cost, Durability, Estimate, Operation, find_durability, has_fast_clock,
+    Contrast, Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
 };
 use tare_data::facts::Facts;
 use tare_data::unit::Unit;
@@ -63,8 +63,7 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Languag
         Operation::Sync => {
             let reach = match find_durability(facts, all) {
                 Some(Durability::ReachesSomething) => language.word("reaches something"),
-                Some(Durability::Nothing) => language.word("reaches no disk"),
-                Some(Durability::NoLonger) => language.word("reaches no disk"),
+                Some(Durability::Nothing | Durability::NoLonger) => language.word("reaches no disk"),
                 None => language.word("the times vary too much"),
             };
             say!(
@@ -100,12 +99,13 @@ fn describe_comparison(cost: &Cost, language: Language) -> String {
     match (cost.contrast, cost.factor) {
         (Contrast::Slower | Contrast::Faster, Some(factor)) => format_factor(factor),
         (Contrast::Same, _) => language.word("the same").to_owned(),
-        (Contrast::Untold(reason), _) => {
-            let reason = language.translate_text(reason.describe());
-            say!(language, "untold, {reason}", reason = reason)
-        }
+        (Contrast::Untold(reason), _) => describe_reason(reason, language),
         (Contrast::Slower | Contrast::Faster, None) => String::new(),
     }
+}
+
+fn describe_reason(reason: Reason, language: Language) -> String {
+    say!(language, "untold, {reason}", reason = language.translate_text(reason.describe()))
 }
 
 /// Describes a factor over the price of a book: always that of all layers together.
@@ -119,10 +119,10 @@ fn describe_price(price: &Found, factor: Estimate, contrast: Contrast, language:
         }
     };
     let verdict = match contrast {
-        Contrast::Slower => language.word("all layers together"),
-        Contrast::Same => language.word("the same"),
-        Contrast::Faster => language.word("faster"),
-        Contrast::Untold(_) => language.word("nothing to be told"),
+        Contrast::Slower => language.word("all layers together").to_owned(),
+        Contrast::Same => language.word("the same").to_owned(),
+        Contrast::Faster => language.word("faster").to_owned(),
+        Contrast::Untold(reason) => describe_reason(reason, language),
     };
     format!("{factor}{}{verdict}", language.word(", "))
 }
