@@ -13,8 +13,10 @@ use crate::statistics::signed_ranks::{compute_median, sort_values};
 const SLOW: f64 = 1.5;
 /// Limit on what a slow batch counts as adding, in typical batches. One in 300 of them moves a mean by a tenth.
 const LONGEST: f64 = 30.0;
-/// Chance below which the longest are not spread over both sides as if they were the machine's.
+/// Chance below which the longest are not spread over both sides as if they were the machine's...
 const UNEVEN: f64 = 0.1;
+/// ...and below which that is known.
+const SURELY_UNEVEN: f64 = 0.01;
 /// Time that a slow batch is taken to add where none was seen, in typical batches.
 const UNSEEN: f64 = 9.0;
 /// Fewest batches a side, and fewest pairs, from which slow ones can be told to be absent.
@@ -76,8 +78,8 @@ pub(crate) struct TailDifference {
     /// The estimate from what each counts as adding, and the distance of its bounds at 95 %.
     counted: f64,
     error: f64,
-    /// The longest ones come too unevenly for the machine's.
-    are_uneven: bool,
+    /// Chance that the longest ones come as unevenly, were they the machine's.
+    chance: f64,
     /// Slow batches in the environment, of all of its batches.
     pub slow: (u64, u64),
     are_enough: bool,
@@ -101,7 +103,7 @@ impl TailDifference {
         Some(TailDifference {
             estimate: target.average(target.added) - baseline.average(baseline.added),
             counted: target.average(target.counted) - baseline.average(baseline.counted),
-            are_uneven: come_unevenly(baseline.longest, target.longest),
+            chance: chance_of_sides(baseline.longest, target.longest),
             error: Z_95 * (variance(baseline) + variance(target)).sqrt(),
             slow: (target.slow, target.batches),
             are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
@@ -110,20 +112,20 @@ impl TailDifference {
 
     /// Tells whether slow batches are known to make no more of a difference than this, either way.
     pub fn is_within(&self, edge: f64) -> bool {
-        self.are_enough && !self.are_uneven && self.counted.abs() + self.error <= edge
+        self.are_enough && self.chance >= UNEVEN && self.counted.abs() + self.error <= edge
     }
 
     /// Tells whether they are known to make more of a difference than this.
     pub fn is_beyond(&self, edge: f64) -> bool {
-        self.counted.abs() - self.error > edge || self.are_uneven && self.estimate.abs() > edge
+        self.counted.abs() - self.error > edge || self.chance < SURELY_UNEVEN && self.estimate.abs() > edge
     }
 }
 
-/// Tells by their signs whether stalls prefer one side of as many batches.
-fn come_unevenly(of_baseline: u64, of_target: u64) -> bool {
+/// Computes by their signs the chance that stalls are spread so unevenly over as many batches of two sides.
+fn chance_of_sides(of_baseline: u64, of_target: u64) -> f64 {
     let of_side = |stalls: u64, sign: f64| std::iter::repeat_n(sign, stalls as usize);
     let signs: Vec<f64> = of_side(of_baseline, -1.0).chain(of_side(of_target, 1.0)).collect();
-    !signs.is_empty() && sign_test::p_value(&signs) < UNEVEN
+    if signs.is_empty() { 1.0 } else { sign_test::p_value(&signs) }
 }
 
 #[cfg(test)]
@@ -172,9 +174,14 @@ mod tests {
     #[test]
     fn long_stalls_of_one_side_are_its_own() {
         // Five in 14,400 batches: what they count as adding is 1 %, what they add is 17 %.
-        let stall = |round: u32| if round.is_multiple_of(120) { with_one(500.0) } else { vec![1.0; 24] };
-        let tail = pairs(600, |round| [vec![1.0; 24], stall(round)]).unwrap();
-        assert!(!tail.is_within(0.05) && tail.is_beyond(0.05), "{tail:?}");
+        let every = |rounds: u32| {
+            let stall =
+                |round: u32| if round.is_multiple_of(rounds) { with_one(500.0) } else { vec![1.0; 24] };
+            pairs(600, |round| [vec![1.0; 24], stall(round)]).unwrap()
+        };
+        let (five, eight) = (every(120), every(75));
+        assert!(!five.is_within(0.05) && !five.is_beyond(0.05), "one side in sixteen has all five: {five:?}");
+        assert!(!eight.is_within(0.05) && eight.is_beyond(0.05), "{eight:?}");
     }
 
     #[test]
