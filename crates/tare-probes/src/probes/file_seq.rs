@@ -107,7 +107,9 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
     let mut copy = Buffer::new_zeroed(job.block)?;
     let piece = job.piece(trial.takes_turns());
     let pieces = job.size.div_ceil(piece);
-    let mut files = EmptyFiles::create(directory, sync, job.count_files(sync, trial.count_passes()))?;
+    let wanted = job.count_files(sync, trial.count_passes());
+    let has_room = files::check_room(directory, job.size * wanted).is_ok();
+    let mut files = EmptyFiles::create(directory, sync, if has_room { wanted } else { 1 })?;
     let mut pass = Written::new(files.take_next()?);
     trial.run_passes(pieces + 1, true, |number, report| {
         if number == pieces {
