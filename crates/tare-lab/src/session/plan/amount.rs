@@ -352,6 +352,12 @@ mod tests {
         let pace = compute_pace(&pass, 32_000_000).unwrap();
         assert_eq!(cost_ns(pace, Amount::Operations { batch: 1, batches: 1 }), 32e6);
         assert_eq!(cost_ns(pace, Amount::Operations { batch: 1, batches: 5 }), 152e6, "five passes");
+        // Short passes come together.
+        let all = vec![90_000_000, 31_000_000, 30_000_000];
+        let sample = Sample::Stretches { operations: 4096, bytes: 0, elapsed_ns: all, histogram: None };
+        let together = [Batch { series: "block".into(), phase: Phase::Warm, started_ns: 0, sample }];
+        let pace = compute_pace(&together, 153_000_000).unwrap();
+        assert_eq!(cost_ns(pace, Amount::Operations { batch: 1, batches: 1 }), 32e6);
         // A hiccup in one of several passes makes the others no longer.
         let slower = [batch("block", 4096, 90_000_000), batch("sync", 1, 61_000_000)];
         let pace = compute_pace(&[slower, pass].concat(), 122_000_000).unwrap();
