@@ -97,7 +97,7 @@ fn releases_are_compared_by_their_first_two_parts() {
 }
 
 /// Builds facts of a Linux on a machine, with more that a case adds; `own` namespaces are others than the first.
-fn make_facts(own: &[&str], more: &[(&str, &str)]) -> Facts {
+pub(super) fn make_facts(own: &[&str], more: &[(&str, &str)]) -> Facts {
     let mut facts = Facts::default();
     for (kind, first) in namespaces::FIRST {
         let number = if own.contains(&kind) { 4_026_532_800 } else { first };

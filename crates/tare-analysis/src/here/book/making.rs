@@ -124,40 +124,24 @@ fn find_range(starts: &[(View<'_>, f64)], key: &str, scale: Scale) -> Option<Ran
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::here::tests::make_facts;
 
     fn start(getppid_ns: f64, more: &[(&str, &str)]) -> Facts {
-        let mut facts = Facts::default();
-        for (kind, first) in crate::here::namespaces::FIRST {
-            facts.add_fact(format!("namespace.{kind}"), first.to_string());
-        }
+        let price = vec![getppid_ns.to_string(); 8].join(" ");
         let usual = [
-            ("kernel.name", "Linux"),
-            ("kernel.release", "6.18.1"),
-            ("vdso.release", "6.18.1"),
-            ("program.machine", "x86_64"),
-            ("cpuinfo.kind", "x86"),
             ("cpuid.hypervisor", "yes"),
             ("cpuid.interfaces", "KVMKVMKVM"),
             ("cpuid.vendor", "AuthenticAMD"),
             ("processor.family", "25-1-1"),
             ("mitigations", "no-pti retpoline"),
-            ("mounts", "read"),
-            ("root.mount", "whole"),
-            ("root.is_mount", "yes"),
-            ("tracer", "0"),
-            ("ptrace.request", "done"),
-            ("seccomp.mode", "0"),
             ("burst.threads", "2"),
             ("burst.gaps", "none"),
             ("burst.used", "1 1 1 1 1 1 1 1 1 1"),
             ("cycle.addition", "0.5 0.5 0.51 0.5 0.5 0.5 0.5 0.5"),
             ("cycle.multiplication", "1.5 1.5 1.5 1.5 1.5 1.5 1.5 1.5"),
+            ("price.getppid", &price),
         ];
-        usual.iter().chain(more).for_each(|(key, value)| {
-            facts.0.insert((*key).to_owned(), (*value).to_owned());
-        });
-        facts.add_fact("price.getppid", vec![getppid_ns.to_string(); 8].join(" "));
-        facts
+        make_facts(&[], &[&usual, more].concat())
     }
 
     fn now() -> Month {

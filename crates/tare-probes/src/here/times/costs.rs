@@ -201,10 +201,11 @@ pub fn remove_left_over(place: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::here::steps::Steps;
     use tare_data::facts::Facts;
 
     fn note(work: impl FnOnce(&mut Noting<'_>)) -> Facts {
-        let mut steps = crate::here::steps::Steps::until(u64::MAX);
+        let mut steps = Steps::until(u64::MAX);
         steps.note_here(work);
         steps.facts
     }
