@@ -97,7 +97,7 @@ export function alarms({ report, running }: Page): HTMLElement | null {
   }
   const emulated = report.warnings.flatMap(({ environment, warning }) => (warning.kind === "emulated_processor" && environment !== null ? [environment] : []));
   if (emulated.length > 0) {
-    alarms.push(h("p", { class: "alarm" }, h("strong", {}, say("Emulated processor: {names}. ", { names: listed(emulated) })), say("Read only the shape of its results (marked ^), or use a machine with KVM.")));
+    alarms.push(h("p", { class: "alarm" }, h("strong", {}, say("Emulated processor: {names}. ", { names: listed(emulated) })), say("A real one gives other numbers than those marked ^: use a machine with KVM.")));
   }
   if (session.ending !== "complete" && running === null) {
     const how = session.ending === "interrupted" ? say("The session was stopped early. ") : say("The record ends early. ");

@@ -135,7 +135,7 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     }
     clauses.extend((missing > 0).then(|| say!(language, "not compared: {count}", count = missing)));
     if signs::is_emulated(findings, &findings.subjects[target]) {
-        clauses.push(language.word("its processor is emulated: read only the shape").to_owned());
+        clauses.push(language.word("its processor is emulated: a real one gives other numbers").to_owned());
     }
     if clauses.is_empty() {
         clauses.push(language.word("not measured").into());
@@ -297,7 +297,7 @@ mod tests {
             let about = Some(findings.subjects[1].clone());
             findings.warnings.push((about, tare_data::warning::Warning::EmulatedProcessor));
         });
-        assert!(text.ends_with("Its processor is emulated: read only the shape."), "{text}");
+        assert!(text.ends_with("Its processor is emulated: a real one gives other numbers."), "{text}");
     }
 
     #[test]

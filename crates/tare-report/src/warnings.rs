@@ -289,7 +289,7 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         }
         Warning::BrokenOff { .. } => message!("tare run --resume FILE continues it"),
         Warning::EmulatedProcessor => {
-            message!("read only its shape, or use a machine with that processor and KVM")
+            message!("a real processor gives other numbers: use a machine that has it, and KVM")
         }
         Warning::DamagedLines { .. } => {
             message!("restore the original file; the disk or a program changed it")
