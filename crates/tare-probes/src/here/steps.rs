@@ -207,7 +207,7 @@ mod tests {
         });
         assert_eq!(steps.facts.get("a.b"), Some("line\n\"quoted\"\u{1b}"));
         steps.note_here(|noting| noting.add_fact("mitigations", ""));
-        assert_eq!(steps.facts.get("mitigations"), None, "an empty text is no fact");
+        assert_eq!(steps.facts.get("mitigations"), None, "an empty text is not a fact");
         assert_eq!(steps.lost, []);
     }
 
