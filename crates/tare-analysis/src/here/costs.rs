@@ -424,7 +424,8 @@ mod tests {
     #[test]
     fn a_quota_makes_steady_work_slower_than_a_burst() {
         let gaps = "25000-100000 125000-200000 225000-300000";
-        let costs = compute(&facts(&[("burst.gaps", gaps), ("burst.threads", "2")]));
+        let ran = ("burst.ran", "50000 50000 50000");
+        let costs = compute(&facts(&[("burst.gaps", gaps), ran, ("burst.threads", "2")]));
         let [cost] = costs.as_slice() else { panic!("{costs:?}") };
         assert_eq!((cost.operation, cost.contrast), (Operation::SteadyCpu, Contrast::Slower));
         assert_eq!(cost.factor.unwrap().middle, 4.0);

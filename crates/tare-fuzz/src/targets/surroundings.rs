@@ -25,6 +25,7 @@ pub static TARGET: Target = Target {
         "0::/../..",
         "\\040",
         "burst.gaps\t",
+        "burst.ran\t",
         "price.getppid\t",
         "limit.cpu\t",
         "namespace.pid\t",
@@ -42,7 +43,7 @@ fn corpus() -> Vec<Vec<u8>> {
     let groups = "4:memory:/docker/a1\n3:cpu,cpuacct:/x\n0::/y/z\n";
     let stat = "17 (a) b (c)) R 1 0\n";
     let facts = "kernel.name\tLinux\nnamespace.pid\t4026532800\nnamespace.mnt\t4026532801\nlimit.cpu\t0.5\ncpu.allowed\t2\n\
-                 burst.threads\t2\nburst.gaps\t25000-100000 125000-200000 225000-300000\nprice.getppid\t1 2 3 4 5 6 7 8\n\
+                 burst.threads\t2\nburst.gaps\t25000-100000 125000-200000 225000-300000\nburst.ran\t50000 50000 50000\nprice.getppid\t1 2 3 4 5 6 7 8\n\
                  cycle.addition\t0.5 0.5 0.5 0.5 0.5 0.5\ncycle.multiplication\t1.5 1.5 1.5 1.5 1.5 1.5\n\
                  cost.sync.work\t9 9 9 9 9 9\ncost.write.work\t1 1 1 1 1 1\nplace.work.type\text4\n";
     [table, groups, stat, facts].map(|text| text.as_bytes().to_vec()).into()

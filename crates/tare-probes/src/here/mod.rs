@@ -48,7 +48,8 @@ const BURST_MS: u64 = 1_000;
 /// Passes over everything that is timed, where there is time for a thorough answer.
 const PASSES: usize = 3;
 /// Beginnings of the keys of facts that are times in blocks, to which a later pass adds its own.
-const SERIES: [&str; 5] = ["cost.", "price.", "burst.gaps", "cycle.addition", "cycle.multiplication"];
+const SERIES: [&str; 6] =
+    ["cost.", "price.", "burst.gaps", "burst.ran", "cycle.addition", "cycle.multiplication"];
 
 /// Extent of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(refused(&[("namespace.pid", "4026532800")], 8), Refusal::Layer("namespaces"));
         assert_eq!(refused(&[("cpuid.interfaces", "TCGTCGTCGTCG")], 8), Refusal::Layer("qemu-tcg"));
         let gaps = ("burst.gaps", "25000-100000 125000-200000 225000-300000");
-        assert_eq!(refused(&[gaps, ("burst.threads", "2")], 8), Refusal::Throttled);
+        assert_eq!(refused(&[gaps, ("burst.ran", "50000 50000 50000")], 8), Refusal::Throttled);
         assert_eq!(refused(&[("processor.family", "")], 8), Refusal::Unnamed);
     }
 }

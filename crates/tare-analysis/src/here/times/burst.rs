@@ -25,18 +25,22 @@ pub struct Throttling {
 /// Finds a limit that stops all threads at equal distances.
 pub fn find_throttling(view: View<'_>) -> Option<Throttling> {
     let gaps = read_gaps(view);
-    let threads = view.number("burst.threads")?;
-    let ends = gaps.windows(2).map(|pair| (pair[1].1 - pair[0].1, pair[1].1 - pair[1].0));
-    let periods: Vec<(f64, f64)> = ends.filter(|(period, _)| *period < LONGEST_PERIOD_US).collect();
-    let shortest = periods.iter().map(|(period, _)| *period).reduce(f64::min)?;
-    let longest = periods.iter().map(|(period, _)| *period).fold(0.0, f64::max);
+    let follow = |pair: &[Gap]| Period {
+        us: pair[1].end - pair[0].end,
+        gap_us: pair[1].end - pair[1].start,
+        ran_us: pair[1].ran,
+    };
+    let periods: Vec<Period> =
+        gaps.windows(2).map(follow).filter(|period| period.us < LONGEST_PERIOD_US).collect();
+    let shortest = periods.iter().map(|period| period.us).reduce(f64::min)?;
+    let longest = periods.iter().map(|period| period.us).fold(0.0, f64::max);
     let is_regular = gaps.len() >= FEWEST_GAPS
         && longest <= AGREE * shortest
-        && periods.iter().all(|(period, gap)| *gap > SMALLEST_SHARE * period);
+        && periods.iter().all(|period| period.gap_us > SMALLEST_SHARE * period.us);
     if !is_regular {
         return None;
     }
-    let mut cpus: Vec<f64> = periods.iter().map(|(period, gap)| threads * (period - gap) / period).collect();
+    let mut cpus: Vec<f64> = periods.iter().map(|period| period.ran_us / period.us).collect();
     cpus.sort_by(f64::total_cmp);
     let (low, middle, high) = (*cpus.first()?, cpus[cpus.len() / 2], *cpus.last()?);
     Some(Throttling { period_ms: shortest / 1_000.0, cpus: Estimate { low, middle, high } })
@@ -62,15 +66,33 @@ pub fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
     Some(Estimate { low, middle: slowdowns[slowdowns.len() / 2], high })
 }
 
-/// Reads gaps: start and end in µs.
-fn read_gaps(view: View<'_>) -> Vec<(f64, f64)> {
-    let parse = |gap: &str| {
-        let (start, end) = gap.split_once('-')?;
-        let (start, end): (f64, f64) = (start.parse().ok()?, end.parse().ok()?);
-        (start.is_finite() && end.is_finite() && start < end).then_some((start, end))
-    };
-    let mut gaps: Vec<(f64, f64)> = view.text("burst.gaps").split(' ').filter_map(parse).collect();
-    gaps.sort_by(|one, other| one.1.total_cmp(&other.1));
+/// Time in which no thread ran, in µs, with the processor time of all threads since the gap before it.
+struct Gap {
+    start: f64,
+    end: f64,
+    ran: f64,
+}
+
+/// Time from the end of a gap to the end of the next.
+struct Period {
+    us: f64,
+    gap_us: f64,
+    ran_us: f64,
+}
+
+/// Reads gaps in their order.
+fn read_gaps(view: View<'_>) -> Vec<Gap> {
+    let parse =
+        |(gap, ran): (&str, &str)| {
+            let (start, end) = gap.split_once('-')?;
+            let (start, end, ran): (f64, f64, f64) =
+                (start.parse().ok()?, end.parse().ok()?, ran.parse().ok()?);
+            (start.is_finite() && end.is_finite() && start < end && ran.is_finite() && ran > 0.0)
+                .then_some(Gap { start, end, ran })
+        };
+    let texts = view.text("burst.gaps").split(' ').zip(view.text("burst.ran").split(' '));
+    let mut gaps: Vec<Gap> = texts.filter_map(parse).collect();
+    gaps.sort_by(|one, other| one.end.total_cmp(&other.end));
     gaps
 }
 
@@ -80,8 +102,10 @@ mod tests {
     use tare_data::facts::Facts;
 
     fn facts(gaps: &str, used: &str) -> Facts {
+        let ran = ["50000"; 6].join(" ");
         let mut facts = Facts::default();
-        for (key, value) in [("burst.gaps", gaps), ("burst.threads", "2"), ("burst.used", used)] {
+        let texts = [("burst.gaps", gaps), ("burst.ran", &ran), ("burst.threads", "2"), ("burst.used", used)];
+        for (key, value) in texts {
             facts.add_fact(key, value);
         }
         facts

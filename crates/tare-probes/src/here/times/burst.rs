@@ -21,7 +21,8 @@ const MOST_GAPS: usize = (SPUN_NS / GAP_NS) as usize;
 /// Start and end of a gap, in ns.
 type Gap = (u64, u64);
 
-/// Notes gaps of all threads at once, in µs after `zero_ns`, and the share of each slice that was used.
+/// Notes gaps of all threads at once, in µs after `zero_ns`, for each gap the processor time since the one before it, and the share of
+/// each slice that was used.
 pub fn note_burst(noting: &mut Noting<'_>, zero_ns: u64) {
     let wanted = list_allowed_processors().len().clamp(1, MOST_THREADS);
     let began_ns = now_ns();
@@ -34,11 +35,14 @@ pub fn note_burst(noting: &mut Noting<'_>, zero_ns: u64) {
     noting.add_fact("burst.threads", gaps.len().to_string());
     let used = share_used(&gaps, began_ns);
     noting.add_fact("burst.used", used.map(|share| format!("{share:.3}")).join(" "));
-    let common = gaps.into_iter().reduce(|one, other| intersect_gaps(&one, &other)).unwrap_or_default();
-    let long = common.into_iter().filter(|(start, end)| end - start >= COMMON_GAP_NS);
+    let common = gaps.iter().cloned().reduce(|one, other| intersect_gaps(&one, &other)).unwrap_or_default();
+    let long: Vec<Gap> = common.into_iter().filter(|(start, end)| end - start >= COMMON_GAP_NS).collect();
+    let ran = sum_between_ends(&gaps, &long, began_ns);
     let us = |ns: u64| ns.saturating_sub(zero_ns) / 1_000;
-    let texts: Vec<String> = long.map(|(start, end)| format!("{}-{}", us(start), us(end))).collect();
-    noting.add_fact("burst.gaps", if texts.is_empty() { "none".to_owned() } else { texts.join(" ") });
+    let list = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join(" ") };
+    let texts = long.iter().map(|(start, end)| format!("{}-{}", us(*start), us(*end)));
+    noting.add_fact("burst.gaps", list(texts.collect()));
+    noting.add_fact("burst.ran", list(ran.iter().map(|ns| (ns / 1_000).to_string()).collect()));
 }
 
 /// Reads the clock until then, and gives the gaps between two readings.
@@ -67,13 +71,25 @@ fn intersect_gaps(one: &[Gap], other: &[Gap]) -> Vec<Gap> {
     common
 }
 
+/// Sums the time that the threads ran from the end of each long gap, or from the beginning, to the end of the next, in ns: a quota counts
+/// this time, and other processes take some of the time between two gaps for themselves.
+fn sum_between_ends(gaps: &[Vec<Gap>], long: &[Gap], began_ns: u64) -> Vec<u64> {
+    let begins = std::iter::once(began_ns).chain(long.iter().map(|(_, end)| *end));
+    let spans = begins.zip(long.iter().map(|(_, end)| *end));
+    spans.map(|(start, end)| gaps.len() as u64 * (end - start) - sum_within(gaps, start, end)).collect()
+}
+
+/// Sums the parts of all threads' gaps that lie between two times.
+fn sum_within(gaps: &[Vec<Gap>], start: u64, end: u64) -> u64 {
+    gaps.iter().flatten().map(|gap| gap.1.min(end).saturating_sub(gap.0.max(start))).sum()
+}
+
 /// Computes the share of each slice in which threads ran, on average over them.
 fn share_used(gaps: &[Vec<Gap>], began_ns: u64) -> [f64; SLICES] {
     let slice_ns = SPUN_NS / SLICES as u64;
     std::array::from_fn(|slice| {
         let start = began_ns + slice as u64 * slice_ns;
-        let within = |gap: &Gap| gap.1.min(start + slice_ns).saturating_sub(gap.0.max(start));
-        let lost: u64 = gaps.iter().flatten().map(within).sum();
+        let lost = sum_within(gaps, start, start + slice_ns);
         1.0 - lost as f64 / (slice_ns * gaps.len().max(1) as u64) as f64
     })
 }
@@ -87,6 +103,14 @@ mod tests {
         let (one, other) = (vec![(0, 10), (20, 30), (50, 60)], vec![(5, 22), (55, 90)]);
         assert_eq!(intersect_gaps(&one, &other), [(5, 10), (20, 22), (55, 60)]);
         assert_eq!(intersect_gaps(&one, &[]), []);
+    }
+
+    #[test]
+    fn time_of_others_is_not_time_that_ran() {
+        // A quota stops both threads from 40 to 100; others had one thread's processor from 10 to 30.
+        let gaps = [vec![(40, 100), (140, 200)], vec![(10, 30), (40, 100), (120, 200)]];
+        assert_eq!(sum_between_ends(&gaps, &[(40, 100), (140, 200)], 0), [60, 60]);
+        assert_eq!(sum_between_ends(&gaps, &[], 0), [0; 0]);
     }
 
     #[test]
