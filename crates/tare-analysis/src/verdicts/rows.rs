@@ -11,11 +11,11 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing, Verdict};
+use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
 use crate::verdicts::doubts::ends::{Objection, RunPairs};
-use crate::verdicts::doubts::failures::UnlikeFailures;
+use crate::verdicts::doubts::failures::FailedTrials;
 use crate::verdicts::doubts::{comparable, ends, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
@@ -422,9 +422,6 @@ impl<'a> Judge<'a> {
         };
         let beyond =
             if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
-        if let Some(reason) = self.find_failure_objection((case, target), judgement.verdict) {
-            return Judged { may_change: true, ..not_comparable(reason, level) };
-        }
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: judgement.total.map(ratio_in_total),
@@ -432,15 +429,22 @@ impl<'a> Judge<'a> {
             beyond,
             ..make_comparison(level, &judgement, baseline, series)
         };
+        if let Some(reason) = self.find_failure_objection((case, target), &comparison) {
+            return Judged { may_change: true, ..not_comparable(reason, comparison.level) };
+        }
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
         comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
     }
 
-    /// Returns why a verdict cannot stand where trials fail more often on one side.
-    fn find_failure_objection(&self, (case, target): (usize, usize), verdict: Verdict) -> Option<String> {
+    /// Returns why an answer cannot stand where trials fail more often on one side.
+    fn find_failure_objection(
+        &self,
+        (case, target): (usize, usize),
+        comparison: &Comparison,
+    ) -> Option<String> {
         let [others, own] = self.select_sides(case, target)?;
-        UnlikeFailures::find_unlike([&others, &own])?.find_objection(verdict)
+        FailedTrials::count_failed([&others, &own]).find_objection(comparison.verdict, comparison.answer())
     }
 
     /// Tests a cell against the ratios that a gate names.

@@ -3,44 +3,61 @@
 use tare_data::failure::Failure;
 use tare_data::session::Trial;
 
-use crate::findings::Verdict;
+use crate::findings::{Answer, Verdict};
+use crate::statistics::binomial::at_least;
 use crate::statistics::binomial::fisher::compute_share_p;
+use crate::statistics::level::ALPHA;
 
-/// Level at which the shares of failed trials differ between two environments.
+/// Level at which the shares of failed trials are known to differ between two environments...
 const LEVEL: f64 = 0.01;
+/// ...and at which they may, so that nothing is the same.
+const LEVEL_IN_DOUBT: f64 = 0.05;
+/// Share of trials that may fail on one side alone where the two are the same: the share of stalls that 29 rounds exclude.
+const MOST_ON_ONE_SIDE: f64 = 0.1;
 
-/// Shares of trials that failed, which differ between two environments.
-pub(crate) struct UnlikeFailures {
-    /// Failed trials of the environment that is compared with, and of the one that is judged.
+/// Failed trials of two environments.
+pub(crate) struct FailedTrials {
+    /// In the environment that is compared with, and in the one that is judged.
     failed: [u64; 2],
     trials: [u64; 2],
 }
 
-impl UnlikeFailures {
-    /// Compares the trials of two environments: the one that is compared with, and the one that is judged. None where both fail
-    /// equally often.
-    pub fn find_unlike(sides: [&[&Trial]; 2]) -> Option<UnlikeFailures> {
+impl FailedTrials {
+    /// Counts the failures of two environments' trials: those of the one that is compared with, and of the one that is judged.
+    pub fn count_failed(sides: [&[&Trial]; 2]) -> FailedTrials {
         let is_own = |trial: &&&Trial| trial.failure.as_ref().is_some_and(Failure::is_own);
         let failed = sides.map(|trials| trials.iter().filter(is_own).count() as u64);
-        if failed == [0, 0] {
-            return None;
-        }
-        let trials = sides.map(|trials| trials.len() as u64);
-        let unlike = UnlikeFailures { failed, trials };
-        (compute_share_p(failed, trials) < LEVEL).then_some(unlike)
+        FailedTrials { failed, trials: sides.map(|trials| trials.len() as u64) }
     }
 
-    /// Returns why a verdict cannot stand: slow trials may be among those that failed. That an environment is slower stands where
+    /// Returns why an answer cannot stand: slow trials may be among those that failed. That an environment is slower stands where
     /// more of its own trials failed, and that it is faster where more of the baseline's did.
-    pub fn find_objection(&self, verdict: Verdict) -> Option<String> {
+    pub fn find_objection(&self, verdict: Verdict, answer: Answer) -> Option<String> {
         let [[of_baseline, here], [baseline, trials]] = [self.failed, self.trials];
         let fails_more = here * baseline > of_baseline * trials;
         let stands = match verdict {
-            Verdict::Slower | Verdict::SlowerInFewStarts => fails_more,
-            Verdict::Faster | Verdict::FasterInFewStarts => !fails_more,
-            _ => false,
+            Verdict::Slower | Verdict::SlowerInFewStarts => fails_more || !self.may_differ(),
+            Verdict::Faster | Verdict::FasterInFewStarts => !fails_more || !self.may_differ(),
+            _ if answer == Answer::Same => !self.may_differ(),
+            _ => !self.differ(LEVEL),
         };
         (!stands)
             .then(|| format!("{here} of {trials} trials failed, in the baseline {of_baseline} of {baseline}"))
+    }
+
+    fn differ(&self, level: f64) -> bool {
+        self.failed != [0, 0] && compute_share_p(self.failed, self.trials) < level
+    }
+
+    /// Tells whether one side may have failures that the other has not.
+    fn may_differ(&self) -> bool {
+        let is_open = |failed: u64, trials: u64| 1.0 - at_least(trials, failed + 1, MOST_ON_ONE_SIDE) > ALPHA;
+        let of_one_side = match self.failed {
+            [0, 0] => false,
+            [0, here] => is_open(here, self.trials[1]),
+            [there, 0] => is_open(there, self.trials[0]),
+            _ => false,
+        };
+        of_one_side || self.differ(LEVEL_IN_DOUBT)
     }
 }
