@@ -83,22 +83,31 @@ struct Shared {
     starts: Cell<u32>,
 }
 
+/// Checks that programs can be started from the scratch folder, and that it is on a disk where that is measured.
+fn check_mount(root: &Path, needs_disk: bool) -> Result<(), LabError> {
+    let Some(mount) = mounts::find_mount(root) else { return Ok(()) };
+    let refused =
+        |why: &str| LabError::new(ErrorKind::Storage, format!("the scratch folder {} {why}", root.display()));
+    if mount.options.split(',').any(|option| option == "noexec") {
+        return Err(refused("is mounted noexec")
+            .with_cause("environments start tare from there")
+            .with_hint("choose another folder with --scratch"));
+    }
+    if needs_disk && IN_MEMORY.contains(&mount.filesystem.as_str()) {
+        let cause = format!("{} at {} keeps its files in memory", mount.filesystem, mount.point.display());
+        return Err(refused("is not on a disk")
+            .with_cause(cause)
+            .with_hint("choose a folder on a disk with --scratch"));
+    }
+    Ok(())
+}
+
 impl SessionWorkspace {
     /// Begins the journal, makes the scratch folder and copies the binary into it.
     pub fn make_workspace(setting: &Setting) -> Result<Self, LabError> {
         let root = platform::resolve_path(&setting.scratch)
             .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
-        let mount = mounts::find_mount(&root);
-        if let Some(mount) = mount.filter(|mount| IN_MEMORY.contains(&mount.filesystem.as_str())) {
-            let what = format!("the scratch folder {} is not on a disk", root.display());
-            return Err(LabError::new(ErrorKind::Storage, what)
-                .with_cause(format!(
-                    "{} at {} keeps its files in memory",
-                    mount.filesystem,
-                    mount.point.display()
-                ))
-                .with_hint("choose a folder on a disk with --scratch"));
-        }
+        check_mount(&root, setting.wanted.disk)?;
         let identity = programs::identify_program(&setting.binary)
             .map_err(|e| storage("cannot read the agent", &setting.binary, e))?;
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;

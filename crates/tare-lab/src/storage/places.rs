@@ -43,6 +43,8 @@ pub struct Wanted {
     pub file_systems: Vec<&'static FileSystem>,
     /// Content of every environment whose specification says nothing else.
     pub inside: Inside,
+    /// True when a case measures files in the scratch folder, which must be on a disk then.
+    pub disk: bool,
     /// Bytes that the largest case has in its files.
     pub room_bytes: u64,
 }
@@ -55,6 +57,7 @@ impl Wanted {
             let Some(place) = case.place.as_deref() else { continue };
             let size = SIZES.iter().filter_map(|key| case.parameters.get_integer(key).ok()).max();
             wanted.room_bytes = wanted.room_bytes.max(size.unwrap_or(0));
+            wanted.disk |= place != WORK && !place.contains('/');
             match place {
                 OWN => {}
                 WORK => wanted.work = true,
