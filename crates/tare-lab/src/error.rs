@@ -76,21 +76,19 @@ impl LabError {
         self.with_cause(Step { what: what.into(), cause: cause.into() })
     }
 
-    /// Returns this error where the host itself is at fault, not an environment: its disk, or resources that
-    /// it lacks.
-    pub(crate) fn of_host(mut self) -> Option<Self> {
+    /// Returns this error where the host itself is at fault, not an environment, which may only take more descriptors, memory or
+    /// processes than it may have.
+    pub(crate) fn of_host(self) -> Option<Self> {
+        let is_host = matches!(self.kind, ErrorKind::Storage | ErrorKind::Host);
+        (is_host && self.find_exhausted().is_none()).then_some(self)
+    }
+
+    /// Finds the limit that was reached, as a next step names it.
+    pub(crate) fn find_exhausted(&self) -> Option<&'static str> {
         let first: Option<&(dyn Error + 'static)> = self.source();
-        let exhausted = successors(first, |cause| source(*cause))
+        successors(first, |cause| source(*cause))
             .filter_map(|cause| cause.downcast_ref::<std::io::Error>()?.raw_os_error())
-            .any(platform::is_exhausted);
-        match self.kind {
-            ErrorKind::Storage | ErrorKind::Host => Some(self),
-            _ if exhausted => {
-                self.kind = ErrorKind::Host;
-                Some(self)
-            }
-            _ => None,
-        }
+            .find_map(platform::name_exhausted)
     }
 
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

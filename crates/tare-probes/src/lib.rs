@@ -40,6 +40,7 @@ pub mod peer;
 mod platform;
 pub mod probe;
 pub mod probes;
+pub mod signs;
 mod variables;
 
 pub use counts::Count;

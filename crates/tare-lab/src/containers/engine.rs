@@ -150,7 +150,18 @@ struct Container {
 
 impl Environment for Container {
     fn proof(&self) -> Proof {
-        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+        if self.runtime.as_deref().is_some_and(is_gvisor) {
+            return Proof::Kernel("gvisor");
+        }
+        let is_rootless = !rustix::process::geteuid().is_root();
+        let network = Kinds::NETWORK.only_if(self.net != PodmanNet::Host);
+        // Control groups are of the engine's settings and their version, users of the daemon's.
+        let (users, either) = match self.engine.starts {
+            Starts::InCommand => (Kinds::USERS.only_if(is_rootless), Kinds::CONTROL_GROUPS),
+            Starts::InDaemon => (Kinds::NONE, Kinds::USERS | Kinds::CONTROL_GROUPS),
+        };
+        let own = Kinds::CONTAINER | network | users;
+        Proof::Namespaces(Namespaces { own, either })
     }
 
     fn has_image(&self) -> bool {

@@ -32,7 +32,9 @@ struct Bwrap {
 
 impl Environment for Bwrap {
     fn proof(&self) -> Proof {
-        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+        // Users and control groups are tried: an old kernel, or a rule, may refuse them.
+        let either = Kinds::USERS | Kinds::CONTROL_GROUPS;
+        Proof::Namespaces(Namespaces { own: Kinds::CONTAINER | self.net.kinds_made(), either })
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

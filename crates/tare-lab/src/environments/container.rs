@@ -42,14 +42,7 @@ pub static PROVIDER: Provider = Provider {
                  control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
                  of image layers, which is here with root=host.",
     instance: None,
-    options: &[
-        Net::OPTION,
-        Namespaces::OPTION,
-        User::OPTION,
-        Limits::OPTION,
-        Seccomp::OPTION,
-        Speculation::OPTION,
-    ],
+    options: &[Net::OPTION, Made::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION, Speculation::OPTION],
     descends: true,
     kernel: KernelKind::Machine,
     roots: Roots::Any,
@@ -57,7 +50,7 @@ pub static PROVIDER: Provider = Provider {
     parse: |specification| {
         Ok(Box::new(Container {
             net: Net::from_specification(specification)?,
-            namespaces: Namespaces::from_specification(specification)?,
+            namespaces: Made::from_specification(specification)?,
             user: User::from_specification(specification)?,
             limits: Limits::from_specification(specification)?,
             seccomp: Seccomp::from_specification(specification)?,
@@ -74,7 +67,7 @@ pub static PROVIDER: Provider = Provider {
 
 choice! {
     #[derive(Serialize, Deserialize)]
-    enum Namespaces: "namespaces",
+    enum Made: "namespaces",
         "which ones, besides the network's. all: mounts, processes, IPC and host name; processes: mounts and processes; \
          mounts: mounts alone"
     {
@@ -104,7 +97,7 @@ choice! {
 #[derive(Clone, Copy)]
 struct Container {
     net: Net,
-    namespaces: Namespaces,
+    namespaces: Made,
     user: User,
     limits: Limits,
     seccomp: Seccomp,
@@ -113,7 +106,9 @@ struct Container {
 
 impl Environment for Container {
     fn proof(&self) -> Proof {
-        Proof::Namespaces(self.namespaces.names())
+        let user = Kinds::USERS.only_if(rootless() || self.user == User::Yes);
+        let own = self.namespaces.kinds_seen() | user | self.net.kinds_made();
+        Proof::Namespaces(Namespaces { own, either: Kinds::NONE })
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
@@ -168,27 +163,27 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
     Ok(Entrance { command, host: network.host, places: root.places, outside })
 }
 
-impl Namespaces {
-    /// Lists the kinds by their names in /proc/self/ns.
-    fn names(self) -> &'static [&'static str] {
+impl Made {
+    /// Lists the kinds by which the environment is recognised.
+    fn kinds_seen(self) -> Kinds {
         match self {
-            Namespaces::All => &["mnt", "pid", "ipc", "uts"],
-            Namespaces::Processes => &["mnt", "pid"],
-            Namespaces::Mounts => &["mnt"],
+            Made::All => Kinds::CONTAINER,
+            Made::Processes => Kinds::MOUNTS | Kinds::PROCESSES,
+            Made::Mounts => Kinds::MOUNTS,
         }
     }
 
     fn kinds(self) -> UnshareFlags {
         match self {
-            Namespaces::All => Namespaces::Processes.kinds() | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
-            Namespaces::Processes => UnshareFlags::NEWNS | UnshareFlags::NEWPID,
-            Namespaces::Mounts => UnshareFlags::NEWNS,
+            Made::All => Made::Processes.kinds() | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS,
+            Made::Processes => UnshareFlags::NEWNS | UnshareFlags::NEWPID,
+            Made::Mounts => UnshareFlags::NEWNS,
         }
     }
 }
 
 /// Adds the user namespace, if there is one, to the kinds of namespaces.
-fn with_user(namespaces: Namespaces, user: User) -> UnshareFlags {
+fn with_user(namespaces: Made, user: User) -> UnshareFlags {
     let mut kinds = namespaces.kinds();
     kinds.set(UnshareFlags::NEWUSER, rootless() || user == User::Yes);
     kinds
@@ -207,7 +202,7 @@ struct Plan {
     /// Host folders and their paths inside.
     binds: Vec<(PathBuf, String)>,
     own_network: bool,
-    namespaces: Namespaces,
+    namespaces: Made,
     user: User,
     seccomp: Seccomp,
     speculation: Speculation,

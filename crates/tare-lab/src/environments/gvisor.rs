@@ -151,7 +151,7 @@ impl Gvisor {
 
 impl Environment for Gvisor {
     fn proof(&self) -> Proof {
-        Proof::Gvisor
+        Proof::Kernel("gvisor")
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

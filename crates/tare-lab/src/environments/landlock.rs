@@ -85,6 +85,10 @@ fn parse_count(
 }
 
 impl Environment for Landlock {
+    fn proof(&self) -> Proof {
+        Proof::Landlock
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         let version = kernel_version().map_err(explain_absence)?;
         let mut facts = Facts::default();

@@ -156,7 +156,8 @@ impl Environment for Launched {
         match (self.template.list_namespaces(), self.template.kernel) {
             (_, Kernel::Own) => Proof::OtherBoot,
             ([], _) => Proof::None,
-            (kinds, _) => Proof::Namespaces(kinds),
+            // Others depend on its settings.
+            (kinds, _) => Proof::Namespaces(Namespaces { own: Kinds::from_names(kinds), either: Kinds::ALL }),
         }
     }
 

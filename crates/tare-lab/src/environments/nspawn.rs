@@ -53,7 +53,8 @@ struct Nspawn {
 
 impl Environment for Nspawn {
     fn proof(&self) -> Proof {
-        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+        let own = Kinds::CONTAINER | self.net.kinds_made();
+        Proof::Namespaces(Namespaces { own, either: Kinds::CONTROL_GROUPS })
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

@@ -48,7 +48,9 @@ struct Oci {
 
 impl Environment for Oci {
     fn proof(&self) -> Proof {
-        Proof::Namespaces(&["mnt", "pid", "ipc", "uts"])
+        let user = Kinds::USERS.only_if(!rustix::process::geteuid().is_root());
+        let own = Kinds::CONTAINER | self.net.kinds_made() | user;
+        Proof::Namespaces(Namespaces { own, either: Kinds::NONE })
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

@@ -61,7 +61,7 @@ struct Proot {
 
 impl Environment for Proot {
     fn proof(&self) -> Proof {
-        Proof::Traced
+        Proof::Tracer("proot")
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

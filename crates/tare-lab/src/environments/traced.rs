@@ -46,7 +46,7 @@ struct Traced;
 
 impl Environment for Traced {
     fn proof(&self) -> Proof {
-        Proof::Traced
+        Proof::Tracer("traced")
     }
 
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {

@@ -140,7 +140,7 @@ impl Uml {
 
 impl Environment for Uml {
     fn proof(&self) -> Proof {
-        Proof::OtherBoot
+        Proof::Kernel("uml")
     }
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {

@@ -94,6 +94,11 @@ pub enum Translator {
 }
 
 impl Net {
+    /// Gives the kind of namespace that it makes.
+    pub fn kinds_made(self) -> Kinds {
+        Kinds::NETWORK.only_if(self != Net::Host)
+    }
+
     pub fn check_ready(self, programs: &Programs) -> Result<Way, NotReady> {
         let attachment = match self {
             Net::Own => return Ok(Way::Own),

@@ -13,6 +13,7 @@ pub mod footprint;
 mod host_path;
 pub(crate) mod images;
 mod kernel_kind;
+pub(crate) mod namespaces;
 pub(crate) mod naming;
 pub mod options;
 pub(crate) mod prelude;

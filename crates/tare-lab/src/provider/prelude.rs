@@ -7,6 +7,7 @@ pub(crate) use tare_data::facts::Facts;
 pub(crate) use tare_data::session::specification::Specification;
 
 pub(crate) use super::footprint::Footprint;
+pub(crate) use super::namespaces::{Kinds, Namespaces};
 pub(crate) use super::options::{Choice, OptionDescription, choice};
 pub(crate) use super::proof::Proof;
 pub(crate) use super::root::Roots;

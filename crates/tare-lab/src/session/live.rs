@@ -9,9 +9,9 @@ use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 use tare_data::session::Target;
-use tare_probes::facts::signs::collect_signs;
 use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
+use tare_probes::signs::collect_signs;
 
 use crate::error::LabError;
 use crate::host::mounts;
@@ -132,7 +132,11 @@ impl<'a> LiveArena<'a> {
 
     /// Converts an error to the failure of a trial; an error of the host itself ends the session.
     fn died(&mut self, error: LabError) -> Failure {
-        let failure = Failure::new(FailureKind::Died, error.to_string());
+        let mut reason = error.to_string();
+        if let Some(limit) = error.find_exhausted() {
+            reason.push_str(&format!(" (raise {limit})"));
+        }
+        let failure = Failure::new(FailureKind::Died, reason);
         if let Some(error) = error.of_host() {
             self.host_failure.get_or_insert(error);
         }

@@ -37,7 +37,7 @@ pub fn serve_requests(program: &Path) -> io::Result<()> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         agent: identify_program(),
         clock_ns: now_ns(),
-        signs: crate::facts::signs::collect_signs(),
+        signs: crate::signs::collect_signs(),
     })?;
     let mut splitter = Splitter::default();
     let mut carried = Carried::default();

@@ -20,7 +20,6 @@ pub mod network;
 #[cfg(unix)]
 mod processor;
 pub(crate) mod promises;
-pub mod signs;
 #[cfg(windows)]
 mod windows;
 

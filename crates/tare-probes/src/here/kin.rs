@@ -15,12 +15,17 @@ const KNOWN: [&str; 8] =
 pub fn note_all(noting: &mut Noting<'_>, tracer: Option<u64>) {
     noting.add_fact("process.first", read_line("/proc/1/comm").unwrap_or_default());
     noting.add_fact("process.second", read_line("/proc/2/comm").unwrap_or_default());
-    if let Some(tracer) = tracer.filter(|tracer| *tracer > 0) {
-        noting.add_fact("tracer.name", read_line(&format!("/proc/{tracer}/comm")).unwrap_or_default());
-    }
+    note_tracer(noting, tracer);
     noting.add_fact("process.ancestors", list_known_ancestors().join(" "));
     if let Ok(root) = rustix::fs::readlinkat(rustix::fs::CWD, "/proc/self/root", Vec::new()) {
         noting.add_fact("root.link", if root.as_bytes() == b"/" { "/" } else { "elsewhere" });
+    }
+}
+
+/// Notes the name of the process that traces this one.
+pub fn note_tracer(noting: &mut Noting<'_>, tracer: Option<u64>) {
+    if let Some(tracer) = tracer.filter(|tracer| *tracer > 0) {
+        noting.add_fact("tracer.name", read_line(&format!("/proc/{tracer}/comm")).unwrap_or_default());
     }
 }
 

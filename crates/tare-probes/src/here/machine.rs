@@ -25,8 +25,7 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
     let words = read_line("/proc/cmdline").unwrap_or_default();
     let known = BOOT_WORDS.iter().filter(|known| words.split(' ').any(|word| word.starts_with(**known)));
     noting.add_fact("boot.words", known.copied().collect::<Vec<_>>().join(" "));
-    let listing = read_beginning("/proc/cpuinfo", MOST_BYTES).unwrap_or_default();
-    noting.add_fact("cpuinfo.kind", kind_of_listing(&listing).unwrap_or_default());
+    let listing = note_listing(noting);
     let listed = |key: &str| {
         let line = listing.lines().find(|line| line.starts_with(key))?;
         Some(line.split_once(':')?.1.trim().to_owned())
@@ -41,6 +40,13 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
         let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
         noting.add_fact("cpuinfo.hypervisor", if is_virtual { "yes" } else { "no" });
     }
+}
+
+/// Notes the architecture of the kernel's list of processors, and gives the list.
+pub fn note_listing(noting: &mut Noting<'_>) -> String {
+    let listing = read_beginning("/proc/cpuinfo", MOST_BYTES).unwrap_or_default();
+    noting.add_fact("cpuinfo.kind", kind_of_listing(&listing).unwrap_or_default());
+    listing
 }
 
 /// Determines the architecture that a listing of processors belongs to.

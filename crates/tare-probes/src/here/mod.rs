@@ -3,18 +3,18 @@
 //! A session's facts are read once by an agent that somebody entered. These are read by a person's own command, anywhere: every risky
 //! step runs in a child with a deadline, and nothing that could name the person or the machine is kept.
 
-mod bounded;
+pub(crate) mod bounded;
 mod command;
 mod filters;
-mod first;
-mod kin;
+pub(crate) mod first;
+pub(crate) mod kin;
 mod limits;
-mod machine;
+pub(crate) mod machine;
 mod marks;
 mod mounted;
-mod namespaces;
+pub(crate) mod namespaces;
 mod places;
-mod steps;
+pub(crate) mod steps;
 pub mod texts;
 mod times;
 

@@ -18,20 +18,25 @@ const PIDFS: u32 = 0xff;
 /// Option of a socket that gives the number of its network namespace (Linux 5.14, socket.h).
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
-/// Notes what /proc tells of the namespaces, and the network's cookie.
+/// Notes the namespaces' numbers by /proc, and the network's cookie.
 pub fn note_all(noting: &mut Noting<'_>) {
+    note_numbers(noting);
+    if let Some(cookie) = read_network_cookie() {
+        noting.add_fact("namespace.net_cookie", cookie.to_string());
+    }
+    if let Some(map) = read_line("/proc/self/uid_map") {
+        noting.add_fact("process.users", map.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
+    }
+}
+
+/// Notes the namespaces' numbers by /proc.
+pub fn note_numbers(noting: &mut Noting<'_>) {
     for (kind, _) in KINDS {
         if let Ok(link) = rustix::fs::readlinkat(CWD, format!("/proc/self/ns/{kind}"), Vec::new()) {
             // `mnt:[4026531841]`
             let number = link.to_string_lossy().split(['[', ']']).nth(1).map(str::to_owned);
             noting.add_fact(&format!("namespace.{kind}"), number.unwrap_or_default());
         }
-    }
-    if let Some(cookie) = read_network_cookie() {
-        noting.add_fact("namespace.net_cookie", cookie.to_string());
-    }
-    if let Some(map) = read_line("/proc/self/uid_map") {
-        noting.add_fact("process.users", map.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
     }
 }
 

@@ -42,6 +42,13 @@ impl Noting<'_> {
     }
 }
 
+/// Notes facts of this process, and nothing else.
+pub fn note_facts(note: impl FnOnce(&mut Noting<'_>)) -> Facts {
+    let mut facts = Facts::default();
+    note(&mut Noting { send: &mut |key, value| facts.add_fact(key, value) });
+    facts
+}
+
 /// Runs steps one after the other until all time is used up, and keeps their facts.
 pub struct Steps {
     pub facts: Facts,
@@ -61,8 +68,7 @@ impl Steps {
 
     /// Notes facts of this process itself, which needs no step.
     pub fn note_here(&mut self, note: impl FnOnce(&mut Noting<'_>)) {
-        let facts = &mut self.facts;
-        note(&mut Noting { send: &mut |key, value| facts.add_fact(key, value) });
+        self.facts.0.extend(note_facts(note).0);
     }
 
     /// Runs a step for at most this long.

@@ -30,9 +30,15 @@ pub(crate) const LINUX_AGENT: Option<&str> = None;
 /// Separators of paths, which are in no name.
 pub(crate) const IN_PATHS: &[char] = &['/'];
 
-/// Recognises errors by which this machine lacks what every program needs: descriptors, memory, processes.
-pub(crate) fn is_exhausted(code: i32) -> bool {
-    [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::EAGAIN].contains(&code)
+/// Finds the limit by which a program lacks descriptors, memory or processes, where an error says so.
+pub(crate) fn name_exhausted(code: i32) -> Option<&'static str> {
+    match code {
+        libc::EMFILE => Some("ulimit -n"),
+        libc::ENFILE => Some("fs.file-max"),
+        libc::ENOMEM => Some("the limit of memory"),
+        libc::EAGAIN => Some("ulimit -u, or pids.max"),
+        _ => None,
+    }
 }
 
 pub(crate) fn is_executable(about: &Metadata) -> bool {

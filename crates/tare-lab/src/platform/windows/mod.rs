@@ -26,12 +26,17 @@ pub(crate) const LINUX_AGENT: Option<&str> = Some(std::env::consts::ARCH);
 /// Separators of paths, which are in no name.
 pub(crate) const IN_PATHS: &[char] = &['/', '\\'];
 
-/// ERROR_TOO_MANY_OPEN_FILES, ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_NO_SYSTEM_RESOURCES.
-const EXHAUSTED: [i32; 4] = [4, 8, 14, 1450];
-
-/// Recognises errors by which this machine lacks what every program needs.
-pub(crate) fn is_exhausted(code: i32) -> bool {
-    EXHAUSTED.contains(&code)
+/// Finds the limit by which a program lacks files or memory, where an error says so.
+pub(crate) fn name_exhausted(code: i32) -> Option<&'static str> {
+    /// ERROR_TOO_MANY_OPEN_FILES.
+    const FILES: i32 = 4;
+    /// ERROR_NOT_ENOUGH_MEMORY, ERROR_OUTOFMEMORY, ERROR_NO_SYSTEM_RESOURCES.
+    const MEMORY: [i32; 3] = [8, 14, 1450];
+    match code {
+        FILES => Some("the limit of open files"),
+        code if MEMORY.contains(&code) => Some("the limit of memory"),
+        _ => None,
+    }
 }
 
 /// Answers by the name: files have no executable mark here, and their content may begin with `#!`.
