@@ -319,10 +319,10 @@ pub struct Show {
     pub name: String,
 }
 
-/// Check which environments are ready, and this machine's clock, noise and CPU frequency.
+/// Check which environments are ready, by entering each once, and this machine's clock, noise and CPU frequency.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  tare check                                show which environments are ready, and what is missing
+  tare check                                enter every environment that is ready, and show what the others lack
   tare check --in gvisor,podman             check only these
   tare check --time --in gvisor,wsl2-like   time how long they take to start")]
 pub struct Check {

@@ -1,5 +1,6 @@
 //! `tare check`: shows which environments are ready, and how well this machine is suited for measuring.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::json;
@@ -13,6 +14,7 @@ use tare_lab::provider::{NotReady, Ready};
 use tare_lab::session::peers::{Peers, reach_peer};
 use tare_probes::facts;
 use tare_report::json::render_pretty_json;
+use tare_report::language::Language;
 use tare_report::text::{count_columns, plain_line};
 
 use crate::args::Check;
@@ -33,7 +35,7 @@ struct Tried {
     state: Result<Seen, NotReady>,
 }
 
-/// An environment that is installed.
+/// An environment whose programs are there, and, once it was entered, that was recognised.
 struct Seen {
     /// Version of the runtime, or the specification of the preset.
     about: String,
@@ -61,16 +63,23 @@ pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
     let mut machine = facts::collect_environment_facts();
     machine.0.extend(tare_lab::host::machine::measure_noise().0);
     let programs = paths::find_programs()?;
-    let mut environments = match args.environments.as_slice() {
+    let environments = match args.environments.as_slice() {
         [] => environments(&programs)?,
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
     };
-    // All that there are would take a minute; those that somebody names are entered.
-    if !args.environments.is_empty() {
-        enter_all(&mut environments, &args)?;
+    let mut found = Findings { environments, peers, machine };
+    if !args.json {
+        // Known without a start, and shown before the first.
+        ui::print_text(&describe_machine(&found), false)?;
     }
-    let found = Findings { environments, peers, machine };
-    ui::print_text(&if args.json { document(&found) } else { text(&found) }, args.json)?;
+    let absent: Vec<bool> = found.environments.iter().map(|tried| tried.state.is_err()).collect();
+    enter_all(&mut found.environments, &args)?;
+    let entered =
+        || found.environments.iter().zip(&absent).filter(|(_, absent)| !**absent).map(|(tried, _)| tried);
+    match args.json {
+        true => ui::print_text(&document(&found), true)?,
+        false => ui::print_text(&describe_entered(&entered().collect::<Vec<_>>()), false)?,
+    }
     let are_ready =
         args.environments.is_empty() || found.environments.iter().all(|tried| tried.state.is_ok());
     Ok(match are_ready && found.peers.iter().all(|(_, tried)| tried.is_ok()) {
@@ -87,7 +96,8 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
             [] => &[provider.name][..],
             texts => texts,
         };
-        for text in texts {
+        let is_preset = |text: &&&str| PRESETS.iter().any(|preset| preset.name == **text);
+        for text in texts.iter().filter(|text| !is_preset(text)) {
             rows.push(tried(text, text, programs)?);
         }
     }
@@ -118,11 +128,13 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
 
 /// Enters every environment that seems ready once: one that cannot be entered, or that is not what it is named after, is not.
 fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandError> {
-    let named: Vec<String> = environments
+    // A preset's environment may be offered by its own name as well.
+    let named: BTreeSet<&str> = environments
         .iter()
         .filter(|tried| tried.state.is_ok())
-        .map(|tried| tried.specification.clone())
+        .map(|tried| tried.specification.as_str())
         .collect();
+    let named: Vec<String> = named.into_iter().map(str::to_owned).collect();
     if named.is_empty() {
         return Ok(());
     }
@@ -177,12 +189,54 @@ fn document(found: &Findings) -> String {
     render_pretty_json(&all)
 }
 
-fn text(found: &Findings) -> String {
+/// Describes this machine, its peers, and the environments that lack something.
+fn describe_machine(found: &Findings) -> String {
     let language = ui::find_language();
-    let mut text = format!("{}\n", language.word("Environments"));
-    let [ready, not_ready_word] = align([language.word("ready"), language.word("not ready")]);
-    let widest = found.environments.iter().map(|tried| tried.name.len()).max().unwrap_or(0);
-    for Tried { name, state, .. } in &found.environments {
+    let mut text = format!("{}\n", language.word("This machine"));
+    for family in SHOWN {
+        for (key, value) in &found.machine.0 {
+            if key.split('.').next() == Some(family) {
+                let _ = writeln!(text, "  {:24}  {}", plain_line(key), plain_line(value));
+            }
+        }
+    }
+    let [ready, not_ready] = align_words(language);
+    if !found.peers.is_empty() {
+        let _ = writeln!(text, "\n{}", language.word("Peers, from this machine"));
+    }
+    for (name, tried) in &found.peers {
+        let _ = match tried {
+            Ok(about) => writeln!(text, "  {}  {ready}  {}", plain_line(name), plain_line(about)),
+            Err(failure) => {
+                let reason = plain_line(&language.translate_text(&failure.reason));
+                writeln!(text, "  {}  {not_ready}\n    {reason}", plain_line(name))
+            }
+        };
+    }
+    let absent: Vec<&Tried> = found.environments.iter().filter(|tried| tried.state.is_err()).collect();
+    if !absent.is_empty() {
+        let _ = writeln!(text, "\n{}", language.word("Environments that lack something here"));
+    }
+    text + &describe_rows(&absent)
+}
+
+/// Describes environments that were entered, each with the sign by which it was recognised.
+fn describe_entered(entered: &[&Tried]) -> String {
+    match entered {
+        [] => String::new(),
+        rows => {
+            let head = ui::find_language().word("Environments, each entered once");
+            format!("\n{head}\n{}", describe_rows(rows))
+        }
+    }
+}
+
+fn describe_rows(rows: &[&Tried]) -> String {
+    let language = ui::find_language();
+    let [ready, not_ready_word] = align_words(language);
+    let widest = rows.iter().map(|tried| tried.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Tried { name, state, .. } in rows {
         let _ = match state {
             Ok(Seen { about, proof }) => {
                 let parts = [about, proof].into_iter().filter(|part| !part.is_empty());
@@ -199,33 +253,12 @@ fn text(found: &Findings) -> String {
             }
         };
     }
-    if found.environments.iter().any(|tried| tried.state.as_ref().is_ok_and(|seen| seen.proof.is_empty())) {
-        let ready = language.word(
-            "Ready means that its programs are there: tare check --in NAME enters it, and shows what proves it.",
-        );
-        let _ = writeln!(text, "\n{ready}");
-    }
-    if !found.peers.is_empty() {
-        let _ = writeln!(text, "\n{}", language.word("Peers, from this machine"));
-    }
-    for (name, tried) in &found.peers {
-        let _ = match tried {
-            Ok(about) => writeln!(text, "  {}  {ready}  {}", plain_line(name), plain_line(about)),
-            Err(failure) => {
-                let reason = plain_line(&language.translate_text(&failure.reason));
-                writeln!(text, "  {}  {not_ready_word}\n    {reason}", plain_line(name))
-            }
-        };
-    }
-    let _ = writeln!(text, "\n{}", language.word("This machine"));
-    for family in SHOWN {
-        for (key, value) in &found.machine.0 {
-            if key.split('.').next() == Some(family) {
-                let _ = writeln!(text, "  {:24}  {}", plain_line(key), plain_line(value));
-            }
-        }
-    }
     text
+}
+
+/// Gives the words for both states, as wide as each other.
+fn align_words(language: Language) -> [String; 2] {
+    align([language.word("ready"), language.word("not ready")])
 }
 
 /// Pads words to the columns of the widest.

@@ -11,7 +11,7 @@ use crate::program::Program;
 
 /// Runs a short session like an article, in native and in its stand-in for WSL1 if that is ready.
 fn report(program: &Program, article: &Published) -> Value {
-    let checked = program.run_tare(&["check", "--json"]).parse_json();
+    let checked = program.run_tare(&["check", "--in", "wsl1-like", "--json"]).parse_json();
     let is_wsl1 = |e: &Value| e["environment"] == "wsl1-like" && e["ready"] == true;
     let is_ready = list(&checked["environments"]).iter().any(is_wsl1);
     let targets = if is_ready { "native,wsl1-like?net=host" } else { "native" };

@@ -28,7 +28,7 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     assert!(shown.contains("entered as") && shown.contains("gvisor?platform=systrap"), "{shown}");
     let named = program.run_tare(&["show", "wsl1-lik"]);
     assert!(named.err.contains("did you mean 'wsl1-like'?"), "{named:?}");
-    let checked = program.run_tare(&["check", "--json"]).parse_json();
+    let checked = program.run_tare(&["check", "--in", "wsl1-like", "--json"]).parse_json();
     let environments = checked["environments"].as_array().unwrap();
     if environments.iter().all(|e| e["environment"] != "wsl1-like" || e["ready"] == false) {
         return println!("SKIPPED a_preset_heads_its_column: wsl1-like is not ready");
@@ -102,7 +102,8 @@ fn traced_is_a_gap_where_ptrace_is_refused() {
 fn one_environment_is_checked_by_itself() {
     let program = Program::new();
     let said = program.run_tare(&["check", "--in", "native,container?net=host"]);
-    let rows: Vec<&str> = said.out.lines().skip(1).take_while(|line| !line.is_empty()).collect();
+    let rows: Vec<&str> =
+        said.out.lines().skip_while(|line| *line != "Environments, each entered once").skip(1).collect();
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(rows.len() == 2 && rows[0].trim_start().starts_with("native "), "{rows:?}");
     assert!(rows[1].trim_start().starts_with("container?net=host "), "{rows:?}");

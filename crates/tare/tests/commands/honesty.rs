@@ -29,7 +29,7 @@ fn gvisor_is_ready(program: &Program, test: &str) -> bool {
 }
 
 fn is_ready(program: &Program, environment: &str, test: &str) -> bool {
-    let environments = program.run_tare(&["check", "--json"]).parse_json();
+    let environments = program.run_tare(&["check", "--in", environment, "--json"]).parse_json();
     let all = environments["environments"].as_array().unwrap();
     let ready = all.iter().any(|e| e["environment"] == environment && e["ready"] == true);
     if !ready {

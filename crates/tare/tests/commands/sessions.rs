@@ -134,7 +134,7 @@ fn help_has_examples_and_lists_name_things() {
             .is_some_and(|a| a.len() > 5)
     );
     assert!(program.run_tare(&["show", "quick"]).out.contains("sys.getppid"));
-    assert!(program.run_tare(&["check"]).out.contains("kernel.release"));
+    assert!(program.run_tare(&["check", "--in", "native"]).out.contains("kernel.release"));
 }
 
 #[test]

@@ -166,7 +166,8 @@ impl Pod {
 
     /// Runs `tare check` in the pod, and returns whether the container is ready, with the reason.
     fn container_is_ready(&self, user: u32) -> (bool, String) {
-        let said = self.run(&["/fleet/tare", "check", "--json"].map(str::to_owned), user);
+        let said =
+            self.run(&["/fleet/tare", "check", "--in", "container", "--json"].map(str::to_owned), user);
         let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|e| panic!("{e}: {said:?}"));
         let rows = document["environments"].as_array().unwrap();
         let row = rows.iter().find(|row| row["environment"] == "container").unwrap();

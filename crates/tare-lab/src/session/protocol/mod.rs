@@ -192,7 +192,8 @@ pub fn time_starts(
     let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
     in_arena(checked, setting, caller, observer, |_, arena, observer| {
         Ok(bring_up::bring_up(&targets, times, arena, &mut |name, time| {
-            observer.observe_event(Event::Entering { target: &format!("{name}, {time} of {times}") });
+            let target = if times == 1 { name.to_owned() } else { format!("{name}, {time} of {times}") };
+            observer.observe_event(Event::Entering { target: &target });
             !caller.interrupted.load(Ordering::Relaxed)
         }))
     })

@@ -78,7 +78,7 @@ fn a_thousand_held_processes_end_with_their_session() {
 }
 
 fn is_gvisor_ready(test: &str) -> bool {
-    let ready = Program::new().run_tare(&["check", "--json"]).parse_json()["environments"]
+    let ready = Program::new().run_tare(&["check", "--in", "gvisor", "--json"]).parse_json()["environments"]
         .as_array()
         .unwrap()
         .iter()

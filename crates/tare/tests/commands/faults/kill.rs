@@ -29,7 +29,8 @@ pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
 }
 
 fn targets(program: &Program, test: &str) -> String {
-    let environments = program.run_tare(&["check", "--json"]).parse_json();
+    let environments =
+        program.run_tare(&["check", "--in", "container,gvisor,oci:runc", "--json"]).parse_json();
     let ready = |name: &str| {
         let all = environments["environments"].as_array().unwrap();
         all.iter().any(|e| e["environment"] == name && e["ready"] == true)
