@@ -11,6 +11,7 @@ use tare_probes::harness::folder::spread_folders;
 
 use crate::containers::private_mounts;
 use crate::containers::root::{AGENT, OWN, Root};
+use crate::containers::user_namespaces;
 use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::network_namespace;
@@ -175,6 +176,9 @@ impl Environment for Container {
         // A runtime by name may be known to the engine alone; one by path must be there.
         if let (Some(path), None) = (self.runtime.as_deref().filter(|name| name.contains('/')), &found) {
             return Err(NotReady::from_reason(format!("there is no {path}")));
+        }
+        if engine.starts == Starts::InCommand {
+            user_namespaces::check_container_namespaces()?;
         }
         match self.net {
             PodmanNet::None | PodmanNet::Host => {}

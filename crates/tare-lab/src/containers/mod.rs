@@ -10,5 +10,6 @@ pub mod seccomp;
 pub(crate) mod silent_mounts;
 pub mod speculation;
 pub mod steps;
+pub(crate) mod tracing;
 pub mod user_namespaces;
 pub mod view;

@@ -38,6 +38,16 @@ pub fn check_user_namespaces() -> Result<(), NotReady> {
     try_namespaces(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)
 }
 
+/// Checks that this process may make the namespaces of a container, in a user namespace where it is not root's.
+pub fn check_container_namespaces() -> Result<(), NotReady> {
+    let kinds = UnshareFlags::NEWNS | UnshareFlags::NEWPID | UnshareFlags::NEWIPC | UnshareFlags::NEWUTS;
+    if rustix::process::geteuid().is_root() {
+        return try_namespaces(kinds);
+    }
+    check_user_namespaces()?;
+    try_namespaces(kinds | UnshareFlags::NEWUSER)
+}
+
 /// Checks that this process may make these namespaces, including that of mounts, and change its mounts: a
 /// child tries, and exits. Neither the user nor the kernel's switches show what a container was denied.
 pub fn try_namespaces(kinds: UnshareFlags) -> Result<(), NotReady> {

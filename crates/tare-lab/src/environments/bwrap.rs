@@ -1,6 +1,9 @@
 //! Bubblewrap: the namespaces that Flatpak uses.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::containers::root::Root;
+use crate::containers::user_namespaces;
 use crate::network::container::{Net, Way};
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
@@ -40,9 +43,17 @@ impl Environment for Bwrap {
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let way = self.net.check_ready(programs)?;
         let (program, mut facts) = require_runtime(programs, "bwrap", "apt-get install bubblewrap")?;
+        // Some systems let it make namespaces that its users may not.
+        if !is_setuid(&program) {
+            user_namespaces::check_container_namespaces()?;
+        }
         facts.add_fact("runtime.seccomp", "none");
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))
     }
+}
+
+fn is_setuid(program: &Path) -> bool {
+    std::fs::metadata(program).is_ok_and(|about| about.permissions().mode() & 0o4000 != 0)
 }
 
 fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {

@@ -5,11 +5,14 @@ use std::fs;
 use crate::containers::bundle;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::containers::tracing;
+use crate::containers::user_namespaces;
 use crate::guests::kvm;
 use crate::host::control_groups;
 use crate::network::container::{Attachment, ContainerNetwork};
 use crate::network::lab;
 use crate::owned::{Owned, Runtime};
+use crate::provider::LAST_WORDS;
 use crate::provider::prelude::*;
 
 /// Beginning of the line in a program of Go that states the version of gVisor's module.
@@ -142,6 +145,7 @@ impl Gvisor {
             // Control groups limit nothing here, and runsc's needs differ from one host to the next.
             "--ignore-cgroups".to_owned(),
             format!("--platform={}", self.platform.name()),
+            format!("--debug-log={}%COMMAND%", state.with_file_name(LAST_WORDS).display()),
             format!("--network={}", self.net.name()),
             format!("--overlay2={overlay}"),
             format!("--directfs={}", self.directfs == Directfs::On),
@@ -161,12 +165,13 @@ impl Environment for Gvisor {
                 "runsc needs root here: it makes namespaces for its own processes",
             ));
         }
+        user_namespaces::check_container_namespaces()?;
         match self.net {
             Net::None | Net::Host => {}
             Net::Sandbox => lab::check_lab_ready()?,
         }
         match self.platform {
-            Platform::Systrap | Platform::Ptrace => {}
+            Platform::Systrap | Platform::Ptrace => tracing::check_tracing()?,
             Platform::Kvm => kvm::check_kvm(programs)?,
         }
         let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)

@@ -4,6 +4,7 @@ use std::fs;
 
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::containers::user_namespaces;
 use crate::host::control_groups;
 use crate::network::container::{Net, Way};
 use crate::owned::{MARK, Owned};
@@ -62,6 +63,7 @@ impl Environment for Nspawn {
         if !private_mounts::can_make_mount_namespace() {
             return Err(NotReady::from_reason("systemd-nspawn needs root"));
         }
+        user_namespaces::check_container_namespaces()?;
         let way = self.net.check_ready(programs)?;
         self.seccomp.note_choice(&mut facts);
         facts.add_fact("cgroup.version", control_groups::find_versions());

@@ -3,6 +3,7 @@
 use crate::containers::bundle;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
+use crate::containers::user_namespaces;
 use crate::host::control_groups;
 use crate::nearest::find_nearest;
 use crate::network::container::{Net, Way};
@@ -70,6 +71,7 @@ impl Environment for Oci {
             ));
         }
         let way = self.net.check_ready(programs)?;
+        user_namespaces::check_container_namespaces()?;
         facts.add_fact("runtime.seccomp", "none");
         facts.add_fact("cgroup.version", control_groups::find_versions());
         Ok(Ready::new(facts, move |workspace| enter(&program, &way, workspace)))

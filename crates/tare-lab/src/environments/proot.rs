@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 
 use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_field, skip_unless_equal};
 use crate::containers::root::Root;
+use crate::containers::tracing;
 use crate::containers::view;
 use crate::provider::prelude::*;
 
@@ -66,6 +67,7 @@ impl Environment for Proot {
 
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "proot", "apt-get install proot")?;
+        tracing::check_tracing()?;
         let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
             .map_err(NotReady::from_program_error(&program))?;
         let mut facts = Facts::default();

@@ -8,6 +8,7 @@ use std::os::unix::process::CommandExt;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
+use crate::containers::tracing;
 use crate::environments::native;
 use crate::error::add_error_context;
 use crate::provider::prelude::*;
@@ -57,6 +58,7 @@ impl Environment for Traced {
                 "this kernel allows no tracing until the next reboot (yama/ptrace_scope = 3)",
             ));
         }
+        tracing::check_tracing()?;
         Ok(Ready::new(Facts::default(), |workspace| native::enter_by(workspace, &[ENTER])))
     }
 }

@@ -173,6 +173,10 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
 /// File in the folder of a start that names the step that failed.
 pub(crate) const FAILED_STEP: &str = "failed-step";
 
+/// Beginning of the name of a file in the folder of a start in which a runtime's own process notes why it ended; the process's name in
+/// the runtime follows.
+pub(crate) const LAST_WORDS: &str = "last-words-";
+
 /// Resources for building an environment: a scratch folder, the agent's binary, and the journal of created
 /// things.
 pub trait Workspace {

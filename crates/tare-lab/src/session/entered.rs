@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -17,13 +18,17 @@ use crate::owned::Owned;
 use crate::ownership::clean::Outcome;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::provider::HostPath;
-use crate::provider::{Entrance, FAILED_STEP, Ready, Workspace};
+use crate::provider::{Entrance, FAILED_STEP, LAST_WORDS, Ready, Workspace};
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
 /// 60 ms, runsc 30 ms, a full kernel some 200 ms.
 pub const PATIENCE: Duration = Duration::from_secs(2);
 /// Shortest and longest pause between two looks at whether it has ended.
 const LOOKS: (Duration, Duration) = (Duration::from_micros(200), Duration::from_millis(10));
+
+/// Bytes of a runtime's notes that are read, and the sign of the line that says why it ended.
+const MOST_WORDS: u64 = 64 << 10;
+const FATAL: &str = "FATAL ERROR: ";
 
 /// An environment that was entered. Dropped, it is left at once.
 #[derive(Debug)]
@@ -81,6 +86,18 @@ impl Entered {
     /// Returns the folder in which this start was made.
     pub fn folder(&self) -> &Path {
         self.workspace.folder()
+    }
+
+    /// Reads why a process of the runtime ended, of which the one that was started knows nothing.
+    pub(super) fn read_last_words(&self) -> Option<String> {
+        let entries = fs::read_dir(self.folder()).ok()?.flatten();
+        let noted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(LAST_WORDS));
+        noted.into_iter().find_map(|entry| {
+            let mut bytes = Vec::new();
+            fs::File::open(entry.path()).ok()?.take(MOST_WORDS).read_to_end(&mut bytes).ok()?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            text.lines().rev().find_map(|line| Some(line.split_once(FATAL)?.1.trim().to_owned()))
+        })
     }
 
     /// Leaves: waits this long for it to end by itself, then ends what is left and removes everything.

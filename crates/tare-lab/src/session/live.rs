@@ -318,7 +318,7 @@ impl Arena for LiveArena<'_> {
                 Ok(started)
             }
             Err(mut failure) => {
-                if let Some(note) = link.take_notes().pop() {
+                if let Some(note) = entered.read_last_words().or_else(|| link.take_notes().pop()) {
                     failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
                 self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));

@@ -91,7 +91,9 @@ fn traced_is_a_gap_where_ptrace_is_refused() {
         let said = Said::from_output(command.output().unwrap());
         assert_eq!(said.code, Some(3), "{said:?}");
         assert!(
-            [&said.out, &said.err].iter().any(|text| text.contains("ptrace: Operation not permitted")),
+            [&said.out, &said.err]
+                .iter()
+                .any(|text| text.contains("may not trace others (ptrace): Operation not permitted")),
             "{said:?}"
         );
     }

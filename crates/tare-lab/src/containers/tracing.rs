@@ -1,0 +1,41 @@
+//! Tracing: whether this process may trace those that it starts, as user-mode kernels and translators of calls do.
+
+#![allow(unsafe_code, reason = "a child asks to be traced between fork and exec")]
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use crate::provider::NotReady;
+
+/// Checks that this process may trace its children: one asks to be traced, and exits. A filter or another tracer may refuse it.
+pub fn check_tracing() -> Result<(), NotReady> {
+    let refused =
+        |e: io::Error| NotReady::from_reason(format!("this process may not trace others (ptrace): {e}"));
+    let attempt = || -> io::Result<()> {
+        // SAFETY: the request takes no memory, and the child ends at once.
+        if unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it ends the child, and nothing of it runs any more.
+        unsafe { libc::_exit(0) }
+    };
+    // No program is started: the child ends before.
+    let mut command = Command::new("/");
+    // SAFETY: between fork and the end only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(attempt) };
+    let ended = command.spawn().and_then(|mut child| child.wait()).map_err(refused)?;
+    if ended.success() { Ok(()) } else { Err(refused(io::Error::other(ended.to_string()))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_may_trace_its_children_unless_it_is_traced() {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let is_free = status.contains("TracerPid:\t0") && status.contains("Seccomp:\t0");
+        assert!(check_tracing().is_ok() || !is_free);
+    }
+}
