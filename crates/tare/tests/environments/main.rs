@@ -11,6 +11,7 @@ mod launchers;
 mod paths;
 mod roots;
 mod services;
+mod setups;
 mod ssh;
 mod wsl;
 mod wslc;
