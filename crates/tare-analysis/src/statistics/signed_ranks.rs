@@ -28,6 +28,11 @@ impl Interval {
         Interval { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
+    /// Moves both ends away from each other.
+    pub(crate) fn widen(self, by: f64) -> Interval {
+        Interval { low: self.low - by, high: self.high + by }
+    }
+
     pub fn half_width(&self) -> f64 {
         0.5 * (self.high - self.low)
     }

@@ -88,7 +88,10 @@ pub fn judge_pairs(
     });
     let shape = Shape::of(&values, margin);
     let leading = shape.leading;
-    let interval_at = |look: &Look| if leading == Leading::Sign { look.signs } else { look.ranks };
+    let interval_at = |look: &Look| {
+        let interval = if leading == Leading::Sign { look.signs } else { look.ranks };
+        interval.widen(pairs.resolution)
+    };
     let last = looks.last();
     let of_signs = |look: &Look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p };
     let mut p = last.map_or((1.0, 1.0), |look| (of_signs(look), look.least_p));
@@ -105,13 +108,13 @@ pub fn judge_pairs(
     let typical = match last {
         None => Verdict::Inconclusive,
         Some(look) if look.units >= fewest => typical_at(look),
-        Some(_) => in_these_starts(&units, &values, pairs.reached, schedule, margin, nulls),
+        Some(_) => in_these_starts((&units, &values), pairs, schedule, margin, nulls),
     };
     let verdict = last.map_or(typical, |look| in_total(typical, &totals, look.rounds, margin));
-    let judged = Judgement {
+    let mut judged = Judgement {
         estimate: if leading == Leading::Sign { shape.median } else { shape.hodges_lehmann },
         interval,
-        signs: last.map_or(Interval::EVERYTHING, |look| look.signs),
+        signs: last.map_or(Interval::EVERYTHING, |look| look.signs.widen(pairs.resolution)),
         leading,
         p: p.0,
         least_p: p.1,
@@ -131,6 +134,9 @@ pub fn judge_pairs(
         deviation: deviation(&values),
         margin,
     };
+    if pairs.resolution > 0.0 {
+        judged.p = p_at(0.0, &judged, pairs, schedule, nulls);
+    }
     let is_typically_same = !judged.verdict.is_within_margin() && mean_cost(pairs, &judged).is_some();
     let verdict = if is_typically_same { Verdict::TypicallySame } else { judged.verdict };
     Some(Judgement { verdict, needed: needed_to_decide(&judged, &units, schedule), ..judged })
@@ -260,19 +266,20 @@ fn fewest_of(units: &Units) -> usize {
 /// Judges a few starts: a direction where each of them, and their rounds taken together, are beyond the
 /// margin. It holds for these starts; another may differ.
 fn in_these_starts(
-    units: &Units,
-    values: &[f64],
-    reached: u32,
+    (units, values): (&Units, &[f64]),
+    pairs: &Pairs,
     schedule: &Schedule,
     margin: Margin,
     nulls: &mut Nulls,
 ) -> Verdict {
     let by_round = units.by_round();
     let looks =
-        stopping::follow_looks(schedule, reached, 0, nulls, |rounds| by_round.differences_before(rounds));
-    let all = looks.last().map_or(Verdict::Inconclusive, |look| decide_verdict(look.ranks, margin));
-    let are_slower = values.iter().all(|d| *d >= margin.difference_edge());
-    let are_faster = values.iter().all(|d| *d <= -margin.difference_edge());
+        stopping::follow_looks(schedule, pairs.reached, 0, nulls, |at| by_round.differences_before(at));
+    let of_look = |look: &Look| decide_verdict(look.ranks.widen(pairs.resolution), margin);
+    let all = looks.last().map_or(Verdict::Inconclusive, of_look);
+    let edge = margin.difference_edge() + pairs.resolution;
+    let are_slower = values.iter().all(|d| *d >= edge);
+    let are_faster = values.iter().all(|d| *d <= -edge);
     if all == Verdict::Slower && are_slower {
         Verdict::SlowerInFewStarts
     } else if all == Verdict::Faster && are_faster {
@@ -400,7 +407,8 @@ pub(crate) fn is_off(control: &Judgement) -> bool {
     !control.interval.contains(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
 }
 
-/// Computes the p of "the cost is exp(`at`)", by the looks and the test of the judgement.
+/// Computes the p of "the cost is exp(`at`)", or as near to what was seen as the clocks can tell, by the looks and the test of the
+/// judgement.
 pub(crate) fn p_at(
     at: f64,
     judged: &Judgement,
@@ -409,6 +417,7 @@ pub(crate) fn p_at(
     nulls: &mut Nulls,
 ) -> f64 {
     let units = judged.units_of(pairs);
+    let at = at + (judged.estimate - at).clamp(-pairs.resolution, pairs.resolution);
     let from = |rounds| units.differences_before(rounds).into_iter().map(|d| d - at).collect();
     let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&units), nulls, from);
     looks.last().map_or(1.0, |look| if judged.leading == Leading::Sign { look.signs_p } else { look.ranks_p })

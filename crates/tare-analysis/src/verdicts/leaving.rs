@@ -74,7 +74,7 @@ mod tests {
         let d = |round: u32| f64::from(round % 9) * 0.015 - 0.06;
         let pair =
             |round| Pair { slow: None, round, baseline_start: round, start: round, d: d(round), costs: None };
-        let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27 };
+        let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0 };
         let schedule = Schedule::new(&planned_looks(10_000), 10_000);
         let lost = |margin, reachable| {
             let judged = judge_pairs(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();

@@ -29,6 +29,8 @@ pub struct Pair {
 pub struct Pairs {
     pub pairs: Vec<Pair>,
     pub reached: u32,
+    /// Limit on the error that the ticks of both clocks leave in every difference; 0 where neither ticks.
+    pub resolution: f64,
 }
 
 impl Pairs {
@@ -86,7 +88,7 @@ pub(crate) fn pair_rounds(
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
-    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached) })
+    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached), resolution: 0.0 })
 }
 
 /// Computes the typical difference between neighbouring batches of two trials that took turns: whatever hits both cancels out.

@@ -16,6 +16,7 @@ use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
 use crate::verdicts::doubts::ends::{Objection, RunPairs};
 use crate::verdicts::doubts::failures::FailedTrials;
+use crate::verdicts::doubts::ticks::{Ticks, find_ticks};
 use crate::verdicts::doubts::{comparable, ends, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
@@ -28,6 +29,9 @@ use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
 pub const MARGIN: f64 = 0.019_802_627_296_179_71;
+
+/// Part of the margin that is worth a word where the ticks of the clocks take it.
+const COARSE_MARGINS: f64 = 0.5;
 
 /// Choices of the reader of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -408,8 +412,10 @@ impl<'a> Judge<'a> {
         if let Some(reason) = comparable::too_few(metric, operations) {
             return not_comparable(reason, level);
         }
+        let ticks = self.find_ticks((case, target), metric);
+        let resolution = ticks.iter().flatten().map(|ticks| ticks.share).sum();
         let pairs = match pair_rounds(baseline, series, metric.direction) {
-            Ok(pairs) => pairs,
+            Ok(pairs) => Pairs { resolution, ..pairs },
             Err(NoPairs::NoCommonRound) => {
                 return not_comparable("no round gave a value both here and in the baseline".into(), level);
             }
@@ -432,9 +438,19 @@ impl<'a> Judge<'a> {
         if let Some(reason) = self.find_failure_objection((case, target), &comparison) {
             return Judged { may_change: true, ..not_comparable(reason, comparison.level) };
         }
+        let coarse = ticks[1].filter(|_| resolution >= COARSE_MARGINS * margin.planned);
+        comparison.warnings.extend(coarse.map(|Ticks { step_ns, .. }| Warning::CoarseClock { step_ns }));
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
         comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
+    }
+
+    /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.
+    fn find_ticks(&self, (case, target): (usize, usize), metric: &Metric) -> [Option<Ticks>; 2] {
+        let Some([others, own]) = self.select_sides(case, target) else { return [None; 2] };
+        let other = self.find_turn_partner(case, target).or(self.baseline);
+        let of_other = other.and_then(|other| find_ticks(&others, metric, self.find_facts(other)));
+        [of_other, find_ticks(&own, metric, self.find_facts(target))]
     }
 
     /// Returns why an answer cannot stand where trials fail more often on one side.

@@ -4,3 +4,4 @@ pub(crate) mod comparable;
 pub mod ends;
 pub(crate) mod failures;
 pub(crate) mod stability;
+pub(crate) mod ticks;

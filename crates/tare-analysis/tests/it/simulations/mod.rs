@@ -7,5 +7,6 @@ mod horizon;
 mod looks;
 pub mod noise_models;
 pub mod promises;
+mod ticks;
 mod totals;
 mod until_decided;
