@@ -3,6 +3,8 @@
 use tare_data::batch::Histogram;
 use tare_data::metric::Reading;
 
+use crate::statistics::binomial::lower_rank;
+
 /// Sorted points with counts; each point is the middle of its bucket, in nanoseconds.
 #[derive(Default)]
 pub(crate) struct OperationTimes {
@@ -31,7 +33,20 @@ impl OperationTimes {
 
     /// Returns the smallest time that a share `q` of the operations does not exceed.
     pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
-        let wanted = ((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1);
+        self.at_rank(((q.clamp(0.0, 1.0) * self.total as f64).ceil() as u64).max(1))
+    }
+
+    /// Computes the interval of a quantile by order statistics, which misses it with a chance of at most `level`: an end that the
+    /// operations do not hold is none.
+    pub(crate) fn quantile_interval(&self, q: f64, level: f64) -> [Option<u64>; 2] {
+        let below = lower_rank(self.total, q, level / 2.0);
+        let above = lower_rank(self.total, 1.0 - q, level / 2.0);
+        let at = |rank: u64| (1..=self.total).contains(&rank).then(|| self.at_rank(rank)).flatten();
+        [at(below), at(self.total + 1 - above)]
+    }
+
+    /// Returns the time of an operation by its place among all, from 1.
+    fn at_rank(&self, wanted: u64) -> Option<u64> {
         let mut seen: u64 = 0;
         let point = self.points.iter().find(|(_, count)| {
             seen = seen.saturating_add(*count);
@@ -103,6 +118,17 @@ mod tests {
         assert_ne!(histogram.0.highest_equivalent(1_000_000), middle);
         let times: OperationTimes = [histogram].into_iter().collect();
         assert_eq!([0.5, 0.99].map(|q| times.quantile(q)), [Some(middle); 2]);
+    }
+
+    #[test]
+    fn a_quantile_has_an_interval_where_the_operations_hold_it() {
+        let all: Vec<u64> = (1..=1_000).map(|at| at % 100).collect();
+        // qbinom(0.025, 1000, 0.5) = 469: ranks 469 and 532.
+        assert_eq!(times(&[&all]).quantile_interval(0.5, 0.05), [Some(46), Some(53)]);
+        // 367 hold p99 from below alone, 368 from above as well.
+        let some = |operations: usize| times(&[&vec![7; operations]]).quantile_interval(0.99, 0.05);
+        assert_eq!((some(367), some(368)), ([Some(7), None], [Some(7), Some(7)]));
+        assert_eq!(times(&[&[]]).quantile_interval(0.99, 0.05), [None, None]);
     }
 
     #[test]

@@ -28,6 +28,11 @@ impl Interval {
         Interval { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
+    /// Returns the least interval that holds both.
+    pub(crate) fn hull(self, other: Interval) -> Interval {
+        Interval { low: self.low.min(other.low), high: self.high.max(other.high) }
+    }
+
     /// Moves both ends away from each other.
     pub(crate) fn widen(self, by: f64) -> Interval {
         Interval { low: self.low - by, high: self.high + by }

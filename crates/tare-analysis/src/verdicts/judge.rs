@@ -6,7 +6,9 @@
 use tare_data::warning::{Group, Warning};
 
 use crate::findings::{Leading, Needed, SharedStarts, Smallest, Total, Verdict};
+use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
+use crate::statistics::operation_times::OperationTimes;
 use crate::statistics::ratio_of_means::{RatioOfMeans, least_interval, ratio_of_means};
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
@@ -88,18 +90,15 @@ pub fn judge_pairs(
     });
     let shape = Shape::of(&values, margin);
     let leading = shape.leading;
-    let interval_at = |look: &Look| {
-        let interval = if leading == Leading::Sign { look.signs } else { look.ranks };
-        interval.widen(pairs.resolution)
-    };
+    let interval_at = |look: &Look| look.interval(leading).widen(pairs.resolution);
     let last = looks.last();
-    let of_signs = |look: &Look| if leading == Leading::Sign { look.signs_p } else { look.ranks_p };
-    let mut p = last.map_or((1.0, 1.0), |look| (of_signs(look), look.least_p));
+    let p_at_look = |look: &Look| (look.p(leading), look.least_p);
+    let mut p = last.map_or((1.0, 1.0), p_at_look);
     if block > 1 && is_one_sided {
         let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&starts), nulls, |at| {
             starts.differences_before(at)
         });
-        p = looks.last().map_or(p, |look| (of_signs(look), look.least_p));
+        p = looks.last().map_or(p, p_at_look);
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
@@ -371,6 +370,31 @@ fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
 }
 
 impl Judgement {
+    /// Widens the interval of a quantile to what the operations of all trials hold, the other side's first.
+    ///
+    /// The quantile of a few hundred operations is not that of all: near the edge of a tail, more stalls on one side lift most of
+    /// its trials over the edge, and leave the quantile where it was.
+    pub(crate) fn limit_to_quantiles(self, q: f64, times: &[OperationTimes; 2]) -> Judgement {
+        let interval = ratio_of_quantiles(q, times).hull(self.interval);
+        if interval == self.interval {
+            return self;
+        }
+        let weaker = decide_verdict(interval, self.margin);
+        let verdict = match self.verdict {
+            held if weaker == decide_verdict(self.interval, self.margin) => held,
+            Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts | Verdict::TypicallySame
+                if weaker.is_settled() =>
+            {
+                self.verdict
+            }
+            _ => weaker,
+        };
+        let p = if interval.contains(0.0) { 1.0 } else { self.p };
+        let decided_at = self.decided_at.filter(|_| verdict.is_settled());
+        let needed = self.needed.or((!verdict.is_settled()).then_some(Needed::LessNoise));
+        Judgement { interval, verdict, p, decided_at, needed, ..self }
+    }
+
     pub(crate) fn scatter(&self) -> Scatter {
         Scatter { units: self.units, estimate: self.estimate, deviation: self.deviation }
     }
@@ -397,6 +421,20 @@ impl Judgement {
     }
 }
 
+/// Computes the interval of the ratio of two sides' quantiles, each of all operations, as a logarithm: the arms that face each other
+/// are added as squares (Zou and Donner 2008). An end that the operations do not hold has none.
+fn ratio_of_quantiles(q: f64, times: &[OperationTimes; 2]) -> Interval {
+    let [other, own] = times.each_ref().map(|times| {
+        let ln = |ns: Option<u64>| ns.map(|ns| libm::log(ns.max(1) as f64));
+        (ln(times.quantile(q)), times.quantile_interval(q, ALPHA).map(ln))
+    });
+    let (Some(of_other), Some(of_own)) = (other.0, own.0) else { return Interval::EVERYTHING };
+    let arm = |end: Option<f64>, from: f64| end.map_or(f64::INFINITY, |end| (end - from).abs());
+    let below = libm::hypot(arm(own.1[0], of_own), arm(other.1[1], of_other));
+    let above = libm::hypot(arm(own.1[1], of_own), arm(other.1[0], of_other));
+    Interval { low: of_own - of_other - below, high: of_own - of_other + above }
+}
+
 /// Raises the margin for differences to the size of a control's false one.
 pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
     if is_off(control) { margin.raise_floor(control.estimate.abs()) } else { margin }
@@ -420,7 +458,7 @@ pub(crate) fn p_at(
     let at = at + (judged.estimate - at).clamp(-pairs.resolution, pairs.resolution);
     let from = |rounds| units.differences_before(rounds).into_iter().map(|d| d - at).collect();
     let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&units), nulls, from);
-    looks.last().map_or(1.0, |look| if judged.leading == Leading::Sign { look.signs_p } else { look.ranks_p })
+    looks.last().map_or(1.0, |look| look.p(judged.leading))
 }
 
 /// Computes the spread as 1.4826 times the median distance from the median: the standard deviation of normal

@@ -50,6 +50,15 @@ pub(crate) enum NoPairs {
     NotPositive,
 }
 
+impl NoPairs {
+    pub fn describe(self) -> &'static str {
+        match self {
+            NoPairs::NoCommonRound => "no round gave a value both here and in the baseline",
+            NoPairs::NotPositive => "a value of zero or less has no ratio",
+        }
+    }
+}
+
 /// Matches an environment's rounds with the baseline's.
 pub(crate) fn pair_rounds(
     baseline: &Series,

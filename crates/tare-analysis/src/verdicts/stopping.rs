@@ -15,6 +15,7 @@
 
 use tare_data::session::Plan;
 
+use crate::findings::Leading;
 use crate::statistics::level::ALPHA;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann};
@@ -218,6 +219,16 @@ pub(crate) fn follow_looks(
 }
 
 impl Look {
+    /// Returns the interval of the estimate that leads.
+    pub fn interval(&self, leading: Leading) -> Interval {
+        if leading == Leading::Sign { self.signs } else { self.ranks }
+    }
+
+    /// Returns the p of the estimate that leads.
+    pub fn p(&self, leading: Leading) -> f64 {
+        if leading == Leading::Sign { self.signs_p } else { self.ranks_p }
+    }
+
     fn add(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
         let null = nulls.get_null(units.len());
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.

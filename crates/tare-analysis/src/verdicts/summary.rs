@@ -176,7 +176,13 @@ fn cold(trial: &Trial, metric: &Metric) -> Option<f64> {
 /// Collects the warm times of a metric's series; empty when a histogram is damaged, so that no part of it
 /// passes for the whole.
 fn times(trial: &Trial, metric: &Metric) -> OperationTimes {
-    let warm = batches(trial, metric, Phase::Warm);
+    read_times(&[trial], metric)
+}
+
+/// Joins the warm times of a metric over trials; those that failed have none.
+pub(crate) fn read_times(trials: &[&Trial], metric: &Metric) -> OperationTimes {
+    let counted = trials.iter().copied().filter(|trial| trial.failure.is_none());
+    let warm = counted.flat_map(|trial| batches(trial, metric, Phase::Warm));
     let histograms = warm.filter_map(|batch| Some(batch.sample.histogram()?.decode()));
     histograms.collect::<Result<_, _>>().unwrap_or_default()
 }

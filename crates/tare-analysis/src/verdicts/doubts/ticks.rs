@@ -1,8 +1,9 @@
 //! Ticks: clocks that move in steps which a batch is not long against.
 
-use tare_data::batch::Phase;
+use tare_data::batch::{Phase, Timed};
 use tare_data::metric::Metric;
 use tare_data::session::{TargetFacts, Trial};
+use tare_data::warning::Warning;
 
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::verdicts::summary::reads_single_operations;
@@ -24,6 +25,12 @@ pub(crate) struct Ticks {
     pub share: f64,
 }
 
+impl Ticks {
+    pub fn warn(self) -> Warning {
+        Warning::CoarseClock { step_ns: self.step_ns }
+    }
+}
+
 /// Finds the ticks of an environment's clock in its batches of a metric.
 ///
 /// The smallest step that was seen between two reads may be what a read takes. Only where batches last whole steps are these the
@@ -40,7 +47,7 @@ pub(crate) fn find_ticks(trials: &[&Trial], metric: &Metric, facts: Option<&Targ
     if elapsed.len() < FEWEST || (whole as f64) < MOST * elapsed.len() as f64 {
         return None;
     }
-    let each = |timed: tare_data::batch::Timed| timed.elapsed_ns as f64 / timed.operations.max(1) as f64;
+    let each = |timed: Timed| timed.elapsed_ns as f64 / timed.operations.max(1) as f64;
     let lengths = if reads_single_operations(metric.reading) { timed().map(each).collect() } else { elapsed };
     let typical = compute_median(&sort_values(&lengths));
     (typical > 0.0).then(|| Ticks { step_ns, share: step / typical })

@@ -7,6 +7,7 @@ mod horizon;
 mod looks;
 pub mod noise_models;
 pub mod promises;
+mod quantiles;
 mod ticks;
 mod totals;
 mod until_decided;

@@ -1,5 +1,7 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
+mod sides;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,14 +17,13 @@ use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
 use crate::verdicts::doubts::ends::{Objection, RunPairs};
-use crate::verdicts::doubts::failures::FailedTrials;
-use crate::verdicts::doubts::ticks::{Ticks, find_ticks};
-use crate::verdicts::doubts::{comparable, ends, stability};
+use crate::verdicts::doubts::ticks::Ticks;
+use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
 };
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{NoPairs, Pairs, RowSeries, pair_rounds, read_against, select_trials};
+use crate::verdicts::pairs::{Pairs, RowSeries, pair_rounds, read_against};
 use crate::verdicts::stopping::Schedule;
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
 use crate::verdicts::verdict::Margin;
@@ -258,38 +259,6 @@ impl<'a> Judge<'a> {
         (0..metrics.len()).map(row).collect()
     }
 
-    /// Finds the environment whose trials of a case took turns with another's. Against another baseline than the plan's there are none.
-    pub fn find_turn_partner(&self, case: usize, target: usize) -> Option<usize> {
-        let plan = self.progress.plan;
-        let partner = plan.partner_of(target).filter(|_| self.baseline == plan.baseline_at())?;
-        let name = Some(plan.targets[partner].name.as_str());
-        self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == name).then_some(partner)
-    }
-
-    /// Selects the trials of a case that are compared: of the other side, and of the environment that is judged.
-    fn select_sides(&self, case: usize, target: usize) -> Option<[Vec<&'a Trial>; 2]> {
-        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
-        if Some(target) == self.baseline {
-            return None;
-        }
-        let partner = self.find_turn_partner(case, target);
-        let own = select_trials(self.trials(case, target), partner.map(name));
-        let others = match partner {
-            Some(partner) => select_trials(self.trials(case, partner), Some(name(target))),
-            None => self.trials(case, self.baseline?).to_vec(),
-        };
-        Some([others, own])
-    }
-
-    /// Pairs the runs of a command in an environment with those that they are compared with.
-    fn pair_runs(&self, case: usize, target: usize, metrics: &[Metric]) -> Option<RunPairs> {
-        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
-        let partner = self.find_turn_partner(case, target);
-        let [others, own] = self.select_sides(case, target)?;
-        let names = partner.map(|partner| [name(partner), name(target)]);
-        ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
-    }
-
     fn row(
         &self,
         (case, at): (usize, usize),
@@ -416,16 +385,12 @@ impl<'a> Judge<'a> {
         let resolution = ticks.iter().flatten().map(|ticks| ticks.share).sum();
         let pairs = match pair_rounds(baseline, series, metric.direction) {
             Ok(pairs) => Pairs { resolution, ..pairs },
-            Err(NoPairs::NoCommonRound) => {
-                return not_comparable("no round gave a value both here and in the baseline".into(), level);
-            }
-            Err(NoPairs::NotPositive) => {
-                return not_comparable("a value of zero or less has no ratio".into(), level);
-            }
+            Err(no_pairs) => return not_comparable(no_pairs.describe().into(), level),
         };
         let Some((judgement, schedule)) = self.judge(&pairs, (case, target), margin, nulls) else {
             return not_comparable("no round within the plan".into(), level);
         };
+        let judgement = self.limit_to_quantiles(judgement, (case, target), metric, operations);
         let beyond =
             if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
         let mut comparison = Comparison {
@@ -439,28 +404,10 @@ impl<'a> Judge<'a> {
             return Judged { may_change: true, ..not_comparable(reason, comparison.level) };
         }
         let coarse = ticks[1].filter(|_| resolution >= COARSE_MARGINS * margin.planned);
-        comparison.warnings.extend(coarse.map(|Ticks { step_ns, .. }| Warning::CoarseClock { step_ns }));
+        comparison.warnings.extend(coarse.map(Ticks::warn));
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
         comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
-    }
-
-    /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.
-    fn find_ticks(&self, (case, target): (usize, usize), metric: &Metric) -> [Option<Ticks>; 2] {
-        let Some([others, own]) = self.select_sides(case, target) else { return [None; 2] };
-        let other = self.find_turn_partner(case, target).or(self.baseline);
-        let of_other = other.and_then(|other| find_ticks(&others, metric, self.find_facts(other)));
-        [of_other, find_ticks(&own, metric, self.find_facts(target))]
-    }
-
-    /// Returns why an answer cannot stand where trials fail more often on one side.
-    fn find_failure_objection(
-        &self,
-        (case, target): (usize, usize),
-        comparison: &Comparison,
-    ) -> Option<String> {
-        let [others, own] = self.select_sides(case, target)?;
-        FailedTrials::count_failed([&others, &own]).find_objection(comparison.verdict, comparison.answer())
     }
 
     /// Tests a cell against the ratios that a gate names.
