@@ -1,6 +1,6 @@
 //! Failures: trials that fail more often on one side than on the other, whose values may be missing because of what they would say.
 
-use tare_data::failure::Failure;
+use tare_data::failure::{BROKE_OFF, Failure};
 use tare_data::session::Trial;
 
 use crate::findings::{Answer, Verdict};
@@ -25,8 +25,9 @@ pub(crate) struct FailedTrials {
 impl FailedTrials {
     /// Counts the failures of two environments' trials: those of the one that is compared with, and of the one that is judged.
     pub fn count_failed(sides: [&[&Trial]; 2]) -> FailedTrials {
-        let is_own = |trial: &&&Trial| trial.failure.as_ref().is_some_and(Failure::is_own);
-        let failed = sides.map(|trials| trials.iter().filter(is_own).count() as u64);
+        let is_own = |failure: &Failure| failure.is_own() && failure.reason != BROKE_OFF;
+        let is_failed = |trial: &&&Trial| trial.failure.as_ref().is_some_and(is_own);
+        let failed = sides.map(|trials| trials.iter().filter(is_failed).count() as u64);
         FailedTrials { failed, trials: sides.map(|trials| trials.len() as u64) }
     }
 
@@ -36,8 +37,8 @@ impl FailedTrials {
         let [[of_baseline, here], [baseline, trials]] = [self.failed, self.trials];
         let fails_more = here * baseline > of_baseline * trials;
         let stands = match verdict {
-            Verdict::Slower | Verdict::SlowerInFewStarts => fails_more || !self.may_differ(),
-            Verdict::Faster | Verdict::FasterInFewStarts => !fails_more || !self.may_differ(),
+            Verdict::Slower | Verdict::SlowerInFewStarts => fails_more || !self.differ(LEVEL),
+            Verdict::Faster | Verdict::FasterInFewStarts => !fails_more || !self.differ(LEVEL),
             _ if answer == Answer::Same => !self.may_differ(),
             _ => !self.differ(LEVEL),
         };
