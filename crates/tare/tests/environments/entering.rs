@@ -1,9 +1,14 @@
-//! Every environment: entered, described, tried in each place, and left without a trace.
+//! Every environment: entered, described, tried in each place, and left without a trace; and refused by hostile set-ups with the cause.
 
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::bench::{Bench, Spoken, TARE, control_groups, find_programs, parse_if_ready};
 
+/// Set-ups of bench/setups, and environments that are tried in each.
+const SETUPS: &str =
+    "refused-ptrace,refused-namespaces,covered-proc,noexec-var-tmp,descriptors-24,in-namespaces";
+const ENVIRONMENTS: &str = "native,container,bwrap,oci:runc,nspawn,gvisor,traced,proot,landlock";
 /// Probes that are run once, with place and peer.
 const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
     // A new namespace, and a new kernel, have their loopback device down.
@@ -215,4 +220,21 @@ fn kvm_is_proven_or_refused_in_time() {
         Ok(()) => println!("KVM runs real code here"),
         Err(not) => assert!(not.reason.starts_with("KVM: "), "{not:?}"),
     }
+}
+
+#[test]
+fn what_a_set_up_refuses_is_a_gap_with_its_cause() {
+    if !rustix::process::geteuid().is_root() {
+        return println!(
+            "SKIPPED what_a_set_up_refuses_is_a_gap_with_its_cause: only root can make the set-ups"
+        );
+    }
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/setups");
+    let mut command = Command::new(bench);
+    command.args(["--tare", env!("CARGO_BIN_EXE_tare"), "--setups", SETUPS, "--in", ENVIRONMENTS]);
+    let said = command.stdin(Stdio::null()).output().unwrap();
+    let (out, errors) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    out.lines().filter(|line| line.starts_with("SKIPPED")).for_each(|line| println!("{line}"));
+    assert!(said.status.success(), "{out}\n{errors}");
+    assert!(out.lines().any(|line| line.starts_with("63 pairs of 7 set-ups")), "{out}");
 }

@@ -11,7 +11,6 @@ mod launchers;
 mod paths;
 mod roots;
 mod services;
-mod setups;
 mod ssh;
 mod wsl;
 mod wslc;
