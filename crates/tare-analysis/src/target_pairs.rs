@@ -3,9 +3,12 @@
 
 pub mod orders;
 
+use std::borrow::Cow;
+
 use tare_data::session::Session;
 
 use crate::statistics::signed_ranks::Nulls;
+use crate::verdicts::doubts::ends::pair_runs;
 use crate::verdicts::judge::{Judgement, judge_pairs};
 use crate::verdicts::pairs::pair_rounds;
 use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
@@ -74,8 +77,21 @@ impl<'a> TargetPairs<'a> {
             let metrics = &plan.cases.get(seat.case)?.metrics;
             read_series(self.judge.trials(seat.case, seat.target), metrics).into_iter().nth(seat.metric)
         };
-        let direction = plan.cases.get(one.case)?.metrics.get(one.metric)?.direction;
-        let pairs = pair_rounds(&of(other)?, &of(one)?, direction).ok()?;
+        let planned = plan.cases.get(one.case)?;
+        let direction = planned.metrics.get(one.metric)?.direction;
+        let values = [of(other)?, of(one)?];
+        let trials = [other, one].map(|seat| self.judge.trials(seat.case, seat.target).to_vec());
+        // Runs of a command that ended otherwise did other work.
+        let runs = pair_runs(planned, trials, &planned.metrics, None).filter(|_| one.case == other.case);
+        if runs.as_ref().is_some_and(|runs| runs.find_objection().is_some()) {
+            return None;
+        }
+        let raw = [&values[0], &values[1]];
+        let [of_other, of_one] = match &runs {
+            Some(runs) => runs.keep_alike(one.metric, raw),
+            None => raw.map(Cow::Borrowed),
+        };
+        let pairs = pair_rounds(&of_other, &of_one, direction).ok()?;
         judge_pairs(
             &pairs,
             &self.judge.schedule.with_rounds_ended(),

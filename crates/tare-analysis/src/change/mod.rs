@@ -10,7 +10,10 @@ mod costs;
 pub mod facts;
 mod sides;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+use tare_data::batch::RunEnd;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
 
@@ -21,6 +24,7 @@ use crate::findings::{Cell, Comparison, Findings, Missing, Row};
 use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, pick_strongest_answer};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
+use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
 
@@ -221,6 +225,10 @@ pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &Targe
 fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, spread: f64) -> ChangedCell {
     let [old, new] =
         sides.map(|side| -> Vec<Cost> { side.iter().filter_map(|at| find_cost(*at, target)).collect() });
+    if let Some(reason) = explain_ends(sides, target) {
+        let [old, new] = [old, new].map(|costs| costs.first().copied());
+        return ChangedCell::NotComparable { reason, old, new };
+    }
     if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {
         let change = factor.map_or(Change::Inconclusive, |factor| judge_change(factor, margin));
         return ChangedCell::Compared { old, new, change, factor };
@@ -234,6 +242,29 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
         old: old.first().copied(),
         new: new.first().copied(),
     }
+}
+
+/// Explains why a command's runs do not compare, which ended otherwise than before in an environment or in the baseline.
+fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String> {
+    let explain = |name_of: &dyn Fn(&Session) -> Option<String>| {
+        let [old, new] = sides.map(|side| {
+            let mut all: BTreeMap<RunEnd, u32> = BTreeMap::new();
+            for (side, row) in side {
+                let (Some(name), Some(row)) = (name_of(side.session), row) else { continue };
+                for (end, count) in count_ends(side.session, &row.case, &name) {
+                    *all.entry(end).or_default() += count;
+                }
+            }
+            all
+        });
+        explain_other_ends([&old, &new])
+    };
+    let subject = |session: &Session| {
+        let mut targets = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+        Some(targets.find(|of| of.specification == target.specification)?.name.clone())
+    };
+    let baseline = |session: &Session| Some(session.baseline()?.name.clone());
+    explain(&subject).or_else(|| Some(format!("in the baseline {}", explain(&baseline)?)))
 }
 
 pub(crate) fn cell_cost(cell: &Cell) -> Option<Cost> {

@@ -1,7 +1,7 @@
 //! Ends of runs: a command's runs are compared where both of a pair ended alike, and nothing is where too few did.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tare_data::batch::{Batch, ENDED, Phase, RunEnd, Sample};
 use tare_data::metric::Metric;
@@ -142,6 +142,37 @@ pub(crate) fn pair_runs(
     Some(RunPairs { counts, pairs, unlike, expected, alike })
 }
 
+/// Counts the ends of a command's runs in an environment; empty where the record does not state them.
+pub(crate) fn count_ends(session: &Session, case: &str, target: &str) -> BTreeMap<RunEnd, u32> {
+    let wanted = |trial: &Trial| trial.case == case && trial.target == target;
+    let trials = list_counted_trials(&session.trials, &session.repeated, wanted);
+    let mut counts = BTreeMap::new();
+    for (_, end) in trials.into_iter().flat_map(read_ends) {
+        *counts.entry(end).or_default() += 1;
+    }
+    counts
+}
+
+/// Explains why older runs and newer ones are not compared: an end has another share among them, so that they did other work.
+pub(crate) fn explain_other_ends([old, new]: [&BTreeMap<RunEnd, u32>; 2]) -> Option<String> {
+    let sizes = [old, new].map(|counts| counts.values().sum::<u32>());
+    if sizes.contains(&0) {
+        return None;
+    }
+    let ends: BTreeSet<RunEnd> = old.keys().chain(new.keys()).copied().collect();
+    let mut others = ends.into_iter().filter_map(|end| {
+        let counts = [old, new].map(|counts| counts.get(&end).copied().unwrap_or(0));
+        let share = |side: usize| f64::from(counts[side]) / f64::from(sizes[side]);
+        let differs = (share(0) - share(1)).abs() > MOST_UNLIKE
+            || compute_share_p(counts.map(u64::from), sizes.map(u64::from)) < LEVEL;
+        differs.then_some((end, counts))
+    });
+    // Runs that did their work are the others of those that did not.
+    let first = others.next()?;
+    let (end, [before, now]) = others.next().filter(|_| first.0 == good_end(None)).unwrap_or(first);
+    Some(format!("{now} of {} runs ended with {end}, and {before} of {} before", sizes[1], sizes[0]))
+}
+
 /// Reports the ends of a command's runs in an environment that are not those of a run that did its work.
 pub(crate) fn list_failed_runs(planned: &PlannedCase, trials: &[&Trial]) -> Vec<Warning> {
     if !planned.case.probe.starts_with(USER) {
@@ -270,4 +301,29 @@ fn warm_values(trial: &Trial, series: &str) -> Vec<f64> {
         }
     });
     values.filter(|value| value.is_finite()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_end_otherwise_than_before_are_not_compared() {
+        let ends = |good: u32, seven: u32| {
+            let counts = [(RunEnd::ExitCode(0), good), (RunEnd::ExitCode(7), seven)];
+            counts.into_iter().filter(|(_, count)| *count > 0).collect::<BTreeMap<_, _>>()
+        };
+        let explain = |old, new| explain_other_ends([&old, &new]);
+        let wanted = "2 of 2 runs ended with exit code 7, and 0 of 2 before".to_owned();
+        assert_eq!(explain(ends(2, 0), ends(0, 2)), Some(wanted));
+        assert_eq!(
+            explain(ends(0, 20), ends(10, 10)).as_deref(),
+            Some("10 of 20 runs ended with exit code 7, and 20 of 20 before")
+        );
+        // Always failing is alike, and so is a rare failure on both sides; a rare one on one side alone is not, once it is sure.
+        assert_eq!(explain(ends(0, 20), ends(0, 30)), None);
+        assert_eq!(explain(ends(99, 1), ends(98, 2)), None);
+        assert!(explain(ends(1_000, 0), ends(970, 30)).is_some());
+        assert_eq!(explain(ends(0, 0), ends(10, 0)), None, "a record that does not state them");
+    }
 }
