@@ -131,7 +131,7 @@ pub(crate) fn find_middle(trials: &[&Trial], metric: &Metric) -> Option<Middle> 
     };
     let mut known: Vec<f64> =
         trials.iter().filter(|trial| trial.failure.is_none()).filter_map(value).collect();
-    known.sort_by(f64::total_cmp);
+    known.sort_unstable_by(f64::total_cmp);
     Some(Middle {
         value: *known.get(known.len().checked_sub(1)? / 2)?,
         least: *known.first()?,

@@ -67,7 +67,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
     let found = cells.iter().filter(|(_, comparison)| says_slower(comparison));
     let mut seconds: Vec<f64> =
         found.map(|(case, comparison)| seconds(session, findings, case, at, comparison)).collect();
-    seconds.sort_by(f64::total_cmp);
+    seconds.sort_unstable_by(f64::total_cmp);
     let truth = 1.0 + share;
     Injected {
         share,

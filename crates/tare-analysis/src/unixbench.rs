@@ -215,7 +215,7 @@ fn entry(session: &Session, test: &Test, target: &str) -> Entry {
 /// least one pass.
 fn result(passes: &[f64]) -> (f64, usize) {
     let mut sorted = passes.to_vec();
-    sorted.sort_by(f64::total_cmp);
+    sorted.sort_unstable_by(f64::total_cmp);
     let kept = &sorted[passes.len() / 3..];
     (geometric_mean(kept), kept.len())
 }

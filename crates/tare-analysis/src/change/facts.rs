@@ -67,7 +67,7 @@ fn all(facts: &TargetFacts) -> Facts {
 
 fn differing(old: &Facts, new: &Facts) -> Vec<(String, Option<String>, Option<String>)> {
     let mut keys: Vec<&String> = old.0.keys().chain(new.0.keys()).collect();
-    keys.sort();
+    keys.sort_unstable();
     keys.dedup();
     let is_reading = |key: &str| PASSING.iter().any(|passing| *passing != COMMAND && key.ends_with(passing));
     let differs = |key: &&String| {

@@ -167,7 +167,7 @@ fn fill_values(block: &Block, run: &Runs<'_>) -> Option<Vec<Filled>> {
     let runs: Vec<Vec<f64>> = whole.filter_map(single).collect();
     let of_line = |at: usize| {
         let mut values: Vec<f64> = runs.iter().map(|run| run[at]).collect();
-        values.sort_by(f64::total_cmp);
+        values.sort_unstable_by(f64::total_cmp);
         let middle = *values.get(values.len().checked_sub(1)? / 2)?;
         Some((middle, Some((*values.first()?, *values.last()?))))
     };

@@ -176,7 +176,7 @@ fn find_folders(root: &Path, count: usize) -> io::Result<Vec<PathBuf>> {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
         let mut below: Vec<PathBuf> = entries.flatten().filter(is_folder).map(|entry| entry.path()).collect();
-        below.sort();
+        below.sort_unstable();
         found.push(folder);
         next.extend(below);
     }

@@ -217,7 +217,7 @@ mod tests {
             })
             .collect();
         let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
-        files.sort();
+        files.sort_unstable();
         names.sort_unstable();
         assert_eq!(files, names);
     }

@@ -99,7 +99,7 @@ pub fn find_kernel(processor: Processor, programs: &Programs) -> Result<Kernel, 
     let (release, entries) = found.ok_or_else(|| not_ready("no kernel is prepared for guests"))?;
     let mut modules: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     // Their names begin with their number.
-    modules.sort();
+    modules.sort_unstable();
     if fs::read_to_string(folder.join("asked")).unwrap_or_default() != MODULES.join(" ") {
         return Err(not_ready("the kernel that was prepared lacks modules that this version needs"));
     }

@@ -201,7 +201,7 @@ pub fn find_journals(
     let entries = fs::read_dir(state).map_err(failed)?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
-    paths.sort();
+    paths.sort_unstable();
     paths
         .into_iter()
         .filter_map(|path| take_over(&folder, path, running, from_host).transpose())

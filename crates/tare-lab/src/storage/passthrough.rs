@@ -418,7 +418,7 @@ mod tests {
         let about = fs::metadata(at("a"))?;
         let mut names: Vec<_> =
             fs::read_dir(at("deep/er"))?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<_>>()?;
-        names.sort();
+        names.sort_unstable();
         let mut text = String::new();
         File::open(at("symbolic"))?.read_to_string(&mut text)?;
         fs::remove_dir_all(at("deep/er"))?;

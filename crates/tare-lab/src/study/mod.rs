@@ -176,7 +176,7 @@ impl Study {
         // Each was chosen for its own cases.
         both.environments.clear();
         both.published.extend(other.published);
-        both.published.sort();
+        both.published.sort_unstable();
         both.published.dedup();
         Ok(both)
     }

@@ -79,9 +79,9 @@ mod tests {
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
-        files.sort();
+        files.sort_unstable();
         let mut listed: Vec<String> = SHIPPED.iter().map(|(name, _)| format!("{name}.toml")).collect();
-        listed.sort();
+        listed.sort_unstable();
         assert_eq!(files, listed);
         for (article, (name, _)) in list_shipped_articles().unwrap().iter().zip(SHIPPED) {
             assert_eq!(article.id, *name);

@@ -57,7 +57,7 @@ fn page_bill(findings: &Findings, command: &Explained, bill: &Bill, language: La
         let percent = |ns: f64| 100.0 * shown.share_of_difference(ns);
         let mut shares = range.map(|range| range.map(percent));
         if let Some(shares) = &mut shares {
-            shares.sort_by(f64::total_cmp);
+            shares.sort_unstable_by(f64::total_cmp);
         }
         let [least, most] = [0, 1].map(|at| shares.map(|shares| shares[at]));
         Step { name, more_ns, share: percent(more_ns), least, most, rest }

@@ -277,7 +277,7 @@ fn modes(report: &mut Document) -> Vec<Modes> {
             let mut logs: Vec<f64> =
                 level.into_iter().flat_map(|level| level.values).map(|v| libm::log(*v)).collect();
             if logs.iter().all(|log| log.is_finite()) {
-                logs.sort_by(f64::total_cmp);
+                logs.sort_unstable_by(f64::total_cmp);
                 let sizes = count_group_values(&logs, within);
                 if sizes.len() > 1 {
                     found.push(Modes { row, target, sizes });

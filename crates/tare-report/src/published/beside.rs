@@ -155,7 +155,7 @@ pub(crate) fn beside_lines(findings: &Findings, width: usize, language: Language
     }
     let mut sources: Vec<String> = rows.iter().map(|row| row.source.clone()).collect();
     sources.extend(beyond.iter().map(|article| article.source.clone()));
-    sources.sort();
+    sources.sort_unstable();
     sources.dedup();
     let head = say!(
         language,

@@ -332,7 +332,7 @@ fn of_line(shown: &Shown, line: &Line, language: Language) -> Vec<GridCell> {
     let mut of_all = vec![make_span(share(shown.share_of_difference(line.more_ns)), Style::new())];
     if let Some(range) = line.range_ns {
         let mut shares = range.map(|ns| shown.share_of_difference(ns));
-        shares.sort_by(f64::total_cmp);
+        shares.sort_unstable_by(f64::total_cmp);
         let [least, most] = shares.map(|share| format!("{:.0}", 100.0 * share));
         if least != most {
             of_all.push(make_span(format!("({least} … {most})"), quiet_style()));

@@ -84,7 +84,7 @@ pub fn list_own_launchers() -> Vec<(String, PathBuf)> {
         })
         .take(MOST)
         .collect();
-    own.sort();
+    own.sort_unstable();
     own
 }
 

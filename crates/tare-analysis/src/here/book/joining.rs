@@ -29,7 +29,7 @@ fn add_entry(known: &mut Entry, other: Entry) {
     known.made = known.made.max(other.made);
     known.sessions = known.sessions.saturating_add(other.sessions);
     known.machines.extend(other.machines);
-    known.machines.sort();
+    known.machines.sort_unstable();
     known.machines.dedup();
     widen_all(&mut known.cycles, other.cycles);
     widen_all(&mut known.ns, other.ns);

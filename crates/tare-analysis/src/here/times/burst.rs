@@ -41,7 +41,7 @@ pub fn find_throttling(view: View<'_>) -> Option<Throttling> {
         return None;
     }
     let mut cpus: Vec<f64> = periods.iter().map(|period| period.ran_us / period.us).collect();
-    cpus.sort_by(f64::total_cmp);
+    cpus.sort_unstable_by(f64::total_cmp);
     let (low, middle, high) = (*cpus.first()?, cpus[cpus.len() / 2], *cpus.last()?);
     Some(Throttling { period_ms: shortest / 1_000.0, cpus: Estimate { low, middle, high } })
 }
@@ -61,7 +61,7 @@ pub fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
     let window = |slices: &[f64]| slices.len() as f64 / slices.iter().sum::<f64>();
     let mut slowdowns: Vec<f64> =
         used.chunks_exact(WINDOW).map(window).filter(|value| value.is_finite()).collect();
-    slowdowns.sort_by(f64::total_cmp);
+    slowdowns.sort_unstable_by(f64::total_cmp);
     let (low, high) = (*slowdowns.first()?, *slowdowns.last()?);
     Some(Estimate { low, middle: slowdowns[slowdowns.len() / 2], high })
 }

@@ -13,7 +13,7 @@ pub fn read_cycle_ns(view: View<'_>) -> Option<f64> {
     let shortest = |key: &str| {
         let mut blocks: Vec<f64> =
             view.text(key).split(' ').filter_map(|block| block.parse().ok()).filter(|ns| *ns > 0.0).collect();
-        blocks.sort_by(f64::total_cmp);
+        blocks.sort_unstable_by(f64::total_cmp);
         let (first, quarter) = (*blocks.first()?, *blocks.get(blocks.len() / 4)?);
         (blocks.len() >= FEWEST_BLOCKS && quarter <= AGREE * first).then_some(first)
     };

@@ -94,7 +94,7 @@ impl DryRun {
         }
         self.start.push("in each of them: a fresh process for each trial".into());
         let mut commands: Vec<String> = cases.iter().flat_map(|case| list_commands(case)).collect();
-        commands.sort();
+        commands.sort_unstable();
         commands.dedup();
         self.start.extend(commands.iter().map(|command| format!("in each of them: {command}")));
         if cases.iter().any(|case| calls::is_call(case)) {

@@ -30,7 +30,7 @@ pub fn note_times(noting: &mut Noting<'_>) {
     let Some(cycle_ns) = cycles.reduce(f64::min).filter(|ns| *ns > 0.0) else { return };
     noting.add_fact("cycle.ps", format!("{:.0}", cycle_ns * 1_000.0));
     let mut note = |key: &str, mut blocks: Vec<f64>| {
-        blocks.sort_by(f64::total_cmp);
+        blocks.sort_unstable_by(f64::total_cmp);
         if let Some(middle) = blocks.get(blocks.len() / 2) {
             noting.add_fact(key, format!("{:.0}", middle / cycle_ns));
         }

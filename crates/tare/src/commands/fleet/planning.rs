@@ -100,7 +100,7 @@ fn frozen(study: &str) -> Result<FleetStudy, LabError> {
 }
 
 fn nodes(mut names: Vec<String>) -> Result<Vec<Node>, LabError> {
-    names.sort();
+    names.sort_unstable();
     names.dedup();
     match names.iter().find(|name| !is_node_name(name)) {
         Some(name) => Err(LabError::usage_error(format!("'{name}' is not the name of a node")).with_hint(
