@@ -100,6 +100,8 @@ pub struct Pricing<'a> {
     pub book: &'a Book,
     pub now: Month,
     pub found: &'a Where,
+    /// Hashes of this machine, as entries of the book have them.
+    pub hashes: &'a [String],
 }
 
 /// Computes the costs that were measured: those with a price first, then contrasts.
@@ -153,12 +155,16 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
 
 fn look_up(view: View<'_>, pricing: &Pricing<'_>, priced: &Priced) -> Result<Found, Reason> {
     let processor = Processor::read(view).ok_or(Reason::NoEntry)?;
-    let machine = pricing.found.layers.iter().rfind(|layer| layer.class == Class::Machine);
+    let layers = &pricing.found.layers;
+    let machine = layers.iter().rfind(|layer| layer.class == Class::Machine);
+    // What a layer's own kernel says of itself says nothing of the machine's.
+    let has_other_kernel = layers.iter().any(|layer| layer.class == Class::Kernel);
     let asked = Asked {
         family: &processor.family,
-        kernel: &processor.kernel,
-        mitigations: processor.mitigations.clone(),
+        kernel: if has_other_kernel { "" } else { &processor.kernel },
+        mitigations: processor.mitigations.clone().filter(|_| !has_other_kernel),
         under: machine.map_or("", |layer| layer.name),
+        hashes: pricing.hashes,
         now: pricing.now,
     };
     let take = |entry: &Entry| match priced.scale {
@@ -300,7 +306,7 @@ mod tests {
     /// Computes costs with a book.
     fn compute_with(facts: &Facts, book: &Book) -> Vec<Cost> {
         let now = Month::try_from("2026-11".to_owned()).unwrap();
-        compute_costs(facts, &Pricing { book, now, found: &recognise_layers(facts) })
+        compute_costs(facts, &Pricing { book, now, found: &recognise_layers(facts), hashes: &[] })
     }
 
     fn compute(facts: &Facts) -> Vec<Cost> {

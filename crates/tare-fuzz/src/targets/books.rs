@@ -47,7 +47,10 @@ fn run(input: &[u8]) -> Result<String, String> {
         return Err("joining made another entry".into());
     }
     let facts = priced_facts();
-    let costs = compute_costs(&facts, &Pricing { book: &book, now, found: &recognise_layers(&facts) });
+    let costs = compute_costs(
+        &facts,
+        &Pricing { book: &book, now, found: &recognise_layers(&facts), hashes: &first.machines },
+    );
     let factors: Vec<_> = costs.iter().filter_map(|cost| cost.factor).collect();
     if factors.iter().any(|factor| factor.low > factor.high || factor.low.is_nan() || factor.high.is_nan()) {
         return Err(format!("an interval without an order: {factors:?}"));

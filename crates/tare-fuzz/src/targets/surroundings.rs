@@ -63,7 +63,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     let found = recognise_layers(&facts);
     let limits = read_limits(&facts);
     let (book, now) = (Book::read_shipped(), Month::from_unix_seconds(1_795_000_000));
-    let costs = compute_costs(&facts, &Pricing { book: &book, now, found: &found });
+    let costs = compute_costs(&facts, &Pricing { book: &book, now, found: &found, hashes: &[] });
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
     let surroundings = Surroundings { facts, lost: Vec::new(), took_ms: 1 };

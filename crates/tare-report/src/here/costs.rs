@@ -112,6 +112,9 @@ fn describe_reason(reason: Reason, language: Language) -> String {
 fn describe_price(price: &Found, factor: Estimate, contrast: Contrast, language: Language) -> String {
     let factor = format_factor(factor);
     let factor = match price.under.as_str() {
+        _ if price.is_own => {
+            say!(language, "{factor} of this machine without layers", factor = factor)
+        }
         METAL => say!(language, "{factor} of Linux on this processor", factor = factor),
         under => {
             let machine = name_product(under, language);

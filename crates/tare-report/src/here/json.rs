@@ -146,6 +146,7 @@ fn price(price: &Found) -> Value {
         "under": price.under,
         "kernel": price.kernel,
         "machines": price.machines,
+        "own": price.is_own,
     })
 }
 

@@ -15,7 +15,7 @@ use tare_lab::error::{ErrorKind, LabError};
 use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 
-use super::books::{find_month, make_book, read_book};
+use super::books::{find_month, hash_machine, make_book, read_book};
 use crate::args;
 use crate::args::here::{Condition, Part};
 use crate::command_error::CommandError;
@@ -31,15 +31,16 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     if let Some(file) = &args.make_book {
         return make_book(file, args);
     }
-    let book = match &args.book {
-        Some(file) => read_book(file)?,
-        None => Book::read_shipped(),
+    let (book, hashes) = match &args.book {
+        Some(file) => (read_book(file)?, hash_machine()),
+        None => (Book::read_shipped(), Vec::new()),
     };
     let surroundings = collect_surroundings(&want_answer(args));
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
     let now = find_month();
-    let costs = compute_costs(&surroundings.facts, &Pricing { book: &book, now, found: &found });
+    let costs =
+        compute_costs(&surroundings.facts, &Pricing { book: &book, now, found: &found, hashes: &hashes });
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
     let ran = match args.words.as_slice() {

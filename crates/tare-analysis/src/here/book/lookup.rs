@@ -15,12 +15,14 @@ const ENOUGH_MACHINES: usize = 3;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked<'a> {
     pub family: &'a str,
-    /// Major and minor number of the kernel; empty where it does not show.
+    /// Major and minor number of the machine's kernel; empty where it does not show.
     pub kernel: &'a str,
-    /// Mitigations; None where they cannot be read.
+    /// Mitigations of that kernel; None where they cannot be read.
     pub mitigations: Option<Vec<&'a str>>,
     /// The layer of this machine itself, which is preferred where there is no entry of metal.
     pub under: &'a str,
+    /// Hashes by which this machine may be among those of an entry.
+    pub hashes: &'a [String],
     pub now: Month,
 }
 
@@ -33,6 +35,8 @@ pub struct Found {
     pub kernel: String,
     /// Machines that it was made on.
     pub machines: usize,
+    /// It was made on this machine alone, and is not widened for others.
+    pub is_own: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,19 +58,26 @@ pub fn find_price(
         .filter(|(entry, _)| entry.family == asked.family || is_related(&entry.family, asked.family))
         .collect();
     let fresh = related.iter().filter(|(entry, _)| !entry.made.is_old(asked.now));
+    let is_mitigated = |entry: &Entry| {
+        asked.mitigations.as_ref().is_some_and(|names| names.iter().eq(entry.mitigations.iter()))
+    };
     let exact: Vec<_> = fresh.clone().filter(|(entry, _)| entry.family == asked.family).copied().collect();
-    let (known, mut wider) = match exact.is_empty() {
-        false => (exact, 1.0),
-        true => (fresh.copied().collect(), OTHER_MODEL),
+    let is_of_this = |entry: &Entry| {
+        let is_named = entry.machines.iter().all(|machine| asked.hashes.contains(machine));
+        is_named && (asked.mitigations.is_none() || is_mitigated(entry))
+    };
+    let own: Vec<_> = exact.iter().filter(|(entry, _)| is_of_this(entry)).copied().collect();
+    let is_own = !own.is_empty();
+    let (known, mut wider) = match (is_own, exact.is_empty()) {
+        (true, _) => (own, 1.0),
+        (false, false) => (exact, 1.0),
+        (false, true) => (fresh.copied().collect(), OTHER_MODEL),
     };
     let under = choose_under(&known, asked.under).ok_or(match related.is_empty() {
         true => Missing::Unknown,
         false => Missing::Old,
     })?;
     let known: Vec<_> = known.into_iter().filter(|(entry, _)| entry.under == under).collect();
-    let is_mitigated = |entry: &Entry| {
-        asked.mitigations.as_ref().is_some_and(|names| names.iter().eq(entry.mitigations.iter()))
-    };
     let narrow = |keep: &dyn Fn(&Entry) -> bool| -> Vec<(&Entry, Range)> {
         known.iter().filter(|(entry, _)| keep(entry)).copied().collect()
     };
@@ -77,11 +88,12 @@ pub fn find_price(
         narrow(&|_| true),
     ];
     let chosen = all.into_iter().find(|entries| !entries.is_empty()).unwrap_or_default();
-    if chosen.iter().any(|(entry, _)| entry.kernel != asked.kernel) {
+    let is_hidden = is_own && asked.kernel.is_empty();
+    if !is_hidden && chosen.iter().any(|(entry, _)| entry.kernel != asked.kernel) {
         wider *= OTHER_KERNEL;
     }
     let machines: BTreeSet<&String> = chosen.iter().flat_map(|(entry, _)| &entry.machines).collect();
-    if machines.len() < ENOUGH_MACHINES {
+    if !is_own && machines.len() < ENOUGH_MACHINES {
         wider *= FEW_MACHINES;
     }
     let low = chosen.iter().map(|(_, range)| range[0]).fold(f64::INFINITY, f64::min);
@@ -93,6 +105,7 @@ pub fn find_price(
         under,
         kernel: first.kernel.clone(),
         machines: machines.len(),
+        is_own,
     })
 }
 
@@ -121,7 +134,7 @@ mod tests {
 
     fn asked<'a>(family: &'a str, kernel: &'a str, mitigations: Option<Vec<&'a str>>) -> Asked<'a> {
         let now = Month::try_from("2027-01".to_owned()).unwrap();
-        Asked { family, kernel, mitigations, under: "kvm", now }
+        Asked { family, kernel, mitigations, under: "kvm", hashes: &[], now }
     }
 
     fn range(book: &Book, asked: &Asked<'_>) -> Result<Range, Missing> {
@@ -153,6 +166,33 @@ mod tests {
         .unwrap();
         assert_eq!((found.range, found.machines), ([200.0 / 1.5, 375.0], 1));
         assert_eq!(found.under, "kvm");
+    }
+
+    #[test]
+    fn an_entry_of_this_machine_alone_is_no_wider_for_others() {
+        let mut own = make("amd-25-1", "kvm", "6.12", &["pti"]);
+        own.machines = vec!["mine".into()];
+        let metal = make("amd-25-1", METAL, "6.12", &["pti"]);
+        let book = Book::from_entries(vec![metal, own.clone()]);
+        let hashes = ["mine".to_owned()];
+        let of_this =
+            |kernel, mitigations| Asked { hashes: &hashes, ..asked("amd-25-1", kernel, mitigations) };
+        let find = |asked: &Asked<'_>| {
+            let found = find_price(&book, asked, |entry| entry.cycles.get("getppid").copied()).unwrap();
+            (found.range, found.under, found.is_own)
+        };
+        let same = Some(vec!["pti"]);
+        assert_eq!(find(&of_this("6.12", same.clone())), ([200.0, 250.0], "kvm".into(), true));
+        assert_eq!(find(&of_this("6.18", same.clone())), ([160.0, 312.5], "kvm".into(), true));
+        // A layer's kernel answers for the machine's, which is the one of the entry.
+        assert_eq!(find(&of_this("", None)), ([200.0, 250.0], "kvm".into(), true));
+        assert_eq!(find(&of_this("6.12", Some(vec!["no-pti"]))).2, false, "it was started otherwise since");
+        assert_eq!(find(&asked("amd-25-1", "6.12", same.clone())).1, METAL);
+        // Together with others, nobody knows which end is whose.
+        own.machines.push("other".into());
+        let joined = Book::from_entries(vec![own]);
+        let found = find_price(&joined, &of_this("6.12", same), |entry| entry.cycles.get("getppid").copied());
+        assert_eq!(found.map(|found| (found.range, found.is_own)), Ok(([200.0 / 1.5, 375.0], false)));
     }
 
     #[test]
