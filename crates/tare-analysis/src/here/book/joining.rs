@@ -1,4 +1,4 @@
-//! Joining books: entries of the same kind of machine become one, with the ends of all their intervals.
+//! Joining books: entries of the same kind of machine become one, with the ends of all their ranges.
 
 use std::collections::BTreeMap;
 

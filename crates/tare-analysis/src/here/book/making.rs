@@ -11,8 +11,7 @@ use crate::here::signs::View;
 use crate::here::times::cycle::read_cycle_ns;
 use crate::here::times::operations::{PRICED, Scale};
 use crate::here::times::processor::Processor;
-use crate::here::times::{LEVEL, burst, estimate};
-use crate::statistics::sign_test::compute_median_interval;
+use crate::here::times::{burst, estimate};
 use crate::statistics::signed_ranks::sort_values;
 
 /// Fewest starts that an entry is made of.
@@ -106,7 +105,9 @@ fn is_quiet(view: View<'_>) -> bool {
     burst::compute_slowdowns(view).is_some_and(|slowdowns| slowdowns.high < MOST_SLOWDOWN)
 }
 
-/// Computes the 95 % interval of an operation's median over starts; None where a start lacks it.
+/// Computes the range in which a start finds an operation, but for a tenth of them at each end; None where a start lacks it.
+///
+/// It is not the interval of the typical start, which narrows with their number: a price is compared with a single one.
 fn find_range(starts: &[(View<'_>, f64)], key: &str, scale: Scale) -> Option<Range> {
     let middles: Option<Vec<f64>> = starts
         .iter()
@@ -115,9 +116,10 @@ fn find_range(starts: &[(View<'_>, f64)], key: &str, scale: Scale) -> Option<Ran
             Some(if scale == Scale::Cycles { ns / cycle_ns } else { ns })
         })
         .collect();
-    let interval = compute_median_interval(&sort_values(&middles?), LEVEL);
+    let sorted = sort_values(&middles?);
+    let left_out = sorted.len() / 10;
     let round = |value: f64| (value * 10.0).round() / 10.0;
-    let range = [round(interval.low), round(interval.high)];
+    let range = [round(*sorted.get(left_out)?), round(*sorted.get(sorted.len() - 1 - left_out)?)];
     (range[0] > 0.0 && range[1].is_finite()).then_some(range)
 }
 
@@ -149,9 +151,12 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_the_interval_over_starts_in_cycles() {
+    fn an_entry_has_the_range_of_starts_in_cycles() {
         let starts: Vec<Facts> = (0..8).map(|at| start(100.0 + f64::from(at), &[])).collect();
         let entry = make_entry(&starts, "0a1b2c3d".into(), now()).unwrap();
+        let more: Vec<Facts> = (0..40).map(|at| start(100.0 + f64::from(at), &[])).collect();
+        let range = make_entry(&more, "0a1b2c3d".into(), now()).unwrap().cycles["getppid"];
+        assert_eq!(range, [208.0, 270.0], "more starts do not make it narrower");
         assert_eq!(
             (entry.family.as_str(), entry.under.as_str(), entry.kernel.as_str()),
             ("amd-25-1", "kvm", "6.18")

@@ -25,7 +25,7 @@ pub const METAL: &str = "metal";
 /// Book that is part of the program.
 const SHIPPED: &str = include_str!("shipped.toml");
 
-/// Least and greatest end of an operation's intervals.
+/// Least and greatest time that starts of these machines typically find an operation to take.
 pub type Range = [f64; 2];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use crate::statistics::sign_test::compute_median_interval;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 
 /// Chance with which an interval misses the median.
-pub const LEVEL: f64 = 0.05;
+const LEVEL: f64 = 0.05;
 
 /// Median and the ends of its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
