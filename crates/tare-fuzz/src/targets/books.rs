@@ -69,7 +69,7 @@ fn priced_facts() -> Facts {
         ("cycle.multiplication", "1.5 1.5 1.5 1.5 1.5 1.5"),
         ("price.getppid", "112 112 112 112 112 112"),
         ("price.new-page", "900 900 900 900 900 900"),
-        ("cost.clock", "22 22 22 22 22 22"),
+        ("price.clock-read", "22 22 22 22 22 22"),
     ] {
         facts.add_fact(key, value);
     }

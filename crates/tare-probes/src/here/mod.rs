@@ -114,10 +114,9 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
         steps.facts.0.retain(|key, _| !key.starts_with("cost."));
     }
     for _ in 0..passes {
-        let before = take_series(&mut steps.facts);
-        collect_times(&mut steps, wanted, &name, began_ns);
-        join_series(&mut steps.facts, before);
+        add_series(&mut steps, |steps| collect_times(steps, wanted, &name, began_ns));
     }
+    steps.facts.0.remove(prices::TOOK);
     if passes > 0 {
         remove_folders(&mut steps, wanted, &name);
     }
@@ -127,16 +126,25 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
 /// Collects times of one pass, the most telling first.
 fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     let references = &wanted.references;
+    let collect_prices = |steps: &mut Steps, earlier: &Facts| {
+        steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
+            prices::note_prices(noting, references, &format!("{name}-prices"), earlier)
+        })
+    };
     steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
     // Before everything that a quota would make slow.
     steps.run_step("burst", BURST_MS, NeedsChild, |noting| burst::note_burst(noting, zero_ns));
+    steps.facts.0.remove(prices::TOOK);
+    collect_prices(steps, &Facts::default());
     if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
         steps.run_step("files", FILES_MS, NeedsChild, |noting| {
             costs::note_files(noting, work, references, &format!("{name}-files"))
         });
     }
-    steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
-        prices::note_prices(noting, references, &format!("{name}-prices"))
+    let earlier = steps.facts.clone();
+    add_series(steps, |steps| {
+        steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
+        collect_prices(steps, &earlier);
     });
 }
 
@@ -148,6 +156,13 @@ fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) {
     for place in places {
         steps.run_step("tidying", PLACE_MS, NeedsChild, |_| costs::remove_left(place, name));
     }
+}
+
+/// Collects times in blocks, and adds them to those that are there.
+fn add_series(steps: &mut Steps, collect: impl FnOnce(&mut Steps)) {
+    let before = take_series(&mut steps.facts);
+    collect(steps);
+    join_series(&mut steps.facts, before);
 }
 
 /// Takes times in blocks out of facts, so that another pass can note its own.

@@ -86,7 +86,7 @@ pub static PRICED: [Priced; 19] = [
     other("create", "price.create"),
     other("read-1k", "price.read-1k"),
     other("write-1k", "price.write-1k"),
-    Priced { scale: Scale::Nanoseconds, ..other("clock-read", "cost.clock") },
+    Priced { scale: Scale::Nanoseconds, ..other("clock-read", "price.clock-read") },
     other("clock-call", "cost.clock_call"),
     other("cpuid", "price.cpuid"),
 ];

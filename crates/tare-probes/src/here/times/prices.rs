@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tare_data::batch::{Batch, Phase};
+use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 
@@ -18,12 +19,15 @@ use crate::here::steps::Noting;
 use crate::probe::Size;
 use crate::probes::run_of;
 
-/// Batches of a trial, and trials of an operation: the second is left out where the first took long.
+/// Batches of a trial.
 const BATCHES: u32 = 6;
-const TRIALS: usize = 2;
-const LONG_NS: u64 = 20_000_000;
-/// Time after which no further operation is begun.
+/// Time of a trial after which the operation has no second one.
+const LONG_NS: f64 = 40_000_000.0;
+/// Time after which no further operation is begun, over both rounds of trials.
 const LONGEST_NS: u64 = 700_000_000;
+/// Facts of one round from which the next one is planned: the share of time that was given to others, and the time that it took.
+const STOLEN: &str = "cpu.stolen";
+pub const TOOK: &str = "prices.ns";
 /// Seed of probes that choose at random: as everything here, the same everywhere.
 const SEED: u64 = 38;
 
@@ -44,7 +48,7 @@ const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
 }
 
 /// Every operation, the most telling first: where each takes long, the last ones are left out.
-static PRICED: [Priced; 16] = [
+static PRICED: [Priced; 17] = [
     Priced {
         name: "getppid",
         probe: "sys.getppid",
@@ -54,6 +58,14 @@ static PRICED: [Priced; 16] = [
         in_folder: false,
     },
     single("new-page", 100, false),
+    Priced {
+        name: "clock-read",
+        probe: "time.read",
+        parameter: None,
+        series: "read",
+        batch: 50,
+        in_folder: false,
+    },
     Priced {
         name: "fork",
         probe: "proc.spawn",
@@ -91,55 +103,57 @@ static PRICED: [Priced; 16] = [
     single("signal", 20, false),
 ];
 
-/// Notes times of operations, in a folder in memory where there is one.
-pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str) {
+/// Notes times of operations, one trial each, in a folder in memory where there is one.
+///
+/// What a trial takes depends on where the scheduler has put its process and those that serve it. So here has two rounds, each in a
+/// process of its own and with other work between, and `earlier` has the facts of the first: what took long there is left out.
+pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
     let folder = memory.and_then(|place| Folder::make_named(place, name).ok());
     let (watch, began_ns) = (Watch::of_counters(), now_ns());
+    let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+    let took_ns = number(TOOK) as u64;
     let (mut additions, mut multiplications) = (Vec::new(), Vec::new());
     for priced in &PRICED {
         additions.push(time_addition());
         multiplications.push(time_multiplication());
-        if now_ns() - began_ns > LONGEST_NS {
+        if took_ns + (now_ns() - began_ns) > LONGEST_NS {
             break;
         }
+        let key = format!("price.{}", priced.name);
         let place = match (priced.in_folder, &folder) {
             (true, None) => continue,
             (true, Some(folder)) => folder.path(),
             (false, _) => Path::new("/"),
         };
-        let blocks_ns = time_operation(priced, place);
-        noting.add_fact(&format!("price.{}", priced.name), format_blocks(&blocks_ns));
+        if earlier.get(&key).is_some_and(|blocks| sum_blocks(blocks) * priced.batch as f64 > LONG_NS) {
+            continue;
+        }
+        noting.add_fact(&key, format_blocks(&time_operation(priced, place)));
     }
     noting.add_fact("price.cpuid", format_blocks(&time_processor_name()));
     noting.add_fact("cycle.addition", format_blocks(&additions));
     noting.add_fact("cycle.multiplication", format_blocks(&multiplications));
+    let round_ns = now_ns() - began_ns;
+    noting.add_fact(TOOK, format!("{}", took_ns + round_ns));
     if let Some(stolen_ns) = watch.stop().steal_ns {
-        noting.add_fact("cpu.stolen", format!("{:.3}", stolen_ns as f64 / (now_ns() - began_ns) as f64));
+        noting.add_fact(STOLEN, format!("{:.3}", (stolen_ns as f64 / round_ns as f64).max(number(STOLEN))));
     }
 }
 
-/// Runs a probe's trials, and gives the time of one operation in each batch, in ns; none where its work failed.
+fn sum_blocks(blocks: &str) -> f64 {
+    blocks.split(' ').filter_map(|block| block.parse::<f64>().ok()).sum()
+}
+
+/// Runs a probe's trial, and gives the time of one operation in each batch, in ns; none where its work failed.
 fn time_operation(priced: &Priced, place: &Path) -> Vec<f64> {
-    let (mut all, began_ns) = (Vec::new(), now_ns());
-    for _ in 0..TRIALS {
-        // Files of the last trial would be in the way of the next.
-        let Ok(folder) = Folder::make_named(place, "trial").map(Some).or_else(|e| match priced.in_folder {
-            true => Err(e),
-            false => Ok(None),
-        }) else {
-            return Vec::new();
-        };
-        let Some(blocks_ns) = run_probe(priced, folder.as_ref().map_or(place, Folder::path)) else {
-            return Vec::new();
-        };
-        all.extend(blocks_ns);
-        if now_ns() - began_ns > LONG_NS {
-            break;
-        }
+    match (priced.in_folder, Folder::make_named(place, "trial")) {
+        (_, Ok(folder)) => run_probe(priced, folder.path()),
+        (false, Err(_)) => run_probe(priced, place),
+        (true, Err(_)) => None,
     }
-    all
+    .unwrap_or_default()
 }
 
 fn run_probe(priced: &Priced, folder: &Path) -> Option<Vec<f64>> {
@@ -179,7 +193,7 @@ fn time_processor_name() -> Vec<f64> {
         (0..TIMES).for_each(|_| _ = std::hint::black_box(std::arch::x86_64::__cpuid(0x4000_0000)));
         (now_ns() - started_ns) as f64 / f64::from(TIMES)
     };
-    (0..BATCHES as usize * TRIALS).map(block).collect()
+    (0..BATCHES).map(block).collect()
 }
 
 /// Measures nothing: other processors keep such an instruction to the kernel.
@@ -262,7 +276,7 @@ mod tests {
             let place = place.clone();
             let name = name.clone();
             steps.run_step("prices", 60_000, crate::here::steps::Risk::NeedsChild, move |noting| {
-                note_prices(noting, &[place], &name)
+                note_prices(noting, &[place], &name, &Facts::default())
             });
             assert_eq!(steps.lost, []);
             steps.facts
