@@ -62,7 +62,12 @@ impl Ratio {
             }
         };
         let reached = rounds.len() as u32;
-        let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached, resolution: 0.0 };
+        let pairs = Pairs {
+            pairs: rounds.iter().enumerate().map(pair).collect(),
+            reached,
+            resolution: 0.0,
+            spread_s: None,
+        };
         let schedule = Schedule::new(&[reached], reached);
         let judged = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut Nulls::default())?;
         let middle = |side: fn(&(f64, f64)) -> f64| {

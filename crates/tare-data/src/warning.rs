@@ -20,8 +20,13 @@ pub enum Warning {
     MeanCost { ratio: f64, low: f64, high: f64 },
     /// Differences fall into separate groups.
     Modal { groups: Vec<Group> },
-    /// Rounds that follow each other are alike: blocks of them are compared.
-    RoundsAlike { rounds: u32, blocks: u32 },
+    /// Rounds that follow each other are alike, as in a state that lasts about this long: blocks of them are compared.
+    RoundsAlike {
+        rounds: u32,
+        blocks: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        state_s: Option<f64>,
+    },
     /// The processor canary of this environment differs from the baseline's by more than the margin.
     CanaryOutside { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.

@@ -20,7 +20,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::SlowBatches { one_in, added } => slow_batches(*one_in, *added, language),
         Warning::MeanCost { ratio, low, high } => mean_cost([*ratio, *low, *high], language),
         Warning::Modal { groups } => fallen_into(groups, language),
-        Warning::RoundsAlike { rounds, blocks } => alike(*rounds, *blocks, language),
+        Warning::RoundsAlike { rounds, blocks, state_s } => alike(*rounds, *blocks, *state_s, language),
         Warning::CanaryOutside { ratio } => canary(*ratio, language),
         Warning::ClockDisagrees { parts_per_million } => clocks(*parts_per_million, language),
         Warning::CoarseClock { step_ns } => {
@@ -174,13 +174,23 @@ fn astray([lost, late, duplicated, reordered]: [u64; 4], language: Language) -> 
     )
 }
 
-fn alike(rounds: u32, blocks: u32, language: Language) -> String {
-    say!(
-        language,
-        "successive rounds are alike: judged by {blocks} of {rounds} rounds",
-        blocks = language.counted(blocks as usize, "block", "blocks"),
-        rounds = rounds
-    )
+fn alike(rounds: u32, blocks: u32, state_s: Option<f64>, language: Language) -> String {
+    let blocks = language.counted(blocks as usize, "block", "blocks");
+    match state_s {
+        Some(state_s) => say!(
+            language,
+            "successive rounds are alike, as in states of about {seconds} s: judged by {blocks} of {rounds} rounds",
+            seconds = format!("{state_s:.1}"),
+            blocks = blocks,
+            rounds = rounds
+        ),
+        None => say!(
+            language,
+            "successive rounds are alike: judged by {blocks} of {rounds} rounds",
+            blocks = blocks,
+            rounds = rounds
+        ),
+    }
 }
 
 fn fallen_into(groups: &[Group], language: Language) -> String {

@@ -22,7 +22,7 @@ const BEYOND_DOUBT: usize = 2;
 const FARTHEST: f64 = 3.0;
 
 /// A block is this many times as long as values are alike: then little hangs over from block to block.
-const BLOCK_TIMES: f64 = 4.0;
+pub(crate) const BLOCK_TIMES: f64 = 4.0;
 
 /// Chooses how many values in a row make a block that is independent of the next: 1 where no likeness shows.
 /// Where it may be chance, at least `fewest` blocks are left.

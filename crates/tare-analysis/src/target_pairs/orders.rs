@@ -104,5 +104,5 @@ fn exchange_rounds(costs: &[Pairs], Exchange { forward, reverse, .. }: &Exchange
     let pairs: Vec<Pair> = joined.collect();
     let reached = [without, with, without_reverse, with_reverse].map(|pairs| pairs.reached);
     let reached = reached.into_iter().min().unwrap_or(0);
-    (!pairs.is_empty()).then_some(Pairs { pairs, reached, resolution: 0.0 })
+    (!pairs.is_empty()).then_some(Pairs { pairs, reached, resolution: 0.0, spread_s: None })
 }

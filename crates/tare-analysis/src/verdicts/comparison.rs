@@ -26,7 +26,11 @@ pub(crate) fn make_comparison(
     if judgement.block > 1 {
         // Not those in which the environment rested.
         let rounds = (target.values.len() as f64 / judgement.units as f64).round() as u32;
-        warnings.push(Warning::RoundsAlike { rounds, blocks: judgement.units as u32 });
+        warnings.push(Warning::RoundsAlike {
+            rounds,
+            blocks: judgement.units as u32,
+            state_s: judgement.state_s(),
+        });
     }
     if target.failed > 0 {
         warnings.push(Warning::TrialsFailed { failed: target.failed, of: target.trials });

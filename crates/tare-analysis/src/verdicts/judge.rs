@@ -65,6 +65,8 @@ pub struct Judgement {
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
+    /// [`Pairs::spread_s`].
+    pub spread_s: Option<f64>,
     /// The margin at which it was judged.
     pub margin: Margin,
 }
@@ -78,7 +80,6 @@ pub fn judge_pairs(
 ) -> Option<Judgement> {
     let starts = Units::from_pairs(&pairs.pairs);
     let (block, is_one_sided) = block(&starts);
-    let shared = stability::shared_starts(&starts);
     let units = starts.clone().into_blocks(block);
     let values = units.differences_before(u32::MAX);
     if values.is_empty() {
@@ -126,11 +127,12 @@ pub fn judge_pairs(
         skewed: shape.skewed,
         groups: shape.groups,
         total: totals.all,
-        starts: shared,
+        starts: stability::shared_starts(&starts),
         block,
         reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
+        spread_s: pairs.spread_s,
         margin,
     };
     if pairs.resolution > 0.0 {
@@ -370,6 +372,12 @@ fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
 }
 
 impl Judgement {
+    /// Estimates how long a state lasts that makes rounds alike: a part of a block.
+    pub(crate) fn state_s(&self) -> Option<f64> {
+        let block_s = self.spread_s.filter(|_| self.block > 1)? / self.units as f64;
+        Some(block_s / serial::BLOCK_TIMES)
+    }
+
     /// Widens the interval of a quantile to what the operations of all trials hold, the other side's first.
     ///
     /// The quantile of a few hundred operations is not that of all: near the edge of a tail, more stalls on one side lift most of

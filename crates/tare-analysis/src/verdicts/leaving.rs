@@ -13,6 +13,9 @@ const FAR: f64 = 0.405_465_108_108_164_4;
 /// Rounds before which a direction that is not far may be a state that lasts a while: one of ten rounds has come and gone.
 const FEWEST_TO_NAME: u32 = 60;
 
+/// Time over which its rounds are spread before that: one of some seconds has come and gone.
+const LEAST_SPREAD_S: f64 = 5.0;
+
 /// Rounds before which the spread of a cell is not known well enough to give it up.
 const FEWEST_TO_GIVE_UP: u32 = 27;
 
@@ -35,7 +38,8 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
         return true;
     }
     let Interval { low, high } = judged.interval;
-    let has_lasted = judged.reached >= FEWEST_TO_NAME || low >= FAR || high <= -FAR;
+    let is_spread = judged.spread_s.is_none_or(|spread_s| spread_s >= LEAST_SPREAD_S);
+    let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || low >= FAR || high <= -FAR;
     judged.verdict.is_settled() && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
 }
 
@@ -74,7 +78,8 @@ mod tests {
         let d = |round: u32| f64::from(round % 9) * 0.015 - 0.06;
         let pair =
             |round| Pair { slow: None, round, baseline_start: round, start: round, d: d(round), costs: None };
-        let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0 };
+        let pairs =
+            Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0, spread_s: None };
         let schedule = Schedule::new(&planned_looks(10_000), 10_000);
         let lost = |margin, reachable| {
             let judged = judge_pairs(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();

@@ -31,6 +31,8 @@ pub struct Pairs {
     pub reached: u32,
     /// Limit on the error that the ticks of both clocks leave in every difference; 0 where neither ticks.
     pub resolution: f64,
+    /// Time from the first to the last, in seconds; none where it is not known.
+    pub spread_s: Option<f64>,
 }
 
 impl Pairs {
@@ -97,7 +99,7 @@ pub(crate) fn pair_rounds(
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
-    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached), resolution: 0.0 })
+    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached), resolution: 0.0, spread_s: None })
 }
 
 /// Computes the typical difference between neighbouring batches of two trials that took turns: whatever hits both cancels out.

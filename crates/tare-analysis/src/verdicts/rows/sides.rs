@@ -48,6 +48,14 @@ impl<'a> Judge<'a> {
         ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
     }
 
+    /// Measures the time over which an environment's trials of a case are spread; none in a record of schema 1, which has the rules
+    /// of its time.
+    pub(crate) fn measure_spread(&self, case: usize, target: usize) -> Option<f64> {
+        let (first, last) = (self.trials(case, target).first()?, self.trials(case, target).last()?);
+        let spread_ns = last.started_ns.saturating_sub(first.started_ns);
+        self.progress.plan.own_rounds.then_some(spread_ns as f64 / 1e9)
+    }
+
     /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.
     pub(crate) fn find_ticks(&self, (case, target): (usize, usize), metric: &Metric) -> [Option<Ticks>; 2] {
         let Some([others, own]) = self.select_sides(case, target) else { return [None; 2] };

@@ -68,7 +68,12 @@ fn pairs(d: &[f64]) -> Pairs {
         d: *d,
         costs: None,
     };
-    Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32, resolution: 0.0 }
+    Pairs {
+        pairs: (0..).zip(d).map(pair).collect(),
+        reached: d.len() as u32,
+        resolution: 0.0,
+        spread_s: None,
+    }
 }
 
 /// Judges a session that its environment leaves at the first look that lets it.

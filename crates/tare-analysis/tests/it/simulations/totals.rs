@@ -86,7 +86,8 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let all: Vec<Pair> = (0..).zip(costs).map(pair).collect();
     let schedule = Schedule::new(&planned_looks(most), most);
     let mut at = |look: u32| {
-        let so_far = Pairs { pairs: all[..look as usize].to_vec(), reached: look, resolution: 0.0 };
+        let so_far =
+            Pairs { pairs: all[..look as usize].to_vec(), reached: look, resolution: 0.0, spread_s: None };
         judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
     };
     let left = planned_looks(most).into_iter().map(&mut at).find(|judged| may_leave(judged, None));

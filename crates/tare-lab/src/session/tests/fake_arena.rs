@@ -19,6 +19,8 @@ pub struct FakeArena {
     /// Noise of a trial in percent, environment by environment.
     pub noise: Vec<f64>,
     pub ratios: Vec<f64>,
+    /// Multiple of an environment's costs at a moment.
+    pub state: Box<dyn Fn(usize, u64) -> f64>,
     /// Time of a start, environment by environment.
     pub start_ns: Vec<u64>,
     /// Process start and frames of a trial.
@@ -47,6 +49,7 @@ impl FakeArena {
             generator: Generator::new(1),
             noise: vec![1.0; ratios.len()],
             ratios: ratios.to_vec(),
+            state: Box::new(|_, _| 1.0),
             start_ns: vec![50_000_000; ratios.len()],
             overhead_ns: OVERHEAD_NS,
             fault: Box::new(|_, _| Fault::None),
@@ -58,9 +61,14 @@ impl FakeArena {
     }
 
     fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
+        let started_at = self.now_ns;
         let sum: f64 = (0..3).map(|_| self.generator.draw_unit()).sum();
         let noise = libm::exp(self.noise[target] / 100.0 * (sum - 1.5));
-        let elapsed_ns = (OPERATION_NS * self.ratios[target] * noise * operations as f64) as u64;
+        let elapsed_ns = (OPERATION_NS
+            * self.ratios[target]
+            * (self.state)(target, started_at)
+            * noise
+            * operations as f64) as u64;
         self.now_ns += elapsed_ns;
         let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
         Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
