@@ -29,6 +29,8 @@ pub enum Warning {
     },
     /// The processor canary of this environment differs from the baseline's by more than the margin.
     CanaryOutside { ratio: f64 },
+    /// Trials that follow one of this environment take this many times as long as others.
+    CarriesOver { ratio: f64 },
     /// The environment's clock and the host's disagree over the same trials.
     ClockDisagrees { parts_per_million: f64 },
     /// The environment's clock moves in steps that are too coarse for the operations timed.

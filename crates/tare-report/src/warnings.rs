@@ -22,6 +22,7 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
         Warning::Modal { groups } => fallen_into(groups, language),
         Warning::RoundsAlike { rounds, blocks, state_s } => alike(*rounds, *blocks, *state_s, language),
         Warning::CanaryOutside { ratio } => canary(*ratio, language),
+        Warning::CarriesOver { ratio } => carried_over(*ratio, language),
         Warning::ClockDisagrees { parts_per_million } => clocks(*parts_per_million, language),
         Warning::CoarseClock { step_ns } => {
             say!(language, "its clock moves in steps of {step_ns} ns", step_ns = step_ns)
@@ -76,6 +77,14 @@ pub fn describe_warning(warning: &Warning, language: Language) -> String {
             astray([*lost, *late, *duplicated, *reordered], language)
         }
     }
+}
+
+fn carried_over(ratio: f64, language: Language) -> String {
+    say!(
+        language,
+        "trials that follow one of its own take {ratio}x the time of others",
+        ratio = format!("{ratio:.3}")
+    )
 }
 
 fn clocks(parts_per_million: f64, language: Language) -> String {
@@ -285,6 +294,9 @@ pub(crate) fn advise_on_warning(warning: &Warning, language: Language) -> &'stat
         Warning::CanaryOutside { .. } => {
             message!("do not take its rows of computing (primes, memory) for its own cost")
         }
+        Warning::CarriesOver { .. } => {
+            message!("its ratios may be off by part of that: compare it with the baseline alone, or where trials take turns")
+        }
         Warning::ClockDisagrees { .. } => message!("trust ratios above that size only"),
         Warning::CoarseClock { .. } => {
             message!("choose another clock source in the environment, e.g. tsc=reliable")
@@ -336,6 +348,7 @@ pub(crate) fn describe_warning_kind(warning: &Warning) -> &'static str {
         Warning::CanaryOutside { .. } => {
             message!("a fixed piece of arithmetic took a different time than in the baseline")
         }
+        Warning::CarriesOver { .. } => message!("trials change the time of those that follow"),
         Warning::ClockDisagrees { .. } => message!("its clock and the host's disagree"),
         Warning::CoarseClock { .. } => message!("its clock moves in coarse steps"),
         Warning::RoundsRepeated { .. } => message!("rounds were disturbed and repeated"),

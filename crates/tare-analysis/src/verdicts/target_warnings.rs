@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tare_data::session::{Role, Trial};
 use tare_data::warning::Warning;
 
+use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::rows::{Judge, MARGIN};
@@ -17,9 +18,19 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         let cases = 0..judge.progress.plan.cases.len();
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
     };
+    let plan = judge.progress.plan;
+    let carried = match plan.own_rounds {
+        true => estimate_carry(judge.progress.trials, &plan.cases),
+        // A record of schema 1 has the rules of its time.
+        false => BTreeMap::new(),
+    };
     for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
         let trials = of_target(target);
         let facts = judge.find_facts(target);
+        let carry = carried.get(plan.targets[target].name.as_str());
+        let reaches = |carry: &&Carry| carry.added.abs() * carry.share >= MARGIN / 2.0;
+        let carry = carry.filter(reaches).map(|carry| libm::exp(carry.added));
+        warnings.extend(carry.map(|ratio| (target, Warning::CarriesOver { ratio })));
         if comparable::is_emulated(facts) {
             warnings.push((target, Warning::EmulatedProcessor));
         }

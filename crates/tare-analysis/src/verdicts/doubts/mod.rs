@@ -1,5 +1,6 @@
 //! Doubts: why values that were measured are not compared, and what makes a comparison less certain.
 
+pub(crate) mod carry;
 pub(crate) mod comparable;
 pub mod ends;
 pub(crate) mod failures;

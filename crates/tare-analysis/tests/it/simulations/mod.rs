@@ -1,5 +1,6 @@
 //! The promises under every kind of noise that is known to have broken one: simulated sessions with a known truth.
 
+mod carry;
 mod dependence;
 mod failures;
 mod fleets;
