@@ -1,6 +1,7 @@
 //! gVisor: a kernel in user space that answers the system calls itself.
 
 use std::fs;
+use std::io::Read;
 
 use crate::containers::bundle;
 use crate::containers::private_mounts;
@@ -19,6 +20,8 @@ use crate::provider::prelude::*;
 const MODULE: &[u8] = b"mod\tgvisor.dev/gvisor\t";
 /// Greatest length of a version, in letters.
 const LONGEST_VERSION: usize = 80;
+/// Bytes of a program that are searched at once.
+const SEARCHED_BYTES: usize = 1 << 20;
 /// Command that installs a current runsc. Debian's is from 2022, has no systrap and does not run bundles.
 const INSTALL: &str = "CGO_ENABLED=0 go install -ldflags='-s -w' \
                        gvisor.dev/gvisor/runsc@v0.0.0-20260905035102-160fafc42237";
@@ -177,7 +180,8 @@ impl Environment for Gvisor {
         let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
             .map_err(NotReady::from_program_error(&program))?;
         let (stated, specified) = versions(&ended.output);
-        let version = stated.map(str::to_owned).or_else(|| find_module_version(&fs::read(&program).ok()?));
+        let version =
+            stated.map(str::to_owned).or_else(|| find_module_version(fs::File::open(&program).ok()?));
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
             return Err(NotReady {
@@ -203,11 +207,27 @@ impl Environment for Gvisor {
 }
 
 /// Finds the version of gVisor's module in a program that `go install` made, which does not state it: `v0.0.0-20250106-…`.
-fn find_module_version(program: &[u8]) -> Option<String> {
-    let from = program.windows(MODULE.len()).position(|part| part == MODULE)? + MODULE.len();
-    let version: Vec<u8> =
-        program[from..].iter().take(LONGEST_VERSION).copied().take_while(u8::is_ascii_graphic).collect();
-    String::from_utf8(version).ok().filter(|version| version.starts_with('v'))
+fn find_module_version(mut program: impl Read) -> Option<String> {
+    // By pieces, since it is larger than what some machines can spare.
+    let (mut kept, mut piece) = (Vec::new(), vec![0; SEARCHED_BYTES]);
+    loop {
+        let read = program.read(&mut piece).ok()?;
+        kept.extend_from_slice(&piece[..read]);
+        let found = kept.windows(MODULE.len()).position(|part| part == MODULE);
+        if let Some(from) = found.map(|at| at + MODULE.len())
+            && (read == 0 || kept.len() >= from + LONGEST_VERSION)
+        {
+            let version = kept[from..].iter().take(LONGEST_VERSION).copied();
+            let version: Vec<u8> = version.take_while(u8::is_ascii_graphic).collect();
+            return String::from_utf8(version).ok().filter(|version| version.starts_with('v'));
+        }
+        if read == 0 {
+            return None;
+        }
+        // The name may begin in this piece and end in the next, and its version follows.
+        let from = found.unwrap_or(kept.len().saturating_sub(MODULE.len()));
+        kept.drain(..from);
+    }
 }
 
 /// Parses the versions of runsc and of the bundle format from its output: `runsc version X`, `spec: Y`.
@@ -223,9 +243,15 @@ mod tests {
     #[test]
     fn a_program_of_go_install_has_the_version_of_its_module() {
         let program = b"\0path\tgvisor.dev/gvisor/runsc\nmod\tgvisor.dev/gvisor\tv0.0.0-20250106-4f\t\n";
-        assert_eq!(find_module_version(program).as_deref(), Some("v0.0.0-20250106-4f"));
-        assert_eq!(find_module_version(b"mod\tgvisor.dev/gvisor\t(devel)\t"), None);
-        assert_eq!(find_module_version(b"no program of Go"), None);
+        assert_eq!(find_module_version(&program[..]).as_deref(), Some("v0.0.0-20250106-4f"));
+        // Wherever the pieces end.
+        for before in SEARCHED_BYTES - program.len()..=SEARCHED_BYTES {
+            let before = vec![b'x'; before];
+            let found = find_module_version((&before[..]).chain(&program[..]));
+            assert_eq!(found.as_deref(), Some("v0.0.0-20250106-4f"), "after {} bytes", before.len());
+        }
+        assert_eq!(find_module_version(&b"mod\tgvisor.dev/gvisor\t(devel)\t"[..]), None);
+        assert_eq!(find_module_version(&b"no program of Go"[..]), None);
     }
 
     #[test]
@@ -245,6 +271,7 @@ mod tests {
                 "--root=/s",
                 "--ignore-cgroups",
                 "--platform=ptrace",
+                "--debug-log=/last-words-%COMMAND%",
                 "--network=none",
                 "--overlay2=root:self",
                 "--directfs=false"
