@@ -42,6 +42,54 @@ pub fn find_versions() -> &'static str {
     }
 }
 
+/// Times at which limits of this process's control groups, or of those above them, killed a process or refused one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    killed: u64,
+    refused: u64,
+}
+
+impl Refusals {
+    /// Counts them now; none where no control groups are mounted.
+    pub fn count_now() -> Refusals {
+        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mut all = Refusals::default();
+        // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.
+        for line in groups.lines() {
+            let mut parts = line.splitn(3, ':').skip(1);
+            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+            let folders: &[&str] = if controllers.is_empty() { &["", "unified"] } else { &[controllers] };
+            for folder in folders {
+                let top = Path::new("/sys/fs/cgroup").join(folder);
+                let own = top.join(path.trim_start_matches('/'));
+                for group in own.ancestors().take_while(|group| group.starts_with(&top)) {
+                    all.killed += ["memory.events", "memory.oom_control"]
+                        .into_iter()
+                        .find_map(|file| read_count(&group.join(file), "oom_kill "))
+                        .unwrap_or(0);
+                    all.refused += read_count(&group.join("pids.events"), "max ").unwrap_or(0);
+                }
+            }
+        }
+        all
+    }
+
+    /// Describes a limit that has done so since then.
+    pub fn describe_since(self, before: Refusals) -> Option<&'static str> {
+        match () {
+            () if self.killed > before.killed => Some("a control group's limit of memory killed a process"),
+            () if self.refused > before.refused => Some("a control group's limit of processes was reached"),
+            () => None,
+        }
+    }
+}
+
+/// Reads the number behind a key in a file of lines.
+fn read_count(path: &Path, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
+}
+
 /// Makes groups of this name in the hierarchies that systemd keeps processes apart by, and starts the command in them.
 /// Below them it may make what it likes: all goes away with them. Needs root. The caller owns the name beforehand.
 pub fn join_groups(command: &mut Command, name: &str) -> Result<(), LabError> {

@@ -14,6 +14,8 @@ use tare_probes::harness::interference::Watch;
 use tare_probes::signs::collect_signs;
 
 use crate::error::LabError;
+#[cfg(unix)]
+use crate::host::control_groups::Refusals;
 use crate::host::mounts;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
@@ -65,6 +67,9 @@ pub struct LiveArena<'a> {
     until: Option<Instant>,
     /// Error of the host itself.
     host_failure: Option<LabError>,
+    /// Refusals of limits that were named already.
+    #[cfg(unix)]
+    refusals: Refusals,
     /// Processors that this session may use.
     pub(super) allowed_processors: Vec<usize>,
     /// Number of files of turns that were made.
@@ -113,6 +118,8 @@ impl<'a> LiveArena<'a> {
             left: Vec::new(),
             until: None,
             host_failure: None,
+            #[cfg(unix)]
+            refusals: Refusals::count_now(),
             allowed_processors: list_allowed_processors(),
             turn_files: 0,
         }
@@ -128,6 +135,19 @@ impl<'a> LiveArena<'a> {
         let now = Instant::now();
         let budgeted = self.until.map_or(START_DEADLINE, |until| until.saturating_duration_since(now));
         now + budgeted.clamp(START_LEAST, START_DEADLINE)
+    }
+
+    /// Adds the limit of a control group to the failure of an environment that it killed, or refused a process.
+    pub(super) fn name_limit(&mut self, failure: Failure) -> Failure {
+        #[cfg(unix)]
+        if matches!(failure.kind, FailureKind::Died | FailureKind::Deadline) {
+            let now = Refusals::count_now();
+            let limit = now.describe_since(std::mem::replace(&mut self.refusals, now));
+            if let Some(limit) = limit {
+                return Failure::new(failure.kind, format!("{}: {limit}", failure.reason));
+            }
+        }
+        failure
     }
 
     /// Converts an error to the failure of a trial; an error of the host itself ends the session.
@@ -318,11 +338,11 @@ impl Arena for LiveArena<'_> {
                 Ok(started)
             }
             Err(mut failure) => {
-                if let Some(note) = entered.read_last_words().or_else(|| link.take_notes().pop()) {
+                if let Some(note) = entered.read_last_words().or_else(|| choose_note(link.take_notes())) {
                     failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
                 self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));
-                Err(failure)
+                Err(self.name_limit(failure))
             }
         }
     }
@@ -363,6 +383,7 @@ impl Arena for LiveArena<'_> {
             outcome.failure = outcome.failure.or_else(|| Some(error.to_failure("last frame of the trial")));
             outcome.lost = true;
         }
+        outcome.failure = outcome.failure.map(|failure| self.name_limit(failure));
         outcome
     }
 
@@ -377,7 +398,10 @@ impl Arena for LiveArena<'_> {
 
     #[cfg(unix)]
     fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
-        self.run_turns(pair, requests)
+        self.run_turns(pair, requests).map(|(mut outcome, batches)| {
+            outcome.failure = outcome.failure.map(|failure| self.name_limit(failure));
+            (outcome, batches)
+        })
     }
 
     fn host_failure(&mut self) -> Option<LabError> {
@@ -395,6 +419,12 @@ impl Arena for LiveArena<'_> {
 fn expected<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace, own: &'a Facts) -> Expected<'a> {
     let brought = ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity());
     Expected { brought, proof: ready.proof, own }
+}
+
+/// Chooses the note that says why an environment ended: the last one, or the line before the stack of a program of Go.
+fn choose_note(mut notes: Vec<String>) -> Option<String> {
+    let panic = notes.iter().position(|note| note.starts_with("panic: "));
+    panic.map(|at| notes.swap_remove(at)).or_else(|| notes.pop())
 }
 
 /// Links the streams of an environment that was entered.

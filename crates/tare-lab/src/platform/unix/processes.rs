@@ -13,6 +13,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open, pidfd_send_signal,
     set_parent_process_death_signal, setsid,
@@ -276,11 +277,23 @@ pub fn die_with_parent(command: &mut Command) {
     let prepare = move || -> io::Result<()> {
         setsid()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
+        prefer_to_kill();
         // One that died before that call sends no signal.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
     unsafe { command.pre_exec(prepare) };
+}
+
+/// Has the kernel, where memory runs out, kill this process before the one that started it and tells of it.
+fn prefer_to_kill() {
+    const BEFORE_OTHERS: &[u8] = b"500";
+    // Where /proc does not allow it, the largest goes.
+    if let Ok(file) =
+        rustix::fs::open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
+    {
+        let _ = rustix::io::write(&file, BEFORE_OTHERS);
+    }
 }
 
 /// Guarantee that a process ends with this one: here by the kernel, as [`die_with_parent`] asked it to.
