@@ -135,12 +135,12 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     // Before everything that a quota would make slow.
     steps.run_step("burst", BURST_MS, NeedsChild, |noting| burst::note_burst(noting, zero_ns));
     steps.facts.0.remove(prices::TOOK);
-    collect_prices(steps, &Facts::default());
     if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
         steps.run_step("files", FILES_MS, NeedsChild, |noting| {
             costs::note_files(noting, work, references, &format!("{name}-files"))
         });
     }
+    collect_prices(steps, &Facts::default());
     let earlier = steps.facts.clone();
     add_series(steps, |steps| {
         steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);

@@ -106,7 +106,7 @@ static PRICED: [Priced; 17] = [
 /// Notes times of operations, one trial each, in a folder in memory where there is one.
 ///
 /// What a trial takes depends on where the scheduler has put its process and those that serve it. So here has two rounds, each in a
-/// process of its own and with other work between, and `earlier` has the facts of the first: what took long there is left out.
+/// process of its own, and `earlier` has the facts of the first: what took long there is left out.
 pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
