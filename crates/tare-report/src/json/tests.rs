@@ -1,5 +1,7 @@
 //! The JSON document against its published schema, and against a hostile record.
 
+use std::collections::BTreeSet;
+
 use boon::{Compiler, Schemas};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -42,6 +44,21 @@ fn close(schema: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(close),
         _ => {}
     }
+}
+
+#[test]
+fn every_kind_of_warning_is_in_the_schema() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../../docs/reference/report.schema.json")).unwrap();
+    let kinds = &schema["$defs"]["warning"]["properties"]["kind"]["enum"];
+    let listed: BTreeSet<&str> = kinds.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    // An error of serde lists the names of all variants, in marks.
+    let error = serde_json::from_str::<tare_data::warning::Warning>(r#"{"no_such_kind": {}}"#)
+        .unwrap_err()
+        .to_string();
+    let known: BTreeSet<&str> = error.split('`').skip(3).step_by(2).collect();
+    assert!(known.len() > 20, "{error}");
+    assert_eq!(listed, known);
 }
 
 #[test]
