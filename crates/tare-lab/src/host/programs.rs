@@ -68,19 +68,24 @@ impl Ended {
             .unwrap_or_default()
     }
 
-    /// Returns the output, or the reason of the failure: the last line of its errors, before which come
-    /// banners and warnings.
+    /// Returns the output, or the reason of the failure.
     fn output(self) -> io::Result<String> {
         if self.status.success() {
             return Ok(self.output);
         }
-        let reason = self.errors.lines().rev().map(str::trim).find(|line| !line.is_empty());
-        Err(io::Error::other(match (reason, self.first_line()) {
+        Err(io::Error::other(match (pick_reason(self.errors.lines()), self.first_line()) {
             (Some(reason), _) => reason.to_owned(),
             (None, "") => format!("it failed and printed nothing ({})", self.status),
             (None, printed) => printed.to_owned(),
         }))
     }
+}
+
+/// Picks the line that says why a program failed: the last one of its errors, before which come banners and warnings, or the one
+/// before the stack of a program of Go.
+pub(crate) fn pick_reason<'l>(lines: impl DoubleEndedIterator<Item = &'l str> + Clone) -> Option<&'l str> {
+    let mut lines = lines.map(str::trim).filter(|line| !line.is_empty());
+    lines.clone().find(|line| line.starts_with("panic: ")).or_else(|| lines.next_back())
 }
 
 /// Runs a program to its end with nothing on its standard input; kills it when the time is up.
@@ -164,6 +169,14 @@ mod tests {
     fn system() -> Programs {
         let folders = vec!["/no/such".into(), "/usr/bin".into(), "/bin".into()];
         Programs { folders, ..Programs::default() }
+    }
+
+    #[test]
+    fn the_reason_is_the_last_line_or_the_one_before_a_stack() {
+        assert_eq!(pick_reason("banner\nno such thing\n\n".lines()), Some("no such thing"));
+        let stack = "warning\npanic: no room [recovered]\n\ngoroutine 1 [running]:\nmain.go:7 +0x1d";
+        assert_eq!(pick_reason(stack.lines()), Some("panic: no room [recovered]"));
+        assert_eq!(pick_reason(" \n".lines()), None);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::error::LabError;
 #[cfg(unix)]
 use crate::host::control_groups::Refusals;
 use crate::host::mounts;
+use crate::host::programs::pick_reason;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
 use crate::platform::taken;
@@ -338,7 +339,9 @@ impl Arena for LiveArena<'_> {
                 Ok(started)
             }
             Err(mut failure) => {
-                if let Some(note) = entered.read_last_words().or_else(|| choose_note(link.take_notes())) {
+                let notes = link.take_notes();
+                let note = pick_reason(notes.iter().map(String::as_str)).map(str::to_owned);
+                if let Some(note) = entered.read_last_words().or(note) {
                     failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
                 self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));
@@ -419,12 +422,6 @@ impl Arena for LiveArena<'_> {
 fn expected<'a>(ready: &'a Ready, workspace: &'a SessionWorkspace, own: &'a Facts) -> Expected<'a> {
     let brought = ready.agent.as_ref().unwrap_or_else(|| workspace.agent_identity());
     Expected { brought, proof: ready.proof, own }
-}
-
-/// Chooses the note that says why an environment ended: the last one, or the line before the stack of a program of Go.
-fn choose_note(mut notes: Vec<String>) -> Option<String> {
-    let panic = notes.iter().position(|note| note.starts_with("panic: "));
-    panic.map(|at| notes.swap_remove(at)).or_else(|| notes.pop())
 }
 
 /// Links the streams of an environment that was entered.
