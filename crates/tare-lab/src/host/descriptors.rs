@@ -29,6 +29,12 @@ extern "C" fn look() {
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
+/// Finds the limit of open files where it is so small that runtimes fail by it, in words that may not say so.
+pub(crate) fn find_small_limit() -> Option<u64> {
+    const FEW: u64 = 64;
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.filter(|files| *files < FEW)
+}
+
 /// Has programs that are started from now on inherit none of the descriptors that are open: an environment, and whatever
 /// runs in it, could read the caller's files through them.
 pub fn keep_from_children() {

@@ -31,11 +31,36 @@ impl BringUp {
     }
 }
 
-/// Enters every environment this many times, in turn, so that what passes on the machine meets all of them. One that
-/// fails is not entered again. `goes_on` gets what comes next, and decides whether to go on.
+/// The way in which environments are entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starts {
+    /// This often, in turn, so that what passes on the machine meets all of them.
+    Timed(u32),
+    /// Once, while the first of them stays entered: what a session with both needs must be there.
+    BesideFirst,
+}
+
+impl Starts {
+    fn times(self) -> u32 {
+        match self {
+            Starts::Timed(times) => times,
+            Starts::BesideFirst => 1,
+        }
+    }
+
+    /// Describes a start, as the progress has it.
+    pub fn describe(self, name: &str, time: u32) -> String {
+        match self {
+            Starts::Timed(times) => format!("{name}, {time} of {times}"),
+            Starts::BesideFirst => name.to_owned(),
+        }
+    }
+}
+
+/// Enters every environment. One that fails is not entered again. `goes_on` gets what comes next, and decides whether to go on.
 pub fn bring_up(
     targets: &[Target],
-    times: u32,
+    starts: Starts,
     arena: &mut dyn Arena,
     goes_on: &mut dyn FnMut(&str, u32) -> bool,
 ) -> Vec<BringUp> {
@@ -44,7 +69,7 @@ pub fn bring_up(
         BringUp { name, specification, times_ns: Vec::new(), proof: None, failure: None }
     };
     let mut all: Vec<BringUp> = targets.iter().map(of).collect();
-    for time in 1..=times {
+    for time in 1..=starts.times() {
         for (index, one) in all.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
             if !goes_on(&one.name, time) {
                 return all;
@@ -56,7 +81,9 @@ pub fn bring_up(
                 }
                 Err(failure) => one.failure = Some(failure),
             }
-            arena.leave_environment(index);
+            if index > 0 || starts != Starts::BesideFirst {
+                arena.leave_environment(index);
+            }
         }
     }
     all

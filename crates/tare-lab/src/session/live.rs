@@ -16,6 +16,8 @@ use tare_probes::signs::collect_signs;
 use crate::error::LabError;
 #[cfg(unix)]
 use crate::host::control_groups::Refusals;
+#[cfg(unix)]
+use crate::host::descriptors::find_small_limit;
 use crate::host::mounts;
 use crate::host::programs::pick_reason;
 use crate::ownership::clean;
@@ -146,6 +148,10 @@ impl<'a> LiveArena<'a> {
             let limit = now.describe_since(std::mem::replace(&mut self.refusals, now));
             if let Some(limit) = limit {
                 return Failure::new(failure.kind, format!("{}: {limit}", failure.reason));
+            }
+            if let Some(files) = find_small_limit().filter(|_| !failure.reason.contains("open files")) {
+                let reason = format!("{}: it may have {files} open files (ulimit -n)", failure.reason);
+                return Failure::new(failure.kind, reason);
             }
         }
         failure

@@ -23,7 +23,7 @@ mod trials;
 #[cfg(unix)]
 mod turns;
 
-pub use self::bring_up::BringUp;
+pub use self::bring_up::{BringUp, Starts};
 pub use self::protocol::{
     Caller, DryRun, FullSize, begin_session, dry_resume, dry_run, estimate_full_size, resume_session,
     time_starts, trust_environments,

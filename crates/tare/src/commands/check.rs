@@ -11,6 +11,7 @@ use tare_lab::environments::presets::PRESETS;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::Programs;
 use tare_lab::provider::{NotReady, Ready};
+use tare_lab::session::Starts;
 use tare_lab::session::peers::{Peers, reach_peer};
 use tare_probes::facts;
 use tare_report::json::render_pretty_json;
@@ -138,7 +139,7 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     if named.is_empty() {
         return Ok(());
     }
-    let Timed { starts, was_interrupted } = time_environments(&named, 1, args)?;
+    let Timed { starts, was_interrupted } = time_environments(&named, Starts::BesideFirst, args)?;
     if was_interrupted {
         return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
     }

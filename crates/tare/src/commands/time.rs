@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use tare_data::unit::Unit;
 use tare_lab::error::LabError;
-use tare_lab::session::{BringUp, Caller, time_starts};
+use tare_lab::session::{BringUp, Caller, Starts, time_starts};
 use tare_report::json::render_pretty_json;
 use tare_report::number::Figure;
 use tare_report::text::plain_line;
@@ -18,7 +18,8 @@ use crate::exit::Exit;
 use crate::{invocation, paths, signals, ui};
 
 pub fn run_check_time(args: &Check) -> Result<Exit, CommandError> {
-    let Timed { starts, was_interrupted } = time_environments(&args.environments, args.times, args)?;
+    let Timed { starts, was_interrupted } =
+        time_environments(&args.environments, Starts::Timed(args.times), args)?;
     let all = starts?;
     ui::print_text(&if args.json { document(&all) } else { table(&all) }, args.json)?;
     Ok(match was_interrupted {
@@ -34,8 +35,8 @@ pub struct Timed {
     pub was_interrupted: bool,
 }
 
-/// Enters environments as many times each as asked, with the progress on standard error.
-pub fn time_environments(named: &[String], times: u32, args: &Check) -> Result<Timed, CommandError> {
+/// Enters environments, with the progress on standard error.
+pub fn time_environments(named: &[String], how: Starts, args: &Check) -> Result<Timed, CommandError> {
     let interrupted = signals::watch_signals()?;
     let setting = paths::make_setting(args.scratch.as_deref())?;
     let caller = Caller {
@@ -45,7 +46,7 @@ pub fn time_environments(named: &[String], times: u32, args: &Check) -> Result<T
         interrupted: &interrupted,
     };
     let mut progress = ui::Progress::new();
-    let starts = time_starts(named, times, &setting, &caller, &mut progress);
+    let starts = time_starts(named, how, &setting, &caller, &mut progress);
     progress.clear();
     Ok(Timed { starts, was_interrupted: interrupted.load(Ordering::Relaxed) })
 }

@@ -31,7 +31,7 @@ use crate::ownership::workspace::{SessionWorkspace, Setting};
 use crate::platform;
 use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
-use crate::session::bring_up::{self, BringUp};
+use crate::session::bring_up::{self, BringUp, Starts};
 use crate::session::live::LiveArena;
 use crate::session::peers::{self, Peers};
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session};
@@ -48,6 +48,9 @@ pub use self::begun::trust_environments;
 use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
 pub use self::full_size::{FullSize, estimate_full_size};
+
+/// Environment beside which others are tried.
+const BASELINE: &str = "native";
 
 /// Facts about the call of the program, which this crate does not find out itself.
 pub struct Caller<'a> {
@@ -173,17 +176,19 @@ pub fn resume_session(
     Ok(Recorded { record: record.to_owned(), ending, published: Vec::new() })
 }
 
-/// Enters environments this many times each and measures nothing but how long that takes.
+/// Enters environments and measures nothing but how long that takes.
 pub fn time_starts(
     environments: &[String],
-    times: u32,
+    starts: Starts,
     setting: &Setting,
     caller: &Caller<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<BringUp>, LabError> {
     clean_up(setting, observer)?;
+    let others: Vec<String> = environments.iter().filter(|name| *name != BASELINE).cloned().collect();
     let (named, when_not_ready) = match environments.split_first() {
-        None => (name_targets("native", &every_default_subject())?, WhenNotReady::LeaveOut),
+        Some(_) if starts == Starts::BesideFirst => (name_targets(BASELINE, &others)?, WhenNotReady::Refuse),
+        None => (name_targets(BASELINE, &every_default_subject())?, WhenNotReady::LeaveOut),
         Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
     let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
@@ -191,9 +196,8 @@ pub fn time_starts(
     let targets = targets(&resolved);
     let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
     in_arena(checked, setting, caller, observer, |_, arena, observer| {
-        Ok(bring_up::bring_up(&targets, times, arena, &mut |name, time| {
-            let target = if times == 1 { name.to_owned() } else { format!("{name}, {time} of {times}") };
-            observer.observe_event(Event::Entering { target: &target });
+        Ok(bring_up::bring_up(&targets, starts, arena, &mut |name, time| {
+            observer.observe_event(Event::Entering { target: &starts.describe(name, time) });
             !caller.interrupted.load(Ordering::Relaxed)
         }))
     })
