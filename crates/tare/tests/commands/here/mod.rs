@@ -229,3 +229,64 @@ fn a_session_names_the_layers_that_it_is_in() {
     let names: Vec<&str> = told.map(|layer| layer["name"].as_str().unwrap()).collect();
     assert_eq!(session["facts"]["host"]["layers"].as_str().unwrap_or_default(), names.join(" "));
 }
+
+/// Layers around a command in environments that tare enters. The mounts of native, and of those that are native with something added,
+/// are their own, so that changes are discarded.
+const ENTERED: [(&str, &[&str]); 9] = [
+    ("container", &["container"]),
+    ("bwrap", &["bwrap"]),
+    ("oci:runc", &["oci"]),
+    ("nspawn", &["seccomp", "nspawn"]),
+    ("podman", &["seccomp", "podman"]),
+    ("gvisor", &["gvisor"]),
+    ("traced", &["traced", "namespaces"]),
+    ("proot", &["proot", "seccomp", "namespaces"]),
+    ("landlock", &["landlock", "namespaces"]),
+];
+
+#[test]
+fn layers_of_environments_that_tare_enters_are_told() {
+    let tare = env!("CARGO_BIN_EXE_tare");
+    let list = |found: &Value| -> Vec<String> {
+        let layers = found["where"].as_array().unwrap().iter();
+        let told = layers.filter(|layer| layer["confidence"] != "possible");
+        told.map(|layer| layer["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let own = list(&document(&here(&["--only", "where", "--json"])));
+    let behind = |layers: &[&str]| -> Vec<String> {
+        layers.iter().map(|layer| (*layer).to_owned()).chain(own.iter().cloned()).collect()
+    };
+    for (environment, layers) in ENTERED {
+        if !run(tare, &["check", "--in", environment]).unwrap().status.success() {
+            println!("SKIPPED {environment}: it is not ready");
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let script = r#"exec "$0" here --only where --json >"$(mktemp -p . --suffix=.json)""#;
+        let mut session = Command::new(tare);
+        session.args([
+            "run",
+            "--in",
+            environment,
+            "--work",
+            "share",
+            "-r",
+            "2",
+            "--",
+            "sh",
+            "-c",
+            script,
+            tare,
+        ]);
+        let said = session.current_dir(folder.path()).env("LC_ALL", "C").output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let answers = entries.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
+        let told: Vec<Vec<String>> = answers
+            .map(|path| list(&serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()))
+            .collect();
+        let (native, wanted) = (behind(&["namespaces"]), behind(layers));
+        assert!(told.iter().all(|found| *found == native || *found == wanted), "{environment}: {told:?}");
+        assert!(told.contains(&wanted), "{environment}: {told:?}");
+    }
+}
