@@ -1,8 +1,8 @@
 //! Starts: how long an environment takes from being entered to the agent's first frame.
 
 use tare_data::failure::Failure;
-use tare_data::session::Target;
 use tare_data::session::specification::Specification;
+use tare_data::session::{Role, Target};
 
 use crate::session::arena::Arena;
 use crate::session::live::PROOF_FACT;
@@ -36,15 +36,15 @@ impl BringUp {
 pub enum Starts {
     /// This often, in turn, so that what passes on the machine meets all of them.
     Timed(u32),
-    /// Once, while the first of them stays entered: what a session with both needs must be there.
-    BesideFirst,
+    /// Once, while the baseline and its control stay entered, so that a session of all three has the room that it needs.
+    BesideBaseline,
 }
 
 impl Starts {
     fn times(self) -> u32 {
         match self {
             Starts::Timed(times) => times,
-            Starts::BesideFirst => 1,
+            Starts::BesideBaseline => 1,
         }
     }
 
@@ -52,7 +52,7 @@ impl Starts {
     pub fn describe(self, name: &str, time: u32) -> String {
         match self {
             Starts::Timed(times) => format!("{name}, {time} of {times}"),
-            Starts::BesideFirst => name.to_owned(),
+            Starts::BesideBaseline => name.to_owned(),
         }
     }
 }
@@ -81,7 +81,7 @@ pub fn bring_up(
                 }
                 Err(failure) => one.failure = Some(failure),
             }
-            if index > 0 || starts != Starts::BesideFirst {
+            if starts != Starts::BesideBaseline || targets[index].role == Role::Subject {
                 arena.leave_environment(index);
             }
         }

@@ -139,7 +139,10 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     if named.is_empty() {
         return Ok(());
     }
-    let Timed { starts, was_interrupted } = time_environments(&named, Starts::BesideFirst, args)?;
+    // As many descriptors as a session has for its record and page: an environment that leaves none for them is not ready.
+    let room = [std::io::pipe(), std::io::pipe()];
+    let Timed { starts, was_interrupted } = time_environments(&named, Starts::BesideBaseline, args)?;
+    drop(room);
     if was_interrupted {
         return Err(LabError::new(ErrorKind::Interrupted, "interrupted").into());
     }

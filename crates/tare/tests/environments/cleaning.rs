@@ -144,8 +144,10 @@ fn a_session_that_is_dropped_leaves_nothing() {
 #[test]
 fn the_scratch_folder_must_be_on_a_disk() {
     let bench = Bench::new();
-    let setting =
+    let mut setting =
         tare_lab::ownership::workspace::Setting { scratch: "/dev/shm".into(), ..bench.make_setting() };
+    assert!(SessionWorkspace::make_workspace(&setting).is_ok(), "no file is measured there");
+    setting.wanted.disk = true;
     let refused = SessionWorkspace::make_workspace(&setting).unwrap_err();
     assert!(refused.what.contains("/dev/shm is not on a disk"), "{refused}");
     assert_eq!(bench.list_remains(), [""; 0]);

@@ -187,12 +187,14 @@ pub fn time_starts(
     clean_up(setting, observer)?;
     let others: Vec<String> = environments.iter().filter(|name| *name != BASELINE).cloned().collect();
     let (named, when_not_ready) = match environments.split_first() {
-        Some(_) if starts == Starts::BesideFirst => (name_targets(BASELINE, &others)?, WhenNotReady::Refuse),
+        Some(_) if starts == Starts::BesideBaseline => {
+            (name_targets(BASELINE, &others)?, WhenNotReady::Refuse)
+        }
         None => (name_targets(BASELINE, &every_default_subject())?, WhenNotReady::LeaveOut),
         Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
     let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
-    resolved.retain(|resolved| resolved.target.role != Role::Control);
+    resolved.retain(|resolved| starts == Starts::BesideBaseline || resolved.target.role != Role::Control);
     let targets = targets(&resolved);
     let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
     in_arena(checked, setting, caller, observer, |_, arena, observer| {
