@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(find(&of_this("6.18", same.clone())), ([160.0, 312.5], "kvm".into(), true));
         // A layer's kernel answers for the machine's, which is the one of the entry.
         assert_eq!(find(&of_this("", None)), ([200.0, 250.0], "kvm".into(), true));
-        assert_eq!(find(&of_this("6.12", Some(vec!["no-pti"]))).2, false, "it was started otherwise since");
+        assert!(!find(&of_this("6.12", Some(vec!["no-pti"]))).2, "it was started otherwise since");
         assert_eq!(find(&asked("amd-25-1", "6.12", same.clone())).1, METAL);
         // Together with others, nobody knows which end is whose.
         own.machines.push("other".into());
