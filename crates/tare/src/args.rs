@@ -330,7 +330,7 @@ pub struct Check {
     #[arg(long)]
     pub time: bool,
     /// Check or start these environments, as for 'tare run', and exit with 3 if one of them is not ready
-    /// [default: all, or with --time all that are ready].
+    /// [default: all, none with --peer, or with --time all that are ready].
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Also check whatever these words start, as for 'tare run' (repeatable).

@@ -65,6 +65,8 @@ pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
     machine.0.extend(tare_lab::host::machine::measure_noise().0);
     let programs = paths::find_programs()?;
     let environments = match args.environments.as_slice() {
+        // Who names a peer alone asks for no environment.
+        [] if !args.peers.is_empty() => Vec::new(),
         [] => environments(&programs)?,
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
     };

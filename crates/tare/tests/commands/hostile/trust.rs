@@ -255,7 +255,7 @@ fn a_home_that_is_not_there_is_not_made() {
     let small = ["run", "--in", "native", "--only", "null", "--rounds", "2"];
     // What a session makes is written down in the scratch folder then.
     for (arguments, code) in
-        [(&small[..], Some(0)), (&["clean"], Some(4)), (&["check", "--in", "native"], None)]
+        [(&small[..], Some(0)), (&["clean"], Some(4)), (&["check", "--in", "native", "--scratch", "."], None)]
     {
         let was_elsewhere = has_journals_in_scratch();
         let mut command = program.tare_command(arguments);
