@@ -16,38 +16,44 @@ enum End {
     Kill,
 }
 
-/// A thousand processes, held long enough to catch the session in that state.
+/// Processes, held long enough to catch the session in that state.
 const STUDY: &str = r#"
 name = "held"
-title = "A thousand held processes"
+title = "Held processes"
 about = "For a test."
 budget = "60s"
 
 [[case]]
 probe = "proc.fork_hold"
-parameters = { n = 1000, hold_ms = 3000 }
+parameters = { n = COUNT, hold_ms = 3000 }
 "#;
 
-/// Reads from the record whether a thousand processes are held in this environment right now.
+/// Counts the processes that are held: a sandbox takes a minute for a thousand where other tests run as well.
+fn how_many(environment: &str) -> u32 {
+    if environment == "native" { 1000 } else { 250 }
+}
+
+/// Reads from the record whether all processes are held in this environment right now.
 fn holds(program: &Program, environment: &str) -> bool {
     let Ok(recording) = tare_record::read_session(&program.path("held.tare")) else { return false };
+    let value = f64::from(how_many(environment));
     recording.session.trials.last().is_some_and(|trial| {
-        let thousand =
-            |batch: Cow<'_, Batch>| batch.series == HELD && batch.sample == Sample::Gauge { value: 1000.0 };
-        trial.target == environment && trial.batches.iter().any(thousand) && trial.failure.is_some()
+        let are_all = |batch: Cow<'_, Batch>| batch.series == HELD && batch.sample == Sample::Gauge { value };
+        trial.target == environment && trial.batches.iter().any(are_all) && trial.failure.is_some()
     })
 }
 
-/// Holds a thousand processes in an environment, and ends the session once most of them exist.
+/// Holds many processes in an environment, and ends the session once most of them exist.
 fn end_in_the_midst(environment: &str, end: End) {
     let program = Program::new();
     // The control of the native session is native as well.
     let targets = if environment == "native" { "native".to_owned() } else { format!("native,{environment}") };
-    std::fs::write(program.path("held.toml"), STUDY).unwrap();
+    let count = how_many(environment);
+    std::fs::write(program.path("held.toml"), STUDY.replace("COUNT", &count.to_string())).unwrap();
     let mut command = program.tare_command(&["run", "held.toml", "--in", &targets]);
     command.args(["--rounds", "5", "--record", "held.tare"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until("a thousand are held", || holds(&program, environment));
+    wait_until("all are held", || holds(&program, environment));
     match end {
         End::CtrlC => kill_process(Pid::from_child(&child), Signal::INT).unwrap(),
         End::Kill => child.kill().unwrap(),
@@ -136,8 +142,8 @@ fn starts_at_once_are_timed_to_the_last_and_each_takes_memory() {
 }
 
 #[test]
-fn a_thousand_held_processes_end_with_their_sandbox() {
-    if !is_gvisor_ready("a_thousand_held_processes_end_with_their_sandbox") {
+fn held_processes_end_with_their_sandbox() {
+    if !is_gvisor_ready("held_processes_end_with_their_sandbox") {
         return;
     }
     for end in [End::CtrlC, End::Kill] {
