@@ -105,8 +105,8 @@ static PRICED: [Priced; 17] = [
 
 /// Notes times of operations, one trial each, in a folder in memory where there is one.
 ///
-/// What a trial takes depends on where the scheduler has put its process and those that serve it. So here has two rounds, each in a
-/// process of its own, and `earlier` has the facts of the first: what took long there is left out.
+/// The time of a trial depends on where the scheduler has put its process and those that serve it. So there are two rounds, each in a
+/// separate process. `earlier` has the facts of the first: operations that took long there are left out.
 pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
