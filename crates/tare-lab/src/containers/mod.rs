@@ -1,5 +1,6 @@
 //! Shared parts of container providers: the root folder, the OCI bundle, engines, private mounts.
 
+pub(crate) mod attempt;
 pub mod bundle;
 pub mod call_filter;
 pub mod devices;

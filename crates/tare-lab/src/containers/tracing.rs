@@ -3,29 +3,20 @@
 #![allow(unsafe_code, reason = "a child asks to be traced between fork and exec")]
 
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
+use crate::containers::attempt::try_in_child;
 use crate::provider::NotReady;
 
 /// Checks that this process may trace its children: one asks to be traced, and exits. A filter or another tracer may refuse it.
 pub fn check_tracing() -> Result<(), NotReady> {
     let refused =
         |e: io::Error| NotReady::from_reason(format!("this process may not trace others (ptrace): {e}"));
-    let attempt = || -> io::Result<()> {
-        // SAFETY: the request takes no memory, and the child ends at once.
-        if unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: it ends the child, and nothing of it runs any more.
-        unsafe { libc::_exit(0) }
+    // SAFETY: the request takes no memory, and the child ends at once.
+    let ask = || match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
     };
-    // No program is started: the child ends before.
-    let mut command = Command::new("/");
-    // SAFETY: between fork and the end only system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(attempt) };
-    let ended = command.spawn().and_then(|mut child| child.wait()).map_err(refused)?;
-    if ended.success() { Ok(()) } else { Err(refused(io::Error::other(ended.to_string()))) }
+    try_in_child(ask).map_err(refused)
 }
 
 #[cfg(test)]

@@ -8,13 +8,12 @@
 use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
+use crate::containers::attempt::try_in_child;
 use crate::provider::NotReady;
 
 /// Explains what forbids a user to make a user namespace with separate mounts.
@@ -53,20 +52,13 @@ pub fn check_container_namespaces() -> Result<(), NotReady> {
 pub fn try_namespaces(kinds: UnshareFlags) -> Result<(), NotReady> {
     let refused = |e: io::Error| NotReady::from_reason(format!("this process may not make namespaces: {e}"));
     let user = kinds.contains(UnshareFlags::NEWUSER).then(SameUser::new).transpose().map_err(refused)?;
-    let attempt = move || -> io::Result<()> {
+    let make = move || -> io::Result<()> {
         // SAFETY: the child has one thread, and shares nothing with another.
         unsafe { unshare_unsafe(kinds)? };
         user.as_ref().map_or(Ok(()), SameUser::map_user)?;
-        mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
-        // SAFETY: it ends the child, and nothing of it runs any more.
-        unsafe { libc::_exit(0) }
+        Ok(mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?)
     };
-    // No program is started: the child ends before.
-    let mut command = Command::new("/");
-    // SAFETY: between fork and the end only system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(attempt) };
-    let ended = command.spawn().and_then(|mut child| child.wait()).map_err(refused)?;
-    if ended.success() { Ok(()) } else { Err(refused(io::Error::other(ended.to_string()))) }
+    try_in_child(make).map_err(refused)
 }
 
 /// Identity mapping for a fresh user namespace, written beforehand.
