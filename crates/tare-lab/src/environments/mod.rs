@@ -175,6 +175,17 @@ mod tests {
     }
 
     #[test]
+    fn trials_of_every_environment_can_run_alone() {
+        for text in ["native", "container?net=host", "docker-like", "oci:crun"] {
+            let specification: Specification = text.parse().unwrap();
+            let alone = |value: &str| find_environment(specification.clone().with_option("turns", value));
+            alone("no").and(alone("yes")).unwrap();
+            let refused = alone("never").err().unwrap_or_else(|| panic!("{text}: 'never' is taken"));
+            assert!(refused.what.ends_with("'turns' cannot be 'never'"), "{refused}");
+        }
+    }
+
+    #[test]
     fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
         for preset in presets::PRESETS {
             let specification = parse_environment(preset.name).unwrap().specification;

@@ -15,6 +15,7 @@ use crate::host::programs::{self, Programs};
 use crate::owned::Owned;
 use crate::provider::host_path::HostPath;
 use crate::provider::kernel_kind::KernelKind;
+use crate::provider::options::Turns;
 use crate::provider::proof::Proof;
 use crate::provider::root::{Inside, RootFolder, Roots};
 
@@ -62,6 +63,8 @@ pub struct Ready {
     /// Fraction by which its trials are slowed down on purpose: see
     /// [`SLOWER`](crate::provider::options::SLOWER).
     pub(crate) slower: f64,
+    /// Permission to take turns with another environment's trials.
+    pub(crate) turns: Turns,
     /// Source of its programs: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
     /// Kernel that its processes run on.
@@ -81,7 +84,16 @@ impl Ready {
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
         let (root, kernel) = (RootFolder::Empty, KernelKind::default());
-        Ready { facts, slower: 0.0, root, kernel, proof: Proof::None, agent: None, enter: Box::new(enter) }
+        Ready {
+            facts,
+            slower: 0.0,
+            turns: Turns::Possible,
+            root,
+            kernel,
+            proof: Proof::None,
+            agent: None,
+            enter: Box::new(enter),
+        }
     }
 
     /// Sets a different agent from the session's.

@@ -5,7 +5,7 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::host::programs::Programs;
 use crate::nearest::add_known_words_hint;
-use crate::provider::options::SLOWER;
+use crate::provider::options::{Choice, SLOWER, Turns};
 use crate::provider::root::{self, ROOT, RootFolder};
 use crate::provider::{Environment, NotReady, Provider, Ready};
 
@@ -26,6 +26,7 @@ pub struct Named {
     pub provider: &'static Provider,
     environment: Box<dyn Environment>,
     pub(crate) slower: f64,
+    turns: Turns,
     /// The root in the specification, if any.
     root: Option<RootFolder>,
     root_ready: fn(&RootFolder) -> Result<(), NotReady>,
@@ -48,7 +49,7 @@ impl Named {
         (self.root_ready)(&root)?;
         let mut ready = self.environment.check_ready(programs)?;
         (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
-        ready.proof = self.environment.proof();
+        (ready.turns, ready.proof) = (self.turns, self.environment.proof());
         Ok(ready)
     }
 }
@@ -67,7 +68,8 @@ pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) 
     let mut own = specification.clone();
     let slower = share(&specification)?;
     let mut root = root::parse_root(&specification)?;
-    for option in [SLOWER, ROOT] {
+    let turns = Turns::from_specification(&specification)?;
+    for option in [SLOWER, Turns::OPTION, ROOT] {
         own.options.remove(option.key);
     }
     check(provider, &own)?;
@@ -79,7 +81,7 @@ pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) 
         }
         root = Some(RootFolder::Empty);
     }
-    Ok(Named { specification, provider, environment, slower, root, root_ready: known.root_ready })
+    Ok(Named { specification, provider, environment, slower, turns, root, root_ready: known.root_ready })
 }
 
 /// Parses the fraction by which trials are slowed down: `slower=0.5%`.

@@ -7,12 +7,46 @@ use tare_data::session::specification::Specification;
 use crate::error::LabError;
 use crate::nearest::add_known_words_hint;
 
+/// Declares an option's values as an enum, with their names in specifications; the first is the default.
+macro_rules! choice {
+    ($(#[$meta:meta])* $visibility:vis enum $Name:ident: $key:literal, $about:literal
+        { $($Value:ident = $name:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        $visibility enum $Name { $($Value),+ }
+
+        impl $crate::provider::options::Choice for $Name {
+            const OPTION: $crate::provider::options::OptionDescription =
+                $crate::provider::options::OptionDescription {
+                    key: $key,
+                    default: [$($name),+][0],
+                    values: &[$($name),+],
+                    about: $about,
+                };
+            const ALL: &'static [Self] = &[$($Name::$Value),+];
+
+            fn name(self) -> &'static str {
+                match self { $($Name::$Value => $name),+ }
+            }
+        }
+    };
+}
+pub(crate) use choice;
+
 /// The option that every environment takes: its trials work longer by this many percent, on purpose.
 pub const SLOWER: OptionDescription = OptionDescription::new_text(
     session::SLOWER,
     "0%",
     "slows trials down by this share on purpose, to see whether a session detects it",
 );
+
+choice! {
+    /// Permission for an environment's trials to take turns with the baseline's; every environment takes this option.
+    pub enum Turns: "turns",
+        "yes: trials take turns with the baseline's, where both can; no: each trial runs alone, to see whether that \
+         comes to the same"
+        { Possible = "yes", Never = "no" }
+}
 
 #[derive(Clone, Copy, Debug)]
 pub struct OptionDescription {
@@ -83,32 +117,6 @@ pub trait Choice: Copy + 'static {
         facts.add_fact(format!("runtime.{}", Self::OPTION.key), self.name());
     }
 }
-
-/// Declares an option's values as an enum, with their names in specifications; the first is the default.
-macro_rules! choice {
-    ($(#[$meta:meta])* $visibility:vis enum $Name:ident: $key:literal, $about:literal
-        { $($Value:ident = $name:literal),+ $(,)? }) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        $visibility enum $Name { $($Value),+ }
-
-        impl $crate::provider::options::Choice for $Name {
-            const OPTION: $crate::provider::options::OptionDescription =
-                $crate::provider::options::OptionDescription {
-                    key: $key,
-                    default: [$($name),+][0],
-                    values: &[$($name),+],
-                    about: $about,
-                };
-            const ALL: &'static [Self] = &[$($Name::$Value),+];
-
-            fn name(self) -> &'static str {
-                match self { $($Name::$Value => $name),+ }
-            }
-        }
-    };
-}
-pub(crate) use choice;
 
 fn is_plain(path: &str) -> bool {
     path.starts_with('/') && path.chars().all(|c| c.is_ascii_alphanumeric() || "/_.-".contains(c))

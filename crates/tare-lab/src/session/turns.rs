@@ -9,6 +9,7 @@ use tare_data::request::{Amount, GIVEN_UP, TrialRequest, Turn};
 use tare_probes::harness::interference::Watch;
 
 use crate::provider::KernelKind;
+use crate::provider::options::Turns;
 use crate::session::arena::{Outcome, Turning};
 use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::listening::{Listening, fresh_nonce};
@@ -33,6 +34,9 @@ impl LiveArena<'_> {
         let kernels = pair.map(|target| self.targets[target].resolved.ready.kernel);
         if kernels.contains(&KernelKind::Own) {
             return Err(unproven("its kernel is not the other's"));
+        }
+        if pair.iter().any(|target| self.targets[*target].resolved.ready.turns == Turns::Never) {
+            return Err(unproven("turns=no"));
         }
         if let Some(Inside { proven: Some(proven), .. }) = &self.targets[pair[0]].inside {
             return proven.clone();

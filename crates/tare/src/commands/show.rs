@@ -10,7 +10,7 @@ use tare_lab::environments::presets::{self, PRESETS, Preset, Variant};
 use tare_lab::error::LabError;
 use tare_lab::host::find_default_distribution;
 use tare_lab::provider::Provider;
-use tare_lab::provider::options::SLOWER;
+use tare_lab::provider::options::{Choice, SLOWER, Turns};
 use tare_lab::provider::root::ROOT;
 use tare_lab::study::published;
 use tare_lab::study::{SHIPPED, Study, list_probes};
@@ -138,7 +138,7 @@ fn environment_text(provider: &Provider) -> String {
     {
         paragraph(&mut text, "tried", if tested { TESTED } else { UNTRIED });
     }
-    for (i, option) in provider.options.iter().chain([&SLOWER, &ROOT]).enumerate() {
+    for (i, option) in provider.options.iter().chain([&SLOWER, &Turns::OPTION, &ROOT]).enumerate() {
         let values = match option.values {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),

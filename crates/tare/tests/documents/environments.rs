@@ -27,7 +27,8 @@ mounts, containers, network namespaces, control groups, folders. If it was kille
 the next `tare run` does ([decision 11](../internals/decisions/0011-ownership-journal.md)).
 
 Every environment accepts `slower=SHARE`, e.g. `native?slower=5%`: its trials work longer by that share, on purpose. This
-shows whether a session finds a cost of that size; `tare selftest` tries several.
+shows whether a session finds a cost of that size; `tare selftest` tries several. With `turns=no` its trials run alone, one
+after the other, also where they could [take turns](../method/methodology.md#taking-turns) with the baseline's.
 
 Every environment accepts `root=`, which chooses the programs inside:
 
