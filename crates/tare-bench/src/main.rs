@@ -28,7 +28,9 @@ use std::time::Duration;
 use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, Work, homes, soak};
 
-use crate::commands::{agreement, faults, fleet, forecast, overhead, precision, sessions, validation};
+use crate::commands::{
+    agreement, alternation, faults, fleet, forecast, overhead, precision, sessions, validation,
+};
 use crate::setting::{Setting, find_tare_binary};
 
 #[derive(Debug, Parser)]
@@ -121,6 +123,11 @@ enum Command {
     ///
     /// Prints a table, and keeps it in docs/method/precision.md unless --quick is given. Two sessions a round.
     Precision(precision::Request),
+    /// Compare ratios of trials that take turns with those of trials that run alone, in one session of `full`.
+    ///
+    /// Measures a container, a filter of 100 rules, and costs of 2 and 5 % that are put in. Prints a table, and keeps it in
+    /// docs/method/alternation.md unless --quick is given. Ends with 1 where a case differs. Half a minute a round.
+    Alternation(alternation::Request),
     /// Run whole sessions on costs of known size, none among them, and count the cells with a direction.
     ///
     /// Compares native with native: `no cost` and `no cost, beside a load` (a minute a session), `5 %` (each case of quick by
@@ -344,6 +351,7 @@ fn main() -> ExitCode {
         Command::Truths { setting } => truths::run_truths(&setting),
         Command::Validation { setting } => validation::run_validation(&setting),
         Command::Precision(request) => precision::run_precision(&request),
+        Command::Alternation(request) => alternation::run_alternation(&request),
         Command::Sessions(request) => sessions::run_sessions(&request),
         Command::Findings => findings::measure_findings(),
         Command::Forecast { record } => forecast::render_forecast_page(&record).map(|page| {

@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::setting::Setting;
 
-/// Runs `tare run quick` with these words and returns its document.
-pub fn run_quick_session(setting: &Setting, words: &[String], seed: u64) -> Result<Value, String> {
+/// Runs `tare run` with a study and these words, and returns its document.
+pub fn run_session(setting: &Setting, study: &str, words: &[String], seed: u64) -> Result<Value, String> {
     let folder = tempfile::Builder::new().prefix("session-").tempdir_in(&setting.scratch);
     let folder = folder.map_err(|e| e.to_string())?;
     let output = Command::new(setting.find_binary()?)
-        .args(["run", "quick", "--json"])
+        .args(["run", study, "--json"])
         .args(words)
         .args(["--seed", &format!("{seed:x}"), "--scratch"])
         .arg(folder.path())

@@ -4,7 +4,7 @@ pub mod binomial;
 pub(crate) mod level;
 pub mod modes;
 pub(crate) mod multiplicity;
-pub(crate) mod normal;
+pub mod normal;
 pub(crate) mod operation_times;
 pub mod ratio_of_means;
 pub(crate) mod serial;

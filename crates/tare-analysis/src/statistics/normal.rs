@@ -29,7 +29,7 @@ pub(crate) fn upper_tail(z: f64) -> f64 {
 }
 
 /// Finds the z at which the upper tail is this chance, between 0 and 1/2.
-pub(crate) fn upper_tail_at(chance: f64) -> f64 {
+pub fn upper_tail_at(chance: f64) -> f64 {
     let (mut low, mut high) = (0.0, 40.0);
     while high - low > 1e-9 {
         let middle = 0.5 * (low + high);

@@ -1,6 +1,7 @@
 //! Benches of one file each.
 
 pub mod agreement;
+pub mod alternation;
 pub mod faults;
 pub mod fleet;
 pub mod forecast;

@@ -242,7 +242,7 @@ fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> 
     words.extend(["--budget".to_owned(), format!("{budget_s}s")]);
     words.extend(case.into_iter().flat_map(|case| ["--only".to_owned(), case.to_owned()]));
     words.extend(trial.margin.into_iter().flat_map(|margin| ["--margin".to_owned(), margin.to_owned()]));
-    let document = session::run_quick_session(setting, &words, seed)?;
+    let document = session::run_session(setting, "quick", &words, seed)?;
     Ok(Cells::of(&document))
 }
 

@@ -223,8 +223,8 @@ fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Resul
     let slower = format!("native?slower={}%", cost * 100.0);
     let budget = format!("{BUDGET_S}s");
     let words = ["--in", &slower, "--only", pattern, "--budget", &budget].map(str::to_owned);
-    let document =
-        session::run_quick_session(setting, &words, seed).map_err(|reason| format!("{pattern}: {reason}"))?;
+    let document = session::run_session(setting, "quick", &words, seed)
+        .map_err(|reason| format!("{pattern}: {reason}"))?;
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
 }
 
