@@ -19,6 +19,7 @@ use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::owned::{EngineName, EngineThing, MARK, Owned};
+use crate::platform;
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
 use crate::provider::prelude::*;
@@ -26,6 +27,8 @@ use crate::provider::root::{RootFolder, Work};
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
+/// Room that the locks of all containers take in shared memory.
+const LOCKS_BYTES: u64 = 100_000;
 /// Folder of the shares, inside.
 const SHARES: &str = "/shares";
 
@@ -179,6 +182,7 @@ impl Environment for Container {
         }
         if engine.starts == Starts::InCommand {
             user_namespaces::check_container_namespaces()?;
+            check_locks()?;
         }
         match self.net {
             PodmanNet::None | PodmanNet::Host => {}
@@ -207,6 +211,19 @@ impl Environment for Container {
         }
         Ok(Ready::new(facts, move |workspace| container.enter(&program, workspace)))
     }
+}
+
+/// Checks that an engine which starts containers in its own command has room for its locks, without which it crashes.
+fn check_locks() -> Result<(), NotReady> {
+    let shared = Path::new("/dev/shm");
+    if shared.join("libpod_lock").exists()
+        || platform::free_bytes(shared).is_none_or(|free| free >= LOCKS_BYTES)
+    {
+        return Ok(());
+    }
+    let reason =
+        format!("it keeps its locks in /dev/shm, which has less than {} kB of room", LOCKS_BYTES / 1000);
+    Err(NotReady::from_reason(reason))
 }
 
 impl Container {

@@ -81,11 +81,15 @@ impl Ended {
     }
 }
 
+/// Beginnings of the lines that say why a program of Go crashed, before its stack.
+const CRASHES: [&str; 3] = ["panic: ", "[signal ", "fatal error: "];
+
 /// Picks the line that says why a program failed: the last one of its errors, before which come banners and warnings, or the one
 /// before the stack of a program of Go.
 pub(crate) fn pick_reason<'l>(lines: impl DoubleEndedIterator<Item = &'l str> + Clone) -> Option<&'l str> {
     let mut lines = lines.map(str::trim).filter(|line| !line.is_empty());
-    lines.clone().find(|line| line.starts_with("panic: ")).or_else(|| lines.next_back())
+    let crash = CRASHES.iter().find_map(|begin| lines.clone().find(|line| line.starts_with(begin)));
+    crash.or_else(|| lines.next_back())
 }
 
 /// Runs a program to its end with nothing on its standard input; kills it when the time is up.
@@ -176,6 +180,8 @@ mod tests {
         assert_eq!(pick_reason("banner\nno such thing\n\n".lines()), Some("no such thing"));
         let stack = "warning\npanic: no room [recovered]\n\ngoroutine 1 [running]:\nmain.go:7 +0x1d";
         assert_eq!(pick_reason(stack.lines()), Some("panic: no room [recovered]"));
+        let signal = "warning\nfatal error: unexpected signal during runtime execution\n[signal SIGBUS: bus error]\n\nmain.go:7 +0x1d";
+        assert_eq!(pick_reason(signal.lines()), Some("[signal SIGBUS: bus error]"));
         assert_eq!(pick_reason(" \n".lines()), None);
     }
 
