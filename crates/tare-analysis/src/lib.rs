@@ -32,6 +32,8 @@ pub mod unixbench;
 pub mod verdicts;
 
 pub use target_pairs::orders;
-pub use verdicts::assemble::{beyond_reach, compute_findings, compute_step_findings, find_finished_targets};
+pub use verdicts::assemble::{
+    beyond_reach, compute_findings, compute_step_findings, estimate_needed_rounds, find_finished_targets,
+};
 pub use verdicts::controls::control_differs;
 pub use verdicts::rows::{Options, Progress};

@@ -20,6 +20,10 @@ pub struct State {
     /// Comparisons that are decided, and all of them.
     pub decided: usize,
     pub verdicts: usize,
+    /// Open comparisons, where they are few.
+    pub open: Vec<String>,
+    /// Estimated time until all are decided; `None` where the session's time is not enough.
+    pub decided_in_s: Option<f64>,
     pub failures: u32,
     pub repeated: u32,
     pub elapsed_s: f64,
@@ -44,11 +48,8 @@ pub fn terminal_line(state: &State, width: usize) -> String {
     let language = state.language;
     let left = state.left_s.map(|s| say!(language, "{time} left", time = language.format_duration(s)));
     // In the order of the line, each with its rank for leaving it: the greatest goes first.
-    let mut parts: Vec<(u8, String)> = vec![
-        (5, bar(state)),
-        (1, rounds(state)),
-        (2, say!(language, "{decided} of {all} decided", decided = state.decided, all = state.verdicts)),
-    ];
+    let mut parts: Vec<(u8, String)> =
+        vec![(5, bar(state)), (1, rounds(state)), (2, decided(state, &state.verdicts.to_string()))];
     parts.extend(left.map(|text| (0, text)));
     parts.extend(trouble(state).map(|text| (4, text)));
     parts.push((3, running(state)));
@@ -69,8 +70,12 @@ pub fn log_line(state: &State) -> String {
     let mut parts = vec![
         say!(language, "{time} elapsed", time = language.format_duration(state.elapsed_s)),
         rounds(state),
-        say!(language, "{decided} of {all} decided", decided = state.decided, all = all),
+        decided(state, &all),
     ];
+    if !state.open.is_empty() {
+        let open: Vec<String> = state.open.iter().map(|cell| clean_text(cell)).collect();
+        parts.push(say!(language, "open: {cells}", cells = open.join("; ")));
+    }
     parts.extend(
         state.left_s.map(|s| say!(language, "about {time} left", time = language.format_duration(s))),
     );
@@ -90,6 +95,24 @@ fn rounds(state: &State) -> String {
             say!(language, "round {round} of {planned}", round = state.rounds, planned = planned)
         }
         None => language.counted(state.rounds as usize, "round", "rounds"),
+    }
+}
+
+/// Formats `9 of 14 decided, the rest in about 40 s`.
+fn decided(state: &State, all: &str) -> String {
+    let (language, decided) = (state.language, state.decided);
+    match state.decided_in_s.filter(|_| state.decided < state.verdicts) {
+        Some(s) => {
+            let time = language.format_duration(s);
+            say!(
+                language,
+                "{decided} of {all} decided, the rest in about {time}",
+                decided = decided,
+                all = all,
+                time = time
+            )
+        }
+        None => say!(language, "{decided} of {all} decided", decided = decided, all = all),
     }
 }
 
@@ -141,6 +164,8 @@ mod tests {
             rounds_planned: Some(60),
             decided: 9,
             verdicts: 14,
+            open: Vec::new(),
+            decided_in_s: None,
             failures: 0,
             repeated: 1,
             elapsed_s: 41.0,
@@ -173,6 +198,24 @@ mod tests {
              1 round repeated, now gvisor: TCP round trip"
         );
         assert_eq!(log_line(&State::default()), "0 s elapsed, 0 rounds, 0 of 0 comparisons decided");
+    }
+
+    #[test]
+    fn what_is_open_is_named_with_the_time_that_it_takes() {
+        let open = vec!["gvisor: TCP round trip".to_owned(), "container: fork".to_owned()];
+        let state = State { open, decided_in_s: Some(40.0), decided: 12, ..state() };
+        assert_eq!(
+            terminal_line(&state, 100),
+            "round 7 of 60  12 of 14 decided, the rest in about 40 s  1 min 37 s left  gvisor: TCP round trip"
+        );
+        assert_eq!(
+            log_line(&state),
+            "41 s elapsed, round 7 of 60, 12 of 14 comparisons decided, the rest in about 40 s, \
+             open: gvisor: TCP round trip; container: fork, about 1 min 37 s left, 1 round repeated, \
+             now gvisor: TCP round trip"
+        );
+        let all = State { decided: 14, ..state };
+        assert!(terminal_line(&all, 200).contains("14 of 14 decided  1 min"), "nothing is open");
     }
 
     #[test]

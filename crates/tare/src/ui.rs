@@ -155,6 +155,8 @@ pub fn progress_of(standing: &Standing<'_>, language: Language) -> State {
         rounds_planned: standing.rounds,
         decided: standing.decided,
         verdicts: standing.cells,
+        open: standing.open.iter().map(|(case, target)| format!("{target}: {case}")).collect(),
+        decided_in_s: standing.decided_in_s,
         failures: standing.failures,
         repeated: standing.repeated,
         elapsed_s: standing.elapsed_s,

@@ -11,7 +11,7 @@ use tare_data::failure::{BROKE_OFF, FailureKind};
 use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
 use tare_data::warning::Warning;
 
-use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
+use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Needed, Row, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
@@ -74,6 +74,34 @@ pub fn beyond_reach(
             && look.all(target, is_lost) == Some(true)
     };
     (0..targets.len()).map(lost).collect()
+}
+
+/// Estimates the rounds in all that decide each environment of a case, in the order of `plan.targets`, after `rounds` rounds of it;
+/// none where that is decided, or not known. All none between looks.
+pub fn estimate_needed_rounds(
+    progress: Progress<'_>,
+    case: &str,
+    rounds: u32,
+    options: &Options,
+) -> Vec<Option<u32>> {
+    let targets = progress.plan.targets.len();
+    let Some(look) = LookAt::case(progress, case, rounds, options) else { return vec![None; targets] };
+    let needed = |target: usize| {
+        let judged = look.metrics.iter().filter_map(|metric| look.rows[*metric].targets[target].as_ref());
+        let needed = judged.filter_map(|judged| {
+            let judgement = judged.judgement.as_ref()?;
+            match judgement.needed? {
+                Needed::Rounds(rounds) => Some(rounds),
+                // As many rounds a start as until now.
+                Needed::Starts(starts) => {
+                    Some(starts.saturating_mul(judgement.reached.div_ceil(judgement.units.max(1) as u32)))
+                }
+                Needed::LessNoise => None,
+            }
+        });
+        needed.max()
+    };
+    (0..targets).map(needed).collect()
 }
 
 /// A case as it is known at a planned look.

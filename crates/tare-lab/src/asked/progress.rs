@@ -31,6 +31,10 @@ pub struct Standing<'a> {
     /// Cells whose verdict can no longer change, of all cells.
     pub decided: usize,
     pub cells: usize,
+    /// The cells that are measured, as case and environment, where they are few.
+    pub open: Vec<(&'a str, &'a str)>,
+    /// Estimated time until all of them are decided, if the time is enough for that.
+    pub decided_in_s: Option<f64>,
     /// Trials that failed.
     pub failures: u32,
     /// Rounds that were disturbed and run again.

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::{Options, Progress, beyond_reach, control_differs, find_finished_targets};
+use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_analysis::{
+    Options, Progress, beyond_reach, control_differs, estimate_needed_rounds, find_finished_targets,
+};
 use tare_data::session::{MOST_REST, Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
@@ -32,6 +35,8 @@ pub struct Open {
     decided: BTreeSet<CellIndex>,
     /// Cells that the time left does not decide. They wait until only such cells are open.
     hopeless: BTreeSet<CellIndex>,
+    /// Rounds in all that an open cell seems to need, as of its last look; none where no number would do.
+    needed: BTreeMap<CellIndex, Option<u32>>,
     /// Cases whose control showed a difference: it stays in every round.
     suspected: BTreeSet<usize>,
     /// True when only hopeless cells are open.
@@ -144,6 +149,14 @@ impl Open {
         (all.iter().filter(|cell| self.decided.contains(cell)).count(), all.len())
     }
 
+    /// Lists the cells of subjects that are still measured, each with the rounds in all that it seems to need: before the first look
+    /// those of the third, which "same" takes at least; none where no number would do.
+    pub fn list_open(&self, plan: &Plan) -> Vec<(CellIndex, Option<u32>)> {
+        let needed = |cell: &CellIndex| self.needed.get(cell).copied().unwrap_or(Some(rounds_before_look(2)));
+        let open = subject_cells(plan).into_iter().filter(|cell| self.is_open(*cell));
+        open.map(|cell| (cell, needed(&cell))).collect()
+    }
+
     /// Tells whether a subject is still measured. Hopeless cells wait as long as any other is open.
     fn is_open(&self, cell: CellIndex) -> bool {
         !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
@@ -176,6 +189,9 @@ impl Open {
         let lost = beyond_reach(progress, &planned.id, rounds, &options, of_cell);
         let lost = usable.iter().filter(|target| lost[**target]);
         self.hopeless.extend(lost.map(|target| CellIndex { case, target: *target }));
+        let needed = estimate_needed_rounds(progress, &planned.id, rounds, &options);
+        self.needed
+            .extend(usable.iter().map(|target| (CellIndex { case, target: *target }, needed[*target])));
         if control_differs(progress, &planned.id, rounds, &options) {
             self.suspected.insert(case);
         }

@@ -4,6 +4,8 @@
 //! Each case has rounds of its own, so that quick ones have many in the time of one slow one. What comes next follows from
 //! the plan, its seed and the trials so far alone: a session that is resumed goes on as it would have.
 
+mod announcing;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::order;
@@ -11,7 +13,7 @@ use tare_data::failure::Failure;
 use tare_data::session::{Ending, Plan, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
 
-use crate::asked::progress::{Event, Observer, Standing};
+use crate::asked::progress::{Event, Observer};
 use crate::error::LabError;
 use crate::session::arena::Arena;
 use crate::session::open::{Open, rounds_alone};
@@ -400,29 +402,6 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Shows how far the session is, before a trial.
-    pub(super) fn announce(&mut self, cell: CellIndex, round: u32) {
-        let plan = &self.session.plan;
-        let elapsed_s = self.arena.now_ns() as f64 / 1e9;
-        // The number of rounds is a promise only where it was fixed; else it lies beyond what time allows.
-        let fixed = Some(plan.rounds).filter(|_| plan.budget_s.is_none() && plan.looks.len() == 1);
-        let by_rounds_s = |rounds: u32| elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
-        let left_s = self.left_s().or_else(|| fixed.map(by_rounds_s));
-        let (decided, cells) = self.open.count_decided(plan);
-        self.observer.observe_event(Event::Trial(Standing {
-            case: &plan.cases[cell.case].label,
-            target: &plan.targets[cell.target].name,
-            round: round + 1,
-            rounds: fixed,
-            decided,
-            cells,
-            failures: self.failures,
-            repeated: self.session.repeated.len() as u32,
-            elapsed_s,
-            left_s,
-        }));
     }
 
     /// Takes the looks of a resumed session again, which decided what it left.

@@ -1,5 +1,6 @@
 //! Whole sessions in an arena with a fake clock and known distributions.
 
+mod announcing;
 mod checks;
 mod fake_arena;
 mod long;
@@ -22,7 +23,7 @@ use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read_session};
 
 use self::fake_arena::{FakeArena, Fault};
-use crate::asked::progress::Unobserved;
+use crate::asked::progress::{Observer, Unobserved};
 use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::{Rounds, measured_round_s};
 use crate::study::{Study, select_cases};
@@ -81,6 +82,15 @@ fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
 }
 
 fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) -> (PathBuf, Ending) {
+    observed(arena, folder, plan_request, &mut Unobserved)
+}
+
+fn observed(
+    arena: &mut FakeArena,
+    folder: &Path,
+    plan_request: PlanRequest<'_>,
+    observer: &mut dyn Observer,
+) -> (PathBuf, Ending) {
     let record = folder.join("session.tare");
     let mut writer = Writer::create(&record).unwrap();
     writer.append(&Entry::Record { schema: SCHEMA, header: header() }).unwrap();
@@ -97,9 +107,8 @@ fn planned(arena: &mut FakeArena, folder: &Path, plan_request: PlanRequest<'_>) 
         warnings: Vec::new(),
     };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
-    let ending = Rounds::new(arena, &mut writer, &mut Unobserved, session, pilot, until_ns)
-        .run_rounds(&ended)
-        .unwrap();
+    let ending =
+        Rounds::new(arena, &mut writer, observer, session, pilot, until_ns).run_rounds(&ended).unwrap();
     (record, ending)
 }
 
