@@ -49,15 +49,18 @@ pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) 
 }
 
 /// Starts the command in a separate mount namespace without the second hierarchy of control groups where
-/// there are both: crun refuses such hosts ("cgroups in hybrid mode not supported").
+/// there are both: crun refuses such hosts ("cgroups in hybrid mode not supported"), and says so itself where that hierarchy may
+/// not be hidden, as in a user namespace.
 pub fn apply_without_hybrid_groups(command: &mut Command) {
     let hybrid = mounts::list_mounts().is_ok_and(|all| {
         all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
     });
     let point = hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it"));
-    prepare(command, move || match &point {
-        Some(point) => Ok(unmount(point.as_c_str(), UnmountFlags::DETACH)?),
-        None => Ok(()),
+    prepare(command, move || {
+        if let Some(point) = &point {
+            let _ = unmount(point.as_c_str(), UnmountFlags::DETACH);
+        }
+        Ok(())
     });
 }
 

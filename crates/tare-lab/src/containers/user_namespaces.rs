@@ -61,6 +61,20 @@ pub fn try_namespaces(kinds: UnshareFlags) -> Result<(), NotReady> {
     try_in_child(make).map_err(refused)
 }
 
+/// Tells whether a group exists in this process's user namespace.
+pub fn maps_group(group: u32) -> bool {
+    let map = std::fs::read_to_string("/proc/self/gid_map").unwrap_or_default();
+    is_in_map(&map, group)
+}
+
+/// Tells whether a map of users or groups, lines of first inside, first outside and count, has one inside.
+fn is_in_map(map: &str, id: u32) -> bool {
+    map.lines().any(|line| {
+        let numbers: Vec<u32> = line.split_whitespace().filter_map(|number| number.parse().ok()).collect();
+        matches!(numbers[..], [first, _, count] if id.checked_sub(first).is_some_and(|at| at < count))
+    })
+}
+
 /// Identity mapping for a fresh user namespace, written beforehand.
 #[derive(Debug)]
 pub struct SameUser([(&'static std::ffi::CStr, CString); 3]);
@@ -83,5 +97,17 @@ impl SameUser {
             rustix::io::write(&file, line.to_bytes())?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_in_map;
+
+    #[test]
+    fn a_group_is_there_where_a_line_of_the_map_has_it() {
+        let whole = "         0          0 4294967295\n";
+        assert!(is_in_map(whole, 5) && is_in_map("0 1000 1\n1 100000 65536\n", 5));
+        assert!(!is_in_map("0 0 1\n", 5) && !is_in_map("6 0 10\n", 5) && !is_in_map("", 5));
     }
 }

@@ -11,6 +11,8 @@ use crate::owned::{MARK, Owned};
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
+/// Group to which systemd-nspawn gives terminals, whatever the host's is.
+const TERMINALS: u32 = 5;
 const PROGRAM: &str = "systemd-nspawn";
 
 choice! {
@@ -64,6 +66,10 @@ impl Environment for Nspawn {
             return Err(NotReady::from_reason("systemd-nspawn needs root"));
         }
         user_namespaces::check_container_namespaces()?;
+        if !user_namespaces::maps_group(TERMINALS) {
+            let reason = "systemd-nspawn needs the group of terminals (5), which this user namespace lacks";
+            return Err(NotReady::from_reason(reason));
+        }
         let way = self.net.check_ready(programs)?;
         self.seccomp.note_choice(&mut facts);
         facts.add_fact("cgroup.version", control_groups::find_versions());

@@ -31,7 +31,7 @@ static LOOK: extern "C" fn() = look;
 
 /// Finds the limit of open files where it is so small that runtimes fail by it, in words that may not say so.
 pub(crate) fn find_small_limit() -> Option<u64> {
-    const FEW: u64 = 64;
+    const FEW: u64 = 128;
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current.filter(|files| *files < FEW)
 }
 
