@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         std::process::exit(code);
     }
     platform::keep_from_children();
+    platform::keep_own_rights();
     dispatch(habits::parse_arguments()).unwrap_or_else(|error| error.print()).into()
 }
 

@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use rustix::fs::{Access, OFlags, access, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{Access, Mode, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
+use rustix::process::umask;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use tare_analysis::here::layers::{Class, Confidence};
 use tare_analysis::here::recognise_layers;
@@ -49,6 +50,12 @@ const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
 /// The signal is caught, not ignored: programs that are started would inherit that.
 pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+/// Has the umask leave this user the rights to new files: a program without them cannot start what it has just written.
+pub fn keep_own_rights() {
+    let given = umask(Mode::empty());
+    umask(given & (Mode::RWXG | Mode::RWXO));
 }
 
 /// Has the first request to end set `asked`; a later Ctrl-C then ends the program with an exit code. Other signals often come
