@@ -7,7 +7,7 @@ use crate::bench::{Bench, Spoken, TARE, control_groups, find_programs, parse_if_
 
 /// Set-ups of bench/setups, and environments that are tried in each.
 const SETUPS: &str =
-    "refused-ptrace,refused-namespaces,covered-proc,noexec-var-tmp,descriptors-24,in-namespaces";
+    "refused-ptrace,refused-namespaces,covered-proc,noexec-var-tmp,descriptors-24,in-namespaces,in-proot,umask-777";
 const ENVIRONMENTS: &str = "native,container,bwrap,oci:runc,nspawn,gvisor,traced,proot,landlock";
 /// Probes that are run once, with place and peer.
 const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
@@ -236,5 +236,5 @@ fn what_a_set_up_refuses_is_a_gap_with_its_cause() {
     let (out, errors) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
     out.lines().filter(|line| line.starts_with("SKIPPED")).for_each(|line| println!("{line}"));
     assert!(said.status.success(), "{out}\n{errors}");
-    assert!(out.lines().any(|line| line.starts_with("63 pairs of 7 set-ups")), "{out}");
+    assert!(out.lines().any(|line| line.starts_with("81 pairs of 9 set-ups")), "{out}");
 }
