@@ -15,5 +15,7 @@ mod own_commands;
 mod peers;
 mod places;
 mod program;
+#[path = "../refusals/mod.rs"]
+mod refusals;
 mod sessions;
 mod tools;

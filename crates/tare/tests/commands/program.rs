@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::refusals::find_tare;
+
 /// The program, with a folder that holds its state, its scratch and its records.
 pub struct Program {
     folder: tempfile::TempDir,
@@ -20,7 +22,7 @@ impl Program {
     }
 
     pub fn tare_command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let mut command = Command::new(find_tare());
         command.args(arguments.first()).current_dir(self.folder.path());
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
         // Whoever runs the tests may have a locale of their own, or one without the signs of tables.

@@ -6,8 +6,7 @@ use std::process::{Command, Stdio};
 use crate::bench::{Bench, Spoken, TARE, control_groups, find_programs, parse_if_ready};
 
 /// Set-ups of bench/setups, and environments that are tried in each.
-const SETUPS: &str =
-    "refused-ptrace,refused-namespaces,covered-proc,noexec-var-tmp,descriptors-24,in-namespaces,in-proot,umask-777";
+const SETUPS: &str = "refused-ptrace,refused-namespaces,covered-proc,noexec-var-tmp,descriptors-24,in-namespaces,in-proot,umask-777";
 const ENVIRONMENTS: &str = "native,container,bwrap,oci:runc,nspawn,gvisor,traced,proot,landlock";
 /// Probes that are run once, with place and peer.
 const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::cluster::Said;
+use crate::refusals::find_tare;
 
 /// Stand-in for ssh: every machine is this one.
 const SSH: &str = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nshift\nexec sh -c \"$*\"\n";
@@ -27,7 +28,7 @@ impl Place {
     }
 
     pub fn run_tare(&self, arguments: &[&str]) -> Said {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let mut command = Command::new(find_tare());
         let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
         command.args(arguments).current_dir(self.0.path()).stdin(Stdio::null()).env("PATH", path);
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").env("LC_ALL", "C");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::cluster::Said;
 use crate::engines::Place;
+use crate::refusals::find_tare;
 
 /// Time in which every fleet here must have ended.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,7 +29,7 @@ fn plan(place: &Place, into: &str, nodes: &str, script: &str, more: &str) {
 fn drive(place: &Place, folder: &str, state: &str, more: &[&str]) -> Said {
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 4000000; exec timeout -s KILL \"$@\"", "sh"]);
-    command.arg(PATIENCE.as_secs().to_string()).arg(env!("CARGO_BIN_EXE_tare"));
+    command.arg(PATIENCE.as_secs().to_string()).arg(find_tare());
     command.args(["fleet", "run", folder]).args(more).current_dir(place.path("")).stdin(Stdio::null());
     command.env("XDG_STATE_HOME", place.path(state)).env("LC_ALL", "C").env("NO_COLOR", "1");
     Said::from_output(command.output().unwrap())
@@ -44,6 +45,11 @@ fn rewrite(place: &Place, folder: &str, change: impl FnOnce(&mut serde_json::Val
     let mut plan = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
     change(&mut plan);
     fs::write(&file, plan.to_string()).unwrap();
+}
+
+#[test]
+fn attacks_are_seen_to_fail_by_a_defence_alone() {
+    crate::refusals::assert_tests_see("hostile::");
 }
 
 #[test]

@@ -9,3 +9,5 @@ mod kubernetes;
 mod manifests;
 mod measured;
 mod pods;
+#[path = "../refusals/mod.rs"]
+mod refusals;

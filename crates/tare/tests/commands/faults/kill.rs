@@ -10,7 +10,7 @@ use crate::program::{Program, Said};
 /// that build something as well.
 const WAIT: Duration = Duration::from_secs(240);
 
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + WAIT;
     while !condition() {
         assert!(Instant::now() < end, "waited in vain until {what}");
@@ -21,10 +21,11 @@ pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
 /// Starts a long session, and waits until it has begun its rounds.
 pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
     let mut command = program.tare_command(&["run", "--rounds", "100", "--record", "s.tare"]);
-    let child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let trials =
         || tare_record::read_session(&program.path("s.tare")).is_ok_and(|r| r.session.trials.len() > 8);
-    wait_until("there are trials", trials);
+    wait_until("there are trials", || trials() || child.try_wait().unwrap().is_some());
+    assert!(trials(), "it ended before there were trials: {:?}", child.wait_with_output());
     child
 }
 

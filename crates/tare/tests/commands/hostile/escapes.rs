@@ -16,6 +16,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::faults::kill::{under_way, wait_until};
 use crate::program::{Program, Said};
+use crate::refusals::find_tare;
 
 /// Longest session here, in seconds.
 const PATIENCE: &str = "100";
@@ -216,7 +217,7 @@ fn others_than_root_measure_commands_whatever_is_mounted_below_their_folders() {
                   mount -t tmpfs t /var/tmp; mkdir -p $D/u/here $D/u/state; chmod -R 777 /var/tmp; echo done\n";
     let mut command = Command::new("unshare");
     command.args(["-m", "--propagation", "private", "sh", "-c", script, "sh"]);
-    let said = Said::from_output(command.arg(place.path()).arg(env!("CARGO_BIN_EXE_tare")).output().unwrap());
+    let said = Said::from_output(command.arg(place.path()).arg(find_tare()).output().unwrap());
     assert!(said.out.starts_with("without\n"), "without a mount: {said:?}");
     assert_eq!(said.out, "without\nbelow /var/tmp\nbelow the folder\ndone\n", "{said:?}");
 }
@@ -251,7 +252,7 @@ fn a_machine_that_was_renamed_cleans_up_after_its_sessions() {
                   for i in $(seq 200); do ls state/tare/*.journal >/dev/null 2>&1 && break; sleep .1; done; sleep 2\n\
                   kill -9 $P; wait $P 2>/dev/null; sleep .3; hostname two; \"$T\" clean";
     let mut command = Command::new("unshare");
-    command.args(["--uts", "bash", "-c", script, "bash", env!("CARGO_BIN_EXE_tare")]).args(words);
+    command.args(["--uts", "bash", "-c", script, "bash"]).arg(find_tare()).args(words);
     command.current_dir(program.path("")).env("XDG_STATE_HOME", program.path("state")).env("LC_ALL", "C");
     let said = Said::from_output(command.output().unwrap());
     assert_eq!(said.code, Some(0), "{said:?}");

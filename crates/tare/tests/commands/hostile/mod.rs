@@ -7,3 +7,9 @@ mod memory;
 mod owners;
 mod strangers;
 mod trust;
+
+#[test]
+fn attacks_are_seen_to_fail_by_a_defence_alone() {
+    crate::refusals::assert_tests_see("hostile::escapes::");
+    crate::refusals::assert_tests_see("hostile::trust::");
+}

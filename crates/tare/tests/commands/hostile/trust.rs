@@ -16,6 +16,7 @@ use tare_record::entry::{from_line, to_line};
 use crate::faults::kill::under_way;
 use crate::hostile::owners::has_journals_in_scratch;
 use crate::program::{Program, Said};
+use crate::refusals::find_tare;
 
 /// Records a session of a user command, interrupted in its rounds. The command leaves this file.
 fn broken_off(program: &Program) -> std::path::PathBuf {
@@ -214,7 +215,7 @@ fn a_journal_that_cannot_be_written_is_the_hosts_own_failure() {
         mount("none", &state, "tmpfs", MountFlags::empty(), Some(c"size=4k,mode=0700")).unwrap();
         let scratch = program.path("scratch.html").join(scratch);
         fs::create_dir_all(&scratch).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        let mut command = Command::new(find_tare());
         command.args(["run", "--only", "null", "--rounds", "4", "--in", "native,container", "--scratch"]);
         command.arg(scratch).env("XDG_STATE_HOME", &state).current_dir(program.path(""));
         said.push(Said::from_output(command.output().unwrap()));
