@@ -19,16 +19,14 @@ use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
 use crate::owned::{EngineName, EngineThing, MARK, Owned};
-use crate::platform;
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
 use crate::provider::prelude::*;
 use crate::provider::root::{RootFolder, Work};
+use crate::provider::shared_memory;
 
 /// Time that an engine has for a question, or for making an image of nothing.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
-/// Room that the locks of all containers take in shared memory.
-const LOCKS_BYTES: u64 = 100_000;
 /// Folder of the shares, inside.
 const SHARES: &str = "/shares";
 
@@ -213,17 +211,12 @@ impl Environment for Container {
     }
 }
 
-/// Checks that an engine which starts containers in its own command has room for its locks, without which it crashes.
+/// Checks that an engine which starts containers in its own command has room for its locks, or has them already.
 fn check_locks() -> Result<(), NotReady> {
-    let shared = Path::new("/dev/shm");
-    if shared.join("libpod_lock").exists()
-        || platform::free_bytes(shared).is_none_or(|free| free >= LOCKS_BYTES)
-    {
-        return Ok(());
+    match Path::new(shared_memory::FOLDER).join("libpod_lock").exists() {
+        true => Ok(()),
+        false => shared_memory::require_room(1, "its locks"),
     }
-    let reason =
-        format!("it keeps its locks in /dev/shm, which has less than {} kB of room", LOCKS_BYTES / 1000);
-    Err(NotReady::from_reason(reason))
 }
 
 impl Container {

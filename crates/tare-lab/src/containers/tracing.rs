@@ -42,6 +42,13 @@ fn is_traced() -> bool {
     read.is_ok_and(|length| length > 0 && !status[..length].windows(FREE.len()).any(|line| line == FREE))
 }
 
+/// Describes the process that traces this one, as a debugger or proot does, which environments may fail by.
+pub fn describe_tracer() -> Option<String> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let tracer: u32 = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?.trim().parse().ok()?;
+    (tracer != 0).then(|| format!("process {tracer} traces tare itself"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,6 +17,7 @@ use crate::network::guest::{self, End, GuestNetwork, Way};
 use crate::network::netem::{self, DELAY, DUPLICATE, Impairment, LOSS, REORDER};
 use crate::owned::MARK;
 use crate::provider::prelude::*;
+use crate::provider::shared_memory;
 
 /// The kernel under Debian's name, and under that of a build from source.
 const KERNELS: [&str; 2] = ["linux.uml", "linux"];
@@ -155,6 +156,7 @@ impl Environment for Uml {
             OwnPlace::Hostfs => None,
         };
         self.way().map_or(Ok(()), |way| way.check_ready())?;
+        shared_memory::require_room(LEAST_MEMORY_MIB, "the memory that the guest uses")?;
         let diod = match self.share {
             Share::Hostfs => None,
             Share::Diod => Some(share_server::find_diod(programs)?),

@@ -29,10 +29,12 @@ extern "C" fn look() {
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// Finds the limit of open files where it is so small that runtimes fail by it, in words that may not say so.
-pub(crate) fn find_small_limit() -> Option<u64> {
+/// Describes the limit of open files where it is so small that runtimes fail by it, in words that may not say so.
+pub(crate) fn describe_small_limit(said: &str) -> Option<String> {
     const FEW: u64 = 128;
-    rustix::process::getrlimit(rustix::process::Resource::Nofile).current.filter(|files| *files < FEW)
+    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current?;
+    (files < FEW && !said.contains("open files"))
+        .then(|| format!("it may have {files} open files (ulimit -n)"))
 }
 
 /// Has programs that are started from now on inherit none of the descriptors that are open: an environment, and whatever

@@ -20,6 +20,7 @@ pub(crate) mod prelude;
 pub(crate) mod processor;
 pub(crate) mod proof;
 pub mod root;
+pub(crate) mod shared_memory;
 
 pub use self::entering::*;
 pub use self::host_path::{HostPath, Published};

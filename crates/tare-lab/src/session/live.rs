@@ -13,11 +13,13 @@ use tare_probes::harness::affinity::list_allowed_processors;
 use tare_probes::harness::interference::Watch;
 use tare_probes::signs::collect_signs;
 
+#[cfg(target_os = "linux")]
+use crate::containers::tracing::describe_tracer;
 use crate::error::LabError;
 #[cfg(unix)]
 use crate::host::control_groups::Refusals;
 #[cfg(unix)]
-use crate::host::descriptors::find_small_limit;
+use crate::host::descriptors::describe_small_limit;
 use crate::host::mounts;
 use crate::host::programs::pick_reason;
 use crate::ownership::clean;
@@ -140,18 +142,15 @@ impl<'a> LiveArena<'a> {
         now + budgeted.clamp(START_LEAST, START_DEADLINE)
     }
 
-    /// Adds the limit of a control group to the failure of an environment that it killed, or refused a process.
-    pub(super) fn name_limit(&mut self, failure: Failure) -> Failure {
+    /// Adds the cause that lies with this process to the failure of an environment: a limit, or a tracer.
+    pub(super) fn name_cause(&mut self, failure: Failure) -> Failure {
         #[cfg(unix)]
         if matches!(failure.kind, FailureKind::Died | FailureKind::Deadline) {
             let now = Refusals::count_now();
-            let limit = now.describe_since(std::mem::replace(&mut self.refusals, now));
-            if let Some(limit) = limit {
-                return Failure::new(failure.kind, format!("{}: {limit}", failure.reason));
-            }
-            if let Some(files) = find_small_limit().filter(|_| !failure.reason.contains("open files")) {
-                let reason = format!("{}: it may have {files} open files (ulimit -n)", failure.reason);
-                return Failure::new(failure.kind, reason);
+            let limit = now.describe_since(std::mem::replace(&mut self.refusals, now)).map(str::to_owned);
+            let cause = limit.or_else(|| describe_small_limit(&failure.reason)).or_else(describe_tracer);
+            if let Some(cause) = cause {
+                return Failure::new(failure.kind, format!("{}: {cause}", failure.reason));
             }
         }
         failure
@@ -351,7 +350,7 @@ impl Arena for LiveArena<'_> {
                     failure = Failure::new(failure.kind, format!("{} ({note})", failure.reason));
                 }
                 self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));
-                Err(self.name_limit(failure))
+                Err(self.name_cause(failure))
             }
         }
     }
@@ -392,7 +391,7 @@ impl Arena for LiveArena<'_> {
             outcome.failure = outcome.failure.or_else(|| Some(error.to_failure("last frame of the trial")));
             outcome.lost = true;
         }
-        outcome.failure = outcome.failure.map(|failure| self.name_limit(failure));
+        outcome.failure = outcome.failure.map(|failure| self.name_cause(failure));
         outcome
     }
 
@@ -408,7 +407,7 @@ impl Arena for LiveArena<'_> {
     #[cfg(unix)]
     fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
         self.run_turns(pair, requests).map(|(mut outcome, batches)| {
-            outcome.failure = outcome.failure.map(|failure| self.name_limit(failure));
+            outcome.failure = outcome.failure.map(|failure| self.name_cause(failure));
             (outcome, batches)
         })
     }
