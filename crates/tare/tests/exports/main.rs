@@ -20,3 +20,6 @@ mod program;
 mod readers;
 mod reading;
 mod records;
+#[path = "../refusals/mod.rs"]
+#[allow(dead_code)]
+mod refusals;
