@@ -5,6 +5,9 @@
 //!
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
 //! The longest stalls count with a limited size, and are compared by their number as well.
+//!
+//! Where other programs want the same processor, they interrupt trials for milliseconds, and a mean is theirs. The kernel counts how
+//! often it took the processor from a trial: as many of its slowest batches are the machine's. They must not prefer a side.
 
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -31,22 +34,29 @@ pub struct SlowBatches {
     pub batches: u64,
     pub slow: u64,
     pub added: f64,
-    /// The slow ones that add more than [`LONGEST`].
+    /// The slow ones for which the kernel took the processor away.
+    interrupted: u64,
+    /// Others that add more than [`LONGEST`].
     longest: u64,
-    /// The sum of what each counts as adding, and that of its squares.
+    /// The sum of what each of the others counts as adding, and that of its squares.
     counted: f64,
     squares: f64,
 }
 
 impl SlowBatches {
-    /// Counts the slow ones among the costs of a trial's batches.
-    pub(crate) fn count_slow(costs: &[f64]) -> SlowBatches {
-        let typical = compute_median(&sort_values(costs));
+    /// Counts the slow ones among the costs of a trial's batches. `forced` is how often the kernel took the processor from the trial.
+    pub(crate) fn count_slow(costs: &[f64], forced: u64) -> SlowBatches {
+        let sorted = sort_values(costs);
+        let typical = compute_median(&sorted);
         let mut counted = SlowBatches { batches: costs.len() as u64, ..SlowBatches::default() };
-        for cost in costs.iter().filter(|cost| **cost > SLOW * typical) {
+        for cost in sorted.iter().rev().take_while(|cost| **cost > SLOW * typical) {
             let added = cost / typical - 1.0;
             counted.slow += 1;
             counted.added += added;
+            if counted.slow <= forced {
+                counted.interrupted += 1;
+                continue;
+            }
             counted.longest += u64::from(added > LONGEST);
             counted.counted += added.min(LONGEST);
             counted.squares += added.min(LONGEST).powi(2);
@@ -59,6 +69,7 @@ impl SlowBatches {
             batches: self.batches + other.batches,
             slow: self.slow + other.slow,
             added: self.added + other.added,
+            interrupted: self.interrupted + other.interrupted,
             longest: self.longest + other.longest,
             counted: self.counted + other.counted,
             squares: self.squares + other.squares,
@@ -78,7 +89,7 @@ pub(crate) struct TailDifference {
     /// The estimate from what each counts as adding, and the distance of its bounds at 95 %.
     counted: f64,
     error: f64,
-    /// Chance that the longest ones come as unevenly, were they the machine's.
+    /// Chance that the longest or the interrupted ones come as unevenly, were they the machine's.
     chance: f64,
     /// Slow batches in the environment, of all of its batches.
     pub slow: (u64, u64),
@@ -97,13 +108,18 @@ impl TailDifference {
         }
         let seen = baseline.join(target);
         // One more of either, as large as those that were seen are on average: others may be there that were not seen.
-        let one_more = if seen.slow == 0 { UNSEEN } else { seen.counted / seen.slow as f64 };
+        let own = seen.slow - seen.interrupted;
+        let one_more = if own == 0 { UNSEEN } else { seen.counted / own as f64 };
         let variance =
             |side: SlowBatches| (side.squares + one_more * one_more / 2.0) / (side.batches as f64).powi(2);
+        // An interrupted trial often is so several times: pairs count, by the side that was interrupted more.
+        let more = |side: usize| {
+            slow.iter().filter(|both| both[side].interrupted > both[1 - side].interrupted).count() as u64
+        };
         Some(TailDifference {
             estimate: target.average(target.added) - baseline.average(baseline.added),
             counted: target.average(target.counted) - baseline.average(baseline.counted),
-            chance: chance_of_sides(baseline.longest, target.longest),
+            chance: chance_of_sides(baseline.longest, target.longest).min(chance_of_sides(more(0), more(1))),
             error: Z_95 * (variance(baseline) + variance(target)).sqrt(),
             slow: (target.slow, target.batches),
             are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
@@ -133,7 +149,7 @@ mod tests {
     use super::*;
 
     fn pairs(count: u32, both: impl Fn(u32) -> [Vec<f64>; 2]) -> Option<TailDifference> {
-        let slow = |round| both(round).map(|costs| SlowBatches::count_slow(&costs));
+        let slow = |round| both(round).map(|costs| SlowBatches::count_slow(&costs, 0));
         TailDifference::from_pairs(&(0..count).map(slow).collect::<Vec<_>>())
     }
 
@@ -188,5 +204,37 @@ mod tests {
     fn stalls_of_both_sides_are_the_machines() {
         let stall = |round: u32| if round.is_multiple_of(6) { with_one(3.0) } else { vec![1.0; 24] };
         assert!(pairs(90, |round| [stall(round), stall(round + 3)]).unwrap().is_within(0.05));
+    }
+
+    /// Makes pairs whose trials were interrupted in these rounds, for 70 batches each time, and the kernel's count of that.
+    fn interrupted(of_baseline: u32, of_target: u32, forced: u64) -> TailDifference {
+        let trial = |is_one: bool| {
+            let costs = if is_one { with_one(70.0) } else { vec![1.0; 24] };
+            SlowBatches::count_slow(&costs, if is_one { forced } else { 0 })
+        };
+        let pair = |round: u32| [trial(round.is_multiple_of(of_baseline)), trial(round % of_target == 1)];
+        TailDifference::from_pairs(&(0..60).map(pair).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn what_other_programs_took_is_the_machines_unless_it_prefers_a_side() {
+        assert!(!interrupted(3, 3, 0).is_within(0.05), "nobody says that these were interrupted");
+        assert!(interrupted(3, 3, 1).is_within(0.05) && interrupted(3, 4, 20).is_within(0.05));
+        let uneven = interrupted(30, 3, 1);
+        assert!(!uneven.is_within(0.05) && uneven.is_beyond(0.05), "{uneven:?}");
+    }
+
+    #[test]
+    fn interruptions_hide_no_stalls_of_an_environment_in_other_trials() {
+        let trial = |costs: Vec<f64>, forced| SlowBatches::count_slow(&costs, forced);
+        let pair = |round: u32| {
+            let stalls = if round.is_multiple_of(4) { with_one(10.0) } else { vec![1.0; 24] };
+            match round.is_multiple_of(3) {
+                true => [with_one(70.0), with_one(70.0)].map(|costs| trial(costs, 8)),
+                false => [trial(vec![1.0; 24], 0), trial(stalls, 0)],
+            }
+        };
+        let tail = TailDifference::from_pairs(&(0..90).map(pair).collect::<Vec<_>>()).unwrap();
+        assert!(!tail.is_within(0.05), "{tail:?}");
     }
 }
