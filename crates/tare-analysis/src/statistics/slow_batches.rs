@@ -6,8 +6,8 @@
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
 //! The longest stalls count with a limited size, and are compared by their number as well.
 //!
-//! Where other programs want the same processor, they interrupt trials for milliseconds, and a mean is theirs. The kernel counts how
-//! often it took the processor from a trial: as many of its slowest batches are the machine's. They must not prefer a side.
+//! Where other programs want the same processor, they interrupt trials for milliseconds, and a mean is theirs. The kernel counts
+//! when it took the processor from a trial: as many of its slowest batches are the machine's. They must not prefer a side.
 
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
@@ -34,7 +34,7 @@ pub struct SlowBatches {
     pub batches: u64,
     pub slow: u64,
     pub added: f64,
-    /// The slow ones for which the kernel took the processor away.
+    /// The slow ones that another program interrupted.
     interrupted: u64,
     /// Others that add more than [`LONGEST`].
     longest: u64,
@@ -44,8 +44,8 @@ pub struct SlowBatches {
 }
 
 impl SlowBatches {
-    /// Counts the slow ones among the costs of a trial's batches. `forced` is how often the kernel took the processor from the trial.
-    pub(crate) fn count_slow(costs: &[f64], forced: u64) -> SlowBatches {
+    /// Counts the slow ones among the costs of a trial's batches, of which another program `interrupted` some.
+    pub(crate) fn count_slow(costs: &[f64], interrupted: u64) -> SlowBatches {
         let sorted = sort_values(costs);
         let typical = compute_median(&sorted);
         let mut counted = SlowBatches { batches: costs.len() as u64, ..SlowBatches::default() };
@@ -53,7 +53,7 @@ impl SlowBatches {
             let added = cost / typical - 1.0;
             counted.slow += 1;
             counted.added += added;
-            if counted.slow <= forced {
+            if counted.slow <= interrupted {
                 counted.interrupted += 1;
                 continue;
             }

@@ -82,7 +82,7 @@ pub(crate) fn pair_rounds(
                 let costs =
                     |value: &RoundValue| value.each.iter().map(|each| cost(*each)).collect::<Vec<_>>();
                 let slow = [of_baseline, of_target]
-                    .map(|value| SlowBatches::count_slow(&costs(value), value.forced));
+                    .map(|value| SlowBatches::count_slow(&costs(value), value.interrupted));
                 // A single pass has no batches among which one is slow.
                 (slower, Some(slow).filter(|_| of_target.each.len() > 1))
             }

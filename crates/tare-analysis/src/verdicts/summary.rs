@@ -208,8 +208,8 @@ pub struct RoundValue {
     pub total: Option<f64>,
     /// [`TrialValue::each`], of a trial that took turns with its partner's; empty for one that ran alone.
     pub each: Vec<f64>,
-    /// Times that the kernel took the processor from the trial for another process.
-    pub forced: u64,
+    /// Batches for which another program took the processor.
+    pub interrupted: u64,
 }
 
 /// A metric of a case in an environment, over the rounds that counted.
@@ -265,7 +265,7 @@ pub(crate) fn read_series_against(
                         value,
                         total,
                         each,
-                        forced: trial.inside.switches_forced.unwrap_or(0),
+                        interrupted: trial.inside.batches_interrupted.unwrap_or(0),
                     });
                     if let Reading::Quantile(_) = metric.reading {
                         series.least_operations = series.least_operations.min(operations);

@@ -333,6 +333,9 @@ pub struct Interference {
     /// Context switches that were forced on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches_forced: Option<u64>,
+    /// Batches of a pair in which more context switches were forced on it than in its others: another program took the processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches_interrupted: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults_minor: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -347,9 +350,9 @@ impl Interference {
     /// Tells whether nothing was reported, or nothing but noughts.
     pub fn is_nothing(&self) -> bool {
         let Interference { steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary, .. } = self;
-        let Interference { switches_forced, faults_minor, faults_major, canary_ns, .. } = self;
+        let Interference { switches_forced, batches_interrupted, faults_minor, faults_major, .. } = self;
         let disturbances = [steal_ns, pressure_cpu_ns, pressure_io_ns, switches_voluntary];
-        let others = [switches_forced, faults_minor, faults_major, canary_ns];
+        let others = [switches_forced, batches_interrupted, faults_minor, faults_major, &self.canary_ns];
         disturbances.into_iter().chain(others).all(|counter| counter.unwrap_or(0) == 0)
     }
 }

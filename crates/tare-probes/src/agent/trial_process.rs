@@ -94,7 +94,8 @@ fn measure(
     if outcome.is_err() {
         trial.give_up();
     }
-    let interference = watch.stop();
+    let batches_interrupted = trial.count_interrupted().filter(|count| *count > 0);
+    let interference = Interference { batches_interrupted, ..watch.stop() };
     sent?;
     Ok(outcome.map(|()| interference))
 }

@@ -61,11 +61,30 @@ impl Watch {
             pressure_io_ns: increase(before.pressure_io_ns, after.pressure_io_ns),
             switches_voluntary: usage(|u| u.switches_voluntary),
             switches_forced: usage(|u| u.switches_forced),
+            batches_interrupted: None,
             faults_minor: usage(|u| u.faults_minor),
             faults_major: usage(|u| u.faults_major),
             canary_ns: self.canary_ns,
         }
     }
+}
+
+/// Counts the context switches that were forced on this process and its children so far; none where that is not counted.
+pub(crate) fn count_forced_switches() -> u64 {
+    #[cfg(unix)]
+    return usage().map_or(0, |usage| usage.switches_forced);
+    #[cfg(not(unix))]
+    0
+}
+
+/// Counts the batches on which more context switches were forced than on the typical one, the first aside, which warms up. Processes
+/// that hand something to each other on one processor force switches on each other in every batch.
+pub(crate) fn count_interrupted(forced: &[u64]) -> u64 {
+    let counted = forced.get(1..).unwrap_or_default();
+    let mut sorted = counted.to_vec();
+    sorted.sort_unstable();
+    let typical = sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0);
+    counted.iter().filter(|forced| **forced > typical).count() as u64
 }
 
 /// Subtracts two readings of a counter; None where it is not reported, or went down.
@@ -166,6 +185,13 @@ fn add_one(mut sum: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_batch_is_interrupted_by_more_switches_than_the_typical_one() {
+        assert_eq!(count_interrupted(&[9, 0, 0, 1, 0, 2]), 2, "the first warms up");
+        assert_eq!(count_interrupted(&[14, 14, 14, 14, 15, 14, 13]), 1, "two processes on one processor");
+        assert_eq!((count_interrupted(&[]), count_interrupted(&[3]), count_interrupted(&[0, 3])), (0, 0, 0));
+    }
 
     #[test]
     fn steal_is_the_eighth_number() {

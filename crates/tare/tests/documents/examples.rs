@@ -43,6 +43,7 @@ fn interference() -> Interference {
         steal_ns: Some(0),
         switches_voluntary: Some(1),
         switches_forced: Some(0),
+        batches_interrupted: None,
         faults_minor: Some(9),
         faults_major: Some(0),
         canary_ns: Some(351_204),

@@ -13,6 +13,7 @@ use tare_data::request::{Amount, TrialRequest};
 
 pub use self::report::Report;
 use self::report::Waiting;
+use crate::harness::interference::{count_forced_switches, count_interrupted};
 use crate::harness::stopwatch::now_ns;
 use crate::platform::run_within;
 use crate::platform::turns::Turns;
@@ -45,6 +46,8 @@ pub struct Trial<'a> {
     waiting: Waiting,
     /// This side's turns, where the trial is one of a pair.
     turns: Option<Turns>,
+    /// Context switches that were forced on each batch of a pair.
+    forced: Vec<u64>,
     sink: &'a mut dyn FnMut(Batch),
 }
 
@@ -59,7 +62,8 @@ impl<'a> Trial<'a> {
         directory: Option<&'a Path>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
-        Trial { request, program, directory, carried: None, waiting: Waiting::default(), turns: None, sink }
+        let (waiting, forced) = Default::default();
+        Trial { request, program, directory, carried: None, waiting, turns: None, forced, sink }
     }
 
     /// Adds the turns of a pair.
@@ -196,12 +200,20 @@ impl<'a> Trial<'a> {
                     if settle > 0 {
                         work(settle, &mut Report::default())?;
                     }
-                    self.batch(Phase::Warm, operations, work)
+                    let before = count_forced_switches();
+                    let done = self.batch(Phase::Warm, operations, work);
+                    self.forced.push(count_forced_switches().saturating_sub(before));
+                    done
                 })
             })?;
         }
         // Neither takes down what it made while the other is timed.
         turns.meet()
+    }
+
+    /// Counts the batches of a pair for which another program took the processor.
+    pub(crate) fn count_interrupted(&self) -> Option<u64> {
+        self.request.turn.is_some().then(|| count_interrupted(&self.forced))
     }
 
     /// Tells whether this is one side of a pair.
@@ -262,9 +274,16 @@ impl<'a> Trial<'a> {
         turns.meet()?;
         for _ in 0..passes {
             let (started_ns, mut report) = (now_ns(), Report::default());
+            let mut forced = 0;
             for at in 0..pieces {
-                turns.step(|| run_within(patience, deadline, || piece(at, &mut report)))?;
+                turns.step(|| {
+                    let before = count_forced_switches();
+                    let done = run_within(patience, deadline, || piece(at, &mut report));
+                    forced += count_forced_switches().saturating_sub(before);
+                    done
+                })?;
             }
+            self.forced.push(forced);
             self.waiting.add(Phase::Warm, started_ns, report);
         }
         turns.meet()
