@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::{planned_looks, rounds_before_look};
+use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
-use tare_data::failure::{Failure, FailureKind};
+use tare_data::failure::Failure;
 use tare_data::session::demand::Counted;
 use tare_data::session::{Inside, Plan, Planted, Role, Session, Target, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
@@ -16,22 +15,19 @@ use crate::error::{ErrorKind, LabError};
 use crate::session::arena::{Arena, Started, Turning};
 use crate::session::before::{calibrate_case, count_demand};
 use crate::session::plan::amount::Pace;
-use crate::session::plan::budget::{self, RoundTime};
+use crate::session::plan::budget::{self, RoundTime, add_up_trials};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::hopeless::{find_failure_of_all, require_baseline, require_subject};
 use crate::session::plan::planting::Room;
 use crate::session::plan::spacing::RoundTimes;
-use crate::session::plan::staging::{Floor, choose_left_out};
-use crate::session::plan::starts::{Start, short_of_starts};
+use crate::session::plan::staging::find_left_out;
+use crate::session::plan::starts::{Start, describe_few_starts, short_of_starts};
 use crate::storage::places;
 use crate::study::SelectedCase;
 use crate::study::startup;
 
 /// Fact of an environment: how its trials take turns with their partners', or why they do not.
 pub const TURNS_FACT: &str = "session.turns";
-
-/// Provider that stays where the time is short, whatever was named before it.
-const CONTAINER: &str = "container";
 
 /// Rounds of a session that only its user ends.
 const ENDLESS: u32 = 1_000_000;
@@ -164,7 +160,7 @@ fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
 }
 
 /// Drops looks before a number of rounds, and adds one at it; only the last stays where fewer rounds fit.
-fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
+pub(crate) fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
     let last = looks.last().copied();
     let at = Some(least).filter(|least| *least > 0 && last.is_some_and(|last| *least < last));
     let later = looks.into_iter().filter(|look| *look > least || (*look == least && at.is_none()));
@@ -196,7 +192,7 @@ pub fn prepare_session(
         (Some(rounds), _) => (1.0, vec![rounds]),
         (None, None) => (1.0, not_before(least_rounds, planned_looks(ENDLESS))),
         (None, Some(left_s)) => {
-            let round = |scale| round_time(&cases, &targets, scale);
+            let round = |scale| RoundTime::estimate_round(&cases, &targets, scale);
             note_few_starts(&targets, &starts, left_s, observer);
             let (scale, rounds) = budget::rounds_within(left_s, &starts, round);
             (scale, not_before(least_rounds, planned_looks(rounds)))
@@ -255,7 +251,7 @@ fn make_room(
     Room {
         trials_s: cases.iter().map(|case| case.plantable_s(scale)).collect(),
         start_s: start_s(&started[0]),
-        round_s: round_time(cases, targets, scale).all_s,
+        round_s: RoundTime::estimate_round(cases, targets, scale).all_s,
         rounds,
         left_s,
     }
@@ -301,25 +297,10 @@ fn leave_out_slow(
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) {
-    let mut trials_s = vec![0.0; targets.len()];
-    for (target, ns) in cases.iter().flat_map(|case| case.trials_ns(budget::LEAST_SCALE)) {
-        trials_s[target] += ns / 1e9;
-    }
-    let is_measured = |at: &usize| targets[*at].role == Role::Subject && trials_s[*at] > 0.0;
-    let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
-    subjects.sort_by_key(|at| targets[*at].specification.provider != CONTAINER);
-    let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(&started[at]));
-    let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
-    let baseline_s = Floor::from_round(0, trials_s[0], start_s(&started[0])).s;
-    for Floor { target, s } in choose_left_out(&floors, left_s - baseline_s) {
-        let rounds = rounds_before_look(0);
-        let reason = format!("{rounds} rounds of it take {s:.0} s more than the budget has");
-        let failure = Failure::new(FailureKind::LeftOut, reason);
-        let name = &targets[target].name;
-        observer.observe_event(Event::Note(format!(
-            "{name} is left out: {}; name fewer environments, or a longer --budget",
-            failure.reason
-        )));
+    let left_out = find_left_out(cases, targets, |at| start_s(&started[at]), left_s);
+    for left_out in left_out {
+        let (target, failure) = (left_out.target, left_out.to_failure());
+        observer.observe_event(Event::Note(left_out.describe(&targets[target].name)));
         let is_its = |at: &usize| *at == target || partner_of(targets, *at) == Some(target);
         for at in (0..targets.len()).filter(is_its) {
             arena.leave_environment(at);
@@ -332,11 +313,7 @@ fn leave_out_slow(
 /// Warns of environments for whose verdicts the budget has too few starts.
 fn note_few_starts(targets: &[Target], starts: &[Start], left_s: f64, observer: &mut dyn Observer) {
     for (target, starts) in short_of_starts(starts, left_s) {
-        let name = &targets[target].name;
-        let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
-        observer.observe_event(Event::Note(format!(
-            "{name}: the budget has room for {starts}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more",
-        )));
+        observer.observe_event(Event::Note(describe_few_starts(&targets[target].name, starts)));
     }
 }
 
@@ -403,23 +380,6 @@ fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
     costs
 }
 
-/// Estimates the time of a round of these cases.
-fn round_time(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime {
-    let mut time = RoundTime { all_s: 0.0, quickest_s: f64::INFINITY };
-    for case in cases {
-        let trials = case.trials_ns(scale);
-        let of_baseline = |(target, _): &&(usize, f64)| targets[*target].role == Role::Baseline;
-        let baseline_s = trials.iter().find(of_baseline).map_or(0.0, |(_, ns)| ns / 1e9);
-        for (target, ns) in &trials {
-            time.all_s += ns / 1e9;
-            if targets[*target].role != Role::Baseline {
-                time.quickest_s = time.quickest_s.min(baseline_s + ns / 1e9);
-            }
-        }
-    }
-    time
-}
-
 /// Finds the environments that only take part in some rounds, and their spacing.
 fn spacing(
     cases: &[Calibrated],
@@ -428,10 +388,7 @@ fn spacing(
     scale: f64,
     left_s: f64,
 ) -> BTreeMap<String, u32> {
-    let mut trials_s = vec![0.0; targets.len()];
-    for (target, ns) in cases.iter().flat_map(|case| case.trials_ns(scale)) {
-        trials_s[target] += ns / 1e9;
-    }
+    let trials_s = add_up_trials(cases, targets.len(), scale);
     let is_measured = |target: &usize| targets[*target].role == Role::Subject && trials_s[*target] > 0.0;
     let subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
     let round_s = |target: usize| trials_s[target] + starts.get(target).map_or(0.0, |start| start.s);

@@ -1,7 +1,9 @@
 //! Room in a budget: how long trials are, and how many rounds there may be at most.
 
 use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_data::session::{Role, Target};
 
+use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
 
 /// Trials are made shorter, step by step, until the budget has room for the first look.
@@ -21,6 +23,34 @@ pub struct RoundTime {
     pub all_s: f64,
     /// Time of the quickest comparison alone.
     pub quickest_s: f64,
+}
+
+impl RoundTime {
+    /// Estimates the time of a round of these cases at a scale.
+    pub(crate) fn estimate_round(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime {
+        let mut time = RoundTime { all_s: 0.0, quickest_s: f64::INFINITY };
+        for case in cases {
+            let trials = case.trials_ns(scale);
+            let of_baseline = |(target, _): &&(usize, f64)| targets[*target].role == Role::Baseline;
+            let baseline_s = trials.iter().find(of_baseline).map_or(0.0, |(_, ns)| ns / 1e9);
+            for (target, ns) in &trials {
+                time.all_s += ns / 1e9;
+                if targets[*target].role != Role::Baseline {
+                    time.quickest_s = time.quickest_s.min(baseline_s + ns / 1e9);
+                }
+            }
+        }
+        time
+    }
+}
+
+/// Adds up the trials of a round at a scale for each environment, in seconds.
+pub(crate) fn add_up_trials(cases: &[Calibrated], targets: usize, scale: f64) -> Vec<f64> {
+    let mut trials_s = vec![0.0; targets];
+    for (target, ns) in cases.iter().flat_map(|case| case.trials_ns(scale)) {
+        trials_s[target] += ns / 1e9;
+    }
+    trials_s
 }
 
 /// Finds the largest scale of trials at which the budget has room for the first look, and the horizon of its

@@ -2,6 +2,14 @@
 
 use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_data::failure::{Failure, FailureKind};
+use tare_data::session::{Role, Target};
+
+use crate::session::plan::budget::{LEAST_SCALE, add_up_trials};
+use crate::session::plan::calibrated::Calibrated;
+
+/// Provider that stays where the time is short, whatever was named before it.
+const CONTAINER: &str = "container";
 
 /// Time that an environment needs until its first look, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,16 +25,58 @@ impl Floor {
     }
 }
 
-/// Chooses the environments that are left out, each with the seconds that it lacks: of those in this order the first stays, and
-/// each other one for which those that stay leave time.
-pub fn choose_left_out(floors: &[Floor], left_s: f64) -> Vec<Floor> {
+/// An environment for whose first look a budget has no time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeftOut {
+    pub target: usize,
+    /// Seconds that the budget lacks.
+    pub lacking_s: f64,
+}
+
+impl LeftOut {
+    /// Makes the failure that a plan has in place of its cells.
+    pub fn to_failure(self) -> Failure {
+        let (rounds, s) = (rounds_before_look(0), self.lacking_s);
+        Failure::new(
+            FailureKind::LeftOut,
+            format!("{rounds} rounds of it take {s:.0} s more than the budget has"),
+        )
+    }
+
+    /// Says that an environment of this name is left out, and what would keep it.
+    pub fn describe(self, name: &str) -> String {
+        let reason = self.to_failure().reason;
+        format!("{name} is left out: {reason}; name fewer environments, or a longer --budget")
+    }
+}
+
+/// Finds the environments for whose first look a budget has no time, so that the others are decided. Containers come first, then
+/// what was named first.
+pub(crate) fn find_left_out(
+    cases: &[Calibrated],
+    targets: &[Target],
+    start_s: impl Fn(usize) -> f64,
+    left_s: f64,
+) -> Vec<LeftOut> {
+    let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
+    let is_measured = |at: &usize| targets[*at].role == Role::Subject && trials_s[*at] > 0.0;
+    let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
+    subjects.sort_by_key(|at| targets[*at].specification.provider != CONTAINER);
+    let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(at));
+    let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
+    choose_left_out(&floors, left_s - floor(0).s)
+}
+
+/// Chooses the environments that are left out: of those in this order the first stays, and each other one for which those that stay
+/// leave time.
+fn choose_left_out(floors: &[Floor], left_s: f64) -> Vec<LeftOut> {
     let (mut spent_s, mut left_out) = (0.0, Vec::new());
     for (at, floor) in floors.iter().enumerate() {
         let lacking_s = spent_s + floor.s - left_s;
         if at == 0 || lacking_s <= 0.0 {
             spent_s += floor.s;
         } else {
-            left_out.push(Floor { s: lacking_s, ..*floor });
+            left_out.push(LeftOut { target: floor.target, lacking_s });
         }
     }
     left_out
@@ -41,11 +91,20 @@ mod tests {
         let floor = |(target, s): (usize, f64)| Floor { target, s };
         let left_out = |floors: &[(usize, f64)], left_s: f64| -> Vec<(usize, f64)> {
             let floors: Vec<Floor> = floors.iter().copied().map(floor).collect();
-            choose_left_out(&floors, left_s).iter().map(|floor| (floor.target, floor.s)).collect()
+            choose_left_out(&floors, left_s).iter().map(|left| (left.target, left.lacking_s)).collect()
         };
         assert_eq!(left_out(&[(2, 10.0), (3, 20.0)], 30.0), []);
         assert_eq!(left_out(&[(2, 10.0), (3, 90.0), (4, 15.0)], 30.0), [(3, 70.0)]);
         assert_eq!(left_out(&[(2, 100.0), (3, 1.0)], 30.0), [(3, 71.0)]);
+    }
+
+    #[test]
+    fn an_environment_that_is_left_out_says_how_much_is_lacking() {
+        let left_out = LeftOut { target: 2, lacking_s: 70.4 };
+        assert_eq!(
+            left_out.describe("gvisor"),
+            "gvisor is left out: 12 rounds of it take 70 s more than the budget has; name fewer environments, or a longer --budget"
+        );
     }
 
     #[test]

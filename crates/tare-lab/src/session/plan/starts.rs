@@ -87,6 +87,14 @@ pub fn short_of_starts(starts: &[Start], left_s: f64) -> Vec<(usize, u32)> {
     made.enumerate().filter(|(_, made)| *made < FEWEST_STARTS as u32).collect()
 }
 
+/// Says that a budget has room for fewer starts of an environment than a verdict needs.
+pub fn describe_few_starts(name: &str, starts: u32) -> String {
+    let starts = if starts == 1 { "1 start".to_owned() } else { format!("{starts} starts") };
+    format!(
+        "{name}: the budget has room for {starts}, and a verdict needs {FEWEST_STARTS}; a longer --budget gives it more"
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
