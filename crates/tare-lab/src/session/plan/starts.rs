@@ -8,7 +8,7 @@ pub const SHORTEST_ROUND_S: f64 = 1e-3;
 /// The starts that a verdict needs come first where those of all environments take at most this share of the time.
 const FIRST_STARTS_SHARE: f64 = 0.5;
 /// Time of trials for each second of starts, where there is time for the starts that are wanted...
-const TRIALS_A_START: f64 = 2.0;
+pub const TRIALS_A_START: f64 = 2.0;
 /// ...and where it is short.
 const FEWEST_TRIALS_A_START: f64 = 1.0;
 
@@ -81,10 +81,12 @@ pub fn rounds_with_starts(starts: &[Start], round_s: f64, left_s: f64) -> f64 {
     divide_time(starts, left_s).0 / round_s.max(SHORTEST_ROUND_S)
 }
 
-/// Finds the environments for whose verdicts the time has too few starts, and how many it has room for.
+/// Finds the environments for whose verdicts the time has too few starts, and how many it has room for. One that was not entered
+/// has no starts to be short of.
 pub fn short_of_starts(starts: &[Start], left_s: f64) -> Vec<(usize, u32)> {
     let made = divide_time(starts, left_s).1.into_iter().map(|made| made.max(1.0) as u32);
-    made.enumerate().filter(|(_, made)| *made < FEWEST_STARTS as u32).collect()
+    let is_short = |(target, made): &(usize, u32)| starts[*target].s > 0.0 && *made < FEWEST_STARTS as u32;
+    made.enumerate().filter(is_short).collect()
 }
 
 /// Says that a budget has room for fewer starts of an environment than a verdict needs.
@@ -140,5 +142,6 @@ mod tests {
     fn environments_without_room_for_eight_starts_are_named() {
         assert_eq!(short_of_starts(&starts(0, &[0.001, 9.0]), 70.0), [(1, 3)]);
         assert_eq!(short_of_starts(&starts(0, &[0.001, 3.0]), 70.0), []);
+        assert_eq!(short_of_starts(&starts(0, &[0.001, 0.0]), 70.0), [], "one that cannot be entered");
     }
 }
