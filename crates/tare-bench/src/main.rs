@@ -29,7 +29,7 @@ use clap::{Parser, Subcommand};
 use tare_bench::kills::{self, Work, homes, soak};
 
 use crate::commands::{
-    agreement, alternation, faults, fleet, forecast, overhead, precision, sessions, validation,
+    agreement, alternation, faults, fleet, forecast, overhead, paces, precision, sessions, validation,
 };
 use crate::setting::{Setting, find_tare_binary};
 
@@ -150,6 +150,11 @@ enum Command {
     Forecast {
         #[arg(value_name = "RECORD")]
         record: PathBuf,
+    },
+    /// Print the table of typical paces of the sessions in these records, as TOML for ./bench/paces to keep.
+    Paces {
+        #[arg(value_name = "RECORD", required = true)]
+        records: Vec<PathBuf>,
     },
     /// Act as an environment that lies, for faults to enter.
     #[command(hide = true)]
@@ -356,6 +361,10 @@ fn main() -> ExitCode {
         Command::Findings => findings::measure_findings(),
         Command::Forecast { record } => forecast::render_forecast_page(&record).map(|page| {
             print!("{page}");
+            true
+        }),
+        Command::Paces { records } => paces::render_paces(&records).map(|table| {
+            print!("{table}");
             true
         }),
         Command::Lie => kills::liar::run_liar(&std::env::var(kills::liar::LIE).unwrap_or_default()),

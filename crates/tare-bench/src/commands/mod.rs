@@ -6,6 +6,7 @@ pub mod faults;
 pub mod fleet;
 pub mod forecast;
 pub mod overhead;
+pub mod paces;
 pub mod precision;
 pub mod sessions;
 pub mod validation;
