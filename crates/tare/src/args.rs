@@ -208,7 +208,7 @@ pub struct Run {
     /// Build environments in this folder, which must be on a disk, and remove them afterwards.
     #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "FOLDER")]
     pub scratch: Option<PathBuf>,
-    /// Print everything that the session would start, mount, write and send, without doing any of it.
+    /// Print everything that the session would measure, start, mount, write and send, without doing any of it.
     #[arg(long, help_heading = "Record")]
     pub dry_run: bool,
     #[command(flatten)]

@@ -25,8 +25,8 @@ mod turns;
 
 pub use self::bring_up::{BringUp, Starts};
 pub use self::protocol::{
-    Caller, DryRun, FullSize, begin_session, dry_resume, dry_run, estimate_full_size, resume_session,
-    time_starts, trust_environments,
+    Caller, DryRun, FullSize, Outlook, begin_session, dry_resume, dry_run, estimate_full_size,
+    resume_session, time_starts, trust_environments,
 };
 pub use crate::ownership::workspace::Setting;
 

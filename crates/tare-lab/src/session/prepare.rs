@@ -30,7 +30,7 @@ use crate::study::startup;
 pub const TURNS_FACT: &str = "session.turns";
 
 /// Rounds of a session that only its user ends.
-const ENDLESS: u32 = 1_000_000;
+pub(crate) const ENDLESS: u32 = 1_000_000;
 
 /// Request for a plan.
 pub struct PlanRequest<'a> {
@@ -150,7 +150,7 @@ fn prove(targets: &[Target], index: usize, started: &mut Started, arena: &mut dy
 }
 
 /// Finds the environment that another is paired with, before there is a plan.
-fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
+pub(crate) fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
     let target = &targets[index];
     let is_subject =
         |other: &Target| other.role == Role::Subject && other.specification == target.specification;

@@ -182,7 +182,8 @@ pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &P
     resolved.extend(resolve_targets(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
 }
 
-fn control_of(target: &Target) -> Target {
+/// Makes the control of a target, which measures its environment a second time.
+pub fn control_of(target: &Target) -> Target {
     Target { name: format!("{} again", target.name), role: Role::Control, ..target.clone() }
 }
 

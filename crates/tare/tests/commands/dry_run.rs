@@ -197,3 +197,63 @@ fn a_dry_run_names_commands_environments_places_and_peers() {
     let refused = program.run_tare(&["run", "--in", "nothing", "--dry-run"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
 }
+
+/// Returns the section of a dry run that says what would be measured, in one line, and the same as JSON.
+fn measured(arguments: &[&str]) -> (String, serde_json::Value) {
+    let program = Program::new();
+    let said = program.run_tare(arguments);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let section = said.out.split("\nmeasure\n").nth(1).unwrap_or_else(|| panic!("{}", said.out));
+    let section = section.split("\nstart\n").next().unwrap_or_default();
+    let json = program.run_tare(&[&["run", "--json"], &arguments[1..]].concat()).parse_json();
+    (section.split_whitespace().collect::<Vec<_>>().join(" "), json["measure"].clone())
+}
+
+#[test]
+fn a_dry_run_says_how_far_the_time_goes() {
+    let (said, json) = measured(&["run", "quick", "--in", "native,container", "--rounds", "3", "--dry-run"]);
+    let cases = json["cases"].as_u64().unwrap();
+    assert!(cases >= 16, "{json}");
+    assert_eq!((json["comparisons"].as_u64(), json["pairs"].as_u64()), (Some(cases), Some(3)), "{json}");
+    assert_eq!(json["environments"], serde_json::json!(["native", "container"]));
+    assert_eq!((json["rounds"].as_u64(), json["budget_s"].as_f64()), (Some(3), None), "{json}");
+    let s = json["pairs_s"].as_f64().unwrap();
+    assert!((0.5..60.0).contains(&s), "{json}");
+    for expected in [
+        &format!("{cases} cases in native and container: {cases} comparisons")[..],
+        "3 pairs of each: about ",
+        "these are typical times, from ",
+    ] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+}
+
+#[test]
+fn a_dry_run_says_which_environments_a_budget_leaves_out() {
+    let (said, json) =
+        measured(&["run", "--in", "native,qemu,gvisor,container", "--budget", "9s", "--dry-run"]);
+    assert_eq!(json["environments"], serde_json::json!(["native", "container"]), "the container stays");
+    assert_eq!((json["budget_s"].as_f64(), json["pairs"].as_u64()), (Some(9.0), Some(12)), "{json}");
+    let left_out = json["left_out"].as_array().unwrap();
+    assert_eq!(left_out.len(), 2, "{json}");
+    for absent in left_out {
+        assert!(absent["lacks_s"].as_f64().unwrap() > 0.0, "{absent}");
+        let note = absent["note"].as_str().unwrap();
+        assert!(note.contains("more than the budget has; name fewer environments, or a longer --budget"));
+        assert!(said.contains(note), "{note}: {said}");
+    }
+}
+
+#[test]
+fn a_dry_run_says_what_it_does_not_know() {
+    let (said, json) = measured(&["run", "--in", "container,ssh:nowhere", "--only", "null", "--dry-run"]);
+    assert_eq!(json["unknown"]["environments"], serde_json::json!(["ssh-nowhere"]), "{json}");
+    assert!(said.contains("because the time is not known: ssh-nowhere"), "{said}");
+    let (said, json) = measured(&["run", "--in", "container", "--dry-run", "--", "true"]);
+    assert_eq!((json["pairs_s"].as_f64(), json["runs_of_a_command"].as_array().unwrap().len()), (None, 2));
+    assert!(
+        said.contains("the time of a command is not known until it runs: a pair has 3 to 25 runs"),
+        "{said}"
+    );
+    assert!(!said.contains("about"), "{said}");
+}

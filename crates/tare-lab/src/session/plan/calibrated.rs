@@ -16,6 +16,7 @@ use crate::study::SelectedCase;
 use crate::study::startup;
 
 /// A case with the pace of every environment, or why it has none there.
+#[derive(Clone)]
 pub(crate) struct Calibrated {
     pub selected: SelectedCase,
     pub paces: Vec<Result<Pace, Failure>>,

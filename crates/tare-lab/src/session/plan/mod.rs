@@ -6,6 +6,7 @@ pub(crate) mod budget;
 pub(crate) mod calibrated;
 pub(crate) mod hopeless;
 pub(crate) mod label;
+pub(crate) mod paces;
 pub(crate) mod planting;
 pub(crate) mod spacing;
 pub(crate) mod staging;

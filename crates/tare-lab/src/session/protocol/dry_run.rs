@@ -1,5 +1,5 @@
-//! The dry run of a session: everything that it would start, mount, write and send. It reads files, and does
-//! nothing else.
+//! The dry run of a session: everything that it would measure, start, mount, write and send. It reads files, and
+//! does nothing else.
 
 use std::path::Path;
 
@@ -19,8 +19,10 @@ use crate::ownership::workspace::Setting;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
 use crate::session::peers::Peers;
+use crate::session::plan::paces::Paces;
 use crate::session::protocol::begun::list_commands;
-use crate::session::targets::{default_subjects, name_targets};
+use crate::session::protocol::outlook::Outlook;
+use crate::session::targets::{MOST_DEFAULT, control_of, default_subjects, name_targets};
 use crate::storage::file_systems::FileSystem;
 use crate::storage::places::Wanted;
 use crate::study::calls;
@@ -30,9 +32,14 @@ const PLAIN_NETWORKS: [&str; 3] = ["none", "own", "host"];
 /// Programs that attach a network, by the option that asks for it.
 const ATTACHING: [(&str, &str); 2] = [("slirp", "slirp4netns"), ("nat", "nft or iptables")];
 
-/// Actions of a session, one line each.
+/// Words about subjects that nobody named.
+const IF_READY: &str = " (if it is ready)";
+
+/// Measurements of a session, and its actions, one line each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DryRun {
+    /// None for a session that is continued, whose record has its plan.
+    pub measure: Option<Outlook>,
     pub start: Vec<String>,
     pub mount: Vec<String>,
     /// Files and folders, with a star in place of random characters.
@@ -46,14 +53,28 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
     let chosen = &selection.study.environments;
     let (subjects, condition) = match (request.environments.is_empty(), chosen.is_empty()) {
         (false, _) => (&request.environments, ""),
-        (true, false) => (chosen, " (if it is ready)"),
+        (true, false) => (chosen, IF_READY),
         (true, true) => (&default_subjects(chosen), " (if it is ready, and one of the first three that are)"),
     };
     let targets = name_targets(&request.baseline, subjects)?;
-    for control in &request.controls {
-        environments::parse_environment(control)?;
+    let mut measured = targets.clone();
+    if request.environments.is_empty() && chosen.is_empty() {
+        keep_first_installed(&mut measured, &setting.programs)?;
     }
-    let mut dry = DryRun::default();
+    for control in &request.controls {
+        let specification = environments::parse_environment(control)?.specification;
+        let of = measured
+            .iter()
+            .find(|target| target.specification == specification && target.role == Role::Subject);
+        measured.extend(of.map(control_of));
+    }
+    let outlook = Outlook::foresee_session(
+        &selection,
+        &measured,
+        request.environments.is_empty(),
+        &Paces::read_shipped(),
+    );
+    let mut dry = DryRun { measure: Some(outlook), ..DryRun::default() };
     let peers = dry.session(&targets, condition, &selection.cases(), selection.peers.clone(), setting)?;
     if request.counts_demand {
         dry.start
@@ -183,6 +204,25 @@ impl DryRun {
             self.send.push("nothing: no packet leaves this machine".into());
         }
     }
+}
+
+/// Keeps the first subjects whose programs are installed, as many as a session measures unless it names them: only entering shows
+/// if they are ready.
+fn keep_first_installed(targets: &mut Vec<Target>, programs: &Programs) -> Result<(), LabError> {
+    let mut kept = Vec::new();
+    let mut subjects = 0;
+    for target in std::mem::take(targets) {
+        let footprint = &environments::find_environment(target.specification.clone())?.provider.footprint;
+        let is_installed =
+            footprint.programs.is_empty() || !found(footprint, &target.specification, programs).is_empty();
+        let is_subject = target.role == Role::Subject;
+        if !is_subject || (is_installed && subjects < MOST_DEFAULT) {
+            subjects += usize::from(is_subject);
+            kept.push(target);
+        }
+    }
+    *targets = kept;
+    Ok(())
 }
 
 /// Lists the paths of the programs that an environment needs.

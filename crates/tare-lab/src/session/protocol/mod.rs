@@ -6,6 +6,7 @@ mod budget;
 mod continuing;
 mod dry_run;
 mod full_size;
+mod outlook;
 mod pinning;
 mod record;
 mod selection;
@@ -48,6 +49,7 @@ pub use self::begun::trust_environments;
 use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
 pub use self::full_size::{FullSize, estimate_full_size};
+pub use self::outlook::Outlook;
 
 /// Environment beside which others are tried.
 const BASELINE: &str = "native";
