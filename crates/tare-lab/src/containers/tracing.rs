@@ -47,7 +47,8 @@ pub fn describe_tracer() -> Option<String> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let tracer: u32 = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?.trim().parse().ok()?;
     let name = std::fs::read_to_string(format!("/proc/{tracer}/comm")).unwrap_or_default();
-    (tracer != 0).then(|| format!("{} (process {tracer}) traces tare itself", name.trim()).trim_start().to_owned())
+    (tracer != 0)
+        .then(|| format!("{} (process {tracer}) traces tare itself", name.trim()).trim_start().to_owned())
 }
 
 #[cfg(test)]

@@ -57,9 +57,8 @@ fn describe_outlook(outlook: &Outlook) -> Vec<String> {
         enumerate_words(environments),
         if outlook.if_ready { ", if these are ready" } else { "" },
     )];
-    let is_fixed = matches!(outlook.until, Until::Rounds(_));
     let pairs = format_count(*pairs as usize, "pair", "pairs");
-    let when = if is_fixed { "" } else { " until the first look" };
+    let when = if outlook.one_look { "" } else { " until the first look" };
     lines.push(match seconds {
         Some(s) => format!(
             "{pairs} of each{when}: about {}, with the time to enter and to calibrate",
@@ -90,8 +89,11 @@ fn describe_end(outlook: &Outlook) -> Option<String> {
         Until::Budget(budget) => {
             let budget_s = budget.as_secs_f64();
             let is_short = outlook.seconds.is_some_and(|s| s > budget_s);
-            let then =
-                if is_short { "too short for that" } else { "then more pairs of whatever is undecided" };
+            let then = match () {
+                () if is_short => "too short for that",
+                () if outlook.one_look => "nothing is decided before its end",
+                () => "then more pairs of whatever is undecided",
+            };
             Some(format!("budget of {}: {then}", format_duration(budget_s)))
         }
     }
@@ -138,6 +140,7 @@ fn render_outlook(outlook: &Outlook) -> Value {
         "if_ready": outlook.if_ready,
         "comparisons": outlook.comparisons,
         "pairs": outlook.pairs,
+        "one_look": outlook.one_look,
         "pairs_s": outlook.seconds.map(tenths),
         "rounds": rounds,
         "budget_s": budget_s,

@@ -245,6 +245,17 @@ fn a_dry_run_says_which_environments_a_budget_leaves_out() {
 }
 
 #[test]
+fn a_dry_run_of_a_ladder_has_the_pairs_that_its_budget_has_room_for() {
+    let said = Program::new().run_tare(&["ladder", "container", "--budget", "1m", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let flat = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("budget of 1 min: nothing is decided before its end"), "{flat}");
+    let pairs: u32 =
+        flat.split(" pairs of each: about ").next().unwrap().rsplit(' ').next().unwrap().parse().unwrap();
+    assert!((5..500).contains(&pairs), "{flat}");
+}
+
+#[test]
 fn a_dry_run_says_what_it_does_not_know() {
     let (said, json) = measured(&["run", "--in", "container,ssh:nowhere", "--only", "null", "--dry-run"]);
     assert_eq!(json["unknown"]["environments"], serde_json::json!(["ssh-nowhere"]), "{json}");

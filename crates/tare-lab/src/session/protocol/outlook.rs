@@ -16,7 +16,9 @@ use crate::session::plan::budget::{RoundTime, rounds_within};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
 use crate::session::plan::staging::{LeftOut, find_left_out};
-use crate::session::plan::starts::{Start, TRIALS_A_START, describe_few_starts, short_of_starts};
+use crate::session::plan::starts::{
+    Start, TRIALS_A_START, describe_few_starts, rounds_with_starts, short_of_starts,
+};
 use crate::session::prepare::{ENDLESS, not_before, partner_of};
 use crate::session::protocol::budget::Budget;
 use crate::session::protocol::selection::Selection;
@@ -37,8 +39,10 @@ pub struct Outlook {
     /// True where subjects are only measured if they are ready, because nobody named them.
     pub if_ready: bool,
     pub comparisons: usize,
-    /// Pairs that each comparison has before anything is decided, or at all where their number is fixed.
+    /// Pairs that each comparison has before anything is decided.
     pub pairs: u32,
+    /// True where that is at the end.
+    pub one_look: bool,
     /// Seconds until all comparisons have these pairs, as far as times are known; none where none is known in the baseline.
     pub seconds: Option<f64>,
     pub until: Until,
@@ -86,11 +90,12 @@ impl Outlook {
         let least_rounds = selection.study.least_rounds.unwrap_or(0);
         let begin_s = forecast.estimate_beginning_s();
         let (mut left_out, mut notes) = (Vec::new(), Vec::new());
-        let (pairs, rounds_s) = match selection.until {
-            Until::Rounds(rounds) => (rounds, forecast.estimate_fixed_rounds_s(rounds)),
+        let (looks, rounds_s) = match selection.until {
+            Until::Rounds(rounds) => (vec![rounds], forecast.estimate_fixed_rounds_s(rounds)),
             Until::Decided => {
-                let pairs = not_before(least_rounds, planned_looks(ENDLESS))[0];
-                (pairs, forecast.estimate_rounds_s(1.0, pairs, FEWEST_STARTS as u32))
+                let looks = not_before(least_rounds, planned_looks(ENDLESS));
+                let s = forecast.estimate_rounds_s(1.0, looks[0], FEWEST_STARTS as u32);
+                (looks, s)
             }
             Until::Budget(whole) => {
                 let left_s = (Budget::for_session(whole, Instant::now()).seconds() - begin_s).max(1.0);
@@ -100,8 +105,16 @@ impl Outlook {
                 notes = short_of_starts(&starts, left_s).into_iter().map(name).collect();
                 let round = |scale| RoundTime::estimate_round(&forecast.cases, targets, scale);
                 let (scale, rounds) = rounds_within(left_s, &starts, round);
-                let pairs = not_before(least_rounds, planned_looks(rounds))[0];
-                (pairs, forecast.estimate_rounds_s(scale, pairs, FEWEST_STARTS as u32))
+                match &not_before(least_rounds, planned_looks(rounds))[..] {
+                    // It has all the time, and the horizon is further away.
+                    [_] => {
+                        let fit = rounds_with_starts(&starts, round(scale).all_s, left_s).max(1.0);
+                        (vec![fit as u32], left_s)
+                    }
+                    looks => {
+                        (looks.to_vec(), forecast.estimate_rounds_s(scale, looks[0], FEWEST_STARTS as u32))
+                    }
+                }
             }
         };
         let is_left_out =
@@ -113,7 +126,8 @@ impl Outlook {
             comparisons: forecast.cases.len() * (environments.len() - 1),
             environments,
             if_ready,
-            pairs,
+            pairs: looks[0],
+            one_look: looks.len() == 1,
             seconds: has_known.then_some(begin_s + rounds_s),
             until: selection.until,
             left_out,
@@ -319,6 +333,21 @@ mod tests {
         assert_eq!((long.comparisons, long.left_out.len()), (2, 0));
         // 1.05 s to begin; eight starts of 1.03 s; twelve rounds of two pairs of 5 ms, and of 8 and 44 ms alone.
         assert!((long.seconds.unwrap() - 10.03).abs() < 0.05, "{:?}", long.seconds);
+    }
+
+    #[test]
+    fn a_ladder_has_the_pairs_that_the_budget_has_room_for() {
+        let study = Study { least_rounds: Some(u32::MAX), ..Study::from_name("quick").unwrap() };
+        let until = Until::Budget(Duration::from_secs(24));
+        let outlook = foresee(Measured::Read(study), &["sys.getppid"], &["container"], until);
+        assert!(outlook.one_look);
+        // Two thirds of 20 s in rounds of 10 ms.
+        assert!((1_250..1_400).contains(&outlook.pairs), "{}", outlook.pairs);
+        assert!(
+            (outlook.seconds.unwrap() - 20.0).abs() < 1e-6,
+            "all of it but the reserve: {:?}",
+            outlook.seconds
+        );
     }
 
     #[test]
