@@ -20,8 +20,8 @@ pub struct State {
     /// Comparisons that are decided, and all of them.
     pub decided: usize,
     pub verdicts: usize,
-    /// Open comparisons, where they are few.
-    pub open: Vec<String>,
+    /// Labels and environments of open comparisons, where they are few.
+    pub open: Vec<(String, String)>,
     /// Estimated time until all are decided; `None` where the session's time is not enough.
     pub decided_in_s: Option<f64>,
     pub failures: u32,
@@ -73,7 +73,8 @@ pub fn log_line(state: &State) -> String {
         decided(state, &all),
     ];
     if !state.open.is_empty() {
-        let open: Vec<String> = state.open.iter().map(|cell| clean_text(cell)).collect();
+        let open: Vec<String> =
+            state.open.iter().map(|(label, target)| name_cell(label, target, language)).collect();
         parts.push(say!(language, "open: {cells}", cells = open.join("; ")));
     }
     parts.extend(
@@ -118,11 +119,15 @@ fn decided(state: &State, all: &str) -> String {
 
 /// Formats `gvisor: TCP round trip`.
 fn running(state: &State) -> String {
-    let label = state.language.translate_title(&clean_text(&state.label));
-    match (state.target.is_empty(), label.is_empty()) {
+    name_cell(&state.label, &state.target, state.language)
+}
+
+fn name_cell(label: &str, target: &str, language: Language) -> String {
+    let label = language.translate_title(&clean_text(label));
+    match (target.is_empty(), label.is_empty()) {
         (true, _) => label,
-        (false, true) => clean_text(&state.target),
-        (false, false) => format!("{}: {label}", clean_text(&state.target)),
+        (false, true) => clean_text(target),
+        (false, false) => format!("{}: {label}", clean_text(target)),
     }
 }
 
@@ -202,7 +207,8 @@ mod tests {
 
     #[test]
     fn what_is_open_is_named_with_the_time_that_it_takes() {
-        let open = vec!["gvisor: TCP round trip".to_owned(), "container: fork".to_owned()];
+        let open = [("TCP round trip", "gvisor"), ("fork", "container")];
+        let open = open.map(|(label, target)| (label.to_owned(), target.to_owned())).into();
         let state = State { open, decided_in_s: Some(40.0), decided: 12, ..state() };
         assert_eq!(
             terminal_line(&state, 100),

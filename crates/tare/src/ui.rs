@@ -155,7 +155,7 @@ pub fn progress_of(standing: &Standing<'_>, language: Language) -> State {
         rounds_planned: standing.rounds,
         decided: standing.decided,
         verdicts: standing.cells,
-        open: standing.open.iter().map(|(case, target)| format!("{target}: {case}")).collect(),
+        open: standing.open.iter().map(|(case, target)| ((*case).to_owned(), (*target).to_owned())).collect(),
         decided_in_s: standing.decided_in_s,
         failures: standing.failures,
         repeated: standing.repeated,
