@@ -251,7 +251,9 @@ fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> 
     };
     let processors = thread::available_parallelism().map_or(1, NonZero::get).min(cases.len());
     let mut judged: Vec<JudgedRow> = thread::scope(|scope| {
-        let others: Vec<_> = (1..processors).map(|_| scope.spawn(work)).collect();
+        // A thread that a limit refuses leaves its work to the others.
+        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..processors).filter_map(start).collect();
         let mut judged = work();
         judged.extend(
             others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))),

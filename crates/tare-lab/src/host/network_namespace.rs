@@ -70,6 +70,8 @@ fn enter(namespace: &File) -> io::Result<()> {
 
 /// Runs the work in a thread that ends with it: a namespace belongs to a thread.
 fn apart<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-    thread::scope(|scope| scope.spawn(work).join())
-        .unwrap_or_else(|_| Err(io::Error::other("the thread in the namespace died")))
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().spawn_scoped(scope, work)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread in the namespace died")))
+    })
 }

@@ -1,6 +1,7 @@
 //! Several starts of one environment at once: launched one after the other without waiting, and each heard by a thread of
 //! its own until its first sample.
 
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -71,10 +72,15 @@ pub(crate) fn first_samples(
     let heard: Vec<Result<Moments, Failure>> = thread::scope(|scope| {
         let links = launched.iter_mut().map(|one| (&mut one.link, one.began));
         let threads: Vec<_> = links
-            .map(|(link, began)| scope.spawn(move || first_sample(link, expected, began, request, deadline)))
+            .map(|(link, began)| {
+                let hear = move || first_sample(link, expected, began, request, deadline);
+                thread::Builder::new().spawn_scoped(scope, hear)
+            })
             .collect();
-        let ended = |thread: thread::ScopedJoinHandle<'_, _>| {
-            thread.join().unwrap_or_else(|_| Err(Failure::new(FailureKind::Broken, "its listener panicked")))
+        let broken = |reason: String| Err(Failure::new(FailureKind::Broken, reason));
+        let ended = |thread: io::Result<thread::ScopedJoinHandle<'_, _>>| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|_| broken("its listener panicked".into())),
+            Err(e) => broken(format!("cannot listen to it: {e}")),
         };
         threads.into_iter().map(ended).collect()
     });

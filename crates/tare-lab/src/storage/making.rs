@@ -103,7 +103,8 @@ impl FileSystem {
         command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;
         // Nobody asks how it ended; one that nobody waits for stays as a name in the table of processes.
-        thread::spawn(move || server.wait());
+        let waiting = thread::Builder::new().spawn(move || server.wait());
+        waiting.map_err(|e| broken(format!("a server of files: {e}")))?;
         // From here on the server alone has the device: it answers, or ends, and then this is an error.
         drop(command);
         statvfs(point).map(drop).map_err(|e| broken(format!("a server of files: {e}")))

@@ -29,9 +29,10 @@ fn calls_that_fail_cost_nothing_that_was_written() {
         println!("{line}");
         Ok(())
     };
-    // Of each kind the first calls, and some later ones.
+    // Of some kinds the first calls, and some later ones. Threads are started by others' code, which panics where it may.
+    let is_tried = |(at, (calls, _)): &(usize, (&str, &str))| at % 4 == 0 || calls.starts_with("clone");
     nothing_is_wrong(|site, count| {
-        for (calls, error) in CALLS.into_iter().step_by(4) {
+        for (_, (calls, error)) in CALLS.into_iter().enumerate().filter(is_tried) {
             inject_failures(site, (calls, error), Whose::Host, 40, count, report).unwrap();
         }
     });
