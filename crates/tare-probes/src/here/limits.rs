@@ -1,6 +1,7 @@
 //! Limits: of the control group and each of its parents, of processors, of the process.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
 
 use super::bounded::{MOST_MOUNTS, read_line, read_proc_itself};
 use super::steps::Noting;
@@ -9,6 +10,8 @@ use crate::harness::affinity::list_allowed_processors;
 
 /// Levels of control groups that are looked at.
 const DEEPEST: usize = 32;
+/// Controllers of version 1 that limit what is noted, after version 2, which has no name.
+const LIMITING: [&str; 4] = ["", "cpu", "memory", "pids"];
 /// Values in version 1 that mean no limit are near the largest number of pages.
 const NO_MEMORY_LIMIT: u64 = 1 << 60;
 
@@ -59,13 +62,13 @@ fn note_control_groups(noting: &mut Noting<'_>) {
     let Some(table) = read_proc_itself("/proc/self/mountinfo", MOST_MOUNTS) else { return };
     let mut least = Least::default();
     let mounts = parse_table(table.as_bytes());
-    let folders = folders_by_controller(&groups, &mounts);
-    for (controller, levels) in &folders {
-        for (level, folder) in levels.iter().enumerate() {
-            read_level(&mut least, controller, folder, level);
+    let found = groups_by_controller(&groups, &mounts);
+    for (controller, group) in &found {
+        for (level, folder) in group.iter_folders().enumerate() {
+            read_level(&mut least, controller, &folder, level);
         }
     }
-    noting.add_fact("control_group", if folders.is_empty() { "unseen" } else { "seen" });
+    noting.add_fact("control_group", if found.is_empty() { "unseen" } else { "seen" });
     for (key, limit) in
         [("limit.cpu", least.cpu), ("limit.memory", least.memory), ("limit.processes", least.processes)]
     {
@@ -77,42 +80,53 @@ fn note_control_groups(noting: &mut Noting<'_>) {
     noting.add_fact("cpu.throttled", least.throttled.map(|share| format!("{share:.4}")).unwrap_or_default());
 }
 
-/// Lists the folders of the own control group and its parents, the own first, for version 2 (an empty name) and each controller.
-pub(super) fn folders_by_controller(groups: &str, mounts: &[Mount]) -> BTreeMap<String, Vec<String>> {
-    let mut folders = BTreeMap::new();
+/// Finds the own control group of version 2 (an empty name) and of each controller that limits something, where it is mounted.
+pub(super) fn groups_by_controller(groups: &str, mounts: &[Mount]) -> BTreeMap<&'static str, Group> {
+    let mut found = BTreeMap::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        for controller in controllers.split(',') {
+        let (Some(named), Some(path)) = (parts.next(), parts.next()) else { continue };
+        for controller in
+            named.split(',').filter_map(|name| LIMITING.into_iter().find(|known| *known == name))
+        {
             let holds = |mount: &&Mount| match controller {
                 "" => mount.filesystem == "cgroup2",
                 name => mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == name),
             };
             if let Some(mount) = mounts.iter().rfind(holds) {
-                folders.insert(controller.to_owned(), list_levels(path, mount));
+                found.insert(controller, Group::from_path(path, mount));
             }
         }
     }
-    folders
+    found
 }
 
-/// Lists a group's folder and those above it, up to the point where they are mounted.
-fn list_levels(path: &str, mount: &Mount) -> Vec<String> {
-    let point = mount.point.to_string_lossy();
-    let point = point.trim_end_matches('/');
-    // Where a part is mounted, its top is the group, or one of its parents.
-    let below = path.strip_prefix(mount.root.trim_end_matches('/')).filter(|_| !path.contains("/.."));
-    let mut below = below.unwrap_or_default().trim_end_matches('/');
-    let mut levels = Vec::new();
-    loop {
-        levels.push(format!("{point}{below}"));
-        if levels.len() == DEEPEST {
-            return levels;
-        }
-        match below.rsplit_once('/') {
-            Some((above, _)) => below = above,
-            None => return levels,
-        }
+/// A control group below the point where it is mounted, or where a parent is.
+#[derive(Debug)]
+pub(super) struct Group {
+    point: String,
+    below: String,
+}
+
+impl Group {
+    fn from_path(path: &str, mount: &Mount) -> Group {
+        let point = mount.point.to_string_lossy();
+        // Where a part is mounted, its top is the group, or one of its parents.
+        let below = path.strip_prefix(mount.root.trim_end_matches('/')).filter(|_| !path.contains("/.."));
+        let below = below.unwrap_or_default().trim_end_matches('/').to_owned();
+        Group { point: point.trim_end_matches('/').to_owned(), below }
+    }
+
+    /// Iterates over the group's folder and those above it. They are made one by one: together they are as long as the square of a path.
+    fn iter_folders(&self) -> impl Iterator<Item = String> + '_ {
+        let levels =
+            successors(Some(self.below.as_str()), |below| Some(below.rsplit_once('/')?.0)).take(DEEPEST);
+        levels.map(|below| format!("{}{below}", self.point))
+    }
+
+    /// Counts the bytes that are kept of it.
+    pub(super) fn count_bytes(&self) -> usize {
+        self.point.len() + self.below.len()
     }
 }
 
@@ -192,6 +206,8 @@ mod tests {
 
     #[test]
     fn every_parent_of_a_control_group_is_looked_at() {
+        let list_levels =
+            |path: &str, mount: &Mount| Group::from_path(path, mount).iter_folders().collect::<Vec<_>>();
         let whole = mount("cgroup2", "/", "/sys/fs/cgroup", "rw");
         let expected = ["/sys/fs/cgroup/a/b", "/sys/fs/cgroup/a", "/sys/fs/cgroup"];
         assert_eq!(list_levels("/a/b", &whole), expected);
@@ -202,10 +218,10 @@ mod tests {
         // A control group outside of the namespace.
         assert_eq!(list_levels("/../../x", &whole), ["/sys/fs/cgroup"]);
         let mounts = [part, mount("cgroup", "/", "/sys/fs/cgroup/cpu", "rw,cpu,cpuacct"), whole];
-        let folders =
-            folders_by_controller("4:memory:/docker/a1\n3:cpu,cpuacct:/x\n2:pids:/\n0::/y", &mounts);
-        assert_eq!(folders.keys().collect::<Vec<_>>(), ["", "cpu", "cpuacct", "memory"]);
-        assert_eq!(folders["cpu"], ["/sys/fs/cgroup/cpu/x", "/sys/fs/cgroup/cpu"]);
+        let found = groups_by_controller("4:memory:/docker/a1\n3:cpu,cpuacct:/x\n2:pids:/\n0::/y", &mounts);
+        assert_eq!(found.keys().collect::<Vec<_>>(), [&"", &"cpu", &"memory"]);
+        let of_cpu: Vec<String> = found["cpu"].iter_folders().collect();
+        assert_eq!(of_cpu, ["/sys/fs/cgroup/cpu/x", "/sys/fs/cgroup/cpu"]);
     }
 
     #[test]

@@ -12,8 +12,8 @@ pub fn parse_as_every_file(text: &[u8]) -> usize {
     let (line, rest) = text_of.split_once('\n').unwrap_or((text_of, ""));
     let mounts = parse_table(text);
     let signs: usize = mounted::list_signs(&mounts).iter().map(String::len).sum();
-    let levels = limits::folders_by_controller(text_of, &mounts);
-    let levels: usize = levels.values().flatten().map(String::len).sum();
+    let groups = limits::groups_by_controller(text_of, &mounts);
+    let groups: usize = groups.values().map(limits::Group::count_bytes).sum();
     let kept = [
         kin::parse_stat(line).map_or(0, |(name, _)| name.len()),
         limits::count_listed(line).map_or(0, |count| count.to_string().len()),
@@ -24,7 +24,7 @@ pub fn parse_as_every_file(text: &[u8]) -> usize {
         prices::name_mitigations(&[("meltdown", text_of.to_owned()), ("mds", rest.to_owned())]).len(),
         steps::decode_line(line.as_bytes()).map_or(0, |(key, value)| key.len() + value.len()),
     ];
-    signs + levels + kept.iter().sum::<usize>()
+    signs + groups + kept.iter().sum::<usize>()
 }
 
 #[cfg(test)]
@@ -39,6 +39,11 @@ mod tests {
         let table = escaped.repeat(2_000);
         assert!(parse_as_every_file(table.as_bytes()) <= table.len());
         assert!(parse_as_every_file(&vec![b'\\'; 100_000]) <= 100);
+        // A deep control group of many controllers, below a mount of all of them.
+        let names = (0..1_000).map(|at| format!("c{at}")).collect::<Vec<_>>().join(",");
+        let deep =
+            format!("4:cpu,{names}:{}\n1 0 0:9 / /g rw - cgroup c rw,cpu,{names}\n", "/a".repeat(1_000));
+        assert!(parse_as_every_file(deep.as_bytes()) <= 2 * deep.len());
         assert_eq!(parse_as_every_file(b""), parse_as_every_file(b"\n"));
     }
 }
