@@ -51,7 +51,7 @@ fn corpus() -> Vec<Vec<u8>> {
 
 fn run(input: &[u8]) -> Result<String, String> {
     let noted = parse_as_every_file(input);
-    // A byte that is no text takes three once it is.
+    // A byte that is not UTF-8 takes three once it is.
     let read = String::from_utf8_lossy(input).len();
     if noted > 4 * read + 1_000 {
         return Err(format!("{noted} bytes of facts from {read} bytes"));
