@@ -6,8 +6,9 @@
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
 //! The longest stalls count with a limited size, and are compared by their number as well.
 //!
-//! Where other programs want the same processor, they interrupt trials for milliseconds, and a mean is theirs. The kernel counts
-//! when it took the processor from a trial: as many of its slowest batches are the machine's. They must not prefer a side.
+//! Other programs that want the same processor interrupt trials for milliseconds, and make most of a mean. The kernel counts the
+//! context switches that it forces on a trial: as many of its slowest batches as had more than usual are the machine's. They must not
+//! prefer a side.
 
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
