@@ -11,6 +11,8 @@ use crate::facts::mounts::{Mount, parse_table};
 const CONTAINER_NUMBER: usize = 64;
 /// Files that engines cover with their own, so that a container has a name and a resolver.
 const COVERED: [&str; 3] = ["/etc/hostname", "/etc/hosts", "/etc/resolv.conf"];
+/// Folders of the kernel's, whose files runtimes cover.
+const OF_KERNEL: [&str; 2] = ["/proc/", "/sys/"];
 
 /// Notes the signs of the mount table, and the mount at the root.
 pub fn note_all(noting: &mut Noting<'_>) {
@@ -44,7 +46,7 @@ pub(super) fn list_signs(mounts: &[Mount]) -> BTreeSet<String> {
 
 /// Tells whether a mount hides a file or folder of /proc or /sys, as runtimes do by an empty one.
 fn is_mask(mount: &Mount) -> bool {
-    let is_below = ["/proc/", "/sys/"].iter().any(|folder| mount.point.to_string_lossy().starts_with(folder));
+    let is_below = OF_KERNEL.iter().any(|folder| mount.point.to_string_lossy().starts_with(folder));
     is_below && ["tmpfs", "devtmpfs", "proc"].contains(&mount.filesystem.as_str())
 }
 
@@ -52,17 +54,21 @@ fn signs_of(mount: &Mount) -> Vec<&'static str> {
     let point = mount.point.to_string_lossy();
     let (from, options, kind) = (mount.root.as_str(), mount.options.as_str(), mount.filesystem.as_str());
     let has = |option: &str| options.split(',').any(|known| known == option);
-    let covers = COVERED.contains(&point.as_ref());
+    // A machine that runs containers sees their mounts, too, where its engine keeps them; those that are around this process are its
+    // root, or cover files of it.
+    let (is_root, covers) = (point == "/", COVERED.contains(&point.as_ref()));
+    let is_of_kernel = OF_KERNEL.iter().any(|folder| point.starts_with(folder));
     let is_drive = ["9p", "virtiofs", "drvfs"].contains(&kind)
         && (options.contains("drvfs") || mount.source.to_lowercase().starts_with("drvfs"));
     let signs = [
         (covers && has_numbered_folder(from, "/containers/"), "docker-files"),
-        (from.contains("io.containerd") || options.contains("io.containerd"), "containerd-files"),
+        (covers && from.contains("io.containerd"), "containerd-files"),
+        (is_root && options.contains("io.containerd"), "containerd-files"),
         (point == "/run/.containerenv", "containerenv"),
-        (has_numbered_folder(from, "-containers/") && from.contains("/userdata/"), "podman-files"),
-        (options.contains("/containers/storage/overlay"), "podman-storage"),
-        (from.contains("/kubelet/pods/"), "kubelet-files"),
-        (kind == "fuse.lxcfs", "lxcfs"),
+        (covers && has_numbered_folder(from, "-containers/") && from.contains("/userdata/"), "podman-files"),
+        (is_root && options.contains("/containers/storage/overlay"), "podman-storage"),
+        (from.contains("/kubelet/pods/") && !point.contains("/kubelet/"), "kubelet-files"),
+        (kind == "fuse.lxcfs" && is_of_kernel, "lxcfs"),
         (mount.source == "systemd-nspawn" || point.starts_with("/run/host/"), "nspawn-files"),
         (kind == "hostfs", "hostfs"),
         (kind == "wslfs", "wslfs"),
@@ -105,6 +111,26 @@ mod tests {
             signs("9 1 8:1 /containers/short/hostname /etc/hostname rw - ext4 /dev/sda1 rw\n"),
             [""; 0]
         );
+    }
+
+    #[test]
+    fn containers_that_a_machine_runs_are_not_around_it() {
+        let number = "a1".repeat(32);
+        let storage = "rw,lowerdir=/var/lib/containers/storage/overlay/l/A,workdir=/var/lib/containers/storage/overlay/b/work";
+        let snapshots =
+            "rw,upperdir=/var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/7/fs";
+        let runs = format!(
+            "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n\
+             2 1 0:9 / /var/lib/containers/storage/overlay/{number}/merged rw - overlay overlay {storage}\n\
+             3 1 0:8 / /run/containerd/io.containerd.runtime.v2.task/k8s.io/{number}/rootfs rw - overlay overlay {snapshots}\n\
+             4 1 0:7 / /var/lib/lxcfs rw - fuse.lxcfs lxcfs rw\n\
+             5 1 8:1 /var/lib/kubelet/pods/7/volumes /var/lib/kubelet/pods/7/volume-subpaths/a rw - ext4 /dev/sda1 rw\n\
+             6 1 8:1 /containers/overlay-containers/{number}/userdata/shm /mnt/seen rw - ext4 /dev/sda1 rw\n"
+        );
+        assert_eq!(signs(&runs), [""; 0]);
+        assert_eq!(signs(&format!("1 0 0:9 / / rw - overlay overlay {storage}\n")), ["podman-storage"]);
+        assert_eq!(signs(&format!("1 0 0:9 / / rw - overlay overlay {snapshots}\n")), ["containerd-files"]);
+        assert_eq!(signs("1 0 0:7 /proc/stat /proc/stat rw - fuse.lxcfs lxcfs rw\n"), ["lxcfs"]);
     }
 
     #[test]
