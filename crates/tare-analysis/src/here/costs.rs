@@ -13,7 +13,7 @@ use super::times::burst::{compute_slowdowns, find_throttling};
 use super::times::cycle::read_cycle_ns;
 use super::times::estimate;
 pub use super::times::operations::Operation;
-use super::times::operations::{PRICED, Priced, Scale};
+use super::times::operations::{PRICED, Priced, Processes, Scale};
 use super::times::processor::Processor;
 
 /// A factor whose whole interval is above this is slower, and within these the same.
@@ -27,6 +27,8 @@ const SYNC_FACTOR: f64 = 1.5;
 const WORTH_MOVING_NS: f64 = 1_000.0;
 /// Share of the processors' time that a hypervisor may give to others while prices are measured.
 const MOST_STOLEN: f64 = 0.2;
+/// Share of it that other programs may use: a process that another one wakes waits for a processor where they use more.
+const MOST_OF_OTHERS: f64 = 0.2;
 /// Time of a processor in which its slowness is expressed, in ns.
 const MILLISECOND_NS: f64 = 1_000_000.0;
 
@@ -122,6 +124,7 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
         false => read_cycle_ns(view).ok_or(Reason::NoCycle),
     };
     let is_stolen = view.number("cpu.stolen").is_some_and(|share| share > MOST_STOLEN);
+    let is_busy = view.number("cpu.others").is_some_and(|share| share > MOST_OF_OTHERS);
     let has_one = view.number("cpu.allowed") == Some(1.0);
     let compute = |priced: &Priced| {
         let ns = estimate(view, priced.key)?;
@@ -132,7 +135,7 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
         };
         let compared = match () {
             () if is_stolen => Err(Reason::Stolen),
-            () if has_one && priced.is_placed => Err(Reason::OneProcessor),
+            () if has_one && priced.processes == Processes::Apart => Err(Reason::OneProcessor),
             () => here.and_then(|here| Ok((here, look_up(view, pricing, priced)?))),
         };
         let (price, factor) = match &compared {
@@ -145,6 +148,9 @@ fn compute_prices(view: View<'_>, pricing: &Pricing<'_>) -> Vec<Cost> {
                 if spread(here) < spread(middle_of(found.range)) =>
             {
                 Contrast::Untold(Reason::WidePrice)
+            }
+            (Ok(_), Contrast::Slower) if is_busy && priced.processes != Processes::One => {
+                Contrast::Untold(Reason::Busy)
             }
             (Ok(_), judged) => judged,
         };
@@ -425,6 +431,25 @@ mod tests {
             why(&[("processor.family", "25-97-1"), ("kernel.release", "6.1.2")]),
             Contrast::Untold(Reason::WidePrice)
         );
+    }
+
+    #[test]
+    fn beside_other_programs_what_two_processes_take_is_untold() {
+        let mut entry = make("amd-25-1", "metal", "6.12", &["no-pti"]);
+        for name in ["fork", "switch"] {
+            entry.cycles.insert(name.to_owned(), [200.0, 250.0]);
+        }
+        let book = Book::from_entries(vec![entry]);
+        let slow = "1000 1000 1000 1000 1000 1000 1000 1000";
+        let judged = |others: &str| {
+            let facts = priced(slow, &[("price.fork", slow), ("price.switch", slow), ("cpu.others", others)]);
+            let costs = compute_with(&facts, &book);
+            costs.into_iter().map(|cost| (cost.operation.name(), cost.contrast)).collect::<Vec<_>>()
+        };
+        let busy = Contrast::Untold(Reason::Busy);
+        let slower = Contrast::Slower;
+        assert_eq!(judged("0.05"), [("system_call", slower), ("fork", slower), ("switch", slower)]);
+        assert_eq!(judged("0.9"), [("system_call", slower), ("fork", busy), ("switch", busy)]);
     }
 
     #[test]

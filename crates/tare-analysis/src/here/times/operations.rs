@@ -44,6 +44,16 @@ pub enum Scale {
     Nanoseconds,
 }
 
+/// Processes that take part in an operation, and where they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processes {
+    One,
+    /// Two that wait for each other on one processor.
+    Together,
+    /// Two that run apart where there are more processors.
+    Apart,
+}
+
 /// An operation with a price.
 pub struct Priced {
     pub operation: Operation,
@@ -52,16 +62,15 @@ pub struct Priced {
     /// Fact that holds its times.
     pub key: &'static str,
     pub scale: Scale,
-    /// Two processes take part, which run elsewhere where there are more processors.
-    pub is_placed: bool,
+    pub processes: Processes,
 }
 
 const fn priced(operation: Operation, name: &'static str, key: &'static str) -> Priced {
-    Priced { operation, name, key, scale: Scale::Cycles, is_placed: false }
+    Priced { operation, name, key, scale: Scale::Cycles, processes: Processes::One }
 }
 
-const fn placed(name: &'static str, key: &'static str) -> Priced {
-    Priced { operation: Operation::Priced(name), name, key, scale: Scale::Cycles, is_placed: true }
+const fn apart(name: &'static str, key: &'static str) -> Priced {
+    Priced { processes: Processes::Apart, ..other(name, key) }
 }
 
 const fn other(name: &'static str, key: &'static str) -> Priced {
@@ -72,10 +81,10 @@ const fn other(name: &'static str, key: &'static str) -> Priced {
 pub static PRICED: [Priced; 19] = [
     priced(Operation::SystemCall, "getppid", "price.getppid"),
     priced(Operation::PageFault, "new-page", "price.new-page"),
-    placed("fork", "price.fork"),
-    placed("exec", "price.exec"),
-    placed("thread", "price.thread"),
-    other("switch", "price.switch"),
+    apart("fork", "price.fork"),
+    apart("exec", "price.exec"),
+    apart("thread", "price.thread"),
+    Priced { processes: Processes::Together, ..other("switch", "price.switch") },
     other("pipe", "price.pipe"),
     other("futex", "price.futex"),
     other("signal", "price.signal"),

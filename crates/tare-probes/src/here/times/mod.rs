@@ -4,4 +4,5 @@ pub mod burst;
 pub mod code;
 pub mod costs;
 pub mod cycle;
+mod others;
 pub mod prices;

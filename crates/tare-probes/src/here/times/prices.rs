@@ -8,6 +8,7 @@ use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 
 use super::cycle::{time_addition, time_multiplication};
+use super::others::Used;
 use crate::facts::mounts::file_system_name;
 use crate::facts::promises::is_in_memory;
 use crate::harness::folder::Folder;
@@ -25,8 +26,10 @@ const BATCHES: u32 = 6;
 const LONG_NS: f64 = 40_000_000.0;
 /// Time after which no further operation is begun, over both rounds of trials.
 const LONGEST_NS: u64 = 700_000_000;
-/// Facts of one round from which the next one is planned: the share of time that was given to others, and the time that it took.
+/// Facts of one round that the next one goes on from: shares of time that a hypervisor gave to others and that other programs used,
+/// and the time that it took.
 const STOLEN: &str = "cpu.stolen";
+const OTHERS: &str = "cpu.others";
 pub const TOOK: &str = "prices.ns";
 /// Seed of probes that choose at random: as everything here, the same everywhere.
 const SEED: u64 = 38;
@@ -111,7 +114,7 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
     let folder = memory.and_then(|place| Folder::make_named(place, name).ok());
-    let (watch, began_ns) = (Watch::of_counters(), now_ns());
+    let (watch, used, began_ns) = (Watch::of_counters(), Used::read(), now_ns());
     let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     let took_ns = number(TOOK) as u64;
     let (mut additions, mut multiplications) = (Vec::new(), Vec::new());
@@ -137,8 +140,12 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     noting.add_fact("cycle.multiplication", format_blocks(&multiplications));
     let round_ns = now_ns() - began_ns;
     noting.add_fact(TOOK, format!("{}", took_ns + round_ns));
-    if let Some(stolen_ns) = watch.stop().steal_ns {
-        noting.add_fact(STOLEN, format!("{:.3}", (stolen_ns as f64 / round_ns as f64).max(number(STOLEN))));
+    let stolen = watch.stop().steal_ns.map(|stolen_ns| stolen_ns as f64 / round_ns as f64);
+    let others = used.zip(Used::read()).map(|(before, after)| after.others_since(&before, round_ns));
+    for (key, share) in [(STOLEN, stolen), (OTHERS, others)] {
+        if let Some(share) = share {
+            noting.add_fact(key, format!("{:.3}", share.max(number(key))));
+        }
     }
 }
 

@@ -1,0 +1,68 @@
+//! Others: the processor time that other programs use while something is measured, as the kernel counts it.
+
+use crate::harness::interference::read_rusage;
+use crate::here::bounded::read_beginning;
+
+/// Bytes of /proc/stat that are read: its first lines have the processors, and machines with more of them are cut off.
+const MOST_BYTES: usize = 1 << 18;
+/// Ticks a second in /proc/stat, and a tick in ns.
+const TICK_NS: u64 = 10_000_000;
+/// Numbers of a line of /proc/stat in which a processor worked: user, nice, system, interrupts of both kinds (proc_stat(5)).
+const WORKED: [usize; 5] = [0, 1, 2, 5, 6];
+
+/// Processor time since the machine started, in ns: everybody's, and this process's and its children's.
+pub struct Used {
+    all_ns: u64,
+    own_ns: u64,
+    processors: u64,
+}
+
+impl Used {
+    /// Reads it; None where the kernel does not count.
+    pub fn read() -> Option<Used> {
+        let (all_ns, processors) = parse_stat(&read_beginning("/proc/stat", MOST_BYTES)?)?;
+        let time = |of: &libc::timeval| of.tv_sec as u64 * 1_000_000_000 + of.tv_usec as u64 * 1_000;
+        let of = |whom| read_rusage(whom).map(|usage| time(&usage.ru_utime) + time(&usage.ru_stime));
+        let own_ns = of(libc::RUSAGE_SELF)? + of(libc::RUSAGE_CHILDREN)?;
+        Some(Used { all_ns, own_ns, processors })
+    }
+
+    /// Computes the share of all processors' time that others used since `before`, over `elapsed_ns`.
+    pub fn others_since(&self, before: &Used, elapsed_ns: u64) -> f64 {
+        let own_ns = self.own_ns.saturating_sub(before.own_ns);
+        let others_ns = self.all_ns.saturating_sub(before.all_ns).saturating_sub(own_ns);
+        others_ns as f64 / (self.processors * elapsed_ns.max(1)) as f64
+    }
+}
+
+/// Finds the time that all processors worked, in ns, and their number.
+fn parse_stat(text: &str) -> Option<(u64, u64)> {
+    let processors = text.lines().skip(1).take_while(|line| line.starts_with("cpu")).count() as u64;
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
+    let worked = WORKED.iter().try_fold(0u64, |sum, at| sum.checked_add(*ticks.get(*at)?))?;
+    (worked > 0 && processors > 0).then_some((worked.checked_mul(TICK_NS)?, processors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_counts_the_time_of_everybody() {
+        let text = "cpu  10 20 30 4000 500 6 7 800 9 1\ncpu0 1 2\ncpu1 1 2\nintr 5\n";
+        assert_eq!(parse_stat(text), Some((73 * TICK_NS, 2)));
+        for none in ["", "cpu  1 2 3\ncpu0 1\n", "cpu  0 0 0 0 0 0 0 0\ncpu0 0\n", "cpu  1 2 3 4 5 6 7 8\n"] {
+            assert_eq!(parse_stat(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn time_of_others_is_that_of_all_but_ones_own() {
+        let before = Used { all_ns: 5_000, own_ns: 100, processors: 2 };
+        let after = Used { all_ns: 6_400, own_ns: 500, processors: 2 };
+        assert_eq!(after.others_since(&before, 1_000), 0.5);
+        // Ticks are coarser than the time of one's own.
+        assert_eq!(Used { all_ns: 5_000, ..after }.others_since(&before, 1_000), 0.0);
+    }
+}
