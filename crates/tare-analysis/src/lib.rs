@@ -32,8 +32,6 @@ pub mod unixbench;
 pub mod verdicts;
 
 pub use target_pairs::orders;
-pub use verdicts::assemble::{
-    beyond_reach, compute_findings, compute_step_findings, estimate_needed_rounds, find_finished_targets,
-};
-pub use verdicts::controls::control_differs;
+pub use verdicts::assemble::{compute_findings, compute_step_findings};
+pub use verdicts::look::Look;
 pub use verdicts::rows::{Options, Progress};

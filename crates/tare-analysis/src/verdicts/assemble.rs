@@ -1,4 +1,4 @@
-//! From a session to its findings, and from a session under way to the environments that may leave.
+//! From a session to its findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZero;
@@ -8,167 +8,22 @@ use std::thread;
 
 use tare_data::encoding::clip_text;
 use tare_data::failure::{BROKE_OFF, FailureKind};
-use tare_data::session::{Ending, Plan, PlannedCase, Role, Session};
+use tare_data::session::{Ending, Plan, Role, Session};
 use tare_data::warning::Warning;
 
-use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Needed, Row, Verdict};
+use crate::findings::{Cell, Certificate, Comparison, Findings, Missing, Row, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::level::ALPHA;
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::correction::confirm_directions;
-use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
 use crate::verdicts::planted::judge_planted_cost;
-use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress};
-use crate::verdicts::stopping::{FEWEST_UNITS, Schedule};
+use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options};
+use crate::verdicts::stopping::FEWEST_UNITS;
 use crate::verdicts::target_warnings::target_warnings;
 use crate::verdicts::verdict::smallest_effect;
 
 /// Bytes of a reason in a warning.
 const LONGEST_SHOWN: usize = 200;
-
-/// Decides which environments need no more rounds of a case, in the order of `plan.targets`, after `rounds`
-/// rounds of it.
-///
-/// All false between looks: the rule looks only when it was planned to. At a look, a subject or control
-/// environment is done when its headline's verdict is decided and would be so in [`compute_findings`] whatever the
-/// other cells show, or when it misses something that more rounds will not bring. The baseline is done when
-/// every other environment is.
-pub fn find_finished_targets(
-    progress: Progress<'_>,
-    case: &str,
-    rounds: u32,
-    options: &Options,
-) -> Vec<bool> {
-    let targets = progress.plan.targets.len();
-    let Some(look) = LookAt::case(progress, case, rounds, options) else {
-        return vec![false; targets];
-    };
-    // A case without a metric has nothing to wait for.
-    let done: Vec<Option<bool>> =
-        (0..targets).map(|target| look.all(target, |at| look.is_done(at))).collect();
-    let others = done.iter().flatten().all(|done| *done);
-    done.into_iter().map(|done| done.unwrap_or(others)).collect()
-}
-
-/// Finds the subjects of a case, in the order of `plan.targets`, that are not decided after `rounds` rounds
-/// of it and will most likely not be when they have run as many in all as they can reach; none where the
-/// number has no end. All false between looks.
-pub fn beyond_reach(
-    progress: Progress<'_>,
-    case: &str,
-    rounds: u32,
-    options: &Options,
-    reachable: impl Fn(usize) -> Option<u32>,
-) -> Vec<bool> {
-    let targets = &progress.plan.targets;
-    let Some(look) = LookAt::case(progress, case, rounds, options) else {
-        return vec![false; targets.len()];
-    };
-    let is_lost = |(target, judged): (usize, &Judged)| {
-        let is_lost = |judgement| reachable(target).is_some_and(|rounds| is_beyond_reach(judgement, rounds));
-        look.is_done((target, judged)) || judged.judgement.as_ref().is_some_and(is_lost)
-    };
-    let lost = |target: usize| {
-        targets[target].role == Role::Subject
-            && look.all(target, |at| look.is_done(at)) == Some(false)
-            && look.all(target, is_lost) == Some(true)
-    };
-    (0..targets.len()).map(lost).collect()
-}
-
-/// Estimates the rounds in all that decide each environment of a case, in the order of `plan.targets`, after `rounds` rounds of it;
-/// none where that is decided, or not known. All none between looks.
-pub fn estimate_needed_rounds(
-    progress: Progress<'_>,
-    case: &str,
-    rounds: u32,
-    options: &Options,
-) -> Vec<Option<u32>> {
-    let targets = progress.plan.targets.len();
-    let Some(look) = LookAt::case(progress, case, rounds, options) else { return vec![None; targets] };
-    let needed = |target: usize| {
-        let judged = look.metrics.iter().filter_map(|metric| look.rows[*metric].targets[target].as_ref());
-        let needed = judged.filter_map(|judged| {
-            let judgement = judged.judgement.as_ref()?;
-            match judgement.needed? {
-                Needed::Rounds(rounds) => Some(rounds),
-                // As many rounds a start as until now.
-                Needed::Starts(starts) => {
-                    Some(starts.saturating_mul(judgement.reached.div_ceil(judgement.units.max(1) as u32)))
-                }
-                Needed::LessNoise => None,
-            }
-        });
-        needed.max()
-    };
-    (0..targets).map(needed).collect()
-}
-
-/// A case as it is known at a planned look.
-struct LookAt<'a> {
-    plan: &'a Plan,
-    schedule: Schedule,
-    safe_p: f64,
-    rows: Vec<JudgedRow>,
-    /// Rows that decide when an environment leaves.
-    metrics: Vec<usize>,
-}
-
-impl<'a> LookAt<'a> {
-    /// Judges a case at a look; none where no look is planned.
-    fn case(progress: Progress<'a>, case: &str, rounds: u32, options: &Options) -> Option<Self> {
-        let planned = progress.plan.cases.iter().position(|planned| planned.id == case)?;
-        let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
-        judge.begun[planned] = judge.begun[planned].min(rounds);
-        if !judge.schedule.is_look(rounds) {
-            return None;
-        }
-        let metrics = deciding(&progress.plan.cases[planned]);
-        let rows = judge.judge_rows(
-            planned,
-            metrics.last().map_or(0, |last| last + 1),
-            &BTreeMap::new(),
-            &mut Nulls::default(),
-        );
-        Some(LookAt {
-            plan: progress.plan,
-            schedule: judge.schedule.clone(),
-            safe_p: safe_p(progress.plan),
-            rows,
-            metrics,
-        })
-    }
-
-    /// Tells whether something holds of every metric that counts; none where there is none.
-    fn all(&self, target: usize, holds: impl Fn((usize, &Judged)) -> bool) -> Option<bool> {
-        let cells = self.metrics.iter().map(|metric| self.rows[*metric].targets[target].as_ref());
-        let held = cells.map(|judged| judged.map(|judged| holds((target, judged))));
-        held.collect::<Option<Vec<bool>>>().map(|held| held.into_iter().all(|held| held))
-    }
-
-    fn is_done(&self, (target, judged): (usize, &Judged)) -> bool {
-        let corrected = self.plan.targets[target].role != Role::Control;
-        match (&judged.cell, &judged.judgement) {
-            // An environment that missed rounds is judged by the rounds it has, but a verdict between looks
-            // stops nothing.
-            (Cell::Compared(comparison), Some(judgement)) => {
-                comparison.decided_at.is_some_and(|rounds| self.schedule.is_look(rounds))
-                    && may_leave(judgement, corrected.then_some(self.safe_p))
-            }
-            (Cell::Missing(Missing::NotReached), _) => false,
-            _ if judged.may_change => false,
-            (Cell::Compared(_) | Cell::Observed(_) | Cell::Missing(_), _) => true,
-        }
-    }
-}
-
-/// Lists the metrics of a case that decide when an environment leaves it, in their order: those that the plan
-/// names, or the headline.
-fn deciding(case: &PlannedCase) -> Vec<usize> {
-    let named = |at: &usize| case.decide.contains(&case.metrics[*at].name);
-    let metrics: Vec<usize> = (0..case.metrics.len()).filter(named).collect();
-    if metrics.is_empty() { (0..case.metrics.len().min(1)).collect() } else { metrics }
-}
 
 /// Computes the findings of a session.
 pub fn compute_findings(session: &Session, options: &Options) -> Findings {

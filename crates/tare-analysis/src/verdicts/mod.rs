@@ -2,12 +2,12 @@
 
 pub(crate) mod assemble;
 mod comparison;
-pub(crate) mod controls;
 mod correction;
 pub mod curve;
 pub mod doubts;
 pub mod judge;
 pub mod leaving;
+pub(crate) mod look;
 pub mod pairs;
 mod planted;
 pub mod rows;

@@ -1,10 +1,6 @@
 //! The running session asks which environments are done, and gets the verdicts that the findings would give.
 
-use tare_analysis::Options;
-use tare_analysis::Progress;
-use tare_analysis::compute_findings;
-use tare_analysis::control_differs;
-use tare_analysis::find_finished_targets;
+use tare_analysis::{Look, Options, Progress, compute_findings};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
 use tare_data::session::specification::Specification;
@@ -12,13 +8,12 @@ use tare_data::session::{Role, Target};
 
 use crate::findings::expect_comparison;
 use crate::sessions::{
-    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, run_rounds,
+    Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case, run_rounds,
 };
 
 #[test]
 fn targets_are_decided_at_looks_only() {
     let mut session = make_session(&["same", "slow"], vec![make_timed_case("sys.getppid")], 60);
-    let options = Options::default();
     for round in 0..45 {
         let mut one = session.clone();
         one.trials.clear();
@@ -27,8 +22,7 @@ fn targets_are_decided_at_looks_only() {
             false => Outcome::Nothing,
         });
         session.trials.extend(one.trials);
-        let decided =
-            find_finished_targets(Progress::from_session(&session), "sys.getppid", round + 1, &options);
+        let decided = find_finished(&session, "sys.getppid", round + 1);
         let (far, same) = (matches!(round + 1, 12 | 20 | 30 | 45), matches!(round + 1, 30 | 45));
         assert_eq!(decided, [same, same, same, far], "after {} rounds", round + 1);
     }
@@ -49,8 +43,7 @@ fn what_is_decided_is_what_the_findings_say() {
         let options = Options::default();
         let findings = compute_findings(&session, &options);
         for row in &findings.rows {
-            let decided =
-                find_finished_targets(Progress::from_session(&session), &row.case, rounds, &options);
+            let decided = find_finished(&session, &row.case, rounds);
             let said: Vec<bool> =
                 row.cells.iter().map(|cell| expect_comparison(cell).verdict.is_settled()).collect();
             assert_eq!(decided[2..], said, "{} after {rounds}", row.case);
@@ -76,7 +69,7 @@ fn a_target_stays_until_every_metric_that_the_plan_names_is_decided() {
             times[0] = (10_000.0 * (1.0 + 60.0 * (compute_jitter(target, round + 50) - 1.0))) as u64;
             Outcome::Times(times)
         });
-        find_finished_targets(Progress::from_session(&session), "sys.getppid", 45, &Options::default())
+        find_finished(&session, "sys.getppid", 45)
     };
     assert_eq!(decided(&[]), [true; 3]);
     assert_eq!(decided(&["time"]), [true; 3]);
@@ -93,8 +86,7 @@ fn a_target_that_only_fails_is_not_waited_for() {
         "absent" => Outcome::Nothing,
         _ => Outcome::Time(100.0 * compute_jitter(target, round)),
     });
-    let decided =
-        find_finished_targets(Progress::from_session(&session), "sys.getppid", 45, &Options::default());
+    let decided = find_finished(&session, "sys.getppid", 45);
     assert_eq!(decided, [false, true, true, false]);
 }
 
@@ -109,25 +101,17 @@ fn targets_that_left_stay_decided_and_trials_to_come_are_not_seen() {
         ),
         _ => Outcome::Time(100.0 * compute_jitter(target, round)),
     });
-    let at = |rounds| {
-        find_finished_targets(Progress::from_session(&session), "sys.getppid", rounds, &Options::default())
-    };
+    let at = |rounds| find_finished(&session, "sys.getppid", rounds);
     assert_eq!(at(45), [false, true, true, false]);
     let mut short = session.clone();
     short.trials.retain(|trial| trial.round < 45);
-    assert_eq!(
-        find_finished_targets(Progress::from_session(&short), "sys.getppid", 45, &Options::default()),
-        at(45)
-    );
+    assert_eq!(find_finished(&short, "sys.getppid", 45), at(45));
 }
 
 #[test]
 fn a_case_that_is_not_planned_is_never_decided() {
     let session = make_session(&["environment"], vec![make_timed_case("sys.getppid")], 12);
-    assert_eq!(
-        find_finished_targets(Progress::from_session(&session), "net.rr", 12, &Options::default()),
-        [false; 3]
-    );
+    assert_eq!(find_finished(&session, "net.rr", 12), [false; 3]);
 }
 
 #[test]
@@ -143,7 +127,8 @@ fn controls_are_compared_with_what_they_are_controls_of() {
             let at = names.iter().position(|name| name == target).unwrap();
             Outcome::Time(100.0 * costs[at] * compute_jitter(target, round))
         });
-        control_differs(Progress::from_session(&session), "sys.getppid", 20, &Options::default())
+        let options = Options::default();
+        Look::take(Progress::from_session(&session), "sys.getppid", 20, &options).unwrap().control_differs()
     };
     assert!(!differs([1.0, 1.0, 2.0, 1.5, 2.0]), "subjects may differ");
     assert!(differs([1.0, 1.05, 2.0, 1.5, 2.0]), "the baseline differs from itself");

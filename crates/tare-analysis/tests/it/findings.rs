@@ -1,13 +1,13 @@
 //! Findings on sessions whose truth is known.
 
 use tare_analysis::findings::{Answer, Cell, Comparison, Family, Leading, Needed, Row, Verdict};
-use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
+use tare_analysis::{Options, compute_findings};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
 use tare_data::warning::Warning;
 
 use crate::sessions::{
-    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, run_rounds,
+    Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case, run_rounds,
 };
 
 pub fn expect_comparison(cell: &Cell) -> &Comparison {
@@ -287,8 +287,7 @@ fn a_target_started_once_is_never_decided() {
         assert!((cell.ratio / 3.0 - 1.0).abs() < 0.01);
         let warnings = compute_findings(&session, &Options::default()).warnings;
         assert!(warnings.contains(&(Some("vm".into()), Warning::SharedStarts { starts: 1, rounds: 18 })));
-        let decided =
-            find_finished_targets(Progress::from_session(&session), "sys.getppid", 18, &Options::default());
+        let decided = find_finished(&session, "sys.getppid", 18);
         assert!(!decided[2], "it stays where {side} started once");
     }
 }

@@ -1,15 +1,14 @@
 //! Records that no session wrote: the analysis says something, or nothing, but never panics or runs away.
 
 use tare_analysis::Options;
-use tare_analysis::Progress;
 use tare_analysis::compute_findings;
-use tare_analysis::find_finished_targets;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
 use tare_data::session::{RepeatedRound, Role, Session};
 
 use crate::sessions::{
-    Outcome, compute_jitter, make_case, make_metric, make_session, make_timed_case, make_trial, run_rounds,
+    Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case,
+    make_trial, run_rounds,
 };
 
 fn survives(session: &Session) {
@@ -18,7 +17,7 @@ fn survives(session: &Session) {
         let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
         assert_eq!(compute_findings(session, &options).rows.len(), rows);
         for case in &session.plan.cases {
-            let decided = find_finished_targets(Progress::from_session(session), &case.id, 12, &options);
+            let decided = find_finished(session, &case.id, 12);
             assert_eq!(decided.len(), session.plan.targets.len());
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tare_analysis::{Look, Options, Progress};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
@@ -186,4 +187,11 @@ pub fn run_rounds(session: &mut Session, rounds: u32, mut measure: impl FnMut(&s
 pub fn compute_jitter(target: &str, round: u32) -> f64 {
     let mut generator = tare_data::generator::Generator::for_part(u64::from(round), target);
     1.0 + 0.01 * (generator.draw_unit() - 0.5)
+}
+
+/// Finds the environments that need no more rounds of a case at a look; none do between looks.
+pub fn find_finished(session: &Session, case: &str, rounds: u32) -> Vec<bool> {
+    let options = Options::default();
+    let look = Look::take(Progress::from_session(session), case, rounds, &options);
+    look.map_or_else(|| vec![false; session.plan.targets.len()], |look| look.find_finished())
 }

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::verdicts::stopping::rounds_before_look;
-use tare_analysis::{
-    Options, Progress, beyond_reach, control_differs, estimate_needed_rounds, find_finished_targets,
-};
+use tare_analysis::{Look, Options, Progress};
 use tare_data::session::{MOST_REST, Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
@@ -175,24 +173,29 @@ impl Open {
         if !plan.looks.contains(&rounds) || rounds == plan.rounds {
             return;
         }
-        let (options, progress) = (Options::default(), Progress::from_session(session));
-        let (planned, usable) = (&plan.cases[case], usable(plan, case));
+        let usable = usable(plan, case);
         let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
         let is_judged = |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
         if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
             return;
         }
-        let done = find_finished_targets(progress, &planned.id, rounds, &options);
-        let done = usable.iter().filter(|target| done[**target]);
-        self.decided.extend(done.map(|target| CellIndex { case, target: *target }));
-        let of_cell = |target| reachable(CellIndex { case, target });
-        let lost = beyond_reach(progress, &planned.id, rounds, &options, of_cell);
-        let lost = usable.iter().filter(|target| lost[**target]);
-        self.hopeless.extend(lost.map(|target| CellIndex { case, target: *target }));
-        let needed = estimate_needed_rounds(progress, &planned.id, rounds, &options);
+        let options = Options::default();
+        let Some(look) = Look::take(Progress::from_session(session), &plan.cases[case].id, rounds, &options)
+        else {
+            return;
+        };
+        let cells = |which: Vec<bool>| {
+            usable
+                .iter()
+                .filter(move |target| which[**target])
+                .map(move |target| CellIndex { case, target: *target })
+        };
+        self.decided.extend(cells(look.find_finished()));
+        self.hopeless.extend(cells(look.find_beyond_reach(|target| reachable(CellIndex { case, target }))));
+        let needed = look.estimate_needed_rounds();
         self.needed
             .extend(usable.iter().map(|target| (CellIndex { case, target: *target }, needed[*target])));
-        if control_differs(progress, &planned.id, rounds, &options) {
+        if look.control_differs() {
             self.suspected.insert(case);
         }
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));

@@ -2,7 +2,7 @@
 
 use tare_analysis::findings::{Cell, Findings, Missing};
 use tare_analysis::verdicts::doubts::ends::list_runs;
-use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
+use tare_analysis::{Options, compute_findings};
 use tare_data::batch::{Batch, ENDED, Phase, RunEnd, Sample};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
@@ -10,7 +10,9 @@ use tare_data::session::{PlannedCase, Session, Trial};
 use tare_data::warning::Warning;
 
 use crate::findings::expect_comparison;
-use crate::sessions::{Outcome, compute_jitter, make_case, make_metric, make_session, make_trial};
+use crate::sessions::{
+    Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_trial,
+};
 
 /// Rounds of each session, and runs of each trial.
 const ROUNDS: u32 = 30;
@@ -172,7 +174,7 @@ fn a_look_goes_on_while_more_runs_may_bring_an_answer() {
         let look = session.plan.looks[0];
         let mut session = session.clone();
         session.trials.retain(|trial| trial.round < look);
-        find_finished_targets(Progress::from_session(&session), case, look, &Options::default())[2]
+        find_finished(&session, case, look)[2]
     };
     assert!(!is_done(&once), "4 of 48 pairs may be chance");
     assert!(is_done(&ever), "48 of 48 are not");

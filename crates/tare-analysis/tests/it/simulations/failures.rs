@@ -1,11 +1,11 @@
 //! Failures that hide slowness: trials of an environment above a limit fail, and those that are left say nothing of them.
 
 use tare_analysis::findings::{Answer, Cell, Missing};
-use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
+use tare_analysis::{Options, compute_findings};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 
-use crate::sessions::{Outcome, make_trial};
+use crate::sessions::{Outcome, find_finished, make_trial};
 use crate::simulations::noise_models::draw_normal;
 use crate::simulations::promises::{make_plain_session, most_false};
 
@@ -24,9 +24,7 @@ fn run_session(seed: u64, [baseline, subject]: [Side; 2], may_leave: bool) -> Re
     let mut session = make_plain_session(1, ROUNDS);
     let case = session.plan.cases[0].id.clone();
     for round in 0..ROUNDS {
-        if may_leave
-            && find_finished_targets(Progress::from_session(&session), &case, round, &Options::default())[1]
-        {
+        if may_leave && find_finished(&session, &case, round)[1] {
             break;
         }
         for (target, side) in [("native", baseline), ("vm", subject)] {

@@ -6,7 +6,7 @@ use tare_analysis::verdicts::leaving::is_beyond_reach;
 use tare_analysis::verdicts::pairs::Pairs;
 use tare_analysis::verdicts::stopping::{Schedule, planned_looks};
 use tare_analysis::verdicts::verdict::{Margin, smallest_effect};
-use tare_analysis::{Options, Progress, beyond_reach, compute_findings};
+use tare_analysis::{Look, Options, Progress, compute_findings};
 use tare_data::session::Ending;
 
 use crate::sessions::MARGIN;
@@ -176,7 +176,9 @@ fn the_running_session_is_told_at_looks_which_cells_to_give_up() {
     let session = raced_for(45, make_plain_session(costs.len(), 16 * TIME), 3, side);
     let lost = |case: usize, rounds, reachable| {
         let id = &session.plan.cases[case].id;
-        beyond_reach(Progress::from_session(&session), id, rounds, &Options::default(), |_| Some(reachable))
+        let options = Options::default();
+        let look = Look::take(Progress::from_session(&session), id, rounds, &options);
+        look.map_or_else(|| vec![false; 2], |look| look.find_beyond_reach(|_| Some(reachable)))
     };
     assert_eq!(lost(1, 45, TIME), [false, true]);
     assert_eq!(lost(1, 45, 100 * TIME), [false, false], "there is time for it");

@@ -7,12 +7,12 @@ use tare_analysis::findings::{Comparison, Findings, Level, Needed, Row, Verdict}
 use tare_analysis::gate::{Condition, Ruling, TargetNames, collect_ratios, judge_findings};
 use tare_analysis::statistics::signed_ranks::{Interval, Null, compute_hodges_lehmann_interval, sort_values};
 use tare_analysis::verdicts::stopping::planned_looks;
-use tare_analysis::{Options, Progress, compute_findings, find_finished_targets};
+use tare_analysis::{Options, compute_findings};
 use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
 
 use crate::findings::expect_comparison;
-use crate::sessions::{Outcome, make_session, make_timed_case, make_trial};
+use crate::sessions::{Outcome, find_finished, make_session, make_timed_case, make_trial};
 use crate::simulations::noise_models::draw_normal;
 
 /// Sessions of each kind.
@@ -71,12 +71,7 @@ pub fn raced_for(
     for round in 0..rounds {
         if plan.looks.contains(&round) {
             for (at, case) in plan.cases.iter().enumerate() {
-                let done = find_finished_targets(
-                    Progress::from_session(&session),
-                    &case.id,
-                    round,
-                    &Options::default(),
-                );
+                let done = find_finished(&session, &case.id, round);
                 let done = plan.targets.iter().zip(done).filter(|(_, done)| *done);
                 left.extend(done.map(|(target, _)| (at, target.name.clone())));
             }
