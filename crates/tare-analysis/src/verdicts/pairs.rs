@@ -4,7 +4,7 @@ use tare_data::metric::Metric;
 use tare_data::session::Trial;
 use tare_data::unit::Direction;
 
-use crate::statistics::signed_ranks::{compute_median, sort_values};
+use crate::statistics::signed_ranks::{hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::{SlowBatches, TailDifference};
 use crate::verdicts::summary::{RoundValue, Series, read_series_against};
 
@@ -104,11 +104,14 @@ pub(crate) fn pair_rounds(
 }
 
 /// Computes the typical difference between neighbouring batches of two trials that took turns: whatever hits both cancels out.
+///
+/// It is the pseudo-median, and not the median: where the first of two neighbours takes longer than the second, and each side is first
+/// in half of the batches, the differences lie in two groups, and a median is at random in one of them.
 fn neighbours_difference(baseline: &RoundValue, target: &RoundValue) -> Option<f64> {
     let is_one = baseline.each.len() == target.each.len() && !target.each.is_empty();
     let ratios = baseline.each.iter().zip(&target.each).map(|(a, b)| libm::log(*b) - libm::log(*a));
     let ratios: Vec<f64> = ratios.filter(|ratio| ratio.is_finite()).collect();
-    (is_one && !ratios.is_empty()).then(|| compute_median(&sort_values(&ratios)))
+    (is_one && !ratios.is_empty()).then(|| hodges_lehmann(&sort_values(&ratios)))
 }
 
 /// A row's values before they are judged, environment by environment.
