@@ -1,7 +1,8 @@
 //! Slow batches: what they add to the mean of a cell whose trials took turns, and how sure that is.
 //!
-//! The typical difference does not see one batch in a hundred that takes ten times as long. Such batches are few, so that their
-//! number says more than the mean that they make: the bound is that of a compound Poisson count.
+//! The typical difference does not see one batch in a hundred that takes ten times as long. What such batches add is compared pair by
+//! pair: a bad moment of the machine makes many of them, on both sides, and batches of one trial are no independent draws. As they are
+//! few, one more is reckoned with on either side.
 //!
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
 //! The longest stalls count with a limited size, and are compared by their number as well.
@@ -28,6 +29,8 @@ const FEWEST_BATCHES: u64 = 300;
 const FEWEST_PAIRS: usize = 29;
 /// Deviations from the mean at which a normal distribution has 95 % below.
 const Z_95: f64 = 1.644_853_626_951_472_2;
+/// Deviations that a bound needs on top, so that it is met in four of five sessions.
+const Z_80: f64 = 0.841_621_233_572_914_3;
 
 /// Slow batches of a trial, and what they add in typical batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,9 +42,8 @@ pub struct SlowBatches {
     interrupted: u64,
     /// Others that add more than [`LONGEST`].
     longest: u64,
-    /// The sum of what each of the others counts as adding, and that of its squares.
+    /// The sum of what each of the others counts as adding.
     counted: f64,
-    squares: f64,
 }
 
 impl SlowBatches {
@@ -60,7 +62,6 @@ impl SlowBatches {
             }
             counted.longest += u64::from(added > LONGEST);
             counted.counted += added.min(LONGEST);
-            counted.squares += added.min(LONGEST).powi(2);
         }
         counted
     }
@@ -73,7 +74,6 @@ impl SlowBatches {
             interrupted: self.interrupted + other.interrupted,
             longest: self.longest + other.longest,
             counted: self.counted + other.counted,
-            squares: self.squares + other.squares,
         }
     }
 
@@ -94,6 +94,7 @@ pub(crate) struct TailDifference {
     chance: f64,
     /// Slow batches in the environment, of all of its batches.
     pub slow: (u64, u64),
+    pairs: usize,
     are_enough: bool,
 }
 
@@ -111,8 +112,15 @@ impl TailDifference {
         // One more of either, as large as those that were seen are on average: others may be there that were not seen.
         let own = seen.slow - seen.interrupted;
         let one_more = if own == 0 { UNSEEN } else { seen.counted / own as f64 };
-        let variance =
-            |side: SlowBatches| (side.squares + one_more * one_more / 2.0) / (side.batches as f64).powi(2);
+        let unseen = one_more * one_more / (baseline.batches as f64 * target.batches as f64);
+        let each: Vec<f64> = slow
+            .iter()
+            .filter(|both| both.iter().all(|side| side.batches > 0))
+            .map(|[baseline, target]| target.average(target.counted) - baseline.average(baseline.counted))
+            .collect();
+        let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
+        let squares: f64 = each.iter().map(|of_pair| (of_pair - mean).powi(2)).sum();
+        let of_pairs = squares / (each.len().saturating_sub(1).max(1) * each.len().max(1)) as f64;
         // An interrupted trial often is so several times: pairs count, by the side that was interrupted more.
         let more = |side: usize| {
             slow.iter().filter(|both| both[side].interrupted > both[1 - side].interrupted).count() as u64
@@ -121,8 +129,9 @@ impl TailDifference {
             estimate: target.average(target.added) - baseline.average(baseline.added),
             counted: target.average(target.counted) - baseline.average(baseline.counted),
             chance: chance_of_sides(baseline.longest, target.longest).min(chance_of_sides(more(0), more(1))),
-            error: Z_95 * (variance(baseline) + variance(target)).sqrt(),
+            error: Z_95 * (of_pairs + unseen).sqrt(),
             slow: (target.slow, target.batches),
+            pairs: slow.len(),
             are_enough: fewest >= FEWEST_BATCHES && slow.len() >= FEWEST_PAIRS,
         })
     }
@@ -130,6 +139,15 @@ impl TailDifference {
     /// Tells whether slow batches are known to make no more of a difference than this, either way.
     pub fn is_within(&self, edge: f64) -> bool {
         self.are_enough && self.chance >= UNEVEN && self.counted.abs() + self.error <= edge
+    }
+
+    /// Counts the pairs in all with which they would be known to be within, were the difference what it seems to be; none where it is
+    /// not within.
+    pub fn pairs_to_decide(&self, edge: f64) -> Option<usize> {
+        let room = edge - self.counted.abs();
+        let times = (self.error * (1.0 + Z_80 / Z_95) / room).powi(2);
+        (room > 0.0 && self.chance >= UNEVEN)
+            .then(|| ((self.pairs as f64 * times).ceil() as usize).max(self.pairs + 1).max(FEWEST_PAIRS))
     }
 
     /// Tells whether they are known to make more of a difference than this.
@@ -168,6 +186,35 @@ mod tests {
         assert!(!pairs(28, plain(24)).unwrap().is_within(0.05), "too few pairs");
         assert!(!pairs(40, plain(4)).unwrap().is_within(0.05), "too few batches");
         assert_eq!(pairs(0, plain(4)), None);
+    }
+
+    #[test]
+    fn a_bad_moment_that_hits_both_sides_of_a_pair_makes_no_difference_uncertain() {
+        let four = |is_bad: bool| {
+            let mut each = vec![1.0; 24];
+            each[..4].fill(if is_bad { 4.0 } else { 1.0 });
+            each
+        };
+        let apart = pairs(40, |round| [four(round % 8 == 0), four(round % 8 == 4)]).unwrap();
+        let together = pairs(40, |round| [four(round % 8 == 0), four(round % 8 == 0)]).unwrap();
+        assert!(!apart.is_within(0.05) && together.is_within(0.05), "{apart:?} {together:?}");
+    }
+
+    #[test]
+    fn pairs_that_decide_grow_with_the_square_of_the_error() {
+        let tail = |count| {
+            pairs(count, |round| {
+                let stall = |is_one: bool| if is_one { with_one(10.0) } else { vec![1.0; 24] };
+                [stall(round % 8 == 0), stall(round % 8 == 4)]
+            })
+        };
+        let (few, more) = (tail(40).unwrap(), tail(80).unwrap());
+        let [from_few, from_more] = [few, more].map(|tail| tail.pairs_to_decide(0.05).unwrap());
+        assert!(!few.is_within(0.05) && (80..140).contains(&from_few), "{few:?}");
+        assert!(from_more.abs_diff(from_few) < 30, "{from_few} and {from_more}");
+        let uneven =
+            pairs(40, |round| [vec![1.0; 24], if round % 2 == 0 { with_one(10.0) } else { vec![1.0; 24] }]);
+        assert_eq!(uneven.unwrap().pairs_to_decide(0.05), None);
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub fn judge_pairs(
     }
     let is_typically_same = !judged.verdict.is_within_margin() && mean_cost(pairs, &judged).is_some();
     let verdict = if is_typically_same { Verdict::TypicallySame } else { judged.verdict };
-    Some(Judgement { verdict, needed: needed_to_decide(&judged, &units, schedule), ..judged })
+    Some(Judgement { verdict, needed: needed_to_decide(&judged, pairs, &units, schedule), ..judged })
 }
 
 /// Lowers a verdict on the typical cost to one that rare events allow: a typical cost within the margin is the same only where slow
@@ -339,13 +339,19 @@ fn decided_at(looks: &[Look], last: Verdict, verdict_at: impl Fn(&Look) -> Verdi
 }
 
 /// Estimates the rounds or starts that would decide a cell that is not decided.
-fn needed_to_decide(judged: &Judgement, units: &Units, schedule: &Schedule) -> Option<Needed> {
+fn needed_to_decide(judged: &Judgement, pairs: &Pairs, units: &Units, schedule: &Schedule) -> Option<Needed> {
     if judged.verdict.is_settled() {
         return None;
     }
     let margin = judged.margin;
     if judged.typical.is_within_margin() {
-        return Some(judged.convert_units(needed_in_total(judged, units)));
+        let tail = pairs.tail_before(u32::MAX).map(|tail| tail.pairs_to_decide(total_edge(margin)));
+        let a_unit = pairs.pairs.len().div_ceil(judged.units.max(1)).max(1);
+        let units = match tail {
+            Some(needed) => needed.map(|needed| needed.div_ceil(a_unit)),
+            None => needed_in_total(judged, units),
+        };
+        return Some(judged.convert_units(units));
     }
     if judged.units >= judged.fewest_units() {
         return Some(judged.convert_units(judged.scatter().units_to_decide(margin)));
