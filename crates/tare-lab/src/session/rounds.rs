@@ -2,13 +2,13 @@
 //! comparison is decided or the time is up.
 //!
 //! Each case has rounds of its own, so that quick ones have many in the time of one slow one. What comes next follows from
-//! the plan, its seed and the trials so far alone: a session that is resumed goes on as it would have.
+//! the plan, its seed, the trials so far and the time that is left: a session that is resumed goes on as it would have.
 
 mod announcing;
+mod choosing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tare_analysis::order;
 use tare_data::failure::Failure;
 use tare_data::session::{Ending, Plan, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
@@ -210,31 +210,6 @@ impl<'a> Rounds<'a> {
         self.writer.sync()?;
         self.session.ending = ending;
         Ok(ending)
-    }
-
-    /// Finds the case whose turn it is; none when nothing is open any more.
-    ///
-    /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
-    /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
-    /// look on; between looks nothing depends on what is measured. Without a limit of time all have a round before any has the next.
-    /// A draw for each round shuffles those that are level.
-    fn next_case(&self) -> Option<usize> {
-        let plan = &self.session.plan;
-        if self.open.is_over(plan) {
-            return None;
-        }
-        let due = |case: usize| {
-            let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
-            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
-        };
-        let open = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).map(|case| (due(case), case));
-        open.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
-    }
-
-    /// Tells whether a case has a cell that is open, and rounds left.
-    fn has_rounds(&self, case: usize) -> bool {
-        let (plan, rounds) = (&self.session.plan, self.rounds[case]);
-        rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
     }
 
     /// Runs the next round of a case, and looks at it where that is planned.

@@ -25,6 +25,8 @@ pub struct FakeArena {
     pub start_ns: Vec<u64>,
     /// Process start and frames of a trial.
     pub overhead_ns: u64,
+    /// Time that a trial takes on top, of a case that has a parameter.
+    pub slow_ns: u64,
     /// Fault of every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     starts: Vec<u32>,
@@ -52,6 +54,7 @@ impl FakeArena {
             state: Box::new(|_, _| 1.0),
             start_ns: vec![50_000_000; ratios.len()],
             overhead_ns: OVERHEAD_NS,
+            slow_ns: 0,
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             refuse_starts: None,
@@ -98,8 +101,9 @@ impl Arena for FakeArena {
     }
 
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
-        self.now_ns += self.overhead_ns;
-        let mut outcome = Outcome { host_elapsed_ns: 21_000_000, ..Default::default() };
+        let slow_ns = if !request.case.parameters.0.is_empty() { self.slow_ns } else { 0 };
+        self.now_ns += self.overhead_ns + slow_ns;
+        let mut outcome = Outcome { host_elapsed_ns: 21_000_000 + slow_ns, ..Default::default() };
         match request.amount {
             Amount::Operations { batch, batches } => {
                 match (self.fault)(target, request.trial) {

@@ -1,0 +1,67 @@
+//! Choice of the case whose round is next.
+
+use std::collections::BTreeMap;
+
+use tare_analysis::order;
+use tare_analysis::verdicts::stopping::rounds_before_look;
+
+use crate::session::rounds::Rounds;
+
+/// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of
+/// the others, so that states of the machine are seen. In the second half of the time all may be.
+const LOOKS_BEFORE: usize = 2;
+
+impl Rounds<'_> {
+    /// Finds the case whose turn it is; none when nothing is open any more.
+    ///
+    /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
+    /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
+    /// look on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
+    /// level.
+    ///
+    /// A case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
+    /// shares alone, which leave most of the time to what takes longest, and all a little short of their looks. Every case has looks
+    /// by its own count, which do not depend on that.
+    pub(in crate::session) fn next_case(&self) -> Option<usize> {
+        let plan = &self.session.plan;
+        if self.open.is_over(plan) {
+            return None;
+        }
+        let open: Vec<usize> = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).collect();
+        let due = |case: usize| {
+            let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
+            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
+        };
+        let furthest = || open.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
+        self.find_soonest(&open).or_else(furthest)
+    }
+
+    /// Finds the case of which a cell is decided soonest, of those that the time left would decide.
+    fn find_soonest(&self, open: &[usize]) -> Option<usize> {
+        let left_s = self.left_s()?;
+        let is_late = self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns / 2);
+        let mut needed: BTreeMap<usize, u32> = BTreeMap::new();
+        for (cell, rounds) in self.open.list_open(&self.session.plan) {
+            let Some(rounds) = rounds else { continue };
+            needed.entry(cell.case).and_modify(|least| *least = rounds.min(*least)).or_insert(rounds);
+        }
+        let floor = rounds_before_look(LOOKS_BEFORE);
+        let ready = open.iter().filter(|case| is_late || self.rounds[**case] >= floor);
+        let rest_s = |case: &usize| Some((self.estimate_case_s(*case, *needed.get(case)?)?, *case));
+        let reached = ready.filter_map(rest_s).filter(|(rest_s, _)| *rest_s <= left_s);
+        reached.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
+    }
+
+    /// Estimates the time up to the look of a case that has this many rounds behind it, in seconds; none where no such look is planned.
+    fn estimate_case_s(&self, case: usize, needed: u32) -> Option<f64> {
+        let rounds = self.rounds[case];
+        let look = self.session.plan.looks.iter().find(|look| **look >= needed && **look > rounds)?;
+        Some(f64::from(look - rounds) * self.round_s[case])
+    }
+
+    /// Tells whether a case has a cell that is open, and rounds left.
+    fn has_rounds(&self, case: usize) -> bool {
+        let (plan, rounds) = (&self.session.plan, self.rounds[case]);
+        rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
+    }
+}
