@@ -16,8 +16,6 @@ use crate::words;
 
 /// Largest number of rounds that is suggested: `--rounds` takes no more.
 const MOST_ROUNDS_OFFERED: u32 = 1000;
-/// Smallest difference that is shown: nobody needs "below 0 %".
-const LEAST_EFFECT: f64 = 0.001;
 /// Place that every environment has; its facts name the file system on which the session measured.
 const OWN_PLACE: &str = "own";
 
@@ -251,11 +249,11 @@ fn planted_cost(planted: &PlantedCost, language: Language) -> String {
 /// Finds the differences that the session could have missed.
 fn smallest_differences(findings: &Findings, language: Language) -> Option<String> {
     let cells = findings.rows.iter().filter(|row| row.headline).flat_map(|row| &row.cells);
-    let effects = cells.filter_map(words::smallest_difference);
+    let effects = cells.filter_map(|cell| words::find_smallest_difference(words::find_comparison(cell)?));
     let (least, most) =
         effects.fold((f64::INFINITY, 0.0f64), |(least, most), effect| (least.min(effect), most.max(effect)));
     if least <= most {
-        let [low, high] = [least, most].map(|effect| format_percent(effect.max(LEAST_EFFECT)));
+        let [low, high] = [least, most].map(format_percent);
         let range = match low == high {
             true => low,
             false => say!(language, "{low} to {high}", low = low.trim_end_matches(" %"), high = high),

@@ -134,10 +134,13 @@ pub fn rounds_needed(comparison: &Comparison) -> Option<u32> {
     }
 }
 
-/// Computes the smallest difference from the baseline that a comparison could have found, as a share.
-pub fn smallest_difference(comparison_cell: &Cell) -> Option<f64> {
-    let smallest = find_comparison(comparison_cell)?.smallest?;
-    Some((smallest.differs - 1.0).abs()).filter(|share| share.is_finite())
+/// Smallest difference that is shown: nobody needs "below 0 %".
+const LEAST_EFFECT: f64 = 0.001;
+
+/// Finds the smallest difference from the baseline that a comparison could have found, as a share that shows.
+pub fn find_smallest_difference(comparison: &Comparison) -> Option<f64> {
+    let share = (comparison.smallest?.differs - 1.0).abs();
+    share.is_finite().then(|| share.max(LEAST_EFFECT))
 }
 
 /// Describes a cell in one line: `10x (6.1 to 21x)`, `not measured: not permitted: needs root`.

@@ -150,7 +150,7 @@ impl CellMaker<'_> {
             remark(say!(language, "the medians' quotient is {quotient}", quotient = quotient))
         }));
         cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
-        let missed = comparison.smallest.map(|smallest| format_percent((smallest.differs - 1.0).abs()));
+        let missed = words::find_smallest_difference(comparison).map(format_percent);
         cell.extend(missed.map(|share| remark(say!(language, "may miss <\u{a0}{share}", share = share))));
         cell
     }
