@@ -25,15 +25,16 @@ const PIECE: Duration = Duration::from_millis(20);
 
 /// Side of a pair, between its steps.
 ///
-/// In each step both sides work once, in an order that both draw from the seed of the pair for every other step: the next one has the
-/// reverse. So each side is first equally often, and what a batch gains or loses by its place cancels. Beside a busy program it is
-/// much: one of the two gets the rest of a scheduler's tick. The word counts the sides that have had their turn, over all steps.
+/// In each step both sides work once, in an order that both draw from the seed of the pair for every other step of a kind: the next one
+/// of that kind has the reverse. So each side is first equally often, and what a batch gains or loses by its place cancels. Beside a
+/// busy program it is much: one of the two gets the rest of a scheduler's tick. The word counts the sides that have had their turn, over
+/// all steps.
 pub(crate) struct Turns {
     word: NonNull<AtomicU32>,
     side: u32,
     order: Generator,
-    /// Order of the next step, where it is the reverse of the one before.
-    reversed: Option<u32>,
+    /// Order of the next step of each kind, where it is the reverse of the one before.
+    reversed: Vec<Option<u32>>,
     /// Position of the step's first side.
     position: u32,
     patience: Duration,
@@ -59,7 +60,7 @@ impl Turns {
         let order = Generator::for_part(seed, "turns");
         let (side, settle) = (u32::from(turn.is_second), turn.settle);
         let deadline = Instant::now() + deadline;
-        Ok(Turns { word, side, order, reversed: None, position: 0, patience, settle, deadline })
+        Ok(Turns { word, side, order, reversed: Vec::new(), position: 0, patience, settle, deadline })
     }
 
     /// Returns the time that a step may take.
@@ -75,29 +76,39 @@ impl Turns {
     /// Waits until the other side is as far.
     pub fn meet(&mut self) -> Result<(), Failure> {
         let until = self.deadline;
-        self.take_turn(until, || Ok(()))
+        let first = self.side;
+        self.take_turn(first, until, || Ok(()))
     }
 
-    /// Works when it is this side's turn, and hands over. A side that fails gives up later: see [`Turns::give_up`].
-    pub fn step(&mut self, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    /// Works when it is this side's turn in a step of this kind, and hands over. A side that fails gives up later: see
+    /// [`Turns::give_up`].
+    pub fn step(&mut self, kind: usize, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         let until = Instant::now() + 2 * self.patience;
-        self.take_turn(until, work)
+        let place = self.draw_order(kind) ^ self.side;
+        self.take_turn(place, until, work)
     }
 
+    /// Draws which side is first in a step of a kind, or reverses the order of the step of that kind before.
+    fn draw_order(&mut self, kind: usize) -> u32 {
+        if self.reversed.len() <= kind {
+            self.reversed.resize(kind + 1, None);
+        }
+        if let Some(reversed) = self.reversed[kind].take() {
+            return reversed;
+        }
+        let drawn = self.order.draw_below(2) as u32;
+        self.reversed[kind] = Some(drawn ^ 1);
+        drawn
+    }
+
+    /// Works in this place of a step, 0 or 1.
     fn take_turn(
         &mut self,
+        place: u32,
         until: Instant,
         work: impl FnOnce() -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let order = match self.reversed.take() {
-            Some(reversed) => reversed,
-            None => {
-                let drawn = self.order.draw_below(2) as u32;
-                self.reversed = Some(drawn ^ 1);
-                drawn
-            }
-        };
-        let ours = self.position + (order ^ self.side);
+        let ours = self.position + place;
         self.wait_for(ours, until)?;
         work()?;
         self.position += 2;
@@ -185,7 +196,7 @@ mod tests {
                     let mut turns = side(path, is_second);
                     for step in 0..64 {
                         turns
-                            .step(|| {
+                            .step(step % 2, || {
                                 log.lock().unwrap().push((step, is_second));
                                 Ok(())
                             })
@@ -202,16 +213,18 @@ mod tests {
                 .all(|(pair, step)| pair[0].0 == step && pair[1].0 == step && pair[0].1 != pair[1].1)
         );
         let first: Vec<bool> = log.iter().step_by(2).map(|(_, is_second)| *is_second).collect();
-        assert!(first.chunks(2).all(|steps| steps[0] != steps[1]), "{first:?}");
-        let drawn = first.iter().step_by(2).filter(|is_second| **is_second).count();
+        // Steps of two kinds come by turns.
+        assert!(first.chunks(4).all(|steps| steps[0] != steps[2] && steps[1] != steps[3]), "{first:?}");
+        let drawn = first.chunks(4).flat_map(|steps| &steps[..2]).filter(|is_second| **is_second).count();
         assert!((6..=26).contains(&drawn), "{drawn}");
     }
 
     #[test]
     fn a_silent_side_a_side_that_fails_and_a_word_out_of_place_are_not_this_sides_failure() {
         let path = file("silent");
-        let kind =
-            |turns: &mut Turns| turns.step(|| Ok(())).and_then(|()| turns.step(|| Ok(()))).unwrap_err().kind;
+        let kind = |turns: &mut Turns| {
+            turns.step(0, || Ok(())).and_then(|()| turns.step(0, || Ok(()))).unwrap_err().kind
+        };
         assert_eq!(kind(&mut side(&path, false)), FailureKind::Partner, "nobody else is there");
         for out_of_place in [GIVEN_UP, 77] {
             std::fs::write(&path, [0; LENGTH]).unwrap();
@@ -223,12 +236,12 @@ mod tests {
         let failed = std::thread::scope(|scope| {
             let other = scope.spawn(|| {
                 let mut turns = side(&path, false);
-                let failed = turns.step(|| Err(Failure::new(FailureKind::Broken, "own"))).err();
+                let failed = turns.step(0, || Err(Failure::new(FailureKind::Broken, "own"))).err();
                 turns.give_up();
                 failed
             });
             let mut turns = side(&path, true);
-            let ours = (0..3).find_map(|_| turns.step(|| Ok(())).err());
+            let ours = (0..3).find_map(|_| turns.step(0, || Ok(())).err());
             (other.join().unwrap().unwrap().kind, ours.unwrap().kind)
         });
         assert_eq!(failed, (FailureKind::Broken, FailureKind::Partner));

@@ -33,6 +33,9 @@ const CALIBRATED_PASSES: u32 = 4;
 const CALIBRATED_PASSES_NS: u64 = 100_000_000;
 /// Operations of the cold batch: the very first call.
 const COLD_OPERATIONS: u64 = 1;
+/// Kinds of steps of a pair that makes batches; where passes have pieces, each piece is a kind.
+const BATCH: usize = 0;
+const WARM_UP: usize = 1;
 /// The first step of a pair may take this many times as long as others.
 const FIRST_PATIENCE: u32 = 5;
 /// Short batches are sent together after this long, or at the end: while one is timed, nobody reads or records another.
@@ -193,9 +196,11 @@ impl<'a> Trial<'a> {
         let (patience, settle) = (turns.patience(), turns.settle());
         turns.meet()?;
         // A first run may load what it needs from a disk.
-        turns.step(|| run_within(patience * FIRST_PATIENCE, self.deadline(), || warm_up(self, work)))?;
+        turns.step(WARM_UP, || {
+            run_within(patience * FIRST_PATIENCE, self.deadline(), || warm_up(self, work))
+        })?;
         for _ in 0..batches {
-            turns.step(|| {
+            turns.step(BATCH, || {
                 run_within(patience, self.deadline(), || {
                     if settle > 0 {
                         work(settle, &mut Report::default())?;
@@ -276,7 +281,7 @@ impl<'a> Trial<'a> {
             let (started_ns, mut report) = (now_ns(), Report::default());
             let mut forced = 0;
             for at in 0..pieces {
-                turns.step(|| {
+                turns.step(at as usize, || {
                     let before = count_forced_switches();
                     let done = run_within(patience, deadline, || piece(at, &mut report));
                     forced += count_forced_switches().saturating_sub(before);

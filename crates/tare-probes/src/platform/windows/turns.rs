@@ -26,7 +26,7 @@ impl Turns {
         match *self {}
     }
 
-    pub fn step(&mut self, _: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    pub fn step(&mut self, _: usize, _: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
         match *self {}
     }
 
