@@ -29,6 +29,8 @@ const PAIR_BATCH_NS: f64 = 60e3;
 const PAIR_COUNTED: f64 = 24.0;
 /// ...and the time that they may take on both sides together.
 const PAIR_NS: f64 = 40e6;
+/// Time of a pair of commands of one's own: runs of some milliseconds are as many as "same" needs in the rounds of its first look.
+const PAIR_OF_RUNS_NS: f64 = 160e6;
 /// Time of a batch in a trial of a fixed time, of which there are thousands.
 const BATCH_OF_TIME_NS: f64 = 4e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
@@ -126,12 +128,12 @@ impl Wanted<'_> {
     pub(crate) fn compute_pair_amount(&self, one: Pace, other: Pace) -> Amount {
         let (quicker_ns, slower_ns) = paces(one, &[other]);
         let both_ns = one.operation_ns + other.operation_ns;
-        let batch = match self.batching {
-            Batching::Runs => 1.0,
-            Batching::Short | Batching::Placed => in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns),
+        let (batch, pair_ns) = match self.batching {
+            Batching::Runs => (1.0, PAIR_OF_RUNS_NS),
+            Batching::Short | Batching::Placed => (in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns), PAIR_NS),
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
-        let counted = (PAIR_NS / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        let counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
         let batches = 1 + counted as u64;
         let least = (self.operations_of_quantiles(quicker_ns) * batches).div_ceil(counted as u64);
         let operations = (batch as u64 * batches).max(least);
