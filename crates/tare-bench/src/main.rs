@@ -130,11 +130,12 @@ enum Command {
     Alternation(alternation::Request),
     /// Run whole sessions on costs of known size, none among them, and count the cells with a direction.
     ///
-    /// Compares native with native: `no cost` and `no cost, beside a load` (a minute a session), `5 %` (each case of quick by
-    /// itself, up to 16 minutes a round) and `1 %, margin 0.5 %` (up to 40 minutes a round). Prints a table, and keeps it in
-    /// docs/method/sessions.md unless --quick is given.
+    /// Compares native with native, or with a sandbox that changes nothing: `no cost`, `no cost, bwrap`, and both beside a load (a
+    /// minute a session), `5 %` and `2 %, margin 1 %` (each case of quick by itself, up to 16 and 8 minutes a round) and
+    /// `1 %, margin 0.5 %` (up to 40 minutes a round). Prints a table, and keeps it in docs/method/sessions.md unless --quick is
+    /// given.
     #[command(after_help = "Examples:
-  ./bench/sessions 'no cost' --rounds 10     twenty sessions without a cost, ten of them beside a load
+  ./bench/sessions 'no cost' --rounds 10     forty sessions without a cost, half of them beside a load
   ./bench/sessions '5 %' --rounds 2          each case of quick twice")]
     Sessions(sessions::Request),
     /// Compute the findings of a large session, and print their time and memory.

@@ -19,6 +19,8 @@ use crate::setting::Setting;
 /// Setting of a session: the planted cost, its time, and further words of `tare run`.
 struct Trial {
     name: &'static str,
+    /// Environment that is compared with native, where it is not native with the planted cost.
+    layer: Option<&'static str>,
     cost: f64,
     budget_s: u32,
     /// A session of each of these alone; of all of `quick` where there is none.
@@ -27,36 +29,47 @@ struct Trial {
     is_loaded: bool,
 }
 
-const PLAIN: Trial =
-    Trial { name: "no cost", cost: 0.0, budget_s: 60, cases: &[], margin: None, is_loaded: false };
+const PLAIN: Trial = Trial {
+    name: "no cost",
+    layer: None,
+    cost: 0.0,
+    budget_s: 60,
+    cases: &[],
+    margin: None,
+    is_loaded: false,
+};
+
+/// A sandbox that has nothing to itself but a copy of the mounts.
+const EMPTY_BWRAP: Option<&str> = Some("exec:bwrap --dev-bind / / --");
+
+/// Cases of quick, one for a session.
+const CASES: [&str; 16] = [
+    "sys.getppid",
+    "proc.spawn",
+    "proc.exec",
+    "cpu.primes",
+    "ipc.pipe",
+    "ipc.context",
+    "mem.fault",
+    "time.read",
+    "file.seq?bs=4KiB*op=write*",
+    "file.seq?bs=1MiB*op=write*",
+    "file.seq?bs=4KiB*op=read*",
+    "file.seq?bs=1MiB*op=read*",
+    "file.sync",
+    "file.meta",
+    "net.rr",
+    "null",
+];
 
 /// The rows of the table.
-const TRIALS: [Trial; 4] = [
+const TRIALS: [Trial; 7] = [
     PLAIN,
     Trial { name: "no cost, beside a load", is_loaded: true, ..PLAIN },
-    Trial {
-        name: "5 %",
-        cost: 0.05,
-        cases: &[
-            "sys.getppid",
-            "proc.spawn",
-            "proc.exec",
-            "cpu.primes",
-            "ipc.pipe",
-            "ipc.context",
-            "mem.fault",
-            "time.read",
-            "file.seq?bs=4KiB*op=write*",
-            "file.seq?bs=1MiB*op=write*",
-            "file.seq?bs=4KiB*op=read*",
-            "file.seq?bs=1MiB*op=read*",
-            "file.sync",
-            "file.meta",
-            "net.rr",
-            "null",
-        ],
-        ..PLAIN
-    },
+    Trial { name: "no cost, bwrap", layer: EMPTY_BWRAP, ..PLAIN },
+    Trial { name: "no cost, bwrap, beside a load", layer: EMPTY_BWRAP, is_loaded: true, ..PLAIN },
+    Trial { name: "5 %", cost: 0.05, cases: &CASES, ..PLAIN },
+    Trial { name: "2 %, margin 1 %", cost: 0.02, budget_s: 30, cases: &CASES, margin: Some("1%"), ..PLAIN },
     Trial {
         name: "1 %, margin 0.5 %",
         cost: 0.01,
@@ -195,7 +208,7 @@ fn document(setting: &Setting, machine: String) -> Document {
     Document {
         path: document_path(&setting.docs, "sessions.md"),
         head: "# Whole sessions\nWritten by `./bench/sessions`. A session compares native with native, slower on purpose by nothing, \
-               5 % or 1 % (`slower=`).\nWithout a cost it is all of `quick`, and each cell with a direction is false. With one it is a \
+               5, 2 or 1 % (`slower=`),\nor with `bwrap --dev-bind / /`, which has nothing to itself but a copy of the mounts. Without a cost it is all of `quick`,\nand each cell with a direction is false. With one it is a \
                single case, and each session\nwithout a direction, or with one that may be chance, missed it. Beside the load, each processor\ncomputes and rests for up to six seconds at a time. [ ] = 95 % \
                interval (Clopper and Pearson).\n"
             .into(),
@@ -238,7 +251,8 @@ fn load(mut moments: Generator, is_over: &AtomicBool) {
 
 fn measured(setting: &Setting, trial: &Trial, case: Option<&str>, seed: u64) -> Result<Cells, String> {
     let budget_s = if setting.quick { 15 } else { trial.budget_s };
-    let mut words = vec!["--in".to_owned(), format!("native?slower={}%", trial.cost * 100.0)];
+    let planted = || format!("native?slower={}%", trial.cost * 100.0);
+    let mut words = vec!["--in".to_owned(), trial.layer.map_or_else(planted, str::to_owned)];
     words.extend(["--budget".to_owned(), format!("{budget_s}s")]);
     words.extend(case.into_iter().flat_map(|case| ["--only".to_owned(), case.to_owned()]));
     words.extend(trial.margin.into_iter().flat_map(|margin| ["--margin".to_owned(), margin.to_owned()]));
