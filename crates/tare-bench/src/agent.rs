@@ -193,7 +193,7 @@ impl Agent {
         Ok(elapsed_ns)
     }
 
-    /// Makes the agent reach a netserver, stock or tare's own; gives the peer's name in a case.
+    /// Makes the agent reach a netserver, stock or tare's own, and returns the name by which a case refers to it.
     pub fn add_netserver_peer(&mut self, address: std::net::SocketAddr) -> String {
         self.peers.insert(FAR.to_owned(), Peer::Netperf { address: address.to_string() });
         FAR.to_owned()

@@ -9,7 +9,7 @@ use crate::setting::Setting;
 use crate::veth::Veth;
 use crate::{interrupt, machine};
 
-/// A figure that both sides give.
+/// A figure that both sides report.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     pub name: &'static str,

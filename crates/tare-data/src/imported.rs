@@ -50,7 +50,7 @@ pub struct ImportedFigure {
     pub values: Vec<Stated>,
 }
 
-/// A probe of tare, and those of its parameters that the tool's output fixes.
+/// A probe of tare, with the parameters that the tool's output fixes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counterpart {
     pub probe: String,

@@ -69,7 +69,7 @@ impl Door {
         self.path.join(inside)
     }
 
-    /// Looks at the folder itself.
+    /// Reads the metadata of the folder itself.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.handle.metadata()
     }

@@ -1,4 +1,4 @@
-//! A crate's build reads files inside the crate alone, if only by a link: elsewhere an archive of the crate would lack them.
+//! A crate's build reads only files inside the crate, some of them through links: an archive of the crate would lack others.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 
 use crate::tree::{Source, Tree, is_of_tests};
 
-/// Finds files that code outside tests includes from outside its crate.
+/// Finds files that a crate includes although they lie elsewhere. Tests may do so.
 pub fn included_from_outside(tree: &Tree) -> Vec<String> {
     let mut broken = Vec::new();
     for one in &tree.crates {

@@ -52,7 +52,7 @@ pub struct NodeRatio {
     pub margin: f64,
 }
 
-/// Figure of a case in the baseline of one pair of nodes.
+/// A case's figure in the baseline, between the two nodes of a pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigure {
     pub a: String,

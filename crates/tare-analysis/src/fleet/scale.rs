@@ -24,8 +24,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Estimates the scale of values; `floor` is the least spread by their own uncertainty. None of no
-    /// values.
+    /// Estimates the scale of values; none if there are no values. `floor` is the spread that their own uncertainty
+    /// causes at least.
     pub(super) fn from_values(values: &[f64], floor: f64) -> Option<Scale> {
         let n = values.len() as f64;
         let values = sort_values(values);
@@ -38,8 +38,8 @@ impl Scale {
         Some(Scale { centre, deviation: deviation.max(floor).max(LEAST) * of_centre, values: values.len() })
     }
 
-    /// Estimates the scale of the rest of a fit by medians: as many of the least as it has fitted are left
-    /// out, since it made them small.
+    /// Estimates the scale of the residuals of a fit by medians. As many of the smallest are left out as the fit has
+    /// parameters, which made them small.
     pub(super) fn of_left(left: &[f64], fitted: usize) -> Option<Scale> {
         let distances = sort_values(&left.iter().map(|value| value.abs()).collect::<Vec<_>>());
         let kept = distances.get(fitted..).filter(|kept| !kept.is_empty())?;

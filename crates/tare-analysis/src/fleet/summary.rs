@@ -90,7 +90,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Takes the rows of sessions. Of each node, whole sessions beyond the first `planned` were measured to confirm.
+    /// Collects the rows of sessions. A node's whole sessions after the first `planned` were measured to confirm.
     pub fn from_sessions(sessions: &[OfNode], pairs: &[OfPair], by: &[String], planned: u32) -> Rows {
         let mut rows = Rows { sessions: sessions.len() + pairs.len(), ..Rows::default() };
         let all = || sessions.iter().map(|of| &of.cells).chain(pairs.iter().map(|of| &of.cells));

@@ -223,7 +223,7 @@ impl Stated {
         self.low.is_finite() && self.high.is_finite() && self.low < value && value < self.high
     }
 
-    /// Checks if some numbers of an interval round to the stated one, and others do not.
+    /// Tells whether an interval has both numbers that round to the stated one and numbers that do not.
     pub(super) fn is_crossed_by(&self, low: f64, high: f64) -> bool {
         let (least, most) = self.ends();
         low <= most && high >= least && !self.holds_interval(low, high)

@@ -25,12 +25,12 @@ pub struct RatioOfMeans {
     pub interval: Interval,
 }
 
-/// Estimates the mean of the second costs over that of the first, from pairs of them. None for no pairs.
+/// Estimates the mean of the second costs over that of the first, from pairs of them; none without pairs.
 ///
 /// The interval is a bootstrap-t (Efron 1979; Hall 1988): the distance of samples drawn again from the pairs
 /// to these, in their own standard errors. It is as lopsided as the costs are: where some are stalls, samples
 /// with few of them look precise and are off, so that the upper end moves out. An end that no drawn sample
-/// can tell is infinite.
+/// determines is infinite.
 pub fn ratio_of_means(pairs: &[[f64; 2]]) -> Option<RatioOfMeans> {
     if pairs.is_empty() {
         return None;

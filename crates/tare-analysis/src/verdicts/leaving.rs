@@ -30,7 +30,7 @@ pub(crate) fn safe_p(plan: &Plan) -> f64 {
 }
 
 /// Tells whether an environment may leave a case with this judgement: one that is decided and would stay a
-/// verdict whatever the other cells show. `safe_p` is that of the plan; none for the control, which is not
+/// verdict whatever the other cells show. `safe_p` is the plan's; none for the control, which is not
 /// corrected.
 pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     // Within the margin it is the same, whether or not a slight difference is confirmed.

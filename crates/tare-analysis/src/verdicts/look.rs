@@ -69,7 +69,7 @@ impl<'a> Look<'a> {
         self.targets().map(lost).collect()
     }
 
-    /// Estimates the rounds in all that decide each environment; none where it is decided, or where they are not known.
+    /// Estimates how many rounds in all will decide each environment; none where it is decided, or where the number is not known.
     pub fn estimate_needed_rounds(&self) -> Vec<Option<u32>> {
         let needed = |target: usize| {
             let judged = self.metrics.iter().filter_map(|metric| self.rows[*metric].targets[target].as_ref());

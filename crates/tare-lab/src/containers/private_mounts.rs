@@ -82,8 +82,8 @@ pub fn apply_steps(command: &mut Command, steps: Steps, more: UnshareFlags, repo
     Ok(())
 }
 
-/// Starts the command in a separate mount namespace and user namespace, whoever the user is, so that `change`
-/// can do what is only allowed there.
+/// Starts the command in its own mount namespace and user namespace, whoever the user is, where `change` may do
+/// things that are forbidden elsewhere.
 pub fn apply_as_user(
     command: &mut Command,
     change: impl Fn() -> io::Result<()> + Send + Sync + 'static,

@@ -97,7 +97,7 @@ impl Steps {
         self.add(Act::Mount { source: kind.clone(), at: c_path(at)?, kind, flags, data }, what)
     }
 
-    /// Binds a file or a folder at another path, without mounts below it.
+    /// Binds a file or a folder at another path, without the mounts below it.
     pub fn add_bind_mount(&mut self, from: &Path, at: &Path) -> io::Result<()> {
         self.bind_either(from, at, false)
     }

@@ -42,7 +42,7 @@ pub fn find_versions() -> &'static str {
     }
 }
 
-/// Times at which limits of this process's control groups, or of those above them, killed a process or refused one.
+/// Counts of processes that were killed or refused by a limit of this process's control groups, or of those above them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refusals {
     killed: u64,
@@ -50,7 +50,7 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Counts them now; none where no control groups are mounted.
+    /// Counts the refusals so far: zero if no control groups are mounted.
     pub fn count_now() -> Refusals {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut all = Refusals::default();

@@ -22,7 +22,7 @@ const RUNTIMES: [Runtime; 3] = [Runtime::Crun, Runtime::Runc, Runtime::Youki];
 const GROUPS: &str = "libpod_parent";
 
 /// Has the runtime delete the container whose id an engine wrote into a file, and removes its control groups. The engine
-/// is asked before: what it still knows it removes itself.
+/// is asked first, and removes what it still knows by itself.
 pub(super) fn remove_forgotten_container(
     id_file: &Path,
     folder: &Path,

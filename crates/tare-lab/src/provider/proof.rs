@@ -57,7 +57,7 @@ impl Proven {
 }
 
 impl Proof {
-    /// Compares the signs of an environment with the description; `own` are those of this process. Fails if they refute it.
+    /// Compares the signs of an environment with the description. Fails if they refute it. `own` are this process's signs.
     pub fn compare_signs(self, signs: &Facts, own: &Facts) -> Result<Proven, Failure> {
         match self {
             Proof::None if is_elsewhere(signs, own) => {

@@ -40,7 +40,7 @@ pub enum Roots {
 }
 
 impl Roots {
-    /// Explains why environments of the provider cannot have a root, if so.
+    /// Explains why environments of the provider cannot have this root; none if they can.
     pub(crate) fn refusal_reason(self, root: &RootFolder) -> Option<&'static str> {
         match (self, root) {
             (_, RootFolder::Empty) | (Roots::Any, _) | (Roots::Host(_), RootFolder::Host) => None,

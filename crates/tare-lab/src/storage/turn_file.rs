@@ -8,7 +8,7 @@ use std::path::Path;
 /// Length of a file of turns: a page, which is the least that is mapped.
 const LENGTH: u64 = 4096;
 
-/// The file by which a start's trials take turns with others'.
+/// The file through which the trials of a start take turns with others.
 #[derive(Debug)]
 pub(crate) struct TurnFile {
     file: File,
@@ -16,7 +16,7 @@ pub(crate) struct TurnFile {
 }
 
 impl TurnFile {
-    /// Makes it in the folder that environments share. Whoever an agent runs as may write it.
+    /// Makes the file in the folder that environments share. Every user may write to it, since agents run as any.
     pub fn create(folder: &Path, name: String) -> io::Result<TurnFile> {
         let mut options = OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(folder.join(&name))?;
@@ -29,7 +29,7 @@ impl TurnFile {
         self.file.write_all_at(&word.to_ne_bytes(), 0)
     }
 
-    /// Refers to the same file once more.
+    /// Makes another handle of the same file.
     pub fn try_clone(&self) -> io::Result<TurnFile> {
         Ok(TurnFile { file: self.file.try_clone()?, name: self.name.clone() })
     }

@@ -240,7 +240,7 @@ impl Study {
         Ok(study)
     }
 
-    /// Returns the time for a session in a size.
+    /// Returns the time that a session of this size has.
     pub fn budget_in(&self, size: Size) -> Duration {
         self.reference_budget.filter(|_| size == Size::Reference).unwrap_or(self.budget)
     }

@@ -40,7 +40,7 @@ pub fn note_numbers(noting: &mut Noting<'_>) {
     }
 }
 
-/// Notes the namespaces' numbers without /proc. A filter may kill who asks.
+/// Notes the namespaces' numbers without /proc. A filter may kill the process that asks.
 pub fn note_by_pidfd(noting: &mut Noting<'_>) {
     let own = rustix::process::getpid();
     let Ok(handle) = rustix::process::pidfd_open(own, rustix::process::PidfdFlags::empty()) else { return };

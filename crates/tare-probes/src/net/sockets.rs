@@ -76,15 +76,15 @@ pub(crate) fn connect_stream(address: SocketAddr, no_delay: bool) -> Result<(Own
     Ok((socket, stopwatch))
 }
 
-/// Bounds every wait of a blocking socket, connecting too.
+/// Bounds every wait of a blocking socket, including the one to connect.
 pub(crate) fn set_deadline(socket: &impl AsFd, longest: Duration) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, Some(longest))
         .and_then(|()| wait_at_most(socket, Wait::Send, Some(longest)))
         .map_err(|e| broken_failure("a deadline on a socket", e))
 }
 
-/// Takes the bounds away again: a wait with one sets a timer in the kernel, which netperf's round trips do not. A far end
-/// that falls silent then ends the trial by the trial's own deadline.
+/// Removes the deadline from every wait: a wait with one sets a timer in the kernel, which netperf's round trips do not.
+/// If the far end then falls silent, the trial's own deadline ends it.
 pub(crate) fn without_deadline(socket: &impl AsFd) -> Result<(), Failure> {
     wait_at_most(socket, Wait::Receive, None)
         .and_then(|()| wait_at_most(socket, Wait::Send, None))

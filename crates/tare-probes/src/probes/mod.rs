@@ -139,7 +139,7 @@ pub fn run_of(name: &str) -> Result<Run, String> {
     found.map(|(_, run)| *run).ok_or_else(|| explain_missing_probe(probe.name).to_owned())
 }
 
-/// Runs a subcommand with which a probe starts this program, and gives its exit code.
+/// Runs a subcommand with which a probe starts this program, and returns its exit code.
 #[cfg_attr(windows, expect(unused_variables, reason = "none is started by its path there"))]
 pub fn run_subcommand(program: &Path, verb: &str, rest: &[OsString]) -> Option<i32> {
     match verb {

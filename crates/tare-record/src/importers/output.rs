@@ -246,7 +246,7 @@ impl FigureBuilder {
         }
     }
 
-    /// Adds a number of a text.
+    /// Adds a number that a part of a text states; fails where it is not one.
     pub fn add_text_value(
         &mut self,
         text: &Text,
@@ -267,7 +267,7 @@ impl FigureBuilder {
         Ok(())
     }
 
-    /// Adds a number that JSON holds; where there is none, nothing.
+    /// Adds a number from JSON, or nothing where there is none.
     pub fn add_json_value(&mut self, statistic: Statistic, value: Option<f64>, scale: Scale) {
         self.took = false;
         if let Some(value) = value {

@@ -107,7 +107,7 @@ impl Text {
         self.lines().enumerate().map(|(index, text)| NumberedLine { text, index })
     }
 
-    /// Locates a part of this text; the end for a text that is none of its parts.
+    /// Locates a part of this text in the file. Any other text is taken to be at the end.
     pub(crate) fn find_position(&self, part: &str) -> Position {
         self.position_at(self.offset(part))
     }
@@ -130,12 +130,12 @@ impl Text {
         Position { line, column: before[start..].chars().count() + 1, byte }
     }
 
-    /// Refuses because of a part of this text.
+    /// Refuses the text because of one of its parts.
     pub(crate) fn refuse_part(&self, part: &str, cause: impl Into<String>) -> Refusal {
         Refusal { position: self.find_position(part), cause: cause.into() }
     }
 
-    /// Refuses because of a number that a reader of JSON found, where it stands; at the end where it is not found.
+    /// Refuses the text because of a number in its JSON, and points to it; to the end if the number is not found.
     pub(crate) fn refuse_number(&self, number: f64, cause: impl Into<String>) -> Refusal {
         let is_part = |c: char| c.is_ascii_digit() || "+-.eE".contains(c);
         let mut words = self.as_str().split(|c| !is_part(c));
@@ -145,7 +145,7 @@ impl Text {
         }
     }
 
-    /// Refuses because something is missing at the end.
+    /// Refuses the text because something is missing at its end.
     pub(crate) fn refuse_end(&self, cause: impl Into<String>) -> Refusal {
         Refusal { position: self.position_at(self.as_str().len()), cause: cause.into() }
     }

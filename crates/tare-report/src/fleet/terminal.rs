@@ -19,7 +19,7 @@ const NOTE: &str = "slowdown = over nodes, each one value, with its 95 % confide
 deviation, by medians; a further node = where its slowdown lies, with a chance of 95 %. slow? = chosen among all nodes and \
 cases so that at most 5 % of those chosen are ordinary; fresh sessions have to bear it out.";
 
-/// Renders the whole report.
+/// Renders the whole report of a fleet as text.
 pub fn render_fleet_terminal(view: &FleetView, width: usize) -> String {
     let mut out = Lines { out: String::new(), width };
     head(view, &mut out);

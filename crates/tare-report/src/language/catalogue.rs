@@ -90,7 +90,7 @@ pub(super) fn split_template(template: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Extracts the values from a text that a template made; `None` if it did not make it.
+/// Extracts the values from a text that a template made; none if another text is given.
 pub(super) fn extract_values<'a>(template: &'a str, text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
     let pieces = split_template(template);
     if !pieces.iter().any(|piece| matches!(piece, Piece::Name(_))) {

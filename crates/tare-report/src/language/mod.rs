@@ -54,7 +54,7 @@ impl Language {
         }
     }
 
-    /// Returns the tag of the language in HTML.
+    /// Returns the tag by which HTML knows the language.
     pub(crate) fn language_tag(self) -> &'static str {
         match self {
             Language::English => "en",

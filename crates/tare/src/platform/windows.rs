@@ -35,7 +35,7 @@ pub fn had_no_output() -> bool {
     false
 }
 
-/// Handles are inherited by name alone.
+/// Does nothing: a child inherits only the handles that it is given.
 pub fn keep_from_children() {}
 
 /// Finds a folder on a disk for temporary builds.

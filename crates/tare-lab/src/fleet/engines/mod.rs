@@ -202,7 +202,7 @@ impl Engine {
         })
     }
 
-    /// Starts a job.
+    /// Submits a job to the engine, or starts it as a process that the driver waits for.
     pub(crate) fn start_job(
         &self,
         job: &Job<'_>,

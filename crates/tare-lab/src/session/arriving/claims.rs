@@ -13,7 +13,7 @@ const CLOCK_TOLERANCE: f64 = 0.05;
 /// Further difference of both clocks: one may be read in ticks.
 const CLOCK_SLACK_NS: u64 = 20_000_000;
 
-/// The batches of one trial so far.
+/// Work and time that the batches of a trial have claimed so far.
 pub(crate) struct Claims<'t> {
     request: &'t TrialRequest,
     /// When the request was sent, by the host's clock.

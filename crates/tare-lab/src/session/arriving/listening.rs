@@ -121,7 +121,7 @@ impl<'t> Listening<'t> {
         link.send(&Request::Trial(self.request.clone()), self.deadline())
     }
 
-    /// Takes a frame; true for the last one of this trial.
+    /// Takes a frame, and returns true if it is the last one of this trial.
     pub fn take_frame(&mut self, Arrived { frame, at }: Arrived) -> Result<bool, LinkError> {
         let ours = |trial: u64| trial == self.request.trial;
         match frame {

@@ -25,7 +25,7 @@ pub(crate) struct Calibrated {
 }
 
 impl Calibrated {
-    /// Tells whether the case measures starts, so that each trial is one.
+    /// Tells whether the case measures starts, so that each trial is one start.
     pub fn is_start(&self) -> bool {
         startup::is_start(&self.selected.case)
     }

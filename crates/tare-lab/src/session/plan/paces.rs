@@ -55,7 +55,7 @@ pub(crate) struct EnvironmentPace {
 }
 
 impl Paces {
-    /// Reads the table that is shipped.
+    /// Parses the table of typical times that is built in.
     pub fn read_shipped() -> Paces {
         toml::from_str(SHIPPED).expect("a test reads the shipped table")
     }

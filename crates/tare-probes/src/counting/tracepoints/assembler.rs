@@ -109,7 +109,7 @@ impl Assembler {
         self.push(0xdb, at, what, 0, 0);
     }
 
-    /// Loads a map's descriptor, which the kernel replaces by its address.
+    /// Loads a map's descriptor, which the kernel replaces with the map's address.
     pub(super) fn load_map(&mut self, to: Register, map: RawFd) {
         self.push(0x18, to, Register::First, 0, map);
         self.code.push(0);

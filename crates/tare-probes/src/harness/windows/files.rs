@@ -57,7 +57,7 @@ pub(crate) fn open_device(path: &'static str, _flags: OFlags) -> Result<OwnedFd,
     Err(Failure::new(FailureKind::NotSupported, format!("Windows has no {path}")))
 }
 
-/// Fails: there are no files that are only in memory.
+/// Fails: Windows has no files that exist only in memory.
 pub(crate) fn in_memory() -> Result<OwnedFd, Failure> {
     Err(Failure::new(FailureKind::NotSupported, "Windows has no file in memory that is read like others"))
 }

@@ -13,7 +13,7 @@ const LONGEST_PLAIN: f64 = 1e15;
 /// Text of an empty cell.
 const NONE: &str = "-";
 
-/// A table as texts, for every form that shows it.
+/// The texts of a table, for every form that shows it.
 #[derive(Debug, Serialize)]
 pub(crate) struct TableTexts {
     pub heading: String,
