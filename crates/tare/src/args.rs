@@ -171,7 +171,7 @@ pub struct Run {
     /// programs) or sync (has a file written to disk).
     #[arg(long = "neighbour", help_heading = "What to measure", hide_short_help = true, value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
     pub neighbours: Vec<String>,
-    /// Pin everything to one processor, CPU or the last one, which reduces variation in gVisor, UML and
+    /// Pin everything to one processor (CPU, or the last one), which reduces variation in gVisor, UML and
     /// tracers.
     #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
     pub pin: Option<Pin>,
@@ -191,8 +191,8 @@ pub struct Run {
     /// Run shorter trials, and stop after five minutes at most.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["full_size", "rounds"])]
     pub short: bool,
-    /// Use the durations and sizes of the original tools, or of the article, instead of shorter ones: hours,
-    /// and the files' room on a disk, which tare names before it begins.
+    /// Use the durations and sizes of the original tools, or of the article, instead of shorter ones. This takes
+    /// hours and disk space, and tare says how much before it begins.
     #[arg(long, help_heading = "How long")]
     pub full_size: bool,
     /// Write the record to this file, where %h expands to the host name, %t to the time, %r to random digits
@@ -336,7 +336,7 @@ pub struct Check {
     /// Also check whatever these words start, as for 'tare run' (repeatable).
     #[arg(long, value_name = "NAME=WORDS", value_parser = parse_entered)]
     pub enter: Vec<String>,
-    /// Start each of them N times, in turn.
+    /// Start each environment N times, in turn.
     #[arg(long, value_name = "N", default_value_t = 7, requires = "time", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub times: u32,
     /// Build environments in this folder, which must be on a disk, and remove them afterwards.
@@ -353,7 +353,7 @@ pub struct Check {
 /// Remove what a killed session left behind: processes, mounts, folders.
 #[derive(Debug, clap::Args)]
 pub struct Clean {
-    /// Also remove what sessions of this host left here, which share the home. No session of it may run.
+    /// Also remove what sessions of the host NAME left in a home folder shared with it; none of them may be running.
     #[arg(long, value_name = "NAME")]
     pub from_host: Option<String>,
     /// Print the result as JSON.

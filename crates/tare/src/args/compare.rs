@@ -7,8 +7,8 @@ use tare_analysis::gate::Condition;
 /// Compare older records with newer ones, or combine the records of several sessions.
 ///
 /// With --to, reports how each environment's slowdown changed, and which facts about the machines differ.
-/// Sessions differ from one another even when nothing has changed: with several records on each side, the
-/// interval of a change is as wide as they do; with one, as --between says. With --together, reports each
+/// Sessions differ from one another even when nothing has changed. The interval of a change allows for that:
+/// with several records on each side by how much these differ, with one by --between. With --together, reports each
 /// environment's slowdown over all sessions, and how much it varies between them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -26,8 +26,8 @@ pub struct Compare {
     /// Report what changed in these newer records.
     #[arg(long, value_name = "RECORD", num_args = 1.., required_unless_present = "together")]
     pub to: Vec<PathBuf>,
-    /// Take sessions of one machine to differ by this much when nothing has changed, if there is one record on
-    /// each side.
+    /// Assume that sessions of one machine differ by this much when nothing has changed, for one record on each
+    /// side.
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = parse_spread, conflicts_with = "together")]
     pub between: f64,
     /// Combine the records instead.

@@ -22,7 +22,7 @@ pub struct Explain {
     #[arg(value_name = "RECORD|STUDY", required_unless_present_any = ["words", "prices"], conflicts_with = "words")]
     pub file: Option<PathBuf>,
     /// Measure these environments, comma-separated [default: the first three that are ready]. With --from, allow the command
-    /// to run in these of the record's.
+    /// to run in these environments of the record.
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Show only the prices: what each environment charges for one unit of each kind of work.

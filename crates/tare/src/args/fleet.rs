@@ -65,11 +65,11 @@ pub struct FleetRun {
     /// Write the plan, without submitting anything.
     #[arg(long, requires = "into")]
     pub plan_only: bool,
-    /// Measure the nodes that the report calls slow again, along with two ordinary nodes of the same kind, in
+    /// Measure again the nodes that the report calls slow, along with two ordinary nodes of the same kind, in
     /// four new sessions each, and decide by these sessions alone.
     #[arg(long, conflicts_with_all = ["on", "into"])]
     pub confirm: bool,
-    /// Run the engine of this folder's plan, although it did not begin on this machine or was changed since.
+    /// Run the engine of this folder's plan, even if the fleet did not begin on this machine or its plan was changed.
     #[arg(long, conflicts_with_all = ["on", "into"])]
     pub trust: bool,
 }

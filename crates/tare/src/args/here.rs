@@ -6,8 +6,8 @@ use clap::ValueEnum;
 
 /// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
 ///
-/// Needs no root and no other environment, ends within three seconds, and leaves nothing behind. A
-/// layer without a word is sure; others are likely, or may be there.
+/// Needs no root and no other environment, ends within three seconds, and leaves nothing behind. A layer
+/// is sure unless (likely) or (may be) follows its name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   tare here                          name the layers and limits of this shell
@@ -20,7 +20,7 @@ use clap::ValueEnum;
   tare here --make-book mine.toml    measure prices of this machine, for comparisons elsewhere
   tare here --make-book all.toml --join mine.toml theirs.toml
   tare here --book all.toml          compare with these prices
-  tare here --yes -- git status      run a command twice, and split its time by the times of here
+  tare here --yes -- git status      run a command twice, and split its time by the costs measured here
 
 Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
 pub struct Here {
@@ -33,14 +33,14 @@ pub struct Here {
     /// Measure three times in turn, for up to ten seconds.
     #[arg(long)]
     pub thorough: bool,
-    /// Compare with the prices in this book instead of those that are part of tare.
+    /// Compare with the prices in this book instead of the built-in ones.
     #[arg(long, value_name = "FILE")]
     pub book: Option<PathBuf>,
-    /// Make a book of prices of this machine instead: cycles of single operations. It names no machine, and is refused
-    /// inside anything but a virtual machine. The file must not be there.
+    /// Make a book of this machine's prices instead: the cycles that single operations take. The book names no machine,
+    /// and is refused inside any layer but a virtual machine. The file must not exist.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["wide", "only", "thorough", "book", "yes", "fail_if", "json", "words"])]
     pub make_book: Option<PathBuf>,
-    /// Measure in this many starts of tare, for --make-book.
+    /// Start tare this many times to measure, for --make-book.
     #[arg(long, value_name = "N", default_value_t = 14, requires = "make_book", conflicts_with = "join", value_parser = clap::value_parser!(u32).range(8..=200))]
     pub starts: u32,
     /// Join these books instead of measuring, each named once, for --make-book.
@@ -56,7 +56,7 @@ pub struct Here {
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Run this command twice, once as it is and once counted, and split its time by the times of here.
+    /// Run this command twice, once as it is and once counted, and split its time by the costs measured here.
     #[arg(last = true, value_name = "COMMAND")]
     pub words: Vec<String>,
 }

@@ -17,7 +17,7 @@ pub struct SessionOptions {
     /// Run only these probes, comma-separated, with * as a wildcard.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// Pin everything to one processor, CPU or the last one, which reduces variation in gVisor, UML and
+    /// Pin everything to one processor (CPU, or the last one), which reduces variation in gVisor, UML and
     /// tracers.
     #[arg(long, hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = super::parse_pin)]
     pub pin: Option<Pin>,

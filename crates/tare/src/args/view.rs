@@ -25,7 +25,7 @@ pub struct View {
     /// comma-separated: names, or files that end in .toml.
     #[arg(long, hide_short_help = true, value_name = "NAMES", value_delimiter = ',')]
     pub published: Vec<String>,
-    /// Show how each environment differs from the baseline instead of results: kernel, processor,
+    /// Show, instead of results, how each environment differs from the baseline: kernel, processor,
     /// mitigations, clock, limits, file systems, network devices and runtime.
     #[arg(long, hide_short_help = true, conflicts_with_all = ["markdown", "csv"])]
     pub facts: bool,
