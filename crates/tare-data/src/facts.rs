@@ -59,7 +59,7 @@ pub enum HowLost {
 }
 
 impl HowLost {
-    /// Describes it, in words that can follow the name of the step.
+    /// Describes the loss, in words that can follow the name of the step.
     pub fn describe(self) -> String {
         match self {
             HowLost::NoProcess => "no process could be started".to_owned(),

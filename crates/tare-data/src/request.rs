@@ -91,7 +91,7 @@ pub struct Turn {
     pub processor: Option<usize>,
 }
 
-/// Amount of a trial. Decided once for a session, so that every environment does the same.
+/// Amount of a trial, decided once for a session: alike on both sides of a pair, and in all trials that run alone.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amount {

@@ -129,7 +129,7 @@ pub struct Side {
 }
 
 impl Pair {
-    /// Splits it into its two trials, without their batches, which come with each.
+    /// Splits the pair into its two trials. The batches of each come beside it.
     pub fn into_trials(self) -> [(Trial, Vec<Batch>); 2] {
         let Pair { case, round, attempt, started_ns, sides: [first, second] } = self;
         let partners = [second.target.clone(), first.target.clone()];
@@ -165,7 +165,7 @@ fn is_zero_attempt(attempt: &u32) -> bool {
 }
 
 impl Begin {
-    /// Creates the trial, of which nothing more is known yet.
+    /// Creates the trial, about which nothing more is known yet.
     pub fn into_trial(self) -> Trial {
         Trial {
             number: self.trial,

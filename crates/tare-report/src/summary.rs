@@ -36,7 +36,7 @@ pub fn summarise_in_a_sentence(findings: &Findings, language: Language) -> Strin
 }
 
 /// Sorts environments by their answers: those that take longer with the one that takes longest, those that cost
-/// no more than a bound, and those of which nothing is sure.
+/// no more than a bound, and those about which nothing is sure.
 fn summarise_many(findings: &Findings, language: Language) -> String {
     let rows = view::select_rows(findings, false);
     let cells = |at: usize| -> Vec<Compared> {

@@ -24,7 +24,7 @@ pub struct Module<'t> {
     pub defined: BTreeSet<String>,
     /// Items that are imported: the whole path, and whether it is handed on.
     pub brought: BTreeMap<String, Vec<String>>,
-    /// Modules and enums of which every name is brought in.
+    /// Modules and enums whose names are all brought in.
     pub globs: Vec<Vec<String>>,
     pub is_public: bool,
 }

@@ -16,13 +16,13 @@ use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 
-/// Fewest nodes of a kind of which one can be judged slow; fewer are ranked.
+/// Fewest nodes of a kind among which one can be judged slow; fewer are ranked.
 pub const FEWEST_OF_KIND: usize = 8;
 /// Ordinary nodes that are measured again with those that were chosen.
 const BESIDE: usize = 2;
 /// Stands for the typical case: no case has an empty name.
 const TYPICAL: (&str, &str) = ("", "");
-/// Cases of which a typical one is known.
+/// Fewest cases from which a typical one is known.
 const FEWEST_CASES: usize = 3;
 
 /// Ranking of all nodes.
@@ -189,7 +189,7 @@ fn of_case<'a>(rows: &[&'a NodeFigure]) -> (BTreeMap<&'a str, f64>, f64) {
     (figures, floor)
 }
 
-/// Adds the typical case of each node that has enough of them, and gives its scale.
+/// Adds the typical case of each node that has enough of them, and returns its scale.
 fn typical(off: &mut BTreeMap<&str, Vec<Off<'_>>>) -> Option<Scale> {
     let most = off.values().map(Vec::len).max().unwrap_or(0);
     let has_enough = |cases: &Vec<Off>| cases.len() >= FEWEST_CASES && 2 * cases.len() > most;

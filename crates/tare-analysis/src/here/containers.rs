@@ -212,7 +212,7 @@ fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
     there.map(|(_, name, strength, evidence)| (name, strength, evidence)).collect()
 }
 
-/// Recognises namespaces of which nothing says who made them.
+/// Recognises namespaces about whose maker nothing is known.
 fn recognise_unnamed(
     view: View<'_>,
     own: &BTreeSet<&str>,

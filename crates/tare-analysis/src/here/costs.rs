@@ -65,7 +65,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Describes it, in words that can follow "cannot be told from inside: ".
+    /// Describes the reason, in words that can follow "cannot be told from inside: ".
     pub fn describe(self) -> &'static str {
         match self {
             Reason::NothingToCompare => "there is nothing here to compare it with",

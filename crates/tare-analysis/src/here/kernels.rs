@@ -127,7 +127,7 @@ fn recognise_other_systems(view: View<'_>) -> Option<Layer> {
     signs.into_layer(Class::Kernel, if is_illumos { "illumos" } else { "freebsd" }, "")
 }
 
-/// Recognises that calls are answered by something slow of which nothing else shows.
+/// Recognises that something slow answers calls, and shows itself in no other way.
 fn recognise_slow_kernel(view: View<'_>) -> Option<Layer> {
     let is_slow = view.number("cycles.call").is_some_and(|cycles| cycles > SLOW_CALL_CYCLES);
     let is_untraced = view.text("tracer") == "0" && view.text("ptrace.request") == "done";

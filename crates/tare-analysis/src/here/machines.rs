@@ -80,7 +80,7 @@ fn emulated(view: View<'_>) -> Found {
     ("qemu-tcg", Confidence::Likely, evidence)
 }
 
-/// Recognises by the interfaces that the processor offers, of which the last is the hypervisor's own.
+/// Recognises the hypervisor by the interfaces that the processor offers; the last one is its own.
 fn by_processor(view: View<'_>) -> Option<Found> {
     if view.text("cpuid.hypervisor") != "yes" {
         return None;

@@ -95,7 +95,7 @@ const SYSBENCH: &[Block] = &[
     },
 ];
 
-/// Fills a table in each of these forms, but for those of which a session measured nothing.
+/// Fills a table in each of these forms, except those for which the session measured nothing.
 pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> {
     let shown =
         session.plan.targets.iter().filter(|target| matches!(target.role, Role::Baseline | Role::Subject));

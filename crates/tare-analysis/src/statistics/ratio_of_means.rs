@@ -11,7 +11,7 @@ const BEYOND: usize = 10;
 /// Standard errors that the interval reaches on either side at least: drawn again, heavy tails look shorter than they are.
 const FEWEST_ERRORS: f64 = 2.05;
 
-/// Fewest pairs of which an interval is computed.
+/// Fewest pairs from which an interval is computed.
 const FEWEST: usize = 6;
 
 /// More pairs than these are first added up with their neighbours: it saves time and changes little.
@@ -58,7 +58,7 @@ pub fn ratio_of_means(pairs: &[[f64; 2]]) -> Option<RatioOfMeans> {
     Some(RatioOfMeans { estimate, error, interval })
 }
 
-/// Bounds the interval from within, without drawing again. None of no pairs.
+/// Bounds the interval from within, without drawing again; none without pairs.
 pub(crate) fn least_interval(pairs: &[[f64; 2]]) -> Option<Interval> {
     let (estimate, error) = moments(&Some(pairs).filter(|pairs| !pairs.is_empty()).map(added_up)?);
     Some(Interval { low: estimate - FEWEST_ERRORS * error, high: estimate + FEWEST_ERRORS * error })

@@ -119,7 +119,7 @@ fn judged(judge: &Judge<'_>, canaries: &BTreeMap<usize, f64>) -> Vec<JudgedRow> 
     judged
 }
 
-/// Leaves out further metrics of which no trial of a case that was measured has a sample, in any environment: a read has
+/// Leaves out further metrics for which no trial of a case that was measured has a sample, in any environment: a read has
 /// no time of syncing, and nothing is wrong with it.
 fn leave_out_absent(rows: &mut Vec<Row>) {
     let measured = |row: &&Row| row.headline && row.baseline.is_some();

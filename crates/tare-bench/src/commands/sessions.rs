@@ -92,7 +92,7 @@ pub struct Request {
     setting: Setting,
 }
 
-/// Cells of some sessions: with a direction, of which some may be chance among as many cells, and all.
+/// Counts of cells in some sessions: those with a direction, some of which may be chance, and all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Cells {
     directed: u64,

@@ -112,7 +112,7 @@ pub struct Tally {
     pub trials: u64,
     /// Trials that records do not hold afterwards.
     pub lost: u64,
-    /// Sessions of which something was left, or whose record cannot be read.
+    /// Sessions that left something behind, or whose record cannot be read.
     pub wrong: u32,
 }
 

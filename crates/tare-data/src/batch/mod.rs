@@ -160,7 +160,7 @@ impl Histogram {
         self.0.saturating_record(elapsed_ns.max(HISTOGRAM_LOWEST_NS));
     }
 
-    /// Encodes it for the wire and the record.
+    /// Encodes the histogram for the wire and the record.
     pub fn encode(&self) -> EncodedHistogram {
         let mut bytes = Vec::new();
         V2Serializer::new().serialize(&self.0, &mut bytes).expect("writing into a vector does not fail");
@@ -182,7 +182,7 @@ impl Default for Histogram {
 pub struct EncodedHistogram(pub String);
 
 impl EncodedHistogram {
-    /// Opens it; an error names the fault of one that is damaged or not ours.
+    /// Decodes the histogram. The error names the fault if it is damaged or not tare's.
     pub fn decode(&self) -> Result<Histogram, String> {
         if self.0.len() > HISTOGRAM_MOST_ENCODED {
             return Err("histogram is too long".into());

@@ -21,7 +21,7 @@ pub enum RunEnd {
 }
 
 impl RunEnd {
-    /// Writes it as a gauge: an exit code, or a signal below zero.
+    /// Converts the end of a run to a gauge: an exit code, or a signal below zero.
     pub fn to_gauge(self) -> f64 {
         f64::from(match self {
             RunEnd::ExitCode(code) => code,

@@ -31,7 +31,7 @@ pub enum Devices {
     All,
 }
 
-/// Mounts them at the folder `dev` of a root.
+/// Makes the steps that mount devices at the folder `dev` of a root.
 pub fn make_device_steps(root: &Path, devices: Devices) -> io::Result<Steps> {
     let (mut steps, dev) = (Steps::default(), root.join("dev"));
     steps.add_mount("tmpfs", &dev, MountFlags::NOSUID, "mode=755,size=64k")?;

@@ -51,7 +51,7 @@ impl Speculation {
         Ok(())
     }
 
-    /// Switches them off for this process and all that it starts.
+    /// Switches the mitigations off for this process and all that it starts.
     pub(crate) fn switch_off(self) -> io::Result<()> {
         for (kind, _) in self.kinds() {
             // SAFETY: it changes a state of this process, and touches no memory.

@@ -18,7 +18,7 @@ pub struct Ladder {
     pub name: &'static str,
     /// Summary, in one sentence.
     pub summary: &'static str,
-    /// Steps, of which the first builds on the host itself, and each other one on the step before.
+    /// Steps. The first one builds on the host itself, and each other one on the step before.
     pub steps: &'static [Step],
 }
 

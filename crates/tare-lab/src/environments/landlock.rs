@@ -127,7 +127,7 @@ pub fn enter_main(words: &[OsString]) -> i32 {
     NOT_RESTRICTED
 }
 
-/// Restricts this process by the words `RULES LAYERS COMMAND...`; gives the command.
+/// Restricts this process by the words `RULES LAYERS COMMAND...`, and returns the command.
 fn restrict(words: &[OsString]) -> io::Result<Command> {
     let [rules, layers, program, arguments @ ..] = words else {
         return Err(io::Error::other("no program was named"));

@@ -112,7 +112,7 @@ pub fn find_environment(specification: Specification) -> Result<Named, LabError>
     naming::find_environment(specification, &list_known())
 }
 
-/// Does what the arguments of a program ask for as a way into an environment, and gives its exit code;
+/// Does what the arguments of a program ask for as a way into an environment, and returns its exit code;
 /// None when they are others.
 pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     match (arguments.get(1)?.to_str()?, &arguments[2..]) {

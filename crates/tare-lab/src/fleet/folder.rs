@@ -75,7 +75,7 @@ pub(crate) fn secret_path(folder: &Path) -> PathBuf {
 }
 
 impl Folder {
-    /// Creates a fleet of which nothing exists on disk.
+    /// Creates a fleet that has nothing on disk yet.
     pub fn from_plan(path: PathBuf, plan: FleetPlan, plan_sha256: &str) -> Folder {
         let missing = || What::Missing { why: None };
         let cells = plan.cells.iter().cloned();

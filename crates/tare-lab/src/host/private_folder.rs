@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::platform::make_private;
 
-/// Makes it. Environments enter it as its owner, or have their root in it.
+/// Makes a private folder. Environments enter it as its owner, or have their root in it.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     make_private(&mut DirBuilder::new()).create(path)
 }

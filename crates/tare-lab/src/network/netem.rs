@@ -100,7 +100,7 @@ impl Impairment {
 }
 
 impl Netem {
-    /// Does it to all that a device sends from now on.
+    /// Applies the emulation to everything that a device sends from now on.
     pub fn apply_to_device(&self, device: &str) -> io::Result<()> {
         // `struct tcmsg`: family, padding, index, handle, parent, info.
         let mut fixed = [0; 20];

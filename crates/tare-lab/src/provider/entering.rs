@@ -77,7 +77,7 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// Creates it from a function that prepares an entrance, as often as it is called. The function must
+    /// Creates a ready environment from a function that prepares an entrance whenever it is called. The function must
     /// report everything to the workspace before creating it.
     pub fn new(
         facts: Facts,

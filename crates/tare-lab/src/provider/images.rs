@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 
-/// An archive with nothing in it, of which an engine makes an image: two blocks of zeros.
+/// An archive with nothing in it, from which an engine makes an image: two blocks of zeros.
 pub const EMPTY_ARCHIVE: [u8; 1024] = [0; 1024];
 
 /// Refuses the name of an image that looks like an option; `provider` is the word before it in a specification.

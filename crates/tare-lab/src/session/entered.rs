@@ -88,7 +88,7 @@ impl Entered {
         self.workspace.folder()
     }
 
-    /// Reads why a process of the runtime ended, of which the one that was started knows nothing.
+    /// Reads why a process of the runtime ended, if it is another one than the process that was started.
     pub(super) fn read_last_words(&self) -> Option<String> {
         let entries = fs::read_dir(self.folder()).ok()?.flatten();
         let noted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(LAST_WORDS));

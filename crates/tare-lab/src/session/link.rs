@@ -43,7 +43,7 @@ pub enum LinkError {
 }
 
 impl LinkError {
-    /// Converts it to the failure of a trial; an interruption is none.
+    /// Converts the error to the failure of a trial.
     pub(crate) fn to_failure(&self, waited_for: &str) -> Failure {
         match self {
             LinkError::Deadline => Failure::new(FailureKind::Deadline, format!("no {waited_for} in time")),

@@ -25,7 +25,7 @@ const MOST_ATTEMPTS: u32 = 3;
 /// A round is disturbed when the hypervisor took this share of a trial's time, and at least three ticks of the counter of it.
 const STEAL_SHARE: f64 = 0.25;
 const STEAL_LEAST_NS: u64 = 30_000_000;
-/// Rounds of which one may be run again. Where more are disturbed, that is normal here, and only half the rounds would be left.
+/// Rounds for each one that may be run again. Where more are disturbed, that is normal here, and half the rounds would be lost.
 const ROUNDS_A_REPEAT: usize = 10;
 /// A baseline without a value in this many rounds of every open case will not have one later: without it nothing can be compared.
 const MOST_FAILED_ROUNDS: u32 = 10;
@@ -63,7 +63,7 @@ pub struct Rounds<'a> {
     failures: u32,
     /// Rounds in a row, of any case, without a value of the baseline.
     failed_rounds: u32,
-    /// Environments of which was said that their trials run alone.
+    /// Environments whose trials run alone, as a note has said.
     pub(super) noted_alone: BTreeSet<usize>,
     synced_ns: u64,
     resumed: Resumed,

@@ -36,7 +36,7 @@ const LARGEST_IMAGE_BYTES: u64 = 128 << 30;
 const MEMORY_SPARE_BYTES: u64 = 64 << 20;
 
 impl FileSystem {
-    /// Makes it and mounts it on an empty folder. The failure is the reason of the place's gap.
+    /// Makes the file system and mounts it on an empty folder. The failure says why the place has a gap.
     pub fn make_and_mount(&self, site: Site<'_>, point: &Path) -> Result<(), Failure> {
         if !rustix::process::geteuid().is_root() {
             return Err(self.only_root());

@@ -29,7 +29,7 @@ const NEVER: Duration = Duration::ZERO;
 /// Threads that answer, so that two processes do not wait for each other.
 const THREADS: usize = 2;
 
-/// Serves until the file system is unmounted, and gives an exit code.
+/// Serves until the file system is unmounted, and returns an exit code.
 pub fn serve_main(folder: &OsStr) -> i32 {
     // A descriptor for each file that the kernel remembers; and what a file may be is the asker's to say.
     let most = getrlimit(Resource::Nofile).maximum;

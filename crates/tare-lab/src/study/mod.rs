@@ -469,7 +469,7 @@ pub fn each_names_one(patterns: &[String], cases: &[&Case], of: &str) -> Result<
     }
 }
 
-/// Adds what was probably meant: a probe, a family of them, or a case of which a part was named.
+/// Adds what was probably meant: a probe, a family of them, or a case that was named in part.
 fn named_nothing(error: LabError, pattern: &str, cases: &[&Case]) -> LabError {
     if let Some((probe, part)) = pattern.split_once('?').filter(|(_, part)| !part.is_empty()) {
         let part = part.trim_matches('*');

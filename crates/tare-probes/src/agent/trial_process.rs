@@ -21,7 +21,7 @@ use crate::platform::turns::Turns;
 /// processes shows it.
 pub const TRIAL: &str = "agent-trial";
 
-/// Number of pairs of which one has canaries, because a canary takes as long as some pairs.
+/// Number of pairs for each one that has canaries, because a canary takes as long as some pairs.
 const PAIRS_A_CANARY: u64 = 20;
 
 /// Runs the trial of a request in this process and sends its frames. `carried` holds the files of user commands.

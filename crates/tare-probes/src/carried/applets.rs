@@ -18,7 +18,7 @@ pub const WORD: &str = "the";
 /// Upper bound on the bytes that an applet reads: the data are 8,546 bytes, their octal dump five times that.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Runs an applet, and gives its exit code.
+/// Runs an applet, and returns its exit code.
 pub fn run_applet(program: &Path, arguments: &[OsString]) -> i32 {
     let arguments: Option<Vec<&str>> = arguments.iter().map(|a| a.to_str()).collect();
     let done = match arguments.as_deref() {

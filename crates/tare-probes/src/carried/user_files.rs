@@ -83,7 +83,7 @@ fn folders(top: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies a command's files into the folder that it runs in; gives their number.
+/// Copies a command's files into the folder that it runs in, and returns their number.
 pub fn copy_command_files(carried: Option<&Path>, command: &str, into: &Path) -> Result<u64, Failure> {
     let Some(from) = carried.map(|carried| carried.join(command)) else {
         return Err(Failure::new(FailureKind::Broken, "the files of the command were not carried along"));

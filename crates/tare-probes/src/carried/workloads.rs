@@ -27,7 +27,7 @@ const PASSES: u32 = 400;
 /// Longest file that is read: those of a tree are far shorter.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// Runs a workload, and gives its exit code.
+/// Runs a workload, and returns its exit code.
 pub fn run_workload(program: &Path, arguments: &[OsString]) -> i32 {
     let arguments: Option<Vec<&str>> = arguments.iter().map(|a| a.to_str()).collect();
     let count = |text: &str| text.parse::<u32>().ok().filter(|n| (1..=MOST_FILES).contains(n));

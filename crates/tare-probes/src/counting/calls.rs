@@ -243,7 +243,7 @@ impl Counter {
         }
     }
 
-    /// Counts the names of a path, and what is met for the first time; gives what it is known by.
+    /// Counts the names of a path, notes the path among those that were met, and returns the hash that it is known by.
     fn folders(&mut self, call: &Call, path: &Path) -> u64 {
         let names = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
         self.demand.add(Work::FurtherFolders, names.saturating_sub(1) as f64);

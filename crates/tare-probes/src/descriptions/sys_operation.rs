@@ -1,4 +1,4 @@
-//! `sys.operation`: one operation that programs ask of a kernel, by name: the prices of which a program's bill is made.
+//! `sys.operation`: one operation that programs ask of a kernel, by name: the prices that make up a program's bill.
 //!
 //! Files are small and in every cache, so that what is timed is the call and the layers on its way, not a disk. Each
 //! operation counts those that did what they should.

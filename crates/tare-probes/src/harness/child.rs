@@ -67,13 +67,13 @@ impl Child {
         asked == 0 && unsafe { about.si_pid() } == 0
     }
 
-    /// Sends it the signal that ends it; it is waited for when dropped.
+    /// Sends the child the signal that ends it. Dropping this waits for the child.
     pub fn kill(&self) {
         // SAFETY: kill touches no memory; the child is ours and has not been waited for.
         unsafe { libc::kill(self.pid, libc::SIGKILL) };
     }
 
-    /// Waits for the child's own end, and gives its exit code; None when a signal ended it.
+    /// Waits for the child's own end, and returns its exit code; None when a signal ended it.
     pub fn wait(mut self) -> Option<i32> {
         let pid = std::mem::replace(&mut self.pid, 0);
         let status = wait_for(pid)?;

@@ -60,7 +60,7 @@ fn longer_ns(started_ns: u64, ended_ns: u64) -> u64 {
     (ended_ns.saturating_sub(started_ns) as f64 * share) as u64
 }
 
-/// Works from the end of a stretch for this long; gives when the stretch has ended with that.
+/// Works from the end of a stretch for this long, and returns the time at which the stretch ends with that.
 #[inline(never)]
 fn work_on(ended_ns: u64, longer_ns: u64, least_ns: u64) -> u64 {
     let until_ns = ended_ns + longer_ns.max(least_ns);

@@ -29,7 +29,8 @@ pub fn note_tracer(noting: &mut Noting<'_>, tracer: Option<u64>) {
     }
 }
 
-/// Lists them once for each namespace of processes: its first process is a copy of the program that made it, and waits for it.
+/// Lists the ancestors, once for each namespace of processes: a namespace's first process is a copy of the program that made it,
+/// and waits for it.
 fn list_known_ancestors() -> Vec<String> {
     let (mut known, mut copy): (Vec<String>, Option<String>) = (Vec::new(), None);
     // By /proc from the first on: it may number processes for an outer namespace.

@@ -42,7 +42,7 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
     }
 }
 
-/// Notes the architecture of the kernel's list of processors, and gives the list.
+/// Notes the architecture of the kernel's list of processors, and returns the list.
 pub fn note_listing(noting: &mut Noting<'_>) -> String {
     let listing = read_beginning("/proc/cpuinfo", MOST_BYTES).unwrap_or_default();
     noting.add_fact("cpuinfo.kind", kind_of_listing(&listing).unwrap_or_default());

@@ -43,7 +43,7 @@ pub fn note_root(noting: &mut Noting<'_>) {
     }
 }
 
-/// Notes the file system of a place. One that does not answer holds up who asks.
+/// Notes the file system of a place. One that does not answer holds up the process that asks.
 pub fn note_place(noting: &mut Noting<'_>, place: &Place) {
     let mut facts = Facts::default();
     mounts::note_all(&mut facts, &place.path);

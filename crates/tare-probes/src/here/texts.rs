@@ -5,7 +5,7 @@ use super::times::prices;
 use super::{bounded, first, kin, limits, machine, mounted, steps};
 use crate::facts::mounts::parse_table;
 
-/// Parses a text as each file that is read here, and gives the length of everything that would be noted.
+/// Parses a text as each file that is read here, and returns the length of everything that would be noted.
 pub fn parse_as_every_file(text: &[u8]) -> usize {
     let lossy = String::from_utf8_lossy(text);
     let text_of = &lossy[..lossy.floor_char_boundary(bounded::MOST_BYTES)];

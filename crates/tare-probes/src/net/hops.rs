@@ -43,7 +43,7 @@ struct NearSpans {
     ended_ns: u64,
 }
 
-/// Times of each span, over rounds of which all are known.
+/// Times of each span, over the rounds in which all are known.
 #[derive(Default)]
 pub struct Hops {
     pub round: Laps,
@@ -113,7 +113,7 @@ impl Near {
         Ok(())
     }
 
-    /// Measures `operations` rounds of which every span is known.
+    /// Measures `operations` rounds in which every span is known.
     pub(crate) fn measure_rounds(&mut self, operations: u64, hops: &mut Hops) -> Result<(), Failure> {
         for _ in 0..operations {
             // The spans of a round come with the answer to the next one.

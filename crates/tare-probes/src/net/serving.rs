@@ -75,7 +75,7 @@ impl Serving {
         self.address
     }
 
-    /// Serves the flow to its end; gives the process's exit code, 0 where the near end closed in order.
+    /// Serves the flow to its end, and returns the process's exit code, 0 where the near end closed in order.
     pub fn serve_flow(self) -> i32 {
         let Serving { flow, meeting, mut incoming, mut outgoing, .. } = self;
         let token = *meeting.token();

@@ -32,7 +32,7 @@ const SHORTEST_ENTRY: usize = 24;
 /// thousand in gVisor.
 const TURNS: usize = 1500;
 
-/// Makes a file of a size, and gives it open.
+/// Makes a file of a size, and returns it open.
 fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
     let file = files::open_file(folder, "f", OFlags::empty())?;
     files::fill_file(file.as_fd(), &vec![b't'; size], size, size as u64)?;
@@ -89,7 +89,7 @@ pub fn read_new(folder: &Path) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(move |operations| reads_in_turn(operations, at.as_fd(), &names, &mut turn, &mut into)))
 }
 
-/// Makes the files that are taken in turn, and gives their names.
+/// Makes the files that are taken in turn, and returns their names.
 fn turns(folder: &Path) -> Result<Vec<CString>, Failure> {
     let name = |turn: usize| {
         let name = format!("turn-{turn}");

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use crate::harness::stopwatch::Stopwatch;
 
-/// Loop of a number of operations; gives how long they took, and how many did what they should.
+/// Loop of a number of operations: it returns how long they took, and how many did what they should.
 pub type Loop<'a> = Box<dyn FnMut(u64) -> Result<(Stopwatch, u64), Errno> + 'a>;
 
 /// A timed loop: does `$body` once an operation, and counts those for which it is true.

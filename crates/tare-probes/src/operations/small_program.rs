@@ -163,7 +163,7 @@ const RUN: u32 = 1;
 const WRITE: u32 = 2;
 const READ: u32 = 4;
 
-/// Writes the program and its interpreter into a folder; gives the program's path.
+/// Writes the program and its interpreter into a folder, and returns the program's path.
 pub fn write_small_program(folder: &Path) -> io::Result<CString> {
     let (program, interpreter) = (folder.join("p"), folder.join("i"));
     let page = rustix::param::page_size();

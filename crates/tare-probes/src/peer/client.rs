@@ -102,7 +102,7 @@ impl PeerSession {
         self.wait_for_turn()
     }
 
-    /// Requests a flow for which the peer connects to a port here; gives the token that it will show.
+    /// Requests a flow for which the peer connects to a port here, and returns the token that it will show.
     pub(crate) fn request_connection_back(
         &mut self,
         flow: &Flow,
@@ -133,7 +133,7 @@ impl PeerSession {
         }
     }
 
-    /// Waits for the flow's own end; gives its exit code.
+    /// Waits for the flow's own end, and returns its exit code.
     pub fn wait_for_end(mut self) -> Result<i32, Failure> {
         match self.answer(Instant::now() + ANSWER_PATIENCE)? {
             Answer::Done { code } => Ok(code),

@@ -154,7 +154,7 @@ impl Frames {
         }
     }
 
-    /// Takes bytes, no more than there was room for; gives the body of a frame that they complete.
+    /// Takes bytes, no more than there was room for, and returns the body of a frame that they complete.
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, TooLong> {
         self.0.extend_from_slice(bytes);
         if self.0.len() < 2 || self.remaining_room()? > 0 {

@@ -24,7 +24,7 @@ const MOST_MAX_PRIME: u64 = 10_000_000;
 /// More threads than any machine has processors.
 const MOST_THREADS: u64 = 4_096;
 
-/// Runs `operations` events in all; gives the primes that they counted.
+/// Runs `operations` events in all, and returns the primes that they counted.
 ///
 /// Each thread takes the next event as soon as it is free, as sysbench's do: were the events dealt out beforehand, a
 /// thread that is held up would keep the others waiting at the end of every batch.

@@ -21,7 +21,7 @@ pub(super) fn measure_ipc_pipe(trial: &mut Trial<'_>) -> Result<(), Failure> {
 }
 
 crate::timed! {
-    /// Makes `operations` writes and reads; gives the time, and the bytes that both counted.
+    /// Makes `operations` writes and reads, and returns the time, and the bytes that both counted.
     fn pairs(
         operations: u64,
         reader: BorrowedFd<'_>,

@@ -20,7 +20,7 @@ pub(super) fn measure_mem_map(trial: &mut Trial<'_>) -> Result<(), Failure> {
 const LARGEST: u64 = 1 << 32;
 
 crate::timed! {
-    /// Maps, touches and unmaps `operations` times; gives the pages that came fresh, that is zero beside the byte written.
+    /// Maps, touches and unmaps `operations` times, and returns how many pages were zero beside the byte written.
     fn pieces(operations: u64, size: usize, page: usize) -> Result<(Stopwatch, u64), Errno> {
         let (mut stopwatch, mut touched) = (Stopwatch::default(), 0);
         // A byte of the same page, so that looking at it makes no fault of its own.

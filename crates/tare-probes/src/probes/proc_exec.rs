@@ -56,7 +56,7 @@ impl ExecTarget {
     }
 }
 
-/// Runs one chain of `links` execs, and gives its time.
+/// Runs one chain of `links` execs, and returns its time.
 fn chain(program: &Path, target: &ExecTarget, links: u64) -> Result<Stopwatch, Failure> {
     let (result, into) = rustix::pipe::pipe().map_err(|e| broken_failure("pipe", e))?;
     let pipe = into.as_raw_fd().to_string();
@@ -152,7 +152,7 @@ impl Exec {
         Ok(Exec { path: text(path)?, arguments })
     }
 
-    /// Becomes the program; gives an exit code when that fails.
+    /// Becomes the program, and returns an exit code when that fails.
     fn run(&self) -> i32 {
         let mut pointers: Vec<_> = self.arguments.iter().map(|a| a.as_ptr()).collect();
         pointers.push(std::ptr::null());

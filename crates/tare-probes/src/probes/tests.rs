@@ -42,7 +42,7 @@ pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRe
     }
 }
 
-/// Runs a trial in this process, in a fresh folder, and gives its batches.
+/// Runs a trial in this process, in a fresh folder, and returns its batches.
 ///
 /// One at a time, as trials are: a process that one test forks would hold the files and pipes of another's for as long
 /// as it lives.
@@ -51,7 +51,7 @@ pub fn run_trial(request: &TrialRequest) -> Result<Vec<Batch>, Failure> {
     run_trial_into(request, &mut batches).map(|()| batches)
 }
 
-/// Runs a trial as [`run_trial`] does, and gives its batches even if it fails.
+/// Runs a trial as [`run_trial`] does, and returns its batches even if it fails.
 pub fn run_trial_into(request: &TrialRequest, batches: &mut Vec<Batch>) -> Result<(), Failure> {
     static TURN: Mutex<()> = Mutex::new(());
     // A test that failed in its turn has left nothing that the next one could find.

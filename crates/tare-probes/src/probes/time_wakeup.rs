@@ -19,7 +19,7 @@ pub(super) fn measure_time_wakeup(trial: &mut Trial<'_>) -> Result<(), Failure> 
 const LONGEST_US: u64 = 1_000_000;
 
 crate::timed! {
-    /// Sleeps `operations` times; gives how many sleeps ended too early.
+    /// Sleeps `operations` times, and returns how many sleeps ended too early.
     fn sleeps(operations: u64, interval_ns: u64, laps: &mut Laps) -> Result<u64, Errno> {
         let mut early = 0;
         for _ in 0..operations {

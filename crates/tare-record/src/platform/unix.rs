@@ -39,7 +39,7 @@ pub fn try_lock(file: &File) -> Result<(), TryLockError> {
     file.try_lock()
 }
 
-/// Locks it with others that do the same, without waiting.
+/// Shares a lock on a file with others that do the same, without waiting.
 pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
     file.try_lock_shared()
 }

@@ -33,7 +33,7 @@ impl FolderHandle {
         Ok(FolderHandle { folder: open(path, FOLDER, Mode::empty())?.into(), by_parts: false })
     }
 
-    /// Makes it behave as where openat2 is refused.
+    /// Makes the folder behave as if openat2 were refused.
     #[cfg(test)]
     pub(crate) fn by_parts(self) -> Self {
         FolderHandle { by_parts: true, ..self }

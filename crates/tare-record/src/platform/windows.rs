@@ -51,7 +51,7 @@ pub fn try_lock(file: &File) -> Result<(), TryLockError> {
     locked(file, LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
 }
 
-/// Locks it with others that do the same, without waiting.
+/// Shares a lock on a file with others that do the same, without waiting.
 pub fn try_lock_shared(file: &File) -> Result<(), TryLockError> {
     locked(file, LOCKFILE_FAIL_IMMEDIATELY).map_err(refused)
 }

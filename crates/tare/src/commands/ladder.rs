@@ -80,7 +80,7 @@ struct Climbed {
     rungs: Vec<Rung>,
 }
 
-/// Finds the ladder of which a record holds the environments, with or without those of the reverse order.
+/// Finds the ladder whose environments a record holds, with or without those of the reverse order.
 fn find_climbed(session: &Session, record: &Path) -> Result<Climbed, LabError> {
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let specifications: Vec<String> = subjects.map(|target| target.specification.to_string()).collect();

@@ -34,7 +34,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Describes it, in words that can follow "no prices are made here: ".
+    /// Describes the refusal, in words that can follow "no prices are made here: ".
     pub fn describe(&self) -> String {
         match self {
             Refusal::Layer(name) => format!("this runs in {name}, whose prices are not those of a machine"),

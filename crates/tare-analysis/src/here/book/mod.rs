@@ -113,7 +113,7 @@ impl Book {
         parse_book(SHIPPED).unwrap_or_else(|_| Book::from_entries(Vec::new()))
     }
 
-    /// Renders it as the text that [`parse_book`] reads.
+    /// Renders the book as the text that [`parse_book`] reads.
     pub fn to_text(&self) -> String {
         toml::to_string(self).unwrap_or_default()
     }

@@ -20,7 +20,7 @@ pub struct Processor<'a> {
 }
 
 impl<'a> Processor<'a> {
-    /// Reads it from facts; None where the processor does not show.
+    /// Reads the processor from facts; none if they do not show it.
     pub fn read(view: View<'a>) -> Option<Processor<'a>> {
         let vendor =
             VENDORS.iter().find(|(text, _)| *text == view.text("cpuid.vendor")).map(|(_, name)| *name);

@@ -50,7 +50,7 @@ pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
     shrinking_tail(n, k, p)
 }
 
-/// Computes the 95 % interval of a share of which k in n were seen (Clopper and Pearson 1934).
+/// Computes the 95 % interval of a share that was seen in k of n (Clopper and Pearson 1934).
 pub fn share_interval(n: u64, k: u64) -> (f64, f64) {
     // Where a share makes k or more, and k or fewer, as rare as 2.5 %.
     let least = |is_low: &dyn Fn(f64) -> bool| {

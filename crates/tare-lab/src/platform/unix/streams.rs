@@ -1,4 +1,4 @@
-//! Streams of an agent, of which one waits for any, with an end.
+//! Streams of an agent, and the wait for any of them until a deadline.
 
 use std::io;
 use std::os::fd::OwnedFd;

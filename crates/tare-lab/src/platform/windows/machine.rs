@@ -17,7 +17,7 @@ use windows_sys::w;
 
 /// Longest text that is read: a name of 63 letters, or a number of 36.
 const LONGEST: usize = 256;
-/// Numbers of 8 bytes in the answer to when the machine was started, of which the first is.
+/// Numbers of 8 bytes in an answer whose first number is the time at which the machine was started.
 const TIMES: usize = 6;
 
 /// Returns this machine's name in its network.

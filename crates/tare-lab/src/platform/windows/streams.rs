@@ -1,4 +1,4 @@
-//! Streams of an agent, of which one waits for any: pipes of Windows cannot be waited for together, so that each has a thread,
+//! Streams of an agent, and the wait for any of them: pipes of Windows cannot be waited for together, so that each has a thread,
 //! which waits in the system as long as nothing comes.
 
 use std::io::{self, Read, Write};

@@ -10,7 +10,7 @@ pub struct HeldMemory {
 }
 
 impl HeldMemory {
-    /// Looks when a trial reports how many it holds; gives the bytes for each once they are all there.
+    /// Looks when a trial reports how many it holds, and returns the bytes for each once they are all there.
     ///
     /// What did not grow is not known, and not zero: a guest's memory may have been given to it before.
     pub fn observe_batch(&mut self, batch: &Batch, available: impl Fn() -> Option<u64>) -> Option<Batch> {

@@ -60,7 +60,7 @@ pub(crate) fn with_hops(_: Vec<SelectedCase>) -> Result<Vec<SelectedCase>, LabEr
     Err(refused("cannot measure hops"))
 }
 
-/// Tries a peer from this machine; gives who answers.
+/// Tries a peer from this machine, and returns who answers.
 pub fn reach_peer(_: &Peer) -> Result<String, Failure> {
     Err(Failure::new(FailureKind::NotSupported, CAUSE))
 }

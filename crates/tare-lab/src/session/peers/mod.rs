@@ -122,7 +122,7 @@ impl Peers {
     }
 }
 
-/// Reaches a peer and proves the secret; gives who answers.
+/// Reaches a peer and proves the secret, and returns who answers.
 pub fn reach_peer(way: &Peer) -> Result<String, Failure> {
     match way {
         Peer::Loopback => Ok("in each environment".into()),

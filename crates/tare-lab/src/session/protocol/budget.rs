@@ -17,7 +17,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Starts a budget for the whole session, of which a part is kept for its end.
+    /// Starts a budget for the whole session, part of which is kept for its end.
     pub(crate) fn for_session(whole: Duration, began: Instant) -> Budget {
         Budget::from_length(whole.saturating_sub(RESERVE).max(SHORTEST), began)
     }

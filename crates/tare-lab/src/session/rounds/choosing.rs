@@ -36,7 +36,7 @@ impl Rounds<'_> {
         self.find_soonest(&open).or_else(furthest)
     }
 
-    /// Finds the case of which a cell is decided soonest, of those that the time left would decide.
+    /// Finds the case with the cell that is decided soonest, among those that the time left would decide.
     fn find_soonest(&self, open: &[usize]) -> Option<usize> {
         let left_s = self.left_s()?;
         let is_late = self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns / 2);

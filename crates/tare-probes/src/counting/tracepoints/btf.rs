@@ -77,7 +77,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
 mod tests {
     use super::*;
 
-    /// Builds an integer, a forward declaration, and a struct with two members of which the second is at byte
+    /// Builds an integer, a forward declaration, and a struct with two members, the second of which is at byte
     /// 12.
     fn specimen() -> Vec<u8> {
         let strings = b"\0task_struct\0state\0pid\0";

@@ -45,7 +45,7 @@ pub fn note_burst(noting: &mut Noting<'_>, zero_ns: u64) {
     noting.add_fact("burst.ran", list(ran.iter().map(|ns| (ns / 1_000).to_string()).collect()));
 }
 
-/// Reads the clock until then, and gives the gaps between two readings.
+/// Reads the clock until then, and returns the gaps between two readings.
 fn spin_until(ends_ns: u64) -> Vec<Gap> {
     let (mut gaps, mut before_ns) = (Vec::with_capacity(MOST_GAPS), now_ns());
     while before_ns < ends_ns {

@@ -61,7 +61,7 @@ pub fn note_times(noting: &mut Noting<'_>) {
     }
 }
 
-/// Measures blocks of as many operations, and gives the time of one in each, in ns.
+/// Measures blocks of as many operations, and returns the time of one in each, in ns.
 fn blocks(operations: u64, mut work: impl FnMut(u64)) -> Vec<f64> {
     let (mut times, ends_ns) = (Vec::with_capacity(BLOCKS), now_ns() + LONGEST_NS);
     while times.len() < BLOCKS && (times.len() < FEWEST_BLOCKS || now_ns() < ends_ns) {
@@ -168,7 +168,7 @@ mod x86 {
         times
     }
 
-    /// Runs every function once, but for the first of each page, and gives the time of one in ns.
+    /// Runs every function once, but for the first of each page, and returns the time of one in ns.
     fn time_pass(code: *const u8) -> f64 {
         let is_first = |index: &usize| index.is_multiple_of(FUNCTIONS_A_PAGE);
         (0..FUNCTIONS).filter(is_first).for_each(|index| run_function(code, index));

@@ -193,7 +193,7 @@ pub fn remove_left(place: &Path, own: &str) {
     remove_left_over(place);
 }
 
-/// Removes folders in a place whose run was killed, and gives them.
+/// Removes folders in a place whose run was killed, and returns them.
 pub fn remove_left_over(place: &Path) -> Vec<PathBuf> {
     Folder::remove_left_over(place, PREFIX, LEFT_OVER_S)
 }

@@ -18,7 +18,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// Reads it; None where the kernel does not count.
+    /// Reads the time used so far; none where the kernel does not count it.
     pub fn read() -> Option<Used> {
         let (all_ns, processors) = parse_stat(&read_beginning("/proc/stat", MOST_BYTES)?)?;
         let time = |of: &libc::timeval| of.tv_sec as u64 * 1_000_000_000 + of.tv_usec as u64 * 1_000;

@@ -153,7 +153,7 @@ fn sum_blocks(blocks: &str) -> f64 {
     blocks.split(' ').filter_map(|block| block.parse::<f64>().ok()).sum()
 }
 
-/// Runs a probe's trial, and gives the time of one operation in each batch, in ns; none where its work failed.
+/// Runs a probe's trial, and returns the time of one operation in each batch, in ns; none where its work failed.
 fn time_operation(priced: &Priced, place: &Path) -> Vec<f64> {
     match (priced.in_folder, Folder::make_named(place, "trial")) {
         (_, Ok(folder)) => run_probe(priced, folder.path()),

@@ -16,7 +16,7 @@ const FAILED: i32 = 5;
 /// Exit code of one that was sent what the near end does not send.
 const STRANGE: i32 = 6;
 
-/// Serves a flow to its end; gives the exit code.
+/// Serves a flow to its end, and returns the exit code.
 pub(crate) fn run_far_end(rest: &[OsString]) -> i32 {
     let flow = rest.first().and_then(|flow| serde_json::from_str::<Flow>(flow.to_str()?).ok());
     let Some(Ok(flow)) = flow.map(Flow::into_checked) else { return CANNOT };

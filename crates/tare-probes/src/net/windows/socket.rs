@@ -31,7 +31,7 @@ impl Unconnected {
         Ok(Unconnected(unsafe { OwnedSocket::from_raw_socket(socket as u64) }))
     }
 
-    /// Connects it to a port of loopback.
+    /// Connects the socket to a port of loopback.
     pub(super) fn connect(self, port: u16) -> io::Result<OwnedSocket> {
         // SAFETY: an all-zero address is valid.
         let mut address: SOCKADDR_IN = unsafe { std::mem::zeroed() };

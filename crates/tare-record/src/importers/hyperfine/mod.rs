@@ -42,7 +42,7 @@ struct BenchmarkResult {
     parameters: Object<serde_json::Value>,
 }
 
-/// Limit on the runs of which each is a figure. Of a command that ran more often, the summary has to do.
+/// Limit on the runs that are each a figure. For a command that ran more often, the summary has to do.
 const MOST_RUNS: usize = 1000;
 
 fn read_json(text: &Text) -> Result<ToolOutput, Refusal> {
