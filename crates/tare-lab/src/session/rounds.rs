@@ -9,6 +9,7 @@ mod choosing;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::Failure;
 use tare_data::session::{Ending, Plan, RepeatedRound, Role, Session, Target, Trial};
 use tare_record::{Entry, Writer};
@@ -405,7 +406,8 @@ impl<'a> Rounds<'a> {
             _ => None,
         };
         open.take_look(session, case, rounds, reachable);
-        if session.plan.looks.contains(&rounds) {
+        // A calibration is of first trials, which take longer in a cold sandbox.
+        if session.plan.looks.contains(&rounds) || rounds < rounds_before_look(0) {
             self.round_s[case] = measured_round_s(session, case, rounds);
         }
     }
