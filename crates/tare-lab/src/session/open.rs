@@ -8,6 +8,9 @@ use tare_data::session::{MOST_REST, Plan, Role, Session};
 
 use crate::session::prepare::CellIndex;
 
+/// Share of the rounds that a cell seemed to need from which on it needs many more.
+const MANY_MORE: f64 = 1.25;
+
 /// Estimates the rounds that a cell could still get if it alone had the time that is left.
 pub fn rounds_alone(
     plan: &Plan,
@@ -35,6 +38,8 @@ pub struct Open {
     hopeless: BTreeSet<CellIndex>,
     /// Rounds in all that an open cell seems to need, as of its last look; none where no number would do.
     needed: BTreeMap<CellIndex, Option<u32>>,
+    /// Looks at which a cell needed many more rounds than it had seemed to.
+    disappointments: BTreeMap<CellIndex, u32>,
     /// Cases whose control showed a difference: it stays in every round.
     suspected: BTreeSet<usize>,
     /// True when only hopeless cells are open.
@@ -155,6 +160,11 @@ impl Open {
         open.map(|cell| (cell, needed(&cell))).collect()
     }
 
+    /// Counts the looks at which a cell needed many more rounds than it had seemed to.
+    pub fn count_disappointments(&self, cell: CellIndex) -> u32 {
+        self.disappointments.get(&cell).copied().unwrap_or(0)
+    }
+
     /// Tells whether a subject is still measured. Hopeless cells wait as long as any other is open.
     fn is_open(&self, cell: CellIndex) -> bool {
         !self.decided.contains(&cell) && (self.only_hopeless || !self.hopeless.contains(&cell))
@@ -192,9 +202,14 @@ impl Open {
         };
         self.decided.extend(cells(look.find_finished()));
         self.hopeless.extend(cells(look.find_beyond_reach(|target| reachable(CellIndex { case, target }))));
-        let needed = look.estimate_needed_rounds();
-        self.needed
-            .extend(usable.iter().map(|target| (CellIndex { case, target: *target }, needed[*target])));
+        for (target, needed) in look.estimate_needed_rounds().into_iter().enumerate() {
+            let cell = CellIndex { case, target };
+            if let Some(Some(before)) = self.needed.insert(cell, needed)
+                && needed.is_none_or(|needed| f64::from(needed) > MANY_MORE * f64::from(before))
+            {
+                *self.disappointments.entry(cell).or_default() += 1;
+            }
+        }
         if look.control_differs() {
             self.suspected.insert(case);
         }

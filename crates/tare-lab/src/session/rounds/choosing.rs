@@ -1,10 +1,9 @@
 //! Choice of the case whose round is next.
 
-use std::collections::BTreeMap;
-
 use tare_analysis::order;
 use tare_analysis::verdicts::stopping::rounds_before_look;
 
+use crate::session::prepare::CellIndex;
 use crate::session::rounds::Rounds;
 
 /// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of
@@ -16,7 +15,7 @@ impl Rounds<'_> {
     ///
     /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
     /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
-    /// look on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
+    /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
     /// level.
     ///
     /// A case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
@@ -36,19 +35,21 @@ impl Rounds<'_> {
         self.find_soonest(&open).or_else(furthest)
     }
 
-    /// Finds the case with the cell that is decided soonest, among those that the time left would decide.
+    /// Finds the case with the cell that is decided soonest, of those that the time left would decide: before half of the time is over,
+    /// an equal part of it.
     fn find_soonest(&self, open: &[usize]) -> Option<usize> {
         let left_s = self.left_s()?;
         let is_late = self.until_ns.is_some_and(|until_ns| self.arena.now_ns() >= until_ns / 2);
-        let mut needed: BTreeMap<usize, u32> = BTreeMap::new();
-        for (cell, rounds) in self.open.list_open(&self.session.plan) {
-            let Some(rounds) = rounds else { continue };
-            needed.entry(cell.case).and_modify(|least| *least = rounds.min(*least)).or_insert(rounds);
-        }
-        let floor = rounds_before_look(LOOKS_BEFORE);
-        let ready = open.iter().filter(|case| is_late || self.rounds[**case] >= floor);
-        let rest_s = |case: &usize| Some((self.estimate_case_s(*case, *needed.get(case)?)?, *case));
-        let reached = ready.filter_map(rest_s).filter(|(rest_s, _)| *rest_s <= left_s);
+        let most_s = if is_late { left_s } else { left_s / open.len() as f64 };
+        let is_ready = |case: usize| is_late || self.rounds[case] >= rounds_before_look(LOOKS_BEFORE);
+        let rest_s = |(cell, needed): (CellIndex, Option<u32>)| {
+            let rest_s = self.estimate_case_s(cell.case, needed?)?;
+            // What needed more again and again is not as near as it seems.
+            Some((rest_s * f64::from(self.open.count_disappointments(cell)).exp2(), cell.case))
+        };
+        let cells = self.open.list_open(&self.session.plan).into_iter();
+        let ready = cells.filter(|(cell, _)| open.contains(&cell.case) && is_ready(cell.case));
+        let reached = ready.filter_map(rest_s).filter(|(rest_s, _)| *rest_s <= most_s);
         reached.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
     }
 

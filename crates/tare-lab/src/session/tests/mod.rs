@@ -463,12 +463,12 @@ fn what_is_hopeless_has_the_time_that_others_leave() {
 fn what_is_nearly_decided_is_finished_before_what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    (arena.noise, arena.slow_ns) = (vec![6.0; 3], 1_000_000_000);
+    (arena.noise, arena.slow_ns) = (vec![5.0; 3], 1_000_000_000);
     let plan = plan_request(targets(1));
     let mut slow = plan.selected[0].clone();
     slow.case.parameters.0.insert("slow".into(), "yes".into());
     let selected = [plan.selected.clone(), vec![slow]].concat();
-    let plan = PlanRequest { selected, budget_s: Some(30.0), ..plan };
+    let plan = PlanRequest { selected, budget_s: Some(45.0), ..plan };
     let (record, _) = planned(&mut arena, folder.path(), plan);
     let session = read_session(&record).unwrap().session;
     let rounds = |case: &str| {
@@ -476,7 +476,7 @@ fn what_is_nearly_decided_is_finished_before_what_takes_long() {
         of_case.map(|trial| trial.round + 1).max().unwrap()
     };
     let (quick, slow) = (rounds("null"), rounds("null?slow=yes"));
-    // By shares alone it had 54 of them.
-    assert!(verdicts(&findings(&record))[0] == Verdict::Same && quick > 150, "{quick} and {slow} rounds");
+    // By shares alone it had 68 of them.
+    assert!(verdicts(&findings(&record))[0] == Verdict::Same && quick > 80, "{quick} and {slow} rounds");
     assert!(slow > 5, "what takes long goes on: {slow} rounds");
 }
