@@ -1,7 +1,7 @@
 //! Slow batches: what they add to the mean of a cell whose trials took turns, and how sure that is.
 //!
 //! The typical difference does not see one batch in a hundred that takes ten times as long. What such batches add is compared pair by
-//! pair: a bad moment of the machine makes many of them, on both sides, and batches of one trial are no independent draws. As they are
+//! pair: a bad moment of the machine makes many of them, on both sides, and batches of one trial depend on each other. As they are
 //! few, one more is reckoned with on either side.
 //!
 //! A disk stalls for hundreds of batches now and then, on either side, and a mean with such a stall in it is known to nothing.
