@@ -8,12 +8,16 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tare_bench::programs::copy_program;
 
-use crate::bench::{TARE, find_programs, parse_if_ready};
+use crate::bench::{TARE, control_groups, find_programs, parse_if_ready};
 
 /// Longest that systemd may take to boot, and to power off: only a defect waits so long.
 const WAIT: Duration = Duration::from_secs(90);
-/// Boots systemd in a root in memory with this machine's /usr, and with a folder of a disk.
+/// Boots systemd in a root in memory with this machine's /usr, and with a folder of a disk. It leaves the control groups that it makes
+/// below its own, so it has some to itself.
 const BOOT: &str = r#"
+for at in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
+    [ ! -e "$at/cgroup.procs" ] || { mkdir "$at/$3"; echo $$ >"$at/$3/cgroup.procs"; }
+done
 mount -t tmpfs none "$1"; cd "$1"
 mkdir -p usr etc/systemd var/lib var/tmp proc sys dev run tmp root srv/disk
 for link in bin sbin lib lib64; do ln -s "usr/$link" "$link"; done
@@ -29,6 +33,8 @@ struct Booted {
     /// Process 1 of the container.
     leader: u32,
     folder: tempfile::TempDir,
+    /// Name of the container and of its control groups.
+    name: String,
 }
 
 impl Booted {
@@ -42,10 +48,10 @@ impl Booted {
         let name = folder.path().file_name().unwrap().to_str().unwrap().replace('.', "");
         let mut command = Command::new("unshare");
         command.args(["--mount", "--propagation", "private", "sh", "-ec", BOOT, "-"]);
-        command.args([path("root"), path("disk"), PathBuf::from(name)]).stdin(Stdio::null());
+        command.args([path("root"), path("disk"), PathBuf::from(&name)]).stdin(Stdio::null());
         let log = fs::File::create(path("log")).unwrap();
         let nspawn = command.stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
-        let mut booted = Booted { nspawn, leader: 0, folder };
+        let mut booted = Booted { nspawn, leader: 0, folder, name };
         let end = Instant::now() + WAIT;
         while !booted.is_running() {
             assert!(
@@ -98,6 +104,12 @@ impl Drop for Booted {
                 let _ = self.nspawn.kill();
             }
             std::thread::sleep(Duration::from_millis(50));
+        }
+        for group in control_groups(|name| name == self.name) {
+            let _ = Command::new("find")
+                .arg(group)
+                .args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"])
+                .status();
         }
     }
 }
