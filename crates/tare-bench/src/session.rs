@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::setting::Setting;
 
+/// Exit code of a session that decided nothing: its document says so, and that is an answer here.
+const NOTHING_DECIDED: i32 = 7;
+
 /// Runs `tare run` with a study and these words, and returns its document.
 pub fn run_session(setting: &Setting, study: &str, words: &[String], seed: u64) -> Result<Value, String> {
     let folder = tempfile::Builder::new().prefix("session-").tempdir_in(&setting.scratch);
@@ -20,7 +23,7 @@ pub fn run_session(setting: &Setting, study: &str, words: &[String], seed: u64) 
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("tare: {e}"))?;
-    if !output.status.success() {
+    if !output.status.success() && output.status.code() != Some(NOTHING_DECIDED) {
         return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
     }
     serde_json::from_slice(&output.stdout).map_err(|e| format!("tare's document: {e}"))
