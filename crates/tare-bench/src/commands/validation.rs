@@ -34,7 +34,7 @@ const RUNS: usize = 10;
 /// Seconds of all runs of a side, and of a session of tare besides its reserve for preparing and leaving.
 const SIDE_S: f64 = 2.0;
 const BUDGET_S: u32 = 10;
-/// Difference of two means that people take for real, and criterion for noise.
+/// Difference of two means that people take for real, and criterion for noise: tare's margin, too.
 const THRESHOLD: f64 = 0.01;
 /// Resamples of the bootstrap.
 const RESAMPLES: usize = 2_000;
@@ -108,7 +108,7 @@ fn document(setting: &Setting, agent: &Agent) -> Document {
         path: document_path(&setting.docs, "validation.md"),
         head: format!(
             "# Validation\nWritten by `./bench/validation`. An environment is compared with itself, slower on purpose by 0, 2 and 5 %\n\
-             (`slower=` of every environment): {}, in random order.\nEach comparison is made twice: by `tare run` in {BUDGET_S} s, and \
+             (`slower=` of every environment): {}, in random order.\nEach comparison is made twice: by `tare run --margin 1%` in {BUDGET_S} s, and \
              by hand, {RUNS} runs of {:.1} s on one side and then on the\nother, whose figures are judged as people judge \
              them. At 0 % whatever is found is false; at 2 and 5 % whatever else than\nslower is a miss. [ ] = 95 % interval \
              (Clopper and Pearson).\n",
@@ -222,7 +222,9 @@ fn bootstrap(first: &[f64], second: &[f64], seed: u64) -> Answer {
 fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Result<Answer, String> {
     let slower = format!("native?slower={}%", cost * 100.0);
     let budget = format!("{BUDGET_S}s");
-    let words = ["--in", &slower, "--only", pattern, "--budget", &budget].map(str::to_owned);
+    let margin = format!("{}%", THRESHOLD * 100.0);
+    let words =
+        ["--in", &slower, "--only", pattern, "--budget", &budget, "--margin", &margin].map(str::to_owned);
     let document = session::run_session(setting, "quick", &words, seed)
         .map_err(|reason| format!("{pattern}: {reason}"))?;
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
