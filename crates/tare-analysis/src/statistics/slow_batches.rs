@@ -11,8 +11,10 @@
 //! context switches that it forces on a trial: as many of its slowest batches as had more than usual are the machine's. They must not
 //! prefer a side.
 
+use crate::statistics::normal::Z_80;
 use crate::statistics::sign_test;
 use crate::statistics::signed_ranks::{compute_median, sort_values};
+use crate::statistics::spread::compute_spread;
 
 /// A batch is slow where it takes this many times its trial's median.
 const SLOW: f64 = 1.5;
@@ -29,8 +31,6 @@ const FEWEST_BATCHES: u64 = 300;
 const FEWEST_PAIRS: usize = 29;
 /// Deviations from the mean at which a normal distribution has 95 % below.
 const Z_95: f64 = 1.644_853_626_951_472_2;
-/// Deviations that a bound needs on top, so that it is met in four of five sessions.
-const Z_80: f64 = 0.841_621_233_572_914_3;
 
 /// Slow batches of a trial, and what they add in typical batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -118,9 +118,8 @@ impl TailDifference {
             .filter(|both| both.iter().all(|side| side.batches > 0))
             .map(|[baseline, target]| target.average(target.counted) - baseline.average(baseline.counted))
             .collect();
-        let mean = each.iter().sum::<f64>() / each.len().max(1) as f64;
-        let squares: f64 = each.iter().map(|of_pair| (of_pair - mean).powi(2)).sum();
-        let of_pairs = squares / (each.len().saturating_sub(1).max(1) * each.len().max(1)) as f64;
+        let deviation = compute_spread(&each).and_then(|spread| spread.deviation).unwrap_or(0.0);
+        let of_pairs = deviation * deviation / each.len().max(1) as f64;
         // An interrupted trial often is so several times: pairs count, by the side that was interrupted more.
         let more = |side: usize| {
             slow.iter().filter(|both| both[side].interrupted > both[1 - side].interrupted).count() as u64
@@ -145,6 +144,7 @@ impl TailDifference {
     /// not within.
     pub fn pairs_to_decide(&self, edge: f64) -> Option<usize> {
         let room = edge - self.counted.abs();
+        // With 80 % power, as every number of pairs that is said to decide.
         let times = (self.error * (1.0 + Z_80 / Z_95) / room).powi(2);
         (room > 0.0 && self.chance >= UNEVEN)
             .then(|| ((self.pairs as f64 * times).ceil() as usize).max(self.pairs + 1).max(FEWEST_PAIRS))

@@ -1,6 +1,6 @@
-//! The spread of values, for readers that want a mean and a deviation besides the median.
+//! The spread of values: mean, deviation and range.
 
-/// Mean, deviation and range of values. tare itself judges by none of these.
+/// Mean, deviation and range of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub mean: f64,
