@@ -273,6 +273,20 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_two_neighbours_may_take_longer() {
+        // Beside a busy program: 3.3 ms for whoever is second in a tick of the scheduler's, and 4.6 ms for whoever is first.
+        let of =
+            |each: Vec<f64>| RoundValue { round: 0, start: 0, value: 4.0, total: None, each, interrupted: 0 };
+        let firsts =
+            [true, true, false, true, false, true, true, false, true, false, true, false, true, false];
+        let times = |is_first: bool| if is_first { 4.6 } else { 3.3 };
+        let baseline = of(firsts.iter().map(|first| times(*first)).collect());
+        let target = of(firsts.iter().map(|first| times(!*first)).collect());
+        let found = neighbours_difference(&baseline, &target).unwrap();
+        assert!(found.abs() < 1e-9, "a median has {} of them: {found}", libm::log(3.3 / 4.6));
+    }
+
+    #[test]
     fn the_side_that_was_started_less_often_makes_the_units() {
         let units = |starts: fn(u32) -> (u32, u32)| {
             Units::from_pairs(&pairs(starts)).differences_before(u32::MAX).len()
