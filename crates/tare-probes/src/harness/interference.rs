@@ -10,9 +10,9 @@ use crate::harness::stopwatch::now_ns;
 
 /// Length of the canary's chain: about 0.35 ms at 3 GHz, long against a clock read, short against a trial.
 const CANARY_ADDITIONS: u64 = 1 << 20;
-/// Ticks a second in /proc/stat: the kernel's interface to programs has always had 100 on Linux.
+/// Length of a tick in /proc/stat: the kernel's interface to programs has always had 100 a second on Linux.
 #[cfg(unix)]
-const TICKS_PER_SECOND: u64 = 100;
+pub(crate) const TICK_NS: u64 = 10_000_000;
 
 #[derive(Debug)]
 pub struct Watch {
@@ -113,11 +113,16 @@ impl Counters {
 /// Sums steal over all processors: the eighth number of the first line (proc_stat(5)).
 #[cfg(unix)]
 fn steal_ns(text: &str) -> Option<u64> {
+    parse_ticks(text)?.get(7)?.checked_mul(TICK_NS)
+}
+
+/// Parses the ticks of all processors together: the numbers of the first line of /proc/stat.
+#[cfg(unix)]
+pub(crate) fn parse_ticks(text: &str) -> Option<Vec<u64>> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
     // A kernel that has never been idle nor busy does not count (gVisor).
-    let counts = ticks.iter().any(|&ticks| ticks > 0);
-    ticks.get(7).filter(|_| counts)?.checked_mul(1_000_000_000 / TICKS_PER_SECOND)
+    ticks.iter().any(|&ticks| ticks > 0).then_some(ticks)
 }
 
 /// Reads the time in which some task waited, after `total=` on the line `some` (PSI, the kernel's psi.rst).
@@ -153,6 +158,13 @@ pub(crate) fn read_rusage(of: libc::c_int) -> Option<libc::rusage> {
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the struct lives through the call.
     (unsafe { libc::getrusage(of, &mut usage) } == 0).then_some(usage)
+}
+
+/// Reads the user and system time that the kernel counts for a process or for its children that have ended, in ns.
+#[cfg(unix)]
+pub(crate) fn read_processor_time(of: libc::c_int) -> Option<(u64, u64)> {
+    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    read_rusage(of).map(|used| (ns(used.ru_utime), ns(used.ru_stime)))
 }
 
 /// Measures a chain of additions in which each waits for the one before: only the processor's clock matters.

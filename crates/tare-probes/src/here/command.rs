@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use tare_data::session::demand::{CountedRun, Demand, RanTwice};
 
 use crate::counting::{BY_TRACER, COUNT};
-use crate::harness::interference::read_rusage;
+use crate::harness::interference::read_processor_time;
 use crate::harness::stopwatch::now_ns;
 
 /// Bytes of counts that are read: one has a few hundred.
@@ -44,8 +44,7 @@ pub fn run_twice(
 
 /// Reads the user and system time of all children that have ended, in ns.
 fn read_used() -> (u64, u64) {
-    let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    read_rusage(libc::RUSAGE_CHILDREN).map_or((0, 0), |used| (ns(used.ru_utime), ns(used.ru_stime)))
+    read_processor_time(libc::RUSAGE_CHILDREN).unwrap_or_default()
 }
 
 /// Gives the exit code as shells do.

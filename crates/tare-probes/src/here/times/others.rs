@@ -1,12 +1,10 @@
 //! Others: the processor time that other programs use while something is measured, as the kernel counts it.
 
-use crate::harness::interference::read_rusage;
+use crate::harness::interference::{TICK_NS, parse_ticks, read_processor_time};
 use crate::here::bounded::read_beginning;
 
 /// Bytes of /proc/stat that are read: its first lines have the processors, and machines with more of them are cut off.
 const MOST_BYTES: usize = 1 << 18;
-/// Ticks a second in /proc/stat, and a tick in ns.
-const TICK_NS: u64 = 10_000_000;
 /// Numbers of a line of /proc/stat in which a processor worked: user, nice, system, interrupts of both kinds (proc_stat(5)).
 const WORKED: [usize; 5] = [0, 1, 2, 5, 6];
 
@@ -21,9 +19,8 @@ impl Used {
     /// Reads the time used so far; none where the kernel does not count it.
     pub fn read() -> Option<Used> {
         let (all_ns, processors) = parse_stat(&read_beginning("/proc/stat", MOST_BYTES)?)?;
-        let time = |of: &libc::timeval| of.tv_sec as u64 * 1_000_000_000 + of.tv_usec as u64 * 1_000;
-        let of = |whom| read_rusage(whom).map(|usage| time(&usage.ru_utime) + time(&usage.ru_stime));
-        let own_ns = of(libc::RUSAGE_SELF)? + of(libc::RUSAGE_CHILDREN)?;
+        let own = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].map(read_processor_time);
+        let own_ns = own.into_iter().flatten().map(|(user_ns, system_ns)| user_ns + system_ns).sum();
         Some(Used { all_ns, own_ns, processors })
     }
 
@@ -38,8 +35,7 @@ impl Used {
 /// Finds the time that all processors worked, in ns, and their number.
 fn parse_stat(text: &str) -> Option<(u64, u64)> {
     let processors = text.lines().skip(1).take_while(|line| line.starts_with("cpu")).count() as u64;
-    let line = text.lines().next()?.strip_prefix("cpu ")?;
-    let ticks: Vec<u64> = line.split_ascii_whitespace().map_while(|text| text.parse().ok()).collect();
+    let ticks = parse_ticks(text)?;
     let worked = WORKED.iter().try_fold(0u64, |sum, at| sum.checked_add(*ticks.get(*at)?))?;
     (worked > 0 && processors > 0).then_some((worked.checked_mul(TICK_NS)?, processors))
 }
