@@ -323,6 +323,18 @@ mod tests {
     }
 
     #[test]
+    fn a_pair_of_commands_has_as_many_runs_as_its_time_holds() {
+        let runs = |one_ns, other_ns| {
+            let wanted = Wanted { batching: Batching::Runs, metrics: &[], scale: 1.0 };
+            wanted.compute_pair_amount(target(one_ns), target(other_ns))
+        };
+        let of = |batches| Amount::Operations { batch: 1, batches };
+        // The first of them warms up: ten count, which are 300 in the 30 rounds of "same".
+        assert_eq!(runs(8e6, 8e6), of(11));
+        assert_eq!((runs(5e5, 5e5), runs(8e6, 80e6), runs(3e9, 3e9)), (of(25), of(3), of(3)));
+    }
+
+    #[test]
     fn each_run_of_a_command_is_a_batch() {
         assert_eq!(amount(Batching::Runs, target(5e5), &[target(5e5)]), (1, 20));
         assert_eq!(amount(Batching::Runs, target(8e6), &[target(8e6)]), (1, 5));
