@@ -333,6 +333,16 @@ mod tests {
     use crate::specimen;
 
     #[test]
+    fn a_difference_that_could_have_been_missed_is_never_shown_as_nothing() {
+        let shown = |differs: f64| {
+            let mut found = specimen::make_comparison(134.0, 10.4, 1);
+            found.smallest.as_mut().expect("it has one").differs = differs;
+            crate::number::format_percent(find_smallest_difference(&found).expect("it is finite"))
+        };
+        assert_eq!([shown(1.0002), shown(0.9998), shown(1.026)], ["0.1 %", "0.1 %", "2.6 %"]);
+    }
+
+    #[test]
     fn a_quotient_of_medians_outside_the_interval_is_said_and_no_other() {
         let mut row = specimen::make_findings(2).rows.remove(0);
         let mut found = specimen::make_comparison(134.0, 10.4, 1);
