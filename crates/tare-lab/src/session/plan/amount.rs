@@ -29,8 +29,11 @@ const PAIR_BATCH_NS: f64 = 60e3;
 const PAIR_COUNTED: f64 = 24.0;
 /// ...and the time that they may take on both sides together.
 const PAIR_NS: f64 = 40e6;
-/// Time of a pair of commands of one's own: runs of some milliseconds are as many as "same" needs in the rounds of its first look.
+/// Time of a pair of commands of one's own...
 const PAIR_OF_RUNS_NS: f64 = 160e6;
+/// ...and the longer one in which it may have as many runs as "same" needs in the rounds of its first look.
+const PAIR_OF_ENOUGH_RUNS_NS: f64 = 240e6;
+const ENOUGH_RUNS: f64 = 10.0;
 /// Time of a batch in a trial of a fixed time, of which there are thousands.
 const BATCH_OF_TIME_NS: f64 = 4e6;
 /// A command of one's own runs once a batch, so that each run is a value, as often as fits into this in the baseline...
@@ -133,7 +136,10 @@ impl Wanted<'_> {
             Batching::Short | Batching::Placed => (in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns), PAIR_NS),
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
-        let counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        let mut counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
+        if self.batching == Batching::Runs && ENOUGH_RUNS * both_ns <= PAIR_OF_ENOUGH_RUNS_NS {
+            counted = counted.max(ENOUGH_RUNS);
+        }
         let batches = 1 + counted as u64;
         let least = (self.operations_of_quantiles(quicker_ns) * batches).div_ceil(counted as u64);
         let operations = (batch as u64 * batches).max(least);
@@ -330,8 +336,9 @@ mod tests {
         };
         let of = |batches| Amount::Operations { batch: 1, batches };
         // The first of them warms up: ten count, which are 300 in the 30 rounds of "same".
-        assert_eq!(runs(8e6, 8e6), of(11));
-        assert_eq!((runs(5e5, 5e5), runs(8e6, 80e6), runs(3e9, 3e9)), (of(25), of(3), of(3)));
+        assert_eq!([7.5e6, 8e6, 8.1e6, 12e6].map(|ns| runs(ns, ns)), [11; 4].map(of));
+        assert_eq!([5e5, 12.1e6, 3e9].map(|ns| runs(ns, ns)), [25, 7, 3].map(of));
+        assert_eq!(runs(8e6, 80e6), of(3));
     }
 
     #[test]
