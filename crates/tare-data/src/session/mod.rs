@@ -211,8 +211,8 @@ pub const PINNED: &str = "session.pinned_to";
 /// An environment takes part at least in one round of this many.
 pub const MOST_REST: u32 = 8;
 
-/// Rounds before the first look: controls have a trial in each of them, so that an environment that leaves there
-/// has a control for comparison.
+/// Rounds before the first look: controls have a trial in every second of them, so that an environment that leaves there
+/// has a control for comparison, with an interval.
 const FIRST_ROUNDS: u32 = 12;
 
 /// Reads plans from before the field existed: controls ran in every round.
@@ -227,7 +227,8 @@ fn is_every_round(control_every: &u32) -> bool {
 impl Plan {
     /// Tells whether controls have a trial in a round by plan; where one shows a difference, it has more.
     pub fn has_control(&self, round: u32) -> bool {
-        round < FIRST_ROUNDS || round.is_multiple_of(self.control_every.max(1))
+        let every = if round < FIRST_ROUNDS { self.control_every.min(2) } else { self.control_every };
+        round.is_multiple_of(every.max(1))
     }
 
     /// Counts the headline cells of subjects that can be compared.

@@ -171,8 +171,8 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
 
 #[test]
 fn a_decided_metric_leaves_later_rounds() {
-    // Twice the time is plain at the first look; 30 % might be a state that lasts a while, as 68 rounds of these do not.
-    for (ratio, rounds) in [(2.0, 12), (1.3, 102)] {
+    // Twice the time is plain at the first look; 30 % might be a state that lasts a while, and 102 rounds of these take less than that.
+    for (ratio, rounds) in [(2.0, 12), (1.3, 153)] {
         let folder = tempfile::tempdir().unwrap();
         let mut arena = FakeArena::new(&[1.0, 1.0, ratio]);
         let (record, _) = session(&mut arena, folder.path(), None, Some(600.0));
@@ -267,7 +267,7 @@ fn a_budget_is_kept() {
 fn the_same_seed_gives_the_same_order_and_every_target_every_position() {
     let order = || {
         let folder = tempfile::tempdir().unwrap();
-        let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(12), None);
+        let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(40), None);
         let trials = read_session(&record).unwrap().session.trials;
         trials.into_iter().map(|t| (t.round, t.position, t.target)).collect::<Vec<_>>()
     };
@@ -283,7 +283,8 @@ fn each_round_of_a_cheap_target_has_its_own_start() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
-    for trial in read_session(&record).unwrap().session.trials {
+    let trials = read_session(&record).unwrap().session.trials;
+    for trial in trials.iter().filter(|trial| trial.target != "native again") {
         assert_eq!(trial.start, trial.round);
     }
 }
@@ -329,16 +330,16 @@ fn a_round_takes_what_its_trials_took() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.0]), folder.path(), Some(4), None);
     let mut session = read_session(&record).unwrap().session;
-    assert_eq!(measured_round_s(&session, 0, 4), 3.0 * 0.021, "three trials alone");
+    assert_eq!(measured_round_s(&session, 0, 4), 0.0525, "three trials alone, or two");
     session.trials.iter_mut().for_each(|trial| trial.partner = Some("native".into()));
-    assert_eq!(measured_round_s(&session, 0, 4), 1.5 * 0.021, "sides of pairs");
+    assert_eq!(measured_round_s(&session, 0, 4), 0.02625, "sides of pairs");
 }
 
 #[test]
 fn a_disturbed_round_is_run_again_whole() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    arena.fault = Box::new(|_, trial| if trial == 4 { Fault::Steal } else { Fault::None });
+    arena.fault = Box::new(|_, trial| if trial == 6 { Fault::Steal } else { Fault::None });
     let (record, _) = session(&mut arena, folder.path(), Some(6), None);
     let session = read_session(&record).unwrap().session;
     assert_eq!(session.repeated.len(), 1);
@@ -346,14 +347,14 @@ fn a_disturbed_round_is_run_again_whole() {
     let again: Vec<u32> = session.trials.iter().filter(|t| t.round == round).map(|t| t.attempt).collect();
     assert_eq!(again, [0, 0, 0, 1, 1, 1]);
     let counted = session.trials.iter().filter(|t| session.is_counted(t)).count();
-    assert_eq!(counted, 18);
+    assert_eq!(counted, 15);
 }
 
 #[test]
 fn a_baseline_that_fails_again_and_again_ends_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    arena.fault = Box::new(|target, trial| if target == 0 && trial > 5 { Fault::Lost } else { Fault::None });
+    arena.fault = Box::new(|target, trial| if target == 0 && trial > 4 { Fault::Lost } else { Fault::None });
     let (record, ending) = session(&mut arena, folder.path(), Some(60), None);
     assert_eq!(ending, Ending::BaselineFailed);
     let session = read_session(&record).unwrap().session;
@@ -365,7 +366,7 @@ fn a_baseline_that_fails_again_and_again_ends_the_session() {
     let warnings = findings(&record).warnings;
     let mostly = "died: gone".to_owned();
     assert!(
-        warnings.contains(&(None, Warning::SessionFailed { failed: 10, of: 36, mostly })),
+        warnings.contains(&(None, Warning::SessionFailed { failed: 10, of: 30, mostly })),
         "{warnings:?}"
     );
 }
@@ -412,12 +413,11 @@ fn rounds_with(session: &Session, target: &str) -> Vec<u32> {
 }
 
 #[test]
-fn the_control_runs_in_the_rounds_before_the_first_look_and_then_every_third() {
+fn the_control_runs_in_every_second_round_before_the_first_look_and_then_in_every_third() {
     let folder = tempfile::tempdir().unwrap();
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(20), None);
     let session = read_session(&record).unwrap().session;
-    let rounds: Vec<u32> = (0..12).chain([12, 15, 18]).collect();
-    assert_eq!(rounds_with(&session, "native again"), rounds);
+    assert_eq!(rounds_with(&session, "native again"), [0, 2, 4, 6, 8, 10, 12, 15, 18]);
     assert_eq!(rounds_with(&session, "layer0").len(), 20);
 }
 
@@ -427,10 +427,10 @@ fn who_comes_first_is_drawn_for_each_round() {
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.3]), folder.path(), Some(84), None);
     let session = read_session(&record).unwrap().session;
     for without in [true, false] {
-        let of = |round: u32| (round < 12 || round.is_multiple_of(3)) != without;
+        let of = |round: u32| session.plan.has_control(round) != without;
         let first = session.trials.iter().filter(|trial| trial.position == 0 && of(trial.round));
         let of_baseline = first.clone().filter(|trial| trial.target == "native").count();
-        let (rounds, likely) = if without { (48, 14..=34) } else { (36, 5..=20) };
+        let (rounds, likely) = if without { (54, 16..=38) } else { (30, 3..=18) };
         assert_eq!(first.count(), rounds);
         assert!(likely.contains(&of_baseline), "{of_baseline} of {rounds}");
     }
@@ -442,7 +442,8 @@ fn a_control_that_differs_stays_in_every_round() {
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.1, 1.02]), folder.path(), None, Some(20.0));
     let session = read_session(&record).unwrap().session;
     let (rounds, all) = (rounds_with(&session, "native again").len() as u32, rounds_of(&session, "layer0"));
-    assert!(all.abs_diff(rounds) < 10, "{rounds} of {all}");
+    // It is known to differ at the second look or the third.
+    assert!(all.abs_diff(rounds) < 20, "{rounds} of {all}");
 }
 
 #[test]
@@ -463,7 +464,7 @@ fn what_is_hopeless_has_the_time_that_others_leave() {
 fn what_is_nearly_decided_is_finished_before_what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    (arena.noise, arena.slow_ns) = (vec![5.0; 3], 1_000_000_000);
+    (arena.noise, arena.slow_ns) = (vec![7.0; 3], 1_000_000_000);
     let plan = plan_request(targets(1));
     let mut slow = plan.selected[0].clone();
     slow.case.parameters.0.insert("slow".into(), "yes".into());

@@ -65,7 +65,9 @@ fn whole(record: &Path) {
     let counted: Vec<_> =
         session.trials.iter().filter(|t| session.is_counted(t) && t.failure.is_none()).collect();
     let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.target.as_str())).collect();
-    let expected = session.plan.rounds as usize * session.plan.targets.len();
+    let plan = &session.plan;
+    let targets = |round: u32| plan.targets.len() - usize::from(!plan.has_control(round));
+    let expected: usize = (0..plan.rounds).map(targets).sum();
     assert_eq!((counted.len(), unique.len()), (expected, expected));
     let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
     assert_eq!(numbers.len(), session.trials.len());
