@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -71,10 +71,18 @@ impl fmt::Display for Mention {
     }
 }
 
+/// Flag of a thread of the kernel, PF_KTHREAD.
+const KERNEL_THREAD: u64 = 0x0020_0000;
+/// Bytes of a process's stat, which are fewer, and of its environment or mounts, which are rarely more.
+const STAT_BYTES: usize = 1 << 10;
+const USUAL_BYTES: usize = 16 << 10;
+
 /// A process as /proc/PID/stat has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
+    /// True for what has no program, and so is no session's.
+    is_kernel: bool,
     /// `Z` and `X` are dead already: only their parent can remove them.
     dead: bool,
     /// True when it belongs to a terminal, and thus perhaps to a person.
@@ -89,14 +97,24 @@ impl Stat {
         Some(Stat {
             dead: matches!(*fields.first()?, "Z" | "X"),
             parent: fields.get(1)?.parse().ok()?,
+            is_kernel: fields.get(6)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
             terminal: *fields.get(4)? != "0",
             started_ticks: fields.get(19)?.parse().ok()?,
         })
     }
 
     fn of(pid: u32) -> Option<Stat> {
-        Stat::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+        Stat::parse(&String::from_utf8_lossy(&read_file(pid, "stat", STAT_BYTES)?))
     }
+}
+
+/// Reads a file of a process, in one read where it has fewer bytes than are usual: every start of an environment looks at all
+/// processes.
+fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usual);
+    let mut file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
+    file.read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// Reads when a process was started, in ticks since boot; distinguishes it from a later one with the same
@@ -151,15 +169,21 @@ impl Signs {
     }
 
     fn fits(&self, pid: u32, stat: &Stat, views: &mut Views) -> bool {
+        if stat.is_kernel {
+            return false;
+        }
         if self.roots.contains(&(pid, stat.started_ticks)) {
             return true;
         }
-        let of = |file: &str| PathBuf::from(format!("/proc/{pid}/{file}"));
-        if fs::read(of("environ")).is_ok_and(|environment| self.marked(&environment)) {
+        if read_file(pid, "environ", USUAL_BYTES).is_some_and(|environment| self.marked(&environment)) {
             return true;
         }
-        let lives = |file| fs::read_link(of(file)).is_ok_and(|path| path.starts_with(&self.folder));
-        lives("exe") || lives("root") || views.has(pid) || is_server(pid) && self.mentioned(pid, stat)
+        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let (program, lives) = (link("exe"), |path: &Path| path.starts_with(&self.folder));
+        lives(&program)
+            || lives(&link("root"))
+            || views.has(pid)
+            || SERVERS.contains(&file_name(&program).as_str()) && self.mentioned(pid, stat)
     }
 
     /// Recognises a process in the folder, or one started with its path or name. Processes that tare starts
@@ -182,7 +206,7 @@ impl Signs {
         let mention = |(&pid, stat): (&u32, &Stat)| Mention {
             pid,
             started_ticks: stat.started_ticks,
-            program: program(pid),
+            program: file_name(&fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default()),
         };
         mentioned.map(mention).collect()
     }
@@ -250,7 +274,7 @@ impl Views {
         let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) else { return false };
         let layer = &self.layer;
         let is_there = || {
-            let mounts = fs::read(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
+            let mounts = read_file(pid, "mountinfo", USUAL_BYTES).unwrap_or_default();
             mounts.windows(layer.len()).any(|window| window == layer)
         };
         *self.known.entry(namespace).or_insert_with(is_there)
@@ -358,23 +382,18 @@ fn contains(text: &[u8], word: &[u8], more: &[u8]) -> bool {
             .any(|(at, window)| window == word && text.get(at + word.len()).is_none_or(ends))
 }
 
-/// Reads the file name of a process's program; empty where it cannot be read.
-fn program(pid: u32) -> String {
-    let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+/// Returns the file name of a process's program; empty where it could not be read.
+fn file_name(program: &Path) -> String {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // So the kernel names a file that was replaced since.
     name.strip_suffix(" (deleted)").unwrap_or(&name).to_owned()
-}
-
-fn is_server(pid: u32) -> bool {
-    SERVERS.contains(&program(pid).as_str())
 }
 
 /// Recognises processes that should be left to finish.
 fn finishes(pid: u32) -> bool {
     let variable = [FINISHES.as_bytes(), b"="].concat();
-    fs::read(format!("/proc/{pid}/environ"))
-        .is_ok_and(|environment| environment.split(|&b| b == 0).any(|each| each.starts_with(&variable)))
+    read_file(pid, "environ", USUAL_BYTES)
+        .is_some_and(|environment| environment.split(|&b| b == 0).any(|each| each.starts_with(&variable)))
 }
 
 #[cfg(test)]
@@ -392,11 +411,10 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_does_not_shift_the_fields() {
-        let mut text = "7 (a) b (c)) S 1 7 7 34816 7".to_owned();
-        text.push_str(&" 0".repeat(13));
-        text.push_str(" 4242 0 0");
-        let stat = Stat::parse(&text).unwrap();
-        assert_eq!(stat, Stat { parent: 1, dead: false, terminal: true, started_ticks: 4242 });
+        let text = |flags: u64| format!("7 (a) b (c)) S 1 7 7 34816 7 {flags}{} 4242 0 0", " 0".repeat(12));
+        let stat = Stat { parent: 1, is_kernel: false, dead: false, terminal: true, started_ticks: 4242 };
+        assert_eq!(Stat::parse(&text(4_194_560)), Some(stat));
+        assert_eq!(Stat::parse(&text(69_238_880)), Some(Stat { is_kernel: true, ..stat }));
         assert_eq!(Stat::parse("7 (a"), None);
         assert_eq!(Stat::parse("7 (a) S 1"), None);
     }
