@@ -221,7 +221,7 @@ impl<'a> Rounds<'a> {
             if self.is_time_up() {
                 return Err(Stop::Budget);
             }
-            self.start_again(&targets, case, round)?;
+            self.start_again(case, round)?;
             let id = self.session.plan.cases[case].id.clone();
             let first = match self.resumed.broken {
                 Some((broken, at, attempt)) if (broken, at) == (case, round) => attempt,
@@ -295,8 +295,9 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Enters environments afresh whose starts have seen their share of the time.
-    fn start_again(&mut self, targets: &[usize], case: usize, round: u32) -> Result<(), Stop> {
+    /// Enters environments afresh whose starts have seen their share of the time, also those that rest in this round: they settle
+    /// meanwhile.
+    fn start_again(&mut self, case: usize, round: u32) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
         }
@@ -306,9 +307,7 @@ impl<'a> Rounds<'a> {
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
         let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
-        let due: Vec<(usize, f64)> =
-            open.into_iter().zip(shares).filter(|(target, _)| targets.contains(target)).collect();
-        for (target, share_s) in due {
+        for (target, share_s) in open.into_iter().zip(shares) {
             let state = &self.targets[target];
             let is_due = match self.until_ns {
                 Some(_) => self.trials_s - state.since_s >= share_s,

@@ -1,6 +1,6 @@
 //! Trials of a round: one environment after the other, or two that take turns; each written down as it ends.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tare_analysis::order;
 use tare_data::batch::Batch;
@@ -42,25 +42,28 @@ impl Rounds<'_> {
     pub(super) fn run_attempt(&mut self, slot: Slot, targets: &[usize]) -> Result<Vec<Trial>, Stop> {
         let plan = &self.session.plan;
         let case = &plan.cases[slot.case];
-        let order = order::shuffle_targets(plan.seed, &case.id, (slot.round, slot.attempt), targets);
-        let mut turning: Vec<Option<([usize; 2], Turning)>> = Vec::with_capacity(order.len());
-        for target in &order {
-            turning.push(self.find_turning(slot.case, *target));
-        }
+        let mut order = order::shuffle_targets(plan.seed, &case.id, (slot.round, slot.attempt), targets);
+        let turning: BTreeMap<usize, ([usize; 2], Turning)> = order
+            .iter()
+            .filter_map(|target| Some((*target, self.find_turning(slot.case, *target)?)))
+            .collect();
+        // Pairs come first, in the order that was drawn, and then what is measured alone: the clock of a sandbox that was entered
+        // afresh settles meanwhile.
+        order.sort_by_key(|target| !turning.contains_key(target));
         let plan = &self.session.plan;
         let partners: Vec<Option<usize>> = order.iter().map(|target| plan.partner_of(*target)).collect();
         // One that no pair has a trial of has one for those that are measured alone.
-        let is_alone = |at: usize| turning[at].is_none() && partners[at].is_some();
+        let is_alone = |at: usize| !turning.contains_key(&order[at]) && partners[at].is_some();
         let wanted: BTreeSet<usize> =
             (0..order.len()).filter(|at| is_alone(*at)).filter_map(|at| partners[at]).collect();
         let is_single = partners.iter().all(Option::is_none);
         let mut trials = Vec::new();
-        for ((target, turning), partner) in order.into_iter().zip(turning).zip(partners) {
+        for (target, partner) in order.into_iter().zip(partners) {
             if self.is_time_up() {
                 return Err(Stop::Budget);
             }
-            match turning {
-                Some((pair, turning)) => trials.extend(self.run_pair(slot, pair, turning)?),
+            match turning.get(&target) {
+                Some((pair, turning)) => trials.extend(self.run_pair(slot, *pair, *turning)?),
                 None if partner.is_some() || is_single || wanted.contains(&target) => {
                     let position = trials.len() as u32;
                     trials.push(self.run_trial(slot, target, position)?);
