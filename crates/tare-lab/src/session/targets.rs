@@ -261,6 +261,15 @@ mod tests {
     }
 
     #[test]
+    fn a_session_that_names_nothing_has_a_guest_only_with_hardware_for_it() {
+        let subjects = default_subjects(&[]);
+        let guests: Vec<&String> = subjects.iter().filter(|text| text.starts_with("qemu")).collect();
+        assert_eq!(guests, ["qemu?acceleration=kvm"], "an emulated one would take all the time");
+        assert_eq!(subjects[0], "container");
+        assert_eq!(default_subjects(&["qemu".to_owned()]), ["qemu"], "a study may choose it");
+    }
+
+    #[test]
     fn words_head_their_column_by_their_program_or_their_name() {
         let targets = named(&[
             "exec:bwrap --dev-bind / / --",
