@@ -137,12 +137,16 @@ impl Open {
 
     /// Tells whether an environment, or a pair of it, still takes part in any case.
     pub fn is_target_open(&self, plan: &Plan, target: usize) -> bool {
-        let cases = 0..plan.cases.len();
-        match plan.targets[target].role {
+        (0..plan.cases.len()).any(|case| self.is_open_in(plan, CellIndex { case, target }))
+    }
+
+    /// Tells whether a case has something to measure in an environment: always in the baseline and its control.
+    pub fn is_open_in(&self, plan: &Plan, cell: CellIndex) -> bool {
+        match plan.targets[cell.target].role {
             Role::Baseline | Role::Control => true,
-            Role::Subject | Role::Planted => cases
-                .into_iter()
-                .any(|case| self.is_open(CellIndex { case, target }) && usable(plan, case).contains(&target)),
+            Role::Subject | Role::Planted => {
+                self.is_open(cell) && usable(plan, cell.case).contains(&cell.target)
+            }
         }
     }
 

@@ -307,10 +307,11 @@ impl<'a> Rounds<'a> {
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
         let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
-        for (target, share_s) in open.into_iter().zip(shares) {
+        for (target, share) in open.into_iter().zip(shares) {
             let state = &self.targets[target];
+            let since_s = self.trials_s - state.since_s;
             let is_due = match self.until_ns {
-                Some(_) => self.trials_s - state.since_s >= share_s,
+                Some(_) => since_s >= share.most_s || since_s >= share.least_s && self.has_had_all(target),
                 // Without a limit of time every round has its own start.
                 None => round > state.since_round,
             };
@@ -324,6 +325,14 @@ impl<'a> Rounds<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells whether the current start of an environment has had a trial of every case that is open there.
+    fn has_had_all(&self, target: usize) -> bool {
+        let is_open =
+            |case: &usize| self.open.is_open_in(&self.session.plan, CellIndex { case: *case, target });
+        let mut open = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).filter(is_open);
+        open.all(|case| self.targets[target].cases.contains(&case))
     }
 
     fn left_s(&self) -> Option<f64> {

@@ -61,7 +61,7 @@ impl Rounds<'_> {
     }
 
     /// Tells whether a case has a cell that is open, and rounds left.
-    fn has_rounds(&self, case: usize) -> bool {
+    pub(super) fn has_rounds(&self, case: usize) -> bool {
         let (plan, rounds) = (&self.session.plan, self.rounds[case]);
         rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
     }
