@@ -105,7 +105,7 @@ fn trial(
     })
 }
 
-/// Computes the deadline of such a trial: files must be made first, and a user's command brings its own.
+/// Computes the deadline of a trial before the rounds: its files must be made first, and a user's command brings a deadline of its own.
 fn deadline_ms(case: &Case) -> u64 {
     let number = |key: &str| case.parameters.get_integer(key).unwrap_or(0);
     let bytes = number("size").max(number("total"));

@@ -11,7 +11,7 @@ const FEW_MACHINES: f64 = 1.5;
 /// Machines from which on their own range is as wide as it should be.
 const ENOUGH_MACHINES: usize = 3;
 
-/// The machine that a price is wanted for.
+/// The machine whose prices are looked up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked<'a> {
     pub family: &'a str,

@@ -23,7 +23,7 @@ pub(crate) struct FailedTrials {
 }
 
 impl FailedTrials {
-    /// Counts the failures of two environments' trials: those of the one that is compared with, and of the one that is judged.
+    /// Counts the failed trials of two environments: the reference, and the one that is judged against it.
     pub fn count_failed(sides: [&[&Trial]; 2]) -> FailedTrials {
         let is_own = |failure: &Failure| failure.is_own() && failure.reason != BROKE_OFF;
         let is_failed = |trial: &&&Trial| trial.failure.as_ref().is_some_and(is_own);
