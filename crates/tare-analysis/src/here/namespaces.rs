@@ -36,7 +36,7 @@ pub(super) const FIRST: [(&str, u64); 8] = [
 ];
 /// Release since which the first namespaces of mounts and networks have fixed numbers.
 const FIXED_SINCE: u32 = 618;
-/// Lowest number that earlier kernels give out: at boot, the first namespaces of mounts and networks get one of so many from there on.
+/// Lowest number that earlier kernels give out. At boot, the first namespaces of mounts and networks get one soon after it.
 const AT_BOOT: u64 = 4_026_531_840;
 const AT_BOOT_MOUNTS: u64 = 2;
 const AT_BOOT_NETWORKS: u64 = 200;

@@ -81,7 +81,7 @@ const USUAL_BYTES: usize = 16 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stat {
     parent: u32,
-    /// True for what has no program, and so is no session's.
+    /// True for a thread of the kernel, which never belongs to a session.
     is_kernel: bool,
     /// `Z` and `X` are dead already: only their parent can remove them.
     dead: bool,
