@@ -1,8 +1,8 @@
 //! Precision: the time that two builds of tare take to know a ratio equally well, session by session in turn.
 //!
 //! An interval narrows with the square root of the time, so that any width is reached after a time in proportion to width²
-//! x seconds spent, and that product is compared. Each build's figures are read as that build reads them; the interval over
-//! the rounds is Wilcoxon's for both, which asks nothing of either build's rules of stopping.
+//! x seconds spent, and that product is compared. Intervals are those that tare reports; seconds contain starts, calibration
+//! and all else between two trials.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,20 +11,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use tare_analysis::statistics::signed_ranks::{
-    Null, compute_hodges_lehmann_interval, compute_median, sort_values,
-};
 use tare_data::generator::Generator;
 
 use crate::agent::Workspace;
 use crate::document::{Document, Lines, document_path, format_table_line};
 use crate::machine;
 use crate::ratio::Ratio;
+use crate::session::is_answer;
 use crate::setting::Setting;
 
-/// Miss rate of the intervals whose widths are compared, and the fewest rounds of a case that have one.
-const MISSED: f64 = 0.05;
-const FEWEST: usize = 8;
 /// Name of the row over all cases.
 const ALL: &str = "all, geometric mean";
 
@@ -120,117 +115,49 @@ fn session(tare: &Path, request: &Request) -> Result<Costs, String> {
         .stdin(Stdio::null())
         .output()
         .map_err(|e| format!("{}: {e}", tare.display()))?;
-    if !output.status.success() {
+    if !is_answer(output.status) {
         return Err(format!("{}: {}", tare.display(), String::from_utf8_lossy(&output.stderr).trim()));
     }
+    let report =
+        Command::new(request.setting.find_binary()?).arg("report").arg(&record).arg("--json").output();
+    let report = report.map_err(|e| format!("tare report: {e}"))?;
+    let report = serde_json::from_slice(&report.stdout).map_err(|e| format!("tare's document: {e}"))?;
     let file = File::open(&record).map_err(|e| format!("{}: {e}", record.display()))?;
     let entries = BufReader::new(file).lines().map_while(Result::ok).filter_map(|line| {
         // A line is its checksum, a blank and its entry.
         serde_json::from_str(line.split_once(' ')?.1).ok()
     });
-    Ok(costs(entries))
+    Ok(costs(&report, &measure_seconds(entries)))
 }
 
-/// A trial of a record: its measurement, and the time until the next one began.
-#[derive(Default)]
-struct Trial {
-    case: String,
-    environment: String,
-    round: u64,
-    began_ns: f64,
-    took_ns: f64,
-    /// Nanoseconds and operations of its timed batches.
-    batches: Vec<[f64; 2]>,
-    /// True for the first version, which took the mean of all batches.
-    is_mean: bool,
-}
-
-impl Trial {
-    /// Reads the nanoseconds of an operation as the trial's build of tare does.
-    fn figure(&self) -> Option<f64> {
-        let each = |batches: &[[f64; 2]]| -> Vec<f64> { batches.iter().map(|[ns, of]| ns / of).collect() };
-        match self.batches.len() {
-            0 => None,
-            _ if self.is_mean => {
-                let sum = |at: usize| self.batches.iter().map(|batch| batch[at]).sum::<f64>();
-                Some(sum(0) / sum(1))
-            }
-            1 | 2 => Some(compute_median(&sort_values(&each(&self.batches)))),
-            _ => Some(compute_median(&sort_values(&each(&self.batches[1..])))),
-        }
-    }
-}
-
-/// Computes the cost of each case of a session: the width of its ratio's interval squared, times the seconds
-/// spent on it.
-fn costs(entries: impl Iterator<Item = Value>) -> Costs {
-    let (series, trials) = trials(entries);
-    let mut cases: BTreeMap<&str, Vec<&Trial>> = BTreeMap::new();
-    for trial in trials.iter().filter(|trial| series.contains_key(&trial.case)) {
-        cases.entry(&trial.case).or_default().push(trial);
-    }
-    cases.iter().filter_map(|(case, trials)| Some(((*case).to_owned(), cost(trials)?))).collect()
-}
-
-fn cost(trials: &[&Trial]) -> Option<f64> {
-    let figures = |environment: &str| -> BTreeMap<u64, f64> {
-        let of = |trial: &&&Trial| trial.environment == environment;
-        // A round that was repeated counts as it was measured last.
-        let figure = |trial: &&Trial| Some((trial.round, libm::log(trial.figure()?)));
-        trials.iter().filter(of).filter_map(figure).collect()
+/// Computes the cost of each case of a session: the width of its ratio's interval squared, times the seconds spent on it.
+fn costs(report: &Value, seconds: &BTreeMap<String, f64>) -> Costs {
+    let rows = report["rows"].as_array().into_iter().flatten().filter(|row| row["headline"] == true);
+    let cost = |row: &Value| {
+        let case = row["case"].as_str()?;
+        let comparison = &row["cells"][0]["comparison"];
+        let width = libm::log(comparison["high"].as_f64()? / comparison["low"].as_f64()?);
+        let cost = width * width * seconds.get(case)?;
+        (cost > 0.0 && cost.is_finite()).then(|| (case.to_owned(), cost))
     };
-    let (native, container) = (figures("native"), figures("container"));
-    let paired: Vec<f64> =
-        native.iter().filter_map(|(round, figure)| Some(container.get(round)? - figure)).collect();
-    if paired.len() < FEWEST {
-        return None;
-    }
-    let width = 2.0
-        * compute_hodges_lehmann_interval(&sort_values(&paired), &Null::new(paired.len()), MISSED)
-            .half_width();
-    let cost = width * width * trials.iter().map(|trial| trial.took_ns).sum::<f64>() / 1e9;
-    (cost > 0.0 && cost.is_finite()).then_some(cost)
+    rows.filter_map(cost).collect()
 }
 
-/// Extracts the series of each case's first metric, and all trials, from a record of either build.
-fn trials(entries: impl Iterator<Item = Value>) -> (BTreeMap<String, String>, Vec<Trial>) {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let (mut series, mut trials) = (BTreeMap::new(), Vec::<Trial>::new());
-    for entry in entries {
-        for case in entry["plan"]["cases"].as_array().into_iter().flatten() {
-            series.insert(text(&case["id"]), text(&case["metrics"][0]["series"]));
-        }
-        if let Some(begin) = entry.get("begin") {
-            let began_ns = begin["started_ns"].as_f64().unwrap_or_default();
-            if let Some(last) = trials.last_mut() {
-                last.took_ns = began_ns - last.began_ns;
-            }
-            // The first version's records call an environment a lane.
-            let lane = begin.get("lane");
-            let environment = lane.unwrap_or(&begin["environment"]);
-            trials.push(Trial {
-                case: text(&begin["case"]),
-                environment: text(environment),
-                round: begin["round"].as_u64().unwrap_or_default(),
-                began_ns,
-                is_mean: lane.is_some(),
-                ..Default::default()
-            });
-        }
-        let (batch, Some(trial)) = (&entry["batch"]["batch"], trials.last_mut()) else { continue };
-        if batch["phase"] == "warm" && series.get(&trial.case).is_some_and(|name| batch["series"] == **name) {
-            let kinds = ["throughput", "latency", "stretches"];
-            let Some(sample) = kinds.iter().find_map(|kind| batch["sample"].get(kind)) else { continue };
-            let operations = sample["operations"].as_f64().unwrap_or_default();
-            let elapsed = match &sample["elapsed_ns"] {
-                Value::Array(each) => each.iter().filter_map(Value::as_f64).collect(),
-                one => Vec::from_iter(one.as_f64()),
-            };
-            let timed = elapsed.into_iter().filter(|elapsed| *elapsed > 0.0 && operations > 0.0);
-            trial.batches.extend(timed.map(|elapsed| [elapsed, operations]));
-        }
+/// Measures the seconds that a session spent on each case: until the next trial or pair began, and an equal part of what came
+/// before the first.
+fn measure_seconds(entries: impl Iterator<Item = Value>) -> BTreeMap<String, f64> {
+    let began = |entry: Value| {
+        let trial = ["begin", "pair"].into_iter().find_map(|kind| entry.get(kind))?;
+        Some((trial["case"].as_str()?.to_owned(), trial["started_ns"].as_f64()? / 1e9))
+    };
+    let began: Vec<(String, f64)> = entries.filter_map(began).collect();
+    let mut seconds: BTreeMap<String, f64> = BTreeMap::new();
+    for pair in began.windows(2) {
+        *seconds.entry(pair[0].0.clone()).or_default() += pair[1].1 - pair[0].1;
     }
-    (series, trials)
+    let before_s = began.first().map_or(0.0, |(_, s)| *s) / seconds.len().max(1) as f64;
+    seconds.values_mut().for_each(|s| *s += before_s);
+    seconds
 }
 
 fn document(request: &Request, machine: String, order: Vec<String>) -> Document {
@@ -239,10 +166,9 @@ fn document(request: &Request, machine: String, order: Vec<String>) -> Document 
         head: format!(
             "# Precision\nWritten by `./bench/precision`: sessions of this build and of an earlier one in turn, in random \
              order ({} of each,\n`tare run quick --in native,container --budget {}s`). A figure is the time until the interval of a \
-             ratio is as narrow as one likes,\nas a share of the earlier build's: width of the interval squared, times the seconds \
-             spent on the case. Half is twice as fast. A trial's\nfigure is what its build takes: the first version the mean of all \
-             batches, later ones their median without the first. The interval is\nWilcoxon's for both. [ ] = 95 % interval over \
-             sessions.\n",
+             ratio is as narrow as one likes,\nas a share of the earlier build's: width of the interval that tare reports, squared, \
+             times the seconds spent on the case, starts and\ncalibration included. Half is twice as fast. Cases that only one \
+             build has, or that one had no interval for, are left out.\n[ ] = 95 % interval over sessions.\n",
             request.setting.rounds(),
             request.budget,
         ),
@@ -259,49 +185,33 @@ mod tests {
 
     use super::*;
 
-    /// Builds a session of two environments whose rounds are this many ns apart from 100 in the container, a
-    /// trial every ms.
-    fn entries(key: &str, off: &[f64]) -> Vec<Value> {
-        let case = json!({ "id": "a", "metrics": [{ "series": "call" }] });
-        let mut entries = vec![json!({ "plan": { "cases": [case] } })];
-        for (round, off) in off.iter().enumerate() {
-            for (at, (environment, ns)) in
-                [("native", 100.0), ("container", 100.0 + off)].into_iter().enumerate()
-            {
-                let started_ns = (2 * round + at) as f64 * 1e6;
-                entries.push(json!({ "begin": { "case": "a", key: environment, "round": round, "started_ns": started_ns } }));
-                for (phase, times) in [("cold", 9.0), ("warm", 1.0)] {
-                    let sample =
-                        json!({ "throughput": { "operations": 10, "elapsed_ns": ns * 10.0 * times } });
-                    let batch = json!({ "series": "call", "phase": phase, "sample": sample });
-                    entries.push(json!({ "batch": { "batch": batch } }));
-                }
-            }
-        }
-        entries
+    fn report(high: f64) -> Value {
+        let comparison = json!({ "low": 1.0, "high": high });
+        json!({ "rows": [{ "case": "a", "headline": true, "cells": [{ "comparison": comparison }] }] })
     }
 
     #[test]
-    fn twice_the_spread_costs_four_times_the_time() {
-        let off = [-2.0, -1.0, 0.0, 1.0, 2.0, 0.5, -0.5, 1.5, -1.5];
-        let wide: Vec<f64> = off.iter().map(|off| off * 2.0).collect();
-        let [narrow, wide] = [&off[..], &wide].map(|off| costs(entries("lane", off).into_iter()));
-        assert!((wide["a"] / narrow["a"] - 4.0).abs() < 0.2, "{wide:?} {narrow:?}");
-        assert!((overall(&[narrow, wide]).unwrap() - 0.25).abs() < 0.02);
+    fn an_interval_twice_as_wide_costs_four_times_the_time() {
+        let seconds = BTreeMap::from([("a".to_owned(), 3.0)]);
+        let [narrow, wide] = [1.1, 1.21].map(|high| costs(&report(high), &seconds));
+        assert!((wide["a"] / narrow["a"] - 4.0).abs() < 1e-9, "{wide:?} {narrow:?}");
+        assert!((overall(&[narrow, wide]).unwrap() - 0.25).abs() < 1e-9);
+        assert!(
+            costs(&json!({ "rows": [{ "case": "a", "headline": true, "cells": [{}] }] }), &seconds)
+                .is_empty()
+        );
     }
 
     #[test]
-    fn a_trial_is_read_as_its_own_build_does() {
-        let batches = vec![[90.0, 1.0], [10.0, 1.0], [20.0, 2.0], [120.0, 1.0]];
-        let figure = |is_mean| Trial { batches: batches.clone(), is_mean, ..Default::default() }.figure();
-        assert_eq!((figure(true), figure(false)), (Some(48.0), Some(10.0)));
-        let is_mean = |key| trials(entries(key, &[0.0]).into_iter()).1[0].is_mean;
-        assert!(is_mean("lane") && !is_mean("environment"));
-    }
-
-    #[test]
-    fn too_few_rounds_and_no_spread_say_nothing() {
-        assert!(costs(entries("lane", &[1.0, -1.0]).into_iter()).is_empty());
-        assert!(costs(entries("lane", &[0.0; 9]).into_iter()).is_empty());
+    fn seconds_of_a_case_last_until_the_next_trial_of_any() {
+        let entry = |kind: &str, case: &str, s: f64| json!({ kind: { "case": case, "started_ns": s * 1e9 } });
+        let entries = [
+            entry("begin", "a", 2.0),
+            entry("pair", "b", 3.0),
+            entry("begin", "a", 7.0),
+            entry("pair", "b", 8.0),
+        ];
+        let seconds = measure_seconds(entries.into_iter());
+        assert_eq!((seconds["a"], seconds["b"]), (3.0, 5.0), "with one of the two before the first");
     }
 }
