@@ -97,7 +97,8 @@ impl Stat {
         Some(Stat {
             dead: matches!(*fields.first()?, "Z" | "X"),
             parent: fields.get(1)?.parse().ok()?,
-            is_kernel: fields.get(6)?.parse::<u64>().ok()? & KERNEL_THREAD != 0,
+            // One whose flags cannot be read is looked at like any other.
+            is_kernel: fields.get(6)?.parse::<u64>().is_ok_and(|flags| flags & KERNEL_THREAD != 0),
             terminal: *fields.get(4)? != "0",
             started_ticks: fields.get(19)?.parse().ok()?,
         })
@@ -415,6 +416,8 @@ mod tests {
         let stat = Stat { parent: 1, is_kernel: false, dead: false, terminal: true, started_ticks: 4242 };
         assert_eq!(Stat::parse(&text(4_194_560)), Some(stat));
         assert_eq!(Stat::parse(&text(69_238_880)), Some(Stat { is_kernel: true, ..stat }));
+        let unread = text(0).replace(" 34816 7 0", " 34816 7 -");
+        assert_eq!(Stat::parse(&unread), Some(stat));
         assert_eq!(Stat::parse("7 (a"), None);
         assert_eq!(Stat::parse("7 (a) S 1"), None);
     }
