@@ -167,8 +167,9 @@ fn document(request: &Request, machine: String, order: Vec<String>) -> Document 
             "# Precision\nWritten by `./bench/precision`: sessions of this build and of an earlier one in turn, in random \
              order ({} of each,\n`tare run quick --in native,container --budget {}s`). A figure is the time until the interval of a \
              ratio is as narrow as one likes,\nas a share of the earlier build's: width of the interval that tare reports, squared, \
-             times the seconds spent on the case, starts and\ncalibration included. Half is twice as fast. Cases that only one \
-             build has, or that one had no interval for, are left out.\n[ ] = 95 % interval over sessions.\n",
+             times the seconds spent on the case, starts and\ncalibration included. Half is twice as fast. This build \
+             reads both records. A row is a case with an interval\nin all of them; the mean is over the cases that have one in \
+             both sessions of a round. [ ] = 95 % interval over sessions.\n",
             request.setting.rounds(),
             request.budget,
         ),
