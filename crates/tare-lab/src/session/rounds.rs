@@ -32,9 +32,6 @@ const ROUNDS_A_REPEAT: usize = 10;
 const MOST_FAILED_ROUNDS: u32 = 10;
 /// An environment whose start fails this often in a row is given up.
 const MOST_LOST_STARTS: u32 = 3;
-/// Trials of a case in a start that is due and waits for other cases: each of them needs starts, and one that all have had is as
-/// good as one for each.
-const MOST_TRIALS_OF_A_CASE: u32 = 3;
 /// Rounds before which a session that lasts until all is decided gives nothing up.
 const FEWEST_UNTIL_DECIDED: u32 = 300;
 /// Least time of a round, in seconds, by which cases share the time.
@@ -111,8 +108,8 @@ pub(super) struct TargetState {
     /// Time of all trials when it was entered, and the round of a case that was next then.
     since_s: f64,
     since_round: u32,
-    /// Trials of each case that the current start has had.
-    pub cases: BTreeMap<usize, u32>,
+    /// Cases that the current start has had a trial of.
+    pub cases: BTreeSet<usize>,
     /// Number of starts so far, and the time of the last.
     pub start: Start,
     /// Starts that failed in a row.
@@ -310,21 +307,19 @@ impl<'a> Rounds<'a> {
         let open: Vec<usize> = (0..self.targets.len()).filter(is_open).collect();
         let starts: Vec<Start> = open.iter().map(|target| self.targets[*target].start).collect();
         let shares = seconds_a_start(&starts, self.left_s(), self.session.plan.count_comparisons());
-        for (target, share_s) in open.into_iter().zip(shares) {
+        for (target, share) in open.into_iter().zip(shares) {
             let state = &self.targets[target];
-            // A case that this start has not seen yet gains nothing from another.
-            let had = state.cases.get(&case).copied().unwrap_or(0);
+            let since_s = self.trials_s - state.since_s;
             let is_due = match self.until_ns {
-                Some(_) => {
-                    self.trials_s - state.since_s >= share_s
-                        && (had >= MOST_TRIALS_OF_A_CASE || self.has_had_all(target))
-                }
+                Some(_) => since_s >= share.most_s || since_s >= share.least_s && self.has_had_all(target),
                 // Without a limit of time every round has its own start.
                 None => round > state.since_round,
             };
+            // A case that this start has not seen yet gains nothing from another.
+            let is_seen = state.cases.contains(&case);
             // The last seconds are for trials: a start that leaves no time for any adds nothing.
             let has_time = self.left_s().is_none_or(|left_s| state.start.s < left_s);
-            if had > 0 && is_due && has_time {
+            if is_seen && is_due && has_time {
                 self.enter_again(target)?;
                 self.targets[target].since_round = round;
             }
@@ -337,7 +332,7 @@ impl<'a> Rounds<'a> {
         let is_open =
             |case: &usize| self.open.is_open_in(&self.session.plan, CellIndex { case: *case, target });
         let mut open = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).filter(is_open);
-        open.all(|case| self.targets[target].cases.contains_key(&case))
+        open.all(|case| self.targets[target].cases.contains(&case))
     }
 
     fn left_s(&self) -> Option<f64> {

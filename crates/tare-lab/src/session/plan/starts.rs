@@ -9,8 +9,10 @@ pub const SHORTEST_ROUND_S: f64 = 1e-3;
 const FIRST_STARTS_SHARE: f64 = 0.5;
 /// Time of trials for each second of starts, where there is time for the starts that are wanted...
 pub const TRIALS_A_START: f64 = 2.0;
-/// ...and where it is short.
+/// ...where it is short...
 const FEWEST_TRIALS_A_START: f64 = 1.0;
+/// ...and where a start waits for cases that it has not had.
+const MOST_TRIALS_A_START: f64 = 4.0;
 
 /// An environment's starts: how many there were, and what one more takes in seconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,13 +28,23 @@ impl Start {
     }
 }
 
+/// Seconds of trials that an environment has between two starts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    /// From these on the next start is due...
+    pub least_s: f64,
+    /// ...and until these it waits for the cases that are open and that the one before has not had: each of them needs starts, and
+    /// one that all have had is as good as one for each.
+    pub most_s: f64,
+}
+
 /// Computes after how many seconds of trials each environment has its next start, where `left_s` are left for both.
 ///
-/// The starts that a verdict needs come first, each as soon as all that is open has had the one before. Beyond them, more pay where starts differ more than rounds
+/// The starts that a verdict needs come first, a new one for each round. Beyond them, more pay where starts differ more than rounds
 /// do (Kalibera and Jones 2013), which is where trials take turns. Among themselves, environments share the time of starts by its roots,
 /// by which the sum of their variances is least. Where the time is short, it goes into the starts that a cell among all of them needs
 /// to leave, up to half of it.
-pub fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<f64> {
+pub fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<Share> {
     let roots: f64 = starts.iter().map(|start| start.s.sqrt()).sum();
     let come_first = come_first(starts, left_s, cells);
     let share = |(start, comes_first): (&Start, bool)| {
@@ -40,7 +52,10 @@ pub fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> V
         let (least_s, most_s) = (FEWEST_TRIALS_A_START * level_s, TRIALS_A_START * level_s);
         let missing = f64::from(units_to_leave(cells).saturating_sub(start.made)).max(1.0);
         let wanted_s = left_s.map_or(most_s, |left_s| left_s / missing);
-        if comes_first { 0.0 } else { wanted_s.clamp(least_s, most_s) }
+        Share {
+            least_s: if comes_first { 0.0 } else { wanted_s.clamp(least_s, most_s) },
+            most_s: MOST_TRIALS_A_START * level_s,
+        }
     };
     starts.iter().zip(come_first).map(share).collect()
 }
@@ -110,6 +125,19 @@ mod tests {
         for (value, expected) in values.iter().zip(expected) {
             assert!((value / expected - 1.0).abs() < 0.01, "{values:?}");
         }
+    }
+
+    fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<f64> {
+        super::seconds_a_start(starts, left_s, cells).iter().map(|share| share.least_s).collect()
+    }
+
+    #[test]
+    fn a_start_waits_for_cases_as_long_as_it_is_worth() {
+        let [quick, slow] = super::seconds_a_start(&starts(3, &[0.01, 4.0]), Some(60.0), 16)[..] else {
+            panic!()
+        };
+        assert_eq!((quick.least_s, slow.least_s), (0.0, 0.0), "both come first");
+        near(vec![quick.most_s, slow.most_s], &[0.84, 16.8]);
     }
 
     #[test]
