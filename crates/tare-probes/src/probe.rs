@@ -149,8 +149,10 @@ pub(crate) const fn bytes_per_second(name: &'static str, series: &'static str) -
 pub enum Family {
     /// Instructions alone.
     Processor,
-    /// A kernel: calls, processes, memory, timers.
+    /// A kernel: calls, processes, timers.
     Kernel,
+    /// Fresh memory, of which a kernel prepares hundreds of pages at a time.
+    Memory,
     /// Processes or threads that are kept alive, to see the memory that they take.
     Held,
     /// Two processes that take turns.
@@ -226,6 +228,7 @@ impl Probe {
             },
             Family::Processor
             | Family::Kernel
+            | Family::Memory
             | Family::Pair { .. }
             | Family::Network { .. }
             | Family::Command => Vec::new(),
@@ -240,6 +243,7 @@ impl Probe {
             Family::Pair { placed: true } | Family::Network { placed: true } if !is_pinned => {
                 Batching::Placed
             }
+            Family::Memory => Batching::Long,
             Family::Command => Batching::Runs,
             _ => Batching::Short,
         };

@@ -74,6 +74,8 @@ pub enum Batching {
     /// Many short batches.
     #[default]
     Short,
+    /// Longer ones, since a kernel does a part of the work once in hundreds of operations.
+    Long,
     /// Fewer, because each has new processes, and the scheduler takes time to place them.
     Placed,
     /// A run of a command each.

@@ -184,8 +184,8 @@ impl Rounds<'_> {
         let settle = match case.declared.batching {
             // Each batch has new processes, or is a run of a command.
             Batching::Placed | Batching::Runs => 0,
-            Batching::Short if batch > 1 => (batch / SETTLING).max(1),
-            Batching::Short => u64::from(operation_ns < SETTLES_ITSELF_NS),
+            Batching::Short | Batching::Long if batch > 1 => (batch / SETTLING).max(1),
+            Batching::Short | Batching::Long => u64::from(operation_ns < SETTLES_ITSELF_NS),
         };
         let on_one =
             turning == Turning::OneProcessor && case.declared.alternation == Alternation::OneProcessor;

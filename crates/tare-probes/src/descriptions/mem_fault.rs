@@ -14,7 +14,7 @@ pub static PROBE: Probe = Probe {
     distorted_by: "huge pages (disabled where the kernel allows it); nested paging; memory pressure",
     parameters: &[],
     metrics: &[time_metric("time", "page"), per_second("rate", "page"), first_call_metric("page")],
-    family: Family::Kernel,
+    family: Family::Memory,
     alternates: |_| Alternates::OneProcessor,
     revision: 2,
     label: |_| "page fault".into(),

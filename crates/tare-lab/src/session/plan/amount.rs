@@ -25,6 +25,8 @@ const FEWEST_COUNTED: f64 = 2.0;
 const MOST_COUNTED: f64 = 32.0;
 /// Target time of a batch of a pair, on its quicker side: what disturbs a machine lasts longer than two of them.
 const PAIR_BATCH_NS: f64 = 60e3;
+/// Time of one that is long, so that each has about as much of that which a kernel does once in hundreds of operations.
+const LONG_PAIR_BATCH_NS: f64 = 600e3;
 /// Batches of a pair that count: more say little more of two processes...
 const PAIR_COUNTED: f64 = 24.0;
 /// ...and the time that they may take on both sides together.
@@ -134,6 +136,7 @@ impl Wanted<'_> {
         let (batch, pair_ns) = match self.batching {
             Batching::Runs => (1.0, PAIR_OF_RUNS_NS),
             Batching::Short | Batching::Placed => (in_a_batch(PAIR_BATCH_NS, quicker_ns, slower_ns), PAIR_NS),
+            Batching::Long => (in_a_batch(LONG_PAIR_BATCH_NS, quicker_ns, slower_ns), PAIR_NS),
         };
         let most = if self.batching == Batching::Placed { PLACED_COUNTED } else { PAIR_COUNTED };
         let mut counted = (pair_ns / (both_ns * batch)).clamp(FEWEST_COUNTED, most).trunc();
@@ -339,6 +342,16 @@ mod tests {
         assert_eq!([7.5e6, 8e6, 8.1e6, 12e6].map(|ns| runs(ns, ns)), [11; 4].map(of));
         assert_eq!([5e5, 12.1e6, 3e9].map(|ns| runs(ns, ns)), [25, 7, 3].map(of));
         assert_eq!(runs(8e6, 80e6), of(3));
+    }
+
+    #[test]
+    fn long_batches_of_a_pair_have_hundreds_of_operations() {
+        let of = |batching| {
+            Wanted { batching, metrics: &[], scale: 1.0 }
+                .compute_pair_amount(target(1_250.0), target(1_250.0))
+        };
+        assert_eq!(of(Batching::Short), Amount::Operations { batch: 48, batches: 25 });
+        assert_eq!(of(Batching::Long), Amount::Operations { batch: 480, batches: 25 });
     }
 
     #[test]
