@@ -2,6 +2,7 @@
 
 use tare_data::session::Plan;
 
+use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
 use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
@@ -37,10 +38,19 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     if judged.verdict.is_within_margin() {
         return true;
     }
-    let Interval { low, high } = judged.interval;
     let is_spread = judged.spread_s.is_none_or(|spread_s| spread_s >= LEAST_SPREAD_S);
-    let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || low >= FAR || high <= -FAR;
+    let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || is_far(judged);
     judged.verdict.is_settled() && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
+}
+
+/// Tells whether a direction is one that a state of an environment may make, which comes and goes.
+pub(crate) fn may_be_state(judged: &Judgement) -> bool {
+    matches!(judged.verdict, Verdict::Slower | Verdict::Faster) && !is_far(judged)
+}
+
+fn is_far(judged: &Judgement) -> bool {
+    let Interval { low, high } = judged.interval;
+    low >= FAR || high <= -FAR
 }
 
 /// Tells whether a cell that is not decided will most likely not be by the time it has run this many rounds

@@ -7,9 +7,10 @@ use tare_data::session::{PlannedCase, Role};
 use crate::findings::{Cell, Missing, Needed};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::judge::judge_pairs;
-use crate::verdicts::leaving::{is_beyond_reach, may_leave, safe_p};
+use crate::verdicts::leaving::{is_beyond_reach, may_be_state, may_leave, safe_p};
 use crate::verdicts::pairs::pair_rounds;
 use crate::verdicts::rows::{Judge, Judged, JudgedRow, Options, Progress};
+use crate::verdicts::stopping::Schedule;
 use crate::verdicts::verdict::Margin;
 
 /// A case judged at a planned look. What it finds is in the order of `plan.targets`.
@@ -27,12 +28,20 @@ pub struct Look<'a> {
 impl<'a> Look<'a> {
     /// Judges a case after `rounds` rounds of it; None where no look is planned there.
     pub fn take(progress: Progress<'a>, case: &str, rounds: u32, options: &'a Options) -> Option<Self> {
+        let is_planned = Schedule::from_plan(progress.plan).is_look(rounds);
+        if is_planned { Self::take_between(progress, case, rounds, options) } else { None }
+    }
+
+    /// Judges a case after any number of rounds of it. Such a look decides nothing: it may only take back what another decided.
+    pub fn take_between(
+        progress: Progress<'a>,
+        case: &str,
+        rounds: u32,
+        options: &'a Options,
+    ) -> Option<Self> {
         let at = progress.plan.cases.iter().position(|planned| planned.id == case)?;
         let mut judge = Judge::new(progress, options, |t| t.case == case && t.round < rounds);
         judge.begun[at] = judge.begun[at].min(rounds);
-        if !judge.schedule.is_look(rounds) {
-            return None;
-        }
         let case = &progress.plan.cases[at];
         let metrics = list_deciding(case);
         let counted = metrics.last().map_or(0, |last| last + 1);
@@ -51,6 +60,15 @@ impl<'a> Look<'a> {
             self.targets().map(|target| self.all(target, |at| self.is_done(at))).collect();
         let others = done.iter().flatten().all(|done| *done);
         done.into_iter().map(|done| done.unwrap_or(others)).collect()
+    }
+
+    /// Finds the environments whose direction may be that of a state which comes and goes.
+    pub fn find_possible_states(&self) -> Vec<bool> {
+        let judged = |target: usize| {
+            self.metrics.iter().filter_map(move |metric| self.rows[*metric].targets[target].as_ref())
+        };
+        let may_be = |judged: &Judged| judged.judgement.as_ref().is_some_and(may_be_state);
+        self.targets().map(|target| judged(target).any(may_be)).collect()
     }
 
     /// Finds the subjects that are not decided, and will most likely not be when they have run as many rounds in all as they can

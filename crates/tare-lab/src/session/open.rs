@@ -34,6 +34,9 @@ pub fn rounds_alone(
 #[derive(Debug, Default)]
 pub struct Open {
     decided: BTreeSet<CellIndex>,
+    /// Decided cells whose direction a state of their environment may make. They go on now and then, as long as anything is open
+    /// there.
+    watched: BTreeSet<CellIndex>,
     /// Cells that the time left does not decide. They wait until only such cells are open.
     hopeless: BTreeSet<CellIndex>,
     /// Rounds in all that an open cell seems to need, as of its last look; none where no number would do.
@@ -81,8 +84,9 @@ impl Open {
         spacing.iter().map(every).collect()
     }
 
-    /// Lists the environments that have a trial of a case in a round, ascending.
-    pub fn list_targets(&self, plan: &Plan, case: usize, round: u32) -> Vec<usize> {
+    /// Lists the environments that have a trial of a case in a round, ascending; those of cells that are `due` as well, which are
+    /// watched.
+    pub fn list_targets(&self, plan: &Plan, case: usize, round: u32, due: &[CellIndex]) -> Vec<usize> {
         let has_control = plan.has_control(round) || self.suspected.contains(&case);
         let all = usable(plan, case);
         let subjects: Vec<usize> =
@@ -95,12 +99,13 @@ impl Open {
         let open: Vec<usize> = subjects.into_iter().filter(is_open).collect();
         let planted = all.iter().copied().find(|target| is(plan, *target, Role::Planted));
         let planted = planted.filter(|target| self.is_sought(plan, case, *target, round));
-        if open.is_empty() && planted.is_none() && !is_alone {
+        let is_due = |target: usize| due.contains(&CellIndex { case, target });
+        if open.is_empty() && planted.is_none() && !is_alone && !all.iter().any(|target| is_due(*target)) {
             return Vec::new();
         }
         let takes_part = |target: &usize| match plan.targets[*target].role {
             Role::Baseline => true,
-            Role::Subject => open.contains(target),
+            Role::Subject => open.contains(target) || is_due(*target),
             Role::Planted => planted.is_some(),
             Role::Control if is_alone => true,
             Role::Control if open.is_empty() => false,
@@ -150,6 +155,11 @@ impl Open {
         }
     }
 
+    /// Lists the cells that are watched, in environments that have anything open.
+    pub fn list_watched(&self, plan: &Plan) -> Vec<CellIndex> {
+        self.watched.iter().copied().filter(|cell| self.is_target_open(plan, cell.target)).collect()
+    }
+
     /// Counts the cells of subjects that are decided, and all that can get a verdict.
     pub fn count_decided(&self, plan: &Plan) -> (usize, usize) {
         let all = subject_cells(plan);
@@ -188,7 +198,10 @@ impl Open {
             return;
         }
         let usable = usable(plan, case);
-        let is_done = |target: &usize| self.decided.contains(&CellIndex { case, target: *target });
+        let is_done = |target: &usize| {
+            let cell = CellIndex { case, target: *target };
+            self.decided.contains(&cell) && !self.watched.contains(&cell)
+        };
         let is_judged = |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
         if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
             return;
@@ -204,7 +217,11 @@ impl Open {
                 .filter(move |target| which[**target])
                 .map(move |target| CellIndex { case, target: *target })
         };
+        self.take_back(&look, case);
         self.decided.extend(cells(look.find_finished()));
+        let is_subject = |cell: &CellIndex| is(plan, cell.target, Role::Subject);
+        let directions = cells(look.find_possible_states()).filter(is_subject);
+        self.watched.extend(directions.filter(|cell| self.decided.contains(cell)));
         self.hopeless.extend(cells(look.find_beyond_reach(|target| reachable(CellIndex { case, target }))));
         for (target, needed) in look.estimate_needed_rounds().into_iter().enumerate() {
             let cell = CellIndex { case, target };
@@ -217,6 +234,31 @@ impl Open {
         if look.control_differs() {
             self.suspected.insert(case);
         }
+        self.weigh(plan);
+    }
+
+    /// Takes another look at the watched cells of a case, after any number of rounds: one whose direction is gone is open again.
+    pub fn look_at_watched(&mut self, session: &Session, case: usize, rounds: u32) {
+        let options = Options::default();
+        let id = &session.plan.cases[case].id;
+        if let Some(look) = Look::take_between(Progress::from_session(session), id, rounds, &options) {
+            self.take_back(&look, case);
+            self.weigh(&session.plan);
+        }
+    }
+
+    /// Opens the watched cells of a case that a look finds undecided, and ends the watch over those that are beyond any state.
+    fn take_back(&mut self, look: &Look<'_>, case: usize) {
+        let (finished, may_be_states) = (look.find_finished(), look.find_possible_states());
+        let (kept, gone): (BTreeSet<_>, BTreeSet<_>) =
+            self.watched.iter().copied().partition(|cell| cell.case != case || finished[cell.target]);
+        self.decided.retain(|cell| !gone.contains(cell));
+        self.watched =
+            kept.into_iter().filter(|cell| cell.case != case || may_be_states[cell.target]).collect();
+    }
+
+    /// Follows from what is decided and hopeless which environments rest, and if anything is left that may be decided.
+    fn weigh(&mut self, plan: &Plan) {
         let mut open = subject_cells(plan).into_iter().filter(|cell| !self.decided.contains(cell));
         self.only_hopeless = open.all(|cell| self.hopeless.contains(&cell));
         self.every = self.spacing(plan);
@@ -284,10 +326,14 @@ mod tests {
         let (plan, [a, b]) = (plan(), [1, 2].map(|target| CellIndex { case: 0, target }));
         let mut open = Open { hopeless: [a].into(), ..Open::default() };
         open.every = open.spacing(&plan);
-        assert_eq!(open.list_targets(&plan, 0, 29), [0, 2], "a waits for b, which then is in every round");
+        assert_eq!(
+            open.list_targets(&plan, 0, 29, &[]),
+            [0, 2],
+            "a waits for b, which then is in every round"
+        );
         open.decided.insert(b);
         open.only_hopeless = true;
-        assert_eq!(open.list_targets(&plan, 0, 31), [0, 1], "b is decided");
+        assert_eq!(open.list_targets(&plan, 0, 31, &[]), [0, 1], "b is decided");
         open.decided.insert(a);
         assert!(!open.is_case_open(&plan, 0, 32), "nothing is open");
     }
@@ -296,11 +342,11 @@ mod tests {
     fn what_is_slow_to_measure_rests_while_quicker_ones_are_open() {
         let plan = plan();
         let mut open = Open::from_plan(&plan);
-        assert_eq!([30, 31, 32, 33].map(|round| open.list_targets(&plan, 0, round).len()), [3, 2, 2, 3]);
+        assert_eq!([30, 31, 32, 33].map(|round| open.list_targets(&plan, 0, round, &[]).len()), [3, 2, 2, 3]);
         open.decided.insert(CellIndex { case: 0, target: 1 });
-        assert!(open.list_targets(&plan, 0, 31).is_empty(), "until the next look the case rests");
+        assert!(open.list_targets(&plan, 0, 31, &[]).is_empty(), "until the next look the case rests");
         open.every = open.spacing(&plan);
-        assert_eq!(open.list_targets(&plan, 0, 31), [0, 2]);
+        assert_eq!(open.list_targets(&plan, 0, 31, &[]), [0, 2]);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod announcing;
 mod choosing;
+mod watching;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +61,8 @@ pub struct Rounds<'a> {
     /// Time of a round of each case, in seconds: by the plan, and from its first look on by its trials.
     round_s: Vec<f64>,
     open: Open,
+    /// When watched cells had their last trials.
+    watched_ns: BTreeMap<CellIndex, u64>,
     pub(super) next_trial: u64,
     failures: u32,
     /// Rounds in a row, of any case, without a value of the baseline.
@@ -170,6 +173,7 @@ impl<'a> Rounds<'a> {
             waits_s: 0.0,
             trials_s: 0.0,
             open,
+            watched_ns: BTreeMap::new(),
             next_trial,
             failures,
             failed_rounds: 0,
@@ -216,7 +220,8 @@ impl<'a> Rounds<'a> {
     /// Runs the next round of a case, and looks at it where that is planned.
     fn run_case(&mut self, case: usize) -> Result<(), Stop> {
         let round = self.rounds[case];
-        let targets = self.open.list_targets(&self.session.plan, case, round);
+        let due = self.list_due();
+        let targets = self.open.list_targets(&self.session.plan, case, round, &due);
         if !targets.is_empty() {
             if self.is_time_up() {
                 return Err(Stop::Budget);
@@ -246,6 +251,7 @@ impl<'a> Rounds<'a> {
         }
         self.rounds[case] += 1;
         self.take_look(case, self.rounds[case], true);
+        self.look_at_watched(case, &due);
         Ok(())
     }
 

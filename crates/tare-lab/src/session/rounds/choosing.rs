@@ -31,8 +31,12 @@ impl Rounds<'_> {
             let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
             (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
         };
+        if open.is_empty() {
+            return None;
+        }
+        let watched = self.list_due().first().map(|cell| cell.case);
         let furthest = || open.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
-        self.find_soonest(&open).or_else(furthest)
+        watched.or_else(|| self.find_soonest(&open)).or_else(furthest)
     }
 
     /// Finds the case with the cell that is decided soonest, of those that the time left would decide: before half of the time is over,

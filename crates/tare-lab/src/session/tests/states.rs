@@ -2,8 +2,11 @@
 
 use tare_data::generator::Generator;
 
+use tare_analysis::findings::Verdict;
+use tare_record::read_session;
+
 use super::fake_arena::FakeArena;
-use super::{findings, session};
+use super::{PlanRequest, findings, plan_request, planned, session, targets};
 
 const SESSIONS: u64 = 30;
 const BUDGET_S: f64 = 10.0;
@@ -54,4 +57,42 @@ fn states_that_come_and_go_make_no_direction() {
         println!("states of {lasting_s} s: {directions} of {SESSIONS} sessions have a direction");
         assert!(directions as f64 <= most, "{lasting_s} s: {directions} of {SESSIONS}");
     }
+}
+
+/// Runs a session of a minute with a quick case and one that stays open; the state of the environment is a multiple of its costs at
+/// a moment. Returns the verdict of the quick case, and the seconds at which it was measured there.
+fn watch(state: impl Fn(f64) -> f64 + 'static) -> (Verdict, Vec<f64>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+    (arena.start_ns, arena.slow_ns) = (vec![1_000_000; 3], 300_000_000);
+    arena.state = Box::new(move |target, now_ns| if target < 2 { 1.0 } else { state(now_ns as f64 / 1e9) });
+    let plan = plan_request(targets(1));
+    let mut slow = plan.selected[0].clone();
+    slow.case.parameters.0.insert("slow".into(), "yes".into());
+    let selected = [plan.selected.clone(), vec![slow]].concat();
+    let (record, _) =
+        planned(&mut arena, folder.path(), PlanRequest { selected, budget_s: Some(60.0), ..plan });
+    let session = read_session(&record).unwrap().session;
+    let of_quick = session.trials.iter().filter(|trial| trial.case == "null" && trial.target == "layer0");
+    let at_s = of_quick.map(|trial| trial.started_ns as f64 / 1e9).collect();
+    (findings(&record).rows[0].cells[0].comparison().unwrap().verdict, at_s)
+}
+
+#[test]
+fn a_direction_that_was_a_state_is_taken_back() {
+    let (verdict, at_s) = watch(|now_s| if now_s < 25.0 { 1.05 } else { 1.0 / 1.05 });
+    let decided = at_s.windows(2).position(|at_s| at_s[1] - at_s[0] > 0.9).unwrap();
+    assert!(at_s[decided] < 25.0, "decided in its first state, at {} s", at_s[decided]);
+    assert!(!verdict.is_settled(), "{verdict:?}");
+}
+
+#[test]
+fn a_direction_that_lasts_is_watched_in_little_time() {
+    let (verdict, at_s) = watch(|_| 1.05);
+    assert_eq!(verdict, Verdict::Slower);
+    let late = at_s.iter().filter(|at_s| **at_s > 30.0).count();
+    assert!((10..=30).contains(&late), "{late} times in half a minute");
+    let (verdict, at_s) = watch(|_| 2.0);
+    assert_eq!(verdict, Verdict::Slower);
+    assert!(*at_s.last().unwrap() < 30.0, "no state makes it twice as slow");
 }
