@@ -40,10 +40,10 @@ pub struct Share {
 
 /// Computes after how many seconds of trials each environment has its next start, where `left_s` are left for both.
 ///
-/// The starts that a verdict needs come first, a new one for each round. Beyond them, more pay where starts differ more than rounds
-/// do (Kalibera and Jones 2013), which is where trials take turns. Among themselves, environments share the time of starts by its roots,
-/// by which the sum of their variances is least. Where the time is short, it goes into the starts that a cell among all of them needs
-/// to leave, up to half of it.
+/// The starts that a verdict needs come first, each as soon as every open case has had the one before. Beyond them, more pay where
+/// starts differ more than rounds do (Kalibera and Jones 2013), which is where trials take turns. Among themselves, environments
+/// share the time of starts by its roots, by which the sum of their variances is least. Where the time is short, it goes into the
+/// starts that a cell among all of them needs to leave, up to half of it.
 pub fn seconds_a_start(starts: &[Start], left_s: Option<f64>, cells: usize) -> Vec<Share> {
     let roots: f64 = starts.iter().map(|start| start.s.sqrt()).sum();
     let come_first = come_first(starts, left_s, cells);
