@@ -1,7 +1,9 @@
 //! Choice of the case whose round is next.
 
 use tare_analysis::order;
+use tare_analysis::verdicts::judge::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_data::session::Role;
 
 use crate::session::prepare::CellIndex;
 use crate::session::rounds::Rounds;
@@ -18,7 +20,10 @@ impl Rounds<'_> {
     /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
     /// level.
     ///
-    /// A case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
+    /// While an environment has fewer starts than a verdict needs, those cases go first that its start has not had: then it is left,
+    /// and each case gets the starts that it needs in as little time as can be.
+    ///
+    /// Later a case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
     /// shares alone, which leave most of the time to what takes longest, and all a little short of their looks. Every case has looks
     /// by its own count, which do not depend on that.
     pub(in crate::session) fn next_case(&self) -> Option<usize> {
@@ -35,8 +40,26 @@ impl Rounds<'_> {
             return None;
         }
         let watched = self.list_due().first().map(|cell| cell.case);
-        let furthest = || open.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
-        watched.or_else(|| self.find_soonest(&open)).or_else(furthest)
+        let furthest = |cases: &[usize]| cases.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
+        let unseen = || furthest(&self.list_unseen(&open));
+        watched.or_else(unseen).or_else(|| self.find_soonest(&open)).or_else(|| furthest(&open))
+    }
+
+    /// Lists the open cases that the start of a subject has not had yet, as long as it has fewer starts than a verdict needs.
+    fn list_unseen(&self, open: &[usize]) -> Vec<usize> {
+        let is_short = |target: &usize| {
+            let is_there = self.session.plan.targets[*target].role == Role::Subject
+                && self.pilot.started[*target].is_ok();
+            self.until_ns.is_some() && is_there && self.targets[*target].start.made < FEWEST_STARTS as u32
+        };
+        let short: Vec<usize> = (0..self.targets.len()).filter(is_short).collect();
+        let is_unseen = |case: usize| {
+            short.iter().copied().any(|target| {
+                !self.targets[target].cases.contains(&case)
+                    && self.open.is_open_in(&self.session.plan, CellIndex { case, target })
+            })
+        };
+        open.iter().copied().filter(|case| is_unseen(*case)).collect()
     }
 
     /// Finds the case with the cell that is decided soonest, of those that the time left would decide: before half of the time is over,

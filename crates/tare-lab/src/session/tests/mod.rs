@@ -6,6 +6,7 @@ mod fake_arena;
 mod long;
 mod planted;
 mod resuming;
+mod starts;
 mod states;
 mod until_decided;
 
