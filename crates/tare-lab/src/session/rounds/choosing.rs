@@ -20,8 +20,8 @@ impl Rounds<'_> {
     /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
     /// level.
     ///
-    /// While an environment has fewer starts than a verdict needs, those cases go first that its start has not had: then it is left,
-    /// and each case gets the starts that it needs in as little time as can be.
+    /// In the starts of an environment that a verdict needs, those cases go first that the start has not had: then it is left, and
+    /// each case gets its starts in as little time as can be.
     ///
     /// Later a case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
     /// shares alone, which leave most of the time to what takes longest, and all a little short of their looks. Every case has looks
@@ -45,16 +45,16 @@ impl Rounds<'_> {
         watched.or_else(unseen).or_else(|| self.find_soonest(&open)).or_else(|| furthest(&open))
     }
 
-    /// Lists the open cases that the start of a subject has not had yet, as long as it has fewer starts than a verdict needs.
+    /// Lists the open cases that the start of a subject has not had yet, where that start is one of those that a verdict needs.
     fn list_unseen(&self, open: &[usize]) -> Vec<usize> {
-        let is_short = |target: &usize| {
+        let is_needed = |target: &usize| {
             let is_there = self.session.plan.targets[*target].role == Role::Subject
                 && self.pilot.started[*target].is_ok();
-            self.until_ns.is_some() && is_there && self.targets[*target].start.made < FEWEST_STARTS as u32
+            self.until_ns.is_some() && is_there && self.targets[*target].start.made <= FEWEST_STARTS as u32
         };
-        let short: Vec<usize> = (0..self.targets.len()).filter(is_short).collect();
+        let needed: Vec<usize> = (0..self.targets.len()).filter(is_needed).collect();
         let is_unseen = |case: usize| {
-            short.iter().copied().any(|target| {
+            needed.iter().copied().any(|target| {
                 !self.targets[target].cases.contains(&case)
                     && self.open.is_open_in(&self.session.plan, CellIndex { case, target })
             })
