@@ -58,7 +58,7 @@ pub struct PlanRequest<'a> {
 
 /// Rounds from one run of a control to the next, unless more are wanted: controls certify a session and
 /// sharpen nothing, so that each of their trials is one less for a comparison.
-pub const CONTROL_EVERY: u32 = 3;
+pub const CONTROL_EVERY: u32 = 5;
 
 /// A plan, with what the loop needs besides it.
 #[derive(Debug)]

@@ -123,7 +123,7 @@ mod tests {
     fn needs_are_added_up_over_environments_and_rounds() {
         let subjects = ["gvisor".to_owned()];
         let full = estimate("rtt", &subjects);
-        assert_eq!((full.rounds, full.round.as_secs()), (50, 93), "four cases of ten seconds, and a control");
+        assert_eq!((full.rounds, full.round.as_secs()), (50, 88), "four cases of ten seconds, and a control");
         assert_eq!(full.room_bytes, 0);
         assert_eq!(full.find_full_disk(), None);
         let files = estimate("sysbench", &subjects);
