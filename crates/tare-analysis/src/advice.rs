@@ -12,8 +12,8 @@ use tare_data::session::{PlannedCase, Session};
 
 use crate::findings::{Cell, Findings, Missing, Row};
 use crate::target_pairs::{Ratio, Seat, TargetPairs};
-use crate::verdicts::judge::FEWEST_STARTS;
 use crate::verdicts::rows::Options;
+use crate::verdicts::stopping::FEWEST_STARTS;
 
 /// Upper limits on the kinds of work, and on the parts of each.
 const MOST_KINDS: usize = 100;
@@ -191,7 +191,8 @@ pub fn compute_advice(session: &Session, findings: &Findings, kinds: &[Kind], ma
             let seat = |at: usize| targets[at].map(|target| Seat { case, metric: 0, target });
             let judged = seat(one).zip(seat(other)).and_then(|(one, other)| pairs.judge_costs(one, other));
             let judged = judged.ok_or(Unjudged::Missing(Missing::NotReached))?;
-            let are_enough = judged.units >= FEWEST_STARTS || (judged.starts.is_none() && judged.block == 1);
+            let are_enough =
+                judged.units >= FEWEST_STARTS || (judged.starts.is_none() && !judged.has_blocks());
             let Ratio { ratio, low, high } = Ratio::from_judgement(&judged);
             Ok(Slowdown { ratio, low, high, is_decidable: are_enough })
         };

@@ -54,6 +54,7 @@ impl Ratio {
             let round = at as u32;
             Pair {
                 slow: None,
+                at_s: None,
                 round,
                 baseline_start: round,
                 start: round,
@@ -62,12 +63,7 @@ impl Ratio {
             }
         };
         let reached = rounds.len() as u32;
-        let pairs = Pairs {
-            pairs: rounds.iter().enumerate().map(pair).collect(),
-            reached,
-            resolution: 0.0,
-            spread_s: None,
-        };
+        let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached, resolution: 0.0 };
         let schedule = Schedule::new(&[reached], reached);
         let judged = judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut Nulls::default())?;
         let middle = |side: fn(&(f64, f64)) -> f64| {

@@ -44,6 +44,11 @@ pub fn block_length(values: &[f64], fewest: usize) -> usize {
     ((BLOCK_TIMES * autocorrelation_time(&distances)).ceil() as usize).min(longest).max(1)
 }
 
+/// Chooses as [`block_length`] does, where the likeness is beyond doubt; else 1.
+pub fn block_length_beyond_doubt(values: &[f64]) -> usize {
+    block_length(values, usize::MAX)
+}
+
 /// Limits the distances from the median, then centres them.
 fn distances(values: &[f64]) -> Vec<f64> {
     let centre = compute_median(&sort_values(values));

@@ -99,10 +99,10 @@ fn exchange_rounds(costs: &[Pairs], Exchange { forward, reverse, .. }: &Exchange
         let added = with.d - without.d;
         let in_reverse = find(with_reverse, with.round)?.d - find(without_reverse, with.round)?.d;
         let (baseline_start, d) = (without.start, added - in_reverse);
-        Some(Pair { round: with.round, baseline_start, start: with.start, d, costs: None, slow: None })
+        Some(Pair { baseline_start, at_s: None, d, costs: None, slow: None, ..*with })
     });
     let pairs: Vec<Pair> = joined.collect();
     let reached = [without, with, without_reverse, with_reverse].map(|pairs| pairs.reached);
     let reached = reached.into_iter().min().unwrap_or(0);
-    (!pairs.is_empty()).then_some(Pairs { pairs, reached, resolution: 0.0, spread_s: None })
+    (!pairs.is_empty()).then_some(Pairs { pairs, reached, resolution: 0.0 })
 }

@@ -23,7 +23,7 @@ pub(crate) fn make_comparison(
     if judgement.groups.len() > 1 {
         warnings.push(Warning::Modal { groups: judgement.groups.clone() });
     }
-    if judgement.block > 1 {
+    if judgement.has_blocks() {
         // Not those in which the environment rested.
         let rounds = (target.values.len() as f64 / judgement.units as f64).round() as u32;
         warnings.push(Warning::RoundsAlike {

@@ -14,16 +14,9 @@ use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::TailDifference;
 use crate::verdicts::doubts::stability;
-use crate::verdicts::pairs::{Pairs, Units};
-use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
+use crate::verdicts::pairs::{Blocks, Pairs, Units};
+use crate::verdicts::stopping::{self, FEWEST_STARTS, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
-
-/// Fewest starts, or blocks of rounds that are alike, that a verdict needs where rounds share them: the fewest whose signs can reject at a last look, which
-/// spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
-pub const FEWEST_STARTS: usize = 8;
-
-/// Fewest blocks where the likeness of rounds may be chance: it must not take the verdict away.
-const FEWEST_IN_DOUBT: usize = 12;
 
 /// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
 const FEWEST_FOR_SAME: usize = 29;
@@ -58,14 +51,14 @@ pub struct Judgement {
     /// The ratio of the mean costs; none where they are not known.
     pub total: Option<RatioOfMeans>,
     pub starts: Option<SharedStarts>,
-    /// Number of rounds or starts in a row that were joined because they are alike; 1 where they are not.
-    pub block: usize,
+    /// The joining of its rounds or starts.
+    pub(crate) blocks: Blocks,
     /// Rounds run, failures included; units compared (rounds, starts or blocks of them), and the units' spread as a robust standard
     /// deviation.
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
-    /// [`Pairs::spread_s`].
+    /// See [`Pairs::spread_s`].
     pub spread_s: Option<f64>,
     /// The margin at which it was judged.
     pub margin: Margin,
@@ -79,8 +72,8 @@ pub fn judge_pairs(
     nulls: &mut Nulls,
 ) -> Option<Judgement> {
     let starts = Units::from_pairs(&pairs.pairs);
-    let (block, is_one_sided) = block(&starts);
-    let units = starts.clone().into_blocks(block);
+    let (blocks, is_one_sided) = Blocks::choose(&starts);
+    let units = starts.clone().into_blocks(blocks);
     let values = units.differences_before(u32::MAX);
     if values.is_empty() {
         return None;
@@ -95,7 +88,7 @@ pub fn judge_pairs(
     let last = looks.last();
     let p_at_look = |look: &Look| (look.p(leading), look.least_p);
     let mut p = last.map_or((1.0, 1.0), p_at_look);
-    if block > 1 && is_one_sided {
+    if blocks.length > 1 && is_one_sided {
         let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&starts), nulls, |at| {
             starts.differences_before(at)
         });
@@ -128,11 +121,11 @@ pub fn judge_pairs(
         groups: shape.groups,
         total: totals.all,
         starts: stability::shared_starts(&starts),
-        block,
+        blocks,
         reached: pairs.reached,
         units: values.len(),
         deviation: deviation(&values),
-        spread_s: pairs.spread_s,
+        spread_s: pairs.spread_s(),
         margin,
     };
     if pairs.resolution > 0.0 {
@@ -246,16 +239,6 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
     let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
     let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
     (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
-}
-
-/// Chooses how many units in a row are joined as one, and tells whether all units are of one sign: then no
-/// likeness takes the direction away, and blocks are as long as a verdict lets them be.
-fn block(units: &Units) -> (usize, bool) {
-    let values = units.in_order(u32::MAX);
-    let is_one_sided = values.iter().all(|d| *d > 0.0) || values.iter().all(|d| *d < 0.0);
-    let length = serial::block_length(&values, FEWEST_IN_DOUBT);
-    let longest = if is_one_sided { values.len() / FEWEST_STARTS } else { values.len() };
-    (length.min(longest).max(1), is_one_sided)
 }
 
 /// Counts the units that a verdict needs, and an interval: a round with a start for itself is a unit like any
@@ -378,9 +361,14 @@ fn needed_in_total(judged: &Judgement, units: &Units) -> Option<usize> {
 }
 
 impl Judgement {
+    /// Tells whether its rounds or starts were joined because they are alike.
+    pub fn has_blocks(&self) -> bool {
+        self.blocks.length > 1
+    }
+
     /// Estimates how long a state lasts that makes rounds alike: a part of a block.
     pub(crate) fn state_s(&self) -> Option<f64> {
-        let block_s = self.spread_s.filter(|_| self.block > 1)? / self.units as f64;
+        let block_s = self.spread_s.filter(|_| self.has_blocks())? / self.units as f64;
         Some(block_s / serial::BLOCK_TIMES)
     }
 
@@ -416,17 +404,17 @@ impl Judgement {
     /// Converts a number of units to rounds or to starts.
     pub(crate) fn convert_units(&self, units: Option<usize>) -> Needed {
         let rounds_a_unit = f64::from(self.reached) / self.units as f64;
-        convert_units(units, rounds_a_unit, self.starts.map(|_| self.block))
+        convert_units(units, rounds_a_unit, self.starts.map(|_| self.blocks.length))
     }
 
     /// Gives the number of units below which nothing is decided.
     pub(crate) fn fewest_units(&self) -> usize {
-        if self.starts.is_some() || self.block > 1 { FEWEST_STARTS } else { FEWEST_UNITS as usize }
+        if self.starts.is_some() || self.has_blocks() { FEWEST_STARTS } else { FEWEST_UNITS as usize }
     }
 
     /// Divides the pairs that it judges into units.
     pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
-        Units::from_pairs(&pairs.pairs).into_blocks(self.block)
+        Units::from_pairs(&pairs.pairs).into_blocks(self.blocks)
     }
 
     /// Tells whether its p would be no smaller at any cost: then it lacks rounds or starts, not a difference.
@@ -456,7 +444,7 @@ pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
 
 /// Tells whether a control shows a difference where there is none, or rounds so alike that it could not.
 pub(crate) fn is_off(control: &Judgement) -> bool {
-    !control.interval.contains(0.0) || control.block > 1 && control.interval == Interval::EVERYTHING
+    !control.interval.contains(0.0) || control.has_blocks() && control.interval == Interval::EVERYTHING
 }
 
 /// Computes the p of "the cost is exp(`at`)", or as near to what was seen as the clocks can tell, by the looks and the test of the

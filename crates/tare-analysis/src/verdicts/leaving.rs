@@ -5,7 +5,8 @@ use tare_data::session::Plan;
 use crate::findings::Verdict;
 use crate::statistics::multiplicity::FALSE_SHARE;
 use crate::statistics::signed_ranks::Interval;
-use crate::verdicts::judge::{FEWEST_STARTS, Judgement};
+use crate::verdicts::judge::Judgement;
+use crate::verdicts::stopping::FEWEST_STARTS;
 use crate::verdicts::verdict::{Margin, Scatter};
 
 /// ln 1.5: no state of a machine that comes and goes makes more.
@@ -86,10 +87,16 @@ mod tests {
     #[test]
     fn what_a_control_may_be_off_by_chance_gives_no_cell_up() {
         let d = |round: u32| f64::from(round % 9) * 0.015 - 0.06;
-        let pair =
-            |round| Pair { slow: None, round, baseline_start: round, start: round, d: d(round), costs: None };
-        let pairs =
-            Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0, spread_s: None };
+        let pair = |round| Pair {
+            slow: None,
+            at_s: None,
+            round,
+            baseline_start: round,
+            start: round,
+            d: d(round),
+            costs: None,
+        };
+        let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0 };
         let schedule = Schedule::new(&planned_looks(10_000), 10_000);
         let lost = |margin, reachable| {
             let judged = judge_pairs(&pairs, &schedule, margin, &mut Nulls::default()).unwrap();

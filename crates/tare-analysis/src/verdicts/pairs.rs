@@ -4,9 +4,14 @@ use tare_data::metric::Metric;
 use tare_data::session::Trial;
 use tare_data::unit::Direction;
 
+use crate::statistics::serial;
 use crate::statistics::signed_ranks::{hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::{SlowBatches, TailDifference};
+use crate::verdicts::stopping::FEWEST_STARTS;
 use crate::verdicts::summary::{RoundValue, Series, read_series_against};
+
+/// Fewest blocks where the likeness of rounds may be chance: it must not take the verdict away.
+const FEWEST_IN_DOUBT: usize = 12;
 
 /// A round in which both the environment and the baseline gave a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,6 +20,8 @@ pub struct Pair {
     /// Which start of the baseline, and which of the environment, it ran in.
     pub baseline_start: u32,
     pub start: u32,
+    /// When it began, in seconds of the session; none in a record of schema 1, which has the rules of its time.
+    pub at_s: Option<f64>,
     /// ln of the cost ratio: above 0 the environment is slower.
     pub d: f64,
     /// Cost of all timed work, in the baseline and in the environment; none where only a typical value is
@@ -31,11 +38,14 @@ pub struct Pairs {
     pub reached: u32,
     /// Limit on the error that the ticks of both clocks leave in every difference; 0 where neither ticks.
     pub resolution: f64,
-    /// Time from the first to the last, in seconds; none where it is not known.
-    pub spread_s: Option<f64>,
 }
 
 impl Pairs {
+    /// Measures the time from the first to the last, in seconds; none where it is not known.
+    pub(crate) fn spread_s(&self) -> Option<f64> {
+        Some(self.pairs.last()?.at_s? - self.pairs.first()?.at_s?)
+    }
+
     /// Sums up the slow batches of the rounds before this one; none where trials did not take turns.
     pub(crate) fn tail_before(&self, round: u32) -> Option<TailDifference> {
         let known = self.pairs.iter().take_while(|pair| pair.round < round);
@@ -94,13 +104,14 @@ pub(crate) fn pair_rounds(
         };
         let costs = of_baseline.total.zip(of_target.total).map(|(a, b)| [cost(a), cost(b)]);
         let costs = costs.filter(|costs| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0));
-        let (round, start) = (of_target.round, of_target.start);
-        pairs.push(Pair { round, baseline_start: of_baseline.start, start, d, costs, slow });
+        let RoundValue { round, start, started_ns, .. } = *of_target;
+        let at_s = Some(started_ns as f64 / 1e9);
+        pairs.push(Pair { round, baseline_start: of_baseline.start, start, at_s, d, costs, slow });
     }
     if pairs.is_empty() {
         return Err(NoPairs::NoCommonRound);
     }
-    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached), resolution: 0.0, spread_s: None })
+    Ok(Pairs { pairs, reached: target.reached.min(baseline.reached), resolution: 0.0 })
 }
 
 /// Computes the typical difference between neighbouring batches of two trials that took turns: whatever hits both cancels out.
@@ -169,8 +180,43 @@ pub(crate) struct Units {
     rounds: Vec<(u32, usize, f64)>,
     /// Costs of the rounds on both sides; empty where they are not known of all of them.
     costs: Vec<[f64; 2]>,
+    /// When each unit began, in seconds; empty where that is not known.
+    began_s: Vec<f64>,
     /// Number of units.
     count: usize,
+}
+
+/// The joining of units that follow each other and are alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Blocks {
+    /// Units that began within this many seconds are first taken for one; 0 where each counts.
+    pub slice_s: f64,
+    /// Number of them that make a block; 1 where they are not alike.
+    pub length: usize,
+}
+
+impl Blocks {
+    /// Chooses how units are joined, and tells whether all units are of one sign: then no likeness takes the direction away, and blocks
+    /// are as long as a verdict lets them be.
+    ///
+    /// A state may last longer than a cell was measured closely, at first, and be seen only later, when it was watched now and then. So
+    /// likeness is looked for in slices of time as well, by a test that leaves no doubt.
+    pub fn choose(units: &Units) -> (Blocks, bool) {
+        let values = units.in_order(u32::MAX);
+        let is_one_sided = values.iter().all(|d| *d > 0.0) || values.iter().all(|d| *d < 0.0);
+        let choose = |slice_s: f64, values: &[f64], length: usize| {
+            let longest = if is_one_sided { values.len() / FEWEST_STARTS } else { values.len() };
+            let blocks = Blocks { slice_s, length: length.min(longest).max(1) };
+            (blocks, values.len() / blocks.length)
+        };
+        let (by_unit, count) = choose(0.0, &values, serial::block_length(&values, FEWEST_IN_DOUBT));
+        let by_time = units.usual_gap_s().map(|slice_s| {
+            let values = units.clone().into_slices(slice_s).in_order(u32::MAX);
+            choose(slice_s, &values, serial::block_length_beyond_doubt(&values))
+        });
+        let fewer = by_time.filter(|(blocks, of_time)| blocks.length > 1 && *of_time < count);
+        (fewer.map_or(by_unit, |(blocks, _)| blocks), is_one_sided)
+    }
 }
 
 impl Units {
@@ -190,20 +236,52 @@ impl Units {
         let number = |pair: &Pair| starts.partition_point(|known| *known < start(pair));
         let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, number(pair), pair.d)).collect();
         let costs = pairs.iter().map(|pair| pair.costs).collect::<Option<_>>().unwrap_or_default();
-        Units { rounds, costs, count: starts.len() }
+        let mut first =
+            pairs.iter().zip(&rounds).map(|(pair, (_, unit, _))| (*unit, pair.at_s)).collect::<Vec<_>>();
+        first.sort_by_key(|(unit, _)| *unit);
+        first.dedup_by_key(|(unit, _)| *unit);
+        let began_s = first.into_iter().map(|(_, at_s)| at_s).collect::<Option<_>>().unwrap_or_default();
+        Units { rounds, costs, began_s, count: starts.len() }
     }
 
     /// Makes every round a unit, as if it had a start for itself: the result holds for these starts only.
     pub fn by_round(&self) -> Units {
         let rounds = self.rounds.iter().enumerate().map(|(at, (round, _, d))| (*round, at, *d));
-        Units { rounds: rounds.collect(), costs: self.costs.clone(), count: self.rounds.len() }
+        Units { rounds: rounds.collect(), began_s: Vec::new(), count: self.rounds.len(), ..self.clone() }
     }
 
-    /// Joins units to blocks of this many that follow each other; the last takes those that are left over.
-    pub fn into_blocks(self, length: usize) -> Units {
-        let count = (self.count / length).max(1);
-        let block = |unit: usize| (unit / length).min(count - 1);
-        let rounds = self.rounds.into_iter().map(|(round, unit, d)| (round, block(unit), d)).collect();
+    /// Joins units to blocks that follow each other; the last takes those that are left over.
+    pub fn into_blocks(self, Blocks { slice_s, length }: Blocks) -> Units {
+        let sliced = if slice_s > 0.0 { self.into_slices(slice_s) } else { self };
+        let count = (sliced.count / length).max(1);
+        sliced.join(count, |unit| (unit / length).min(count - 1))
+    }
+
+    /// Joins the units that began in the same slice of time.
+    pub fn into_slices(self, slice_s: f64) -> Units {
+        let from_s = self.began_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let slices: Vec<u64> = self.began_s.iter().map(|at_s| ((at_s - from_s) / slice_s) as u64).collect();
+        let mut taken = slices.clone();
+        taken.sort_unstable();
+        taken.dedup();
+        self.join(taken.len(), |unit| taken.partition_point(|slice| *slice < slices[unit]))
+    }
+
+    /// Finds the time between two units in which half of the session's time lies: that of its sparser part, where a cell was
+    /// measured more often at first than later. None where it is not known.
+    pub fn usual_gap_s(&self) -> Option<f64> {
+        let mut gaps: Vec<f64> = self.began_s.windows(2).map(|at_s| (at_s[1] - at_s[0]).max(0.0)).collect();
+        gaps.sort_by(f64::total_cmp);
+        let mut rest_s = gaps.iter().sum::<f64>() / 2.0;
+        let is_half = |gap: &&f64| {
+            rest_s -= **gap;
+            rest_s <= 0.0
+        };
+        gaps.iter().rev().find(is_half).copied().filter(|gap| *gap > 0.0)
+    }
+
+    fn join(self, count: usize, joined: impl Fn(usize) -> usize) -> Units {
+        let rounds = self.rounds.into_iter().map(|(round, unit, d)| (round, joined(unit), d)).collect();
         Units { rounds, count, ..self }
     }
 
@@ -267,7 +345,16 @@ mod tests {
     fn pairs(starts: impl Fn(u32) -> (u32, u32)) -> Vec<Pair> {
         let pair = |round| {
             let (baseline_start, start) = starts(round);
-            Pair { slow: None, round, baseline_start, start, d: f64::from(round), costs: Some([1.0, 2.0]) }
+            let at_s = Some(f64::from(round));
+            Pair {
+                slow: None,
+                round,
+                baseline_start,
+                start,
+                at_s,
+                d: f64::from(round),
+                costs: Some([1.0, 2.0]),
+            }
         };
         (0..12).map(pair).collect()
     }
@@ -275,8 +362,16 @@ mod tests {
     #[test]
     fn the_first_of_two_neighbours_may_take_longer() {
         // Beside a busy program: 3.3 ms for whoever is second in a tick of the scheduler's, and 4.6 ms for whoever is first.
-        let of =
-            |each: Vec<f64>| RoundValue { round: 0, start: 0, value: 4.0, total: None, each, interrupted: 0 };
+        let round = RoundValue {
+            round: 0,
+            start: 0,
+            started_ns: 0,
+            value: 4.0,
+            total: None,
+            each: Vec::new(),
+            interrupted: 0,
+        };
+        let of = |each: Vec<f64>| RoundValue { each, ..round.clone() };
         let firsts =
             [true, true, false, true, false, true, true, false, true, false, true, false, true, false];
         let times = |is_first: bool| if is_first { 4.6 } else { 3.3 };
@@ -301,15 +396,31 @@ mod tests {
 
     #[test]
     fn units_are_joined_to_blocks_and_none_is_left_over() {
+        let of = |length| Blocks { slice_s: 0.0, length };
         let units = Units::from_pairs(&pairs(|round| (round, round)));
-        assert_eq!(units.clone().into_blocks(1).differences_before(12).len(), 12);
-        assert_eq!(units.clone().into_blocks(5).in_order(12), [2.0, 8.0]);
-        assert_eq!(units.clone().into_blocks(50).in_order(12), [5.5]);
-        assert!(units.into_blocks(5).are_shared());
+        assert_eq!(units.clone().into_blocks(of(1)).differences_before(12).len(), 12);
+        assert_eq!(units.clone().into_blocks(of(5)).in_order(12), [2.0, 8.0]);
+        assert_eq!(units.clone().into_blocks(of(50)).in_order(12), [5.5]);
+        assert!(units.into_blocks(of(5)).are_shared());
         assert_eq!(
-            Units::from_pairs(&pairs(|round| (round / 2, round))).into_blocks(3).in_order(12),
+            Units::from_pairs(&pairs(|round| (round / 2, round))).into_blocks(of(3)).in_order(12),
             [2.5, 8.5]
         );
+    }
+
+    #[test]
+    fn units_of_one_slice_of_time_are_joined() {
+        // Six in the first second, then one a second.
+        let mut all = pairs(|round| (round, round));
+        let at_s = |round: u32| if round < 6 { 0.1 * f64::from(round) } else { f64::from(round - 5) };
+        all.iter_mut().for_each(|pair| pair.at_s = Some(3.0 + at_s(pair.round)));
+        let units = Units::from_pairs(&all);
+        assert_eq!(units.usual_gap_s(), Some(1.0));
+        assert_eq!(units.clone().into_slices(1.0).in_order(12), [2.5, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
+        let blocks = Blocks { slice_s: 1.0, length: 3 };
+        assert_eq!(units.into_blocks(blocks).in_order(12), [28.0 / 8.0, 9.5]);
+        all.iter_mut().for_each(|pair| pair.at_s = None);
+        assert_eq!(Units::from_pairs(&all).usual_gap_s(), None);
     }
 
     #[test]

@@ -203,6 +203,8 @@ fn gauge<'a>(batches: impl Iterator<Item = Cow<'a, Batch>>) -> Option<f64> {
 pub struct RoundValue {
     pub round: u32,
     pub start: u32,
+    /// When its trial began, in the host's clock.
+    pub started_ns: u64,
     pub value: f64,
     /// [`TrialValue::total`].
     pub total: Option<f64>,
@@ -262,6 +264,7 @@ pub(crate) fn read_series_against(
                     series.values.push(RoundValue {
                         round: trial.round,
                         start: trial.start,
+                        started_ns: trial.started_ns,
                         value,
                         total,
                         each,

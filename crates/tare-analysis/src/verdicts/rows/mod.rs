@@ -384,7 +384,7 @@ impl<'a> Judge<'a> {
         let ticks = self.find_ticks((case, target), metric);
         let resolution = ticks.iter().flatten().map(|ticks| ticks.share).sum();
         let pairs = match pair_rounds(baseline, series, metric.direction) {
-            Ok(pairs) => Pairs { resolution, spread_s: self.measure_spread(case, target), ..pairs },
+            Ok(pairs) => Pairs { resolution, ..self.forget_old_times(pairs) },
             Err(no_pairs) => return not_comparable(no_pairs.describe().into(), level),
         };
         let Some((judgement, schedule)) = self.judge(&pairs, (case, target), margin, nulls) else {

@@ -8,7 +8,7 @@ use crate::verdicts::doubts::ends::{self, RunPairs};
 use crate::verdicts::doubts::failures::FailedTrials;
 use crate::verdicts::doubts::ticks::{Ticks, find_ticks};
 use crate::verdicts::judge::Judgement;
-use crate::verdicts::pairs::select_trials;
+use crate::verdicts::pairs::{Pairs, select_trials};
 use crate::verdicts::rows::Judge;
 use crate::verdicts::summary::read_times;
 
@@ -48,12 +48,12 @@ impl<'a> Judge<'a> {
         ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
     }
 
-    /// Measures the time over which an environment's trials of a case are spread; none in a record of schema 1, which has the rules
-    /// of its time.
-    pub(crate) fn measure_spread(&self, case: usize, target: usize) -> Option<f64> {
-        let (first, last) = (self.trials(case, target).first()?, self.trials(case, target).last()?);
-        let spread_ns = last.started_ns.saturating_sub(first.started_ns);
-        self.progress.plan.own_rounds.then_some(spread_ns as f64 / 1e9)
+    /// Forgets when pairs of a record of schema 1 began, which has the rules of its time.
+    pub(crate) fn forget_old_times(&self, mut pairs: Pairs) -> Pairs {
+        if !self.progress.plan.own_rounds {
+            pairs.pairs.iter_mut().for_each(|pair| pair.at_s = None);
+        }
+        pairs
     }
 
     /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.

@@ -1,5 +1,6 @@
 //! Rounds that follow each other alike: an environment whose noise lasts from round to round must not promise more.
 
+use tare_analysis::findings::Verdict;
 use tare_analysis::statistics::signed_ranks::{Nulls, compute_hodges_lehmann_interval, sort_values};
 use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::leaving::may_leave;
@@ -62,18 +63,14 @@ fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64>
 fn pairs(d: &[f64]) -> Pairs {
     let pair = |(round, d): (u32, &f64)| Pair {
         slow: None,
+        at_s: None,
         round,
         baseline_start: round,
         start: round,
         d: *d,
         costs: None,
     };
-    Pairs {
-        pairs: (0..).zip(d).map(pair).collect(),
-        reached: d.len() as u32,
-        resolution: 0.0,
-        spread_s: None,
-    }
+    Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32, resolution: 0.0 }
 }
 
 /// Judges a session that its environment leaves at the first look that lets it.
@@ -111,7 +108,7 @@ fn count(lasting: Lasting, trial: f64) -> Counts {
         counts.held += share(judged.interval.contains(0.0));
         counts.directions += share(judged.verdict.side().is_some());
         counts.decided += share(judged.verdict.is_settled());
-        counts.in_blocks += share(judged.block > 1);
+        counts.in_blocks += share(judged.has_blocks());
         counts.rounds += f64::from(judged.reached) / SESSIONS as f64;
         counts.held_as_if_independent += share(as_if_independent(&d, &mut nulls));
     }
@@ -158,4 +155,48 @@ fn a_plain_cost_is_decided_whatever_lasts() {
         let judged = raced(&far, &mut nulls);
         assert!(judged.verdict.is_settled() && judged.reached == 12, "{judged:?}");
     }
+}
+
+/// Draws a cell of a minute that is measured closely for six seconds and once a second from then on. States are 10 % apart and last
+/// this long on average, the first one those six seconds besides; there is one where nothing is given.
+fn draw_watched(lasting_s: Option<f64>, seed: u64) -> Pairs {
+    let mut generator = Generator::for_part(seed, "watched");
+    let (mut is_other, mut until_s) = (false, lasting_s.map_or(f64::INFINITY, |_| 6.0));
+    let at_s = |round: u32| if round < 70 { f64::from(round) * 6.0 / 70.0 } else { f64::from(round - 64) };
+    let mut next = |round: u32| {
+        while let Some(lasting_s) = lasting_s.filter(|_| until_s <= at_s(round)) {
+            is_other = !is_other;
+            until_s -= lasting_s * libm::log(1.0 - generator.draw_unit());
+        }
+        let noise = 0.01 * draw_normal(&mut generator);
+        noise + if is_other { 0.05 } else { -0.05 }
+    };
+    let d: Vec<f64> = (0..124).map(&mut next).collect();
+    let mut pairs = pairs(&d);
+    pairs.pairs.iter_mut().for_each(|pair| pair.at_s = Some(at_s(pair.round)));
+    pairs
+}
+
+#[test]
+fn states_are_found_where_a_cell_was_measured_more_often_at_first() {
+    let (sessions, mut nulls) = (300, Nulls::default());
+    let schedule = Schedule::new(&planned_looks(1_000), 1_000);
+    let mut judge = |lasting_s: Option<f64>| -> Vec<Judgement> {
+        let judge = |seed| {
+            let pairs = draw_watched(lasting_s, seed);
+            judge_pairs(&pairs, &schedule, Margin::from_planned(MARGIN), &mut nulls).unwrap()
+        };
+        (0..sessions).map(judge).collect()
+    };
+    let count =
+        |all: &[Judgement], is: fn(&Judgement) -> bool| all.iter().filter(|judged| is(judged)).count();
+    for lasting_s in [2.0, 5.0, 8.0] {
+        let directions = count(&judge(Some(lasting_s)), |judged| judged.verdict.side().is_some());
+        println!("states of {lasting_s} s: {directions} of {sessions} have a direction");
+        assert!(directions as f64 / sessions as f64 <= most_false(sessions), "{lasting_s} s: {directions}");
+    }
+    let lasting = judge(None);
+    assert!(lasting.iter().all(|judged| judged.verdict == Verdict::Faster));
+    let in_blocks = count(&lasting, Judgement::has_blocks);
+    assert!(in_blocks <= 45, "{in_blocks} of {sessions}");
 }

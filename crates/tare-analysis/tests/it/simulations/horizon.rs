@@ -21,12 +21,7 @@ const TIME: u32 = 60;
 fn run(all: &Pairs, most: u32, is_known: bool, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(most), most);
     for look in planned_looks(most).into_iter().filter(|look| *look < TIME) {
-        let so_far = Pairs {
-            pairs: all.pairs[..look as usize].to_vec(),
-            reached: look,
-            resolution: 0.0,
-            spread_s: None,
-        };
+        let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look, resolution: 0.0 };
         let judgement =
             judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         if judgement.verdict.is_settled() {
@@ -112,12 +107,7 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
 fn run_until_hopeless(all: &Pairs, time: u32, nulls: &mut Nulls) -> (Judgement, bool) {
     let schedule = Schedule::new(&planned_looks(4 * time), 4 * time);
     for look in planned_looks(4 * time).into_iter().filter(|look| *look < time) {
-        let so_far = Pairs {
-            pairs: all.pairs[..look as usize].to_vec(),
-            reached: look,
-            resolution: 0.0,
-            spread_s: None,
-        };
+        let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look, resolution: 0.0 };
         let judgement =
             judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         let is_lost = is_beyond_reach(&judgement, time);

@@ -33,12 +33,7 @@ fn run(all: &Pairs, nulls: &mut Nulls) -> Judgement {
     let schedule = Schedule::new(&planned_looks(ROUNDS), ROUNDS);
     let mut last = None;
     for look in planned_looks(ROUNDS) {
-        let so_far = Pairs {
-            pairs: all.pairs[..look as usize].to_vec(),
-            reached: look,
-            resolution: 0.0,
-            spread_s: None,
-        };
+        let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look, resolution: 0.0 };
         let judgement =
             judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds");
         let is_decided = judgement.verdict.is_settled();
@@ -106,12 +101,8 @@ fn differences_that_are_there_are_found() {
         for seed in 0..SESSIONS {
             let pairs = simulate_pairs(NoiseModel::Gaussian, ROUNDS, effect, seed);
             let first = planned_looks(ROUNDS).into_iter().find(|look| {
-                let so_far = Pairs {
-                    pairs: pairs.pairs[..*look as usize].to_vec(),
-                    reached: *look,
-                    resolution: 0.0,
-                    spread_s: None,
-                };
+                let so_far =
+                    Pairs { pairs: pairs.pairs[..*look as usize].to_vec(), reached: *look, resolution: 0.0 };
                 let judgement = judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), &mut nulls);
                 judgement.is_some_and(|judgement| judgement.p <= 0.05)
             });

@@ -91,9 +91,17 @@ pub fn simulate_pairs(model: NoiseModel, rounds: u32, effect: f64, seed: u64) ->
         }
         let start = if model == NoiseModel::Instance { round / ROUNDS_A_START } else { round };
         let costs = Some(times.map(libm::exp));
-        pairs.push(Pair { slow: None, round, baseline_start: round, start, d: times[1] - times[0], costs });
+        pairs.push(Pair {
+            slow: None,
+            at_s: None,
+            round,
+            baseline_start: round,
+            start,
+            d: times[1] - times[0],
+            costs,
+        });
     }
-    Pairs { pairs, reached: rounds, resolution: 0.0, spread_s: None }
+    Pairs { pairs, reached: rounds, resolution: 0.0 }
 }
 
 /// Simulates noise of 1 % and a fixed order: the baseline always runs first, and takes less time.
@@ -101,7 +109,15 @@ pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
         let noise = 0.01 * (draw_normal(&mut generator) - draw_normal(&mut generator));
-        Pair { slow: None, round, baseline_start: round, start: round, d: noise + 0.02, costs: None }
+        Pair {
+            slow: None,
+            at_s: None,
+            round,
+            baseline_start: round,
+            start: round,
+            d: noise + 0.02,
+            costs: None,
+        }
     };
-    Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds, resolution: 0.0, spread_s: None }
+    Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds, resolution: 0.0 }
 }

@@ -81,13 +81,12 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let most = costs.len() as u32;
     let pair = |(round, costs): (u32, &[f64; 2])| {
         let d = libm::log(costs[1] / costs[0]);
-        Pair { slow: None, round, baseline_start: round, start: round, d, costs: Some(*costs) }
+        Pair { slow: None, at_s: None, round, baseline_start: round, start: round, d, costs: Some(*costs) }
     };
     let all: Vec<Pair> = (0..).zip(costs).map(pair).collect();
     let schedule = Schedule::new(&planned_looks(most), most);
     let mut at = |look: u32| {
-        let so_far =
-            Pairs { pairs: all[..look as usize].to_vec(), reached: look, resolution: 0.0, spread_s: None };
+        let so_far = Pairs { pairs: all[..look as usize].to_vec(), reached: look, resolution: 0.0 };
         judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
     };
     let left = planned_looks(most).into_iter().map(&mut at).find(|judged| may_leave(judged, None));

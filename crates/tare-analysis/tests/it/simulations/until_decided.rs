@@ -23,12 +23,7 @@ fn at_looks(all: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> Vec<Judgemen
     let looks = planned_looks(1_000_000).into_iter().take_while(|look| *look <= all.reached);
     looks
         .map(|look| {
-            let so_far = Pairs {
-                pairs: all.pairs[..look as usize].to_vec(),
-                reached: look,
-                resolution: 0.0,
-                spread_s: None,
-            };
+            let so_far = Pairs { pairs: all.pairs[..look as usize].to_vec(), reached: look, resolution: 0.0 };
             judge_pairs(&so_far, schedule, Margin::from_planned(MARGIN), nulls).expect("there are rounds")
         })
         .collect()
@@ -54,12 +49,7 @@ fn between_looks_nothing_changes() {
     let (schedule, mut nulls) = (endless(), Nulls::default());
     let all = simulate_pairs(NoiseModel::Gaussian, 68, 0.01, 1);
     let mut at = |rounds: u32| {
-        let so_far = Pairs {
-            pairs: all.pairs[..rounds as usize].to_vec(),
-            reached: rounds,
-            resolution: 0.0,
-            spread_s: None,
-        };
+        let so_far = Pairs { pairs: all.pairs[..rounds as usize].to_vec(), reached: rounds, resolution: 0.0 };
         judge_pairs(&so_far, &schedule, Margin::from_planned(MARGIN), &mut nulls).unwrap()
     };
     let (at_look, later) = (at(45), at(67));

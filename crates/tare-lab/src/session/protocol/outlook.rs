@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tare_analysis::verdicts::judge::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::{planned_looks, units_to_leave};
+use tare_analysis::verdicts::stopping::{FEWEST_STARTS, planned_looks, units_to_leave};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::Amount;
 use tare_data::session::{Role, Target};

@@ -1,7 +1,7 @@
 //! Choice of the case whose round is next.
 
 use tare_analysis::order;
-use tare_analysis::verdicts::judge::FEWEST_STARTS;
+use tare_analysis::verdicts::stopping::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::session::Role;
 
