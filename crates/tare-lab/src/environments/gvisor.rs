@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::Read;
+use std::time::Duration;
 
 use crate::containers::bundle;
 use crate::containers::private_mounts;
@@ -20,6 +21,8 @@ use crate::provider::prelude::*;
 const MODULE: &[u8] = b"mod\tgvisor.dev/gvisor\t";
 /// Greatest length of a version, in letters.
 const LONGEST_VERSION: usize = 80;
+/// Time for which it measures its clock, in which each read of it is a system call: 0.9 to 1.2 s.
+const SETTLING: Duration = Duration::from_millis(1_100);
 /// Bytes of a program that are searched at once.
 const SEARCHED_BYTES: usize = 1 << 20;
 /// Command that installs a current runsc. Debian's is from 2022, has no systrap and does not run bundles.
@@ -202,7 +205,7 @@ impl Environment for Gvisor {
         self.directfs.note_choice(&mut facts);
         facts.add_fact("cgroup.version", control_groups::find_versions());
         let options = *self;
-        Ok(Ready::new(facts, move |workspace| options.enter(&program, workspace)))
+        Ok(Ready::new(facts, move |workspace| options.enter(&program, workspace)).with_settling(SETTLING))
     }
 }
 

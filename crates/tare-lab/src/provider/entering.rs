@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
@@ -71,6 +72,8 @@ pub struct Ready {
     pub(crate) kernel: KernelKind,
     /// Description by which it is recognised.
     pub(crate) proof: Proof,
+    /// Time in which a start is not itself yet.
+    pub(crate) settling: Duration,
     /// Its agent, if that is not the session's.
     pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
@@ -91,6 +94,7 @@ impl Ready {
             root,
             kernel,
             proof: Proof::None,
+            settling: Duration::ZERO,
             agent: None,
             enter: Box::new(enter),
         }
@@ -99,6 +103,11 @@ impl Ready {
     /// Sets a different agent from the session's.
     pub(crate) fn with_agent(self, agent: Option<Build>) -> Self {
         Ready { agent, ..self }
+    }
+
+    /// Sets the time in which a start is not itself yet.
+    pub(crate) fn with_settling(self, settling: Duration) -> Self {
+        Ready { settling, ..self }
     }
 
     pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {

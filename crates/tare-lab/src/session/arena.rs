@@ -28,6 +28,8 @@ pub struct Started {
     pub takes_turns: bool,
     /// From entering to the agent's first frame.
     pub elapsed_ns: u64,
+    /// Time after it in which the start is not itself yet.
+    pub settling_ns: u64,
 }
 
 /// Result of a trial, besides its batches.
@@ -63,6 +65,10 @@ pub trait Arena {
 
     /// Enters an environment afresh; leaves it first where it was entered before.
     fn enter_environment(&mut self, target: usize) -> Result<Started, Failure>;
+
+    /// Enters the next start of an environment beside the one that is measured, where a start takes a while to settle. It is the one
+    /// that [`Arena::enter_environment`] returns.
+    fn enter_ahead(&mut self, _target: usize) {}
 
     /// Runs one trial. Each batch goes to `sink` as it arrives, before anything else sees it.
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome;

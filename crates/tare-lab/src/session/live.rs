@@ -20,7 +20,6 @@ use crate::error::LabError;
 use crate::host::control_groups::Refusals;
 #[cfg(unix)]
 use crate::host::descriptors::describe_small_limit;
-use crate::host::mounts;
 use crate::host::programs::pick_reason;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
@@ -32,6 +31,7 @@ use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::arriving::allowance::{Allowance, Left};
 use crate::session::arriving::describing::describe_environment;
 use crate::session::arriving::listening::{Expected, Greeting, Listening, await_first_frame, fresh_nonce};
+use crate::session::arriving::placing::{as_own, divide};
 use crate::session::at_once::{self, Launched};
 use crate::session::carrying::carry_files;
 use crate::session::entered::{self, Entered, PATIENCE};
@@ -84,6 +84,8 @@ pub struct LiveArena<'a> {
 pub(super) struct LiveTarget<'a> {
     pub(super) resolved: Resolved,
     pub(super) inside: Option<Inside<'a>>,
+    /// The start after this one, which was entered while this one is measured.
+    next: Option<(Started, Inside<'a>)>,
     /// Data that it may still send in this session.
     pub(super) left: Left,
     /// Facts are taken once a session: they do not change from start to start.
@@ -110,7 +112,8 @@ impl<'a> LiveArena<'a> {
         interrupted: &'a AtomicBool,
         began: Instant,
     ) -> Self {
-        let target = |resolved| LiveTarget { resolved, inside: None, left: Left::new(), described: None };
+        let target =
+            |resolved| LiveTarget { resolved, inside: None, next: None, left: Left::new(), described: None };
         LiveArena {
             workspace,
             interrupted,
@@ -268,24 +271,8 @@ impl<'a> LiveArena<'a> {
         Ok(Launched { began, entered, link })
     }
 
-    /// Leaves every environment; returns what could not be removed.
-    pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
-        (0..self.targets.len()).for_each(|target| self.leave_environment(target));
-        std::mem::take(&mut self.left)
-    }
-}
-
-impl Arena for LiveArena<'_> {
-    fn now_ns(&self) -> u64 {
-        self.began.elapsed().as_nanos() as u64
-    }
-
-    fn is_interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-    }
-
-    fn enter_environment(&mut self, index: usize) -> Result<Started, Failure> {
-        self.leave_environment(index);
+    /// Enters an environment, and waits until its agent has spoken.
+    fn make_start(&mut self, index: usize) -> Result<(Started, Inside<'a>), Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let (began, deadline) = (Instant::now(), self.start_deadline());
         let mut entered = entered::enter_environment(specification, ready, self.workspace)
@@ -328,11 +315,12 @@ impl Arena for LiveArena<'_> {
                     missing: self.workspace.missing_places().clone(),
                     takes_turns: false,
                     elapsed_ns: (at - began).as_nanos() as u64,
+                    settling_ns: ready.settling.as_nanos() as u64,
                 };
                 target.described = Some(described);
                 #[cfg(unix)]
                 let (turn_file, proven) = (None, None);
-                target.inside = Some(Inside {
+                let inside = Inside {
                     entered,
                     link,
                     turns,
@@ -340,8 +328,8 @@ impl Arena for LiveArena<'_> {
                     turn_file,
                     #[cfg(unix)]
                     proven,
-                });
-                Ok(started)
+                };
+                Ok((started, inside))
             }
             Err(mut failure) => {
                 let notes = link.take_notes();
@@ -352,6 +340,37 @@ impl Arena for LiveArena<'_> {
                 self.left.extend(stuck(entered.leave_environment(Duration::ZERO)));
                 Err(self.name_cause(failure))
             }
+        }
+    }
+
+    /// Leaves every environment; returns what could not be removed.
+    pub fn leave_all(&mut self) -> Vec<clean::Outcome> {
+        (0..self.targets.len()).for_each(|target| self.leave_environment(target));
+        std::mem::take(&mut self.left)
+    }
+}
+
+impl Arena for LiveArena<'_> {
+    fn now_ns(&self) -> u64 {
+        self.began.elapsed().as_nanos() as u64
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    fn enter_environment(&mut self, index: usize) -> Result<Started, Failure> {
+        let next = self.targets[index].next.take();
+        self.leave_environment(index);
+        let (started, inside) = next.map_or_else(|| self.make_start(index), Ok)?;
+        self.targets[index].inside = Some(inside);
+        Ok(started)
+    }
+
+    fn enter_ahead(&mut self, index: usize) {
+        if !self.targets[index].resolved.ready.settling.is_zero() {
+            // One that fails is tried again when it is needed, and says why.
+            self.targets[index].next = self.make_start(index).ok();
         }
     }
 
@@ -417,9 +436,12 @@ impl Arena for LiveArena<'_> {
     }
 
     fn leave_environment(&mut self, index: usize) {
-        let Some(Inside { entered, link, .. }) = self.targets[index].inside.take() else { return };
-        let patience = link.ask_to_leave(PATIENCE);
-        self.left.extend(stuck(entered.leave_environment(patience)));
+        let LiveTarget { inside, next, .. } = &mut self.targets[index];
+        for Inside { entered, link, .. } in inside.take().into_iter().chain(next.take().map(|(_, next)| next))
+        {
+            let patience = link.ask_to_leave(PATIENCE);
+            self.left.extend(stuck(entered.leave_environment(patience)));
+        }
     }
 }
 
@@ -440,57 +462,7 @@ fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link
     }
 }
 
-/// Fills in the place of commands' files with the environment's own file system, where it shows no other.
-fn as_own<T: Clone>(places: &mut BTreeMap<String, T>) {
-    if let Some(own) = places.get(OWN).cloned() {
-        places.entry(WORK.to_owned()).or_insert(own);
-    }
-}
-
-/// Gives every place the facts that the host has of it, as `outside.*`; returns what is left.
-fn divide(outside: &Facts, places: &mut BTreeMap<String, Facts>) -> Facts {
-    let mut rest = Facts::default();
-    for (key, value) in &outside.0 {
-        let of_place = key.strip_prefix(mounts::PLACE).and_then(|key| key.rsplit_once('.'));
-        match of_place.and_then(|(place, fact)| Some((places.get_mut(place)?, fact))) {
-            Some((facts, fact)) => facts.add_fact(format!("outside.{fact}"), value),
-            None => rest.add_fact(key, value),
-        }
-    }
-    rest
-}
-
 /// Keeps the things that could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
     outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_find_their_files_in_a_view_or_in_the_environments_own_place() {
-        let own = BTreeMap::from([(OWN.to_owned(), "/own")]);
-        let with_work = |path| BTreeMap::from([(OWN.to_owned(), "/own"), (WORK.to_owned(), path)]);
-        for (mut places, expected) in [(own, with_work("/own")), (with_work("/view"), with_work("/view"))] {
-            as_own(&mut places);
-            assert_eq!(places, expected);
-        }
-    }
-
-    #[test]
-    fn places_get_their_own_facts_from_outside() {
-        let mut outside = Facts::default();
-        let names = ["own", "/a", "/a.b"];
-        names.iter().for_each(|name| outside.add_fact(format!("place.{name}.filesystem"), *name));
-        outside.add_fact("place.unknown.filesystem", "ext4");
-        outside.add_fact("runtime.version", "1");
-        let mut places = names.map(|name| (name.to_owned(), Facts::default())).into();
-        let rest = divide(&outside, &mut places);
-        for name in names {
-            assert_eq!(places[name].get("outside.filesystem"), Some(name));
-        }
-        assert_eq!(rest.0.len(), 2);
-    }
 }

@@ -17,7 +17,7 @@ use tare_record::{Entry, Writer};
 
 use crate::asked::progress::{Event, Observer};
 use crate::error::LabError;
-use crate::session::arena::Arena;
+use crate::session::arena::{Arena, Started};
 use crate::session::open::{Open, rounds_alone};
 use crate::session::plan::starts::{Start, seconds_a_start};
 use crate::session::prepare::{CellIndex, Pilot, start_s};
@@ -113,6 +113,8 @@ pub(super) struct TargetState {
     since_round: u32,
     /// Cases that the current start has had a trial of.
     pub cases: BTreeSet<usize>,
+    /// When the start after it has settled, which was entered ahead.
+    next_settled_ns: u64,
     /// Number of starts so far, and the time of the last.
     pub start: Start,
     /// Starts that failed in a row.
@@ -196,6 +198,9 @@ impl<'a> Rounds<'a> {
         }
         if self.session.ending == Ending::Complete && self.next_case().is_none() {
             self.observer.observe_event(Event::Note(NOTHING_LEFT.into()));
+        }
+        if !self.pilot.trials_are_starts {
+            (0..self.targets.len()).for_each(|target| self.enter_ahead(target));
         }
         let mut stopped = None;
         while let Some(case) = self.next_case() {
@@ -301,8 +306,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// Enters environments afresh whose starts have seen their share of the time, also those that rest in this round: they settle
-    /// meanwhile.
+    /// Enters environments afresh whose starts have seen their share of the time, also those that rest in this round.
     fn start_again(&mut self, case: usize, round: u32) -> Result<(), Stop> {
         if self.pilot.trials_are_starts {
             return Ok(());
@@ -316,7 +320,9 @@ impl<'a> Rounds<'a> {
         for (target, share) in open.into_iter().zip(shares) {
             let state = &self.targets[target];
             let since_s = self.trials_s - state.since_s;
+            let is_settled = self.arena.now_ns() >= state.next_settled_ns;
             let is_due = match self.until_ns {
+                Some(_) if !is_settled => false,
                 Some(_) => since_s >= share.most_s || since_s >= share.least_s && self.has_had_all(target),
                 // Without a limit of time every round has its own start.
                 None => round > state.since_round,
@@ -359,6 +365,14 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
+    /// Enters the next start of an environment ahead, where starts of it settle.
+    fn enter_ahead(&mut self, index: usize) {
+        if let Ok(Started { settling_ns, .. }) = self.pilot.started[index] {
+            self.arena.enter_ahead(index);
+            self.targets[index].next_settled_ns = self.arena.now_ns() + settling_ns;
+        }
+    }
+
     /// Enters an environment afresh; gives it up when that fails too often in a row.
     pub(super) fn enter_again(&mut self, index: usize) -> Result<(), Stop> {
         while self.targets[index].lost < MOST_LOST_STARTS {
@@ -368,6 +382,8 @@ impl<'a> Rounds<'a> {
             match self.arena.enter_environment(index) {
                 Ok(started) => {
                     self.pilot.started[index] = Ok(started);
+                    self.enter_ahead(index);
+                    let state = &mut self.targets[index];
                     // With what leaving the one before takes.
                     state.start.s = (self.arena.now_ns() - began_ns) as f64 / 1e9;
                     state.start.made += 1;

@@ -42,14 +42,11 @@ impl Rounds<'_> {
     pub(super) fn run_attempt(&mut self, slot: Slot, targets: &[usize]) -> Result<Vec<Trial>, Stop> {
         let plan = &self.session.plan;
         let case = &plan.cases[slot.case];
-        let mut order = order::shuffle_targets(plan.seed, &case.id, (slot.round, slot.attempt), targets);
+        let order = order::shuffle_targets(plan.seed, &case.id, (slot.round, slot.attempt), targets);
         let turning: BTreeMap<usize, ([usize; 2], Turning)> = order
             .iter()
             .filter_map(|target| Some((*target, self.find_turning(slot.case, *target)?)))
             .collect();
-        // Pairs come first, in the order that was drawn, and then what is measured alone: the clock of a sandbox that was entered
-        // afresh settles meanwhile.
-        order.sort_by_key(|target| !turning.contains_key(target));
         let plan = &self.session.plan;
         let partners: Vec<Option<usize>> = order.iter().map(|target| plan.partner_of(*target)).collect();
         // One that no pair has a trial of has one for those that are measured alone.

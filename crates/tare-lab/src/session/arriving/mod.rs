@@ -5,3 +5,4 @@ pub(crate) mod claims;
 pub(crate) mod describing;
 pub(crate) mod held_memory;
 pub(crate) mod listening;
+pub(crate) mod placing;

@@ -27,9 +27,13 @@ pub struct FakeArena {
     pub overhead_ns: u64,
     /// Time that a trial takes on top, of a case that has a parameter.
     pub slow_ns: u64,
+    /// Time in which a start settles.
+    pub settling_ns: u64,
     /// Fault of every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
-    starts: Vec<u32>,
+    pub starts: Vec<u32>,
+    /// Starts that were entered ahead.
+    pub ahead: Vec<u32>,
     pub refuse_starts: Option<usize>,
     /// The environment whose next start the user interrupts.
     pub interrupt_start: Option<usize>,
@@ -55,8 +59,10 @@ impl FakeArena {
             start_ns: vec![50_000_000; ratios.len()],
             overhead_ns: OVERHEAD_NS,
             slow_ns: 0,
+            settling_ns: 0,
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
+            ahead: vec![0; ratios.len()],
             refuse_starts: None,
             interrupt_start: None,
             interrupted: false,
@@ -97,7 +103,12 @@ impl Arena for FakeArena {
             return Err(Failure::new(FailureKind::Died, "interrupted"));
         }
         self.starts[target] += 1;
-        Ok(Started { elapsed_ns: self.start_ns[target], ..Default::default() })
+        let (elapsed_ns, settling_ns) = (self.start_ns[target], self.settling_ns);
+        Ok(Started { elapsed_ns, settling_ns, ..Default::default() })
+    }
+
+    fn enter_ahead(&mut self, target: usize) {
+        self.ahead[target] += 1;
     }
 
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
