@@ -187,10 +187,10 @@ fn a_decided_metric_leaves_later_rounds() {
 fn a_target_that_is_far_leaves_its_time_to_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, ON_THE_EDGE, 100.0]);
-    arena.start_ns = vec![1_000_000; 4];
+    arena.start_ns = vec![1_000_000, 1_000_000, 1_000_000, 15_000_000];
     let (record, _) = session(&mut arena, folder.path(), None, Some(12.0));
     let session = read_session(&record).unwrap().session;
-    // Its trials take long, so that it rests in between.
+    // Its starts take long, so that it rests in between.
     let every_other: Vec<u32> = (0..20).step_by(2).collect();
     assert_eq!(rounds_with(&session, "layer1"), every_other);
     let found = findings(&record);
