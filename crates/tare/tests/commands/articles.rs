@@ -110,13 +110,13 @@ fn full_size_says_beforehand_how_long_it_takes_and_refuses_too_little() {
     let said = program.run_tare(&["run", "--like", "qiita-wsl-rtt", "--full-size", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    let announced = "qiita-wsl-rtt in full size: trials and files are as long as there. A round takes 2 min 13 s at least, \
-                     and the 50 rounds that an answer needs 1 h 51 min. The session ends after 2 h 30 min at the latest";
+    let announced = "qiita-wsl-rtt in full size: trials and files are as long as there. A round takes 2 min 8 s at least, \
+                     and the 50 rounds that an answer needs 1 h 46 min. The session ends after 2 h 30 min at the latest";
     assert!(text.contains(announced), "{text}");
     let short = program.run_tare(&["run", "--like", "qiita-wsl-rtt", "--full-size", "--budget", "1m"]);
     assert_eq!(short.code, Some(2), "{short:?}");
     let both = "qiita-wsl-rtt in full size does not fit into --budget 1 min";
-    assert!(short.err.contains(both) && short.err.contains("one round of it takes 2 min 13 s"), "{short:?}");
+    assert!(short.err.contains(both) && short.err.contains("one round of it takes 2 min 8 s"), "{short:?}");
     // Files of petabytes: no disk has room.
     let study = "name='huge'\ntitle='t'\nabout='a'\nbudget='1m'\n[[case]]\nprobe='file.seq'\n\
                  reference={ size='1000000GiB' }\n";
