@@ -58,7 +58,7 @@ pub struct Judgement {
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
-    /// See [`Pairs::spread_s`].
+    /// Time from its first pair to its last, in seconds; none where it is not known.
     pub spread_s: Option<f64>,
     /// The margin at which it was judged.
     pub margin: Margin,
