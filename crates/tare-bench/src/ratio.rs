@@ -52,15 +52,7 @@ impl Ratio {
         let pair = |(at, (tare, tool)): (usize, &(f64, f64))| {
             // Each run of either side is a new process: every round is a start.
             let round = at as u32;
-            Pair {
-                slow: None,
-                at_s: None,
-                round,
-                baseline_start: round,
-                start: round,
-                d: libm::log(*tare) - libm::log(*tool),
-                costs: None,
-            }
+            Pair::from_difference(round, libm::log(*tare) - libm::log(*tool))
         };
         let reached = rounds.len() as u32;
         let pairs = Pairs { pairs: rounds.iter().enumerate().map(pair).collect(), reached, resolution: 0.0 };

@@ -87,15 +87,7 @@ mod tests {
     #[test]
     fn what_a_control_may_be_off_by_chance_gives_no_cell_up() {
         let d = |round: u32| f64::from(round % 9) * 0.015 - 0.06;
-        let pair = |round| Pair {
-            slow: None,
-            at_s: None,
-            round,
-            baseline_start: round,
-            start: round,
-            d: d(round),
-            costs: None,
-        };
+        let pair = |round| Pair::from_difference(round, d(round));
         let pairs = Pairs { pairs: (0..27).map(pair).collect(), reached: 27, resolution: 0.0 };
         let schedule = Schedule::new(&planned_looks(10_000), 10_000);
         let lost = |margin, reachable| {

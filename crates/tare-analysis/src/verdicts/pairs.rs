@@ -31,6 +31,13 @@ pub struct Pair {
     pub slow: Option<[SlowBatches; 2]>,
 }
 
+impl Pair {
+    /// Creates a round with a start for itself, of which nothing but the difference is known.
+    pub fn from_difference(round: u32, d: f64) -> Pair {
+        Pair { round, baseline_start: round, start: round, at_s: None, d, costs: None, slow: None }
+    }
+}
+
 /// The paired rounds of a cell, in order, and how many rounds both have run, failures included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pairs {

@@ -61,15 +61,7 @@ fn differences(lasting: Lasting, trial: f64, rounds: u32, seed: u64) -> Vec<f64>
 }
 
 fn pairs(d: &[f64]) -> Pairs {
-    let pair = |(round, d): (u32, &f64)| Pair {
-        slow: None,
-        at_s: None,
-        round,
-        baseline_start: round,
-        start: round,
-        d: *d,
-        costs: None,
-    };
+    let pair = |(round, d): (u32, &f64)| Pair::from_difference(round, *d);
     Pairs { pairs: (0..).zip(d).map(pair).collect(), reached: d.len() as u32, resolution: 0.0 }
 }
 

@@ -109,15 +109,7 @@ pub fn fixed_order(rounds: u32, seed: u64) -> Pairs {
     let mut generator = Generator::for_part(seed, "noise");
     let difference = |round| {
         let noise = 0.01 * (draw_normal(&mut generator) - draw_normal(&mut generator));
-        Pair {
-            slow: None,
-            at_s: None,
-            round,
-            baseline_start: round,
-            start: round,
-            d: noise + 0.02,
-            costs: None,
-        }
+        Pair::from_difference(round, noise + 0.02)
     };
     Pairs { pairs: (0..rounds).map(difference).collect(), reached: rounds, resolution: 0.0 }
 }

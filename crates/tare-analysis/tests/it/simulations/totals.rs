@@ -81,7 +81,7 @@ fn raced(costs: &[[f64; 2]], nulls: &mut Nulls) -> Judgement {
     let most = costs.len() as u32;
     let pair = |(round, costs): (u32, &[f64; 2])| {
         let d = libm::log(costs[1] / costs[0]);
-        Pair { slow: None, at_s: None, round, baseline_start: round, start: round, d, costs: Some(*costs) }
+        Pair { costs: Some(*costs), ..Pair::from_difference(round, d) }
     };
     let all: Vec<Pair> = (0..).zip(costs).map(pair).collect();
     let schedule = Schedule::new(&planned_looks(most), most);
