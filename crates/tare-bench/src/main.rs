@@ -135,7 +135,7 @@ enum Command {
     /// `1 %, margin 0.5 %` (up to 40 minutes a round). Prints a table, and keeps it in docs/method/sessions.md unless --quick is
     /// given.
     #[command(after_help = "Examples:
-  ./bench/sessions 'no cost' --rounds 10     forty sessions without a cost, half of them beside a load
+  ./bench/sessions no --rounds 10            forty sessions without a cost, half of them beside a load
   ./bench/sessions '5 %' --rounds 2          each case of quick twice")]
     Sessions(sessions::Request),
     /// Compute the findings of a large session, and print their time and memory.
