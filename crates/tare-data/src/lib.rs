@@ -15,7 +15,6 @@ pub mod failure;
 pub mod foreign;
 pub mod frame;
 pub mod generator;
-pub mod gvisor;
 pub mod imported;
 pub mod metric;
 pub mod names;

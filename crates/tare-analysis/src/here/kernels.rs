@@ -1,6 +1,6 @@
 //! Kernels in place of the machine's Linux: gVisor, user-mode Linux, WSL, and the compatible ones of other systems.
 
-use tare_data::gvisor;
+use tare_data::facts::gvisor;
 
 use super::layers::{Class, Confidence, Layer};
 use super::signs::{Signs, Strength, View};

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use tare_data::facts::gvisor;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
-use tare_data::gvisor;
 use tare_data::request::{Request, TrialRequest};
 
 use super::identity::identify_program;
