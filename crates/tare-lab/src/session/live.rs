@@ -226,7 +226,7 @@ impl<'a> LiveArena<'a> {
         sink: &mut dyn FnMut(&Batch),
     ) -> Outcome {
         self.leave_environment(index);
-        let watch = Watch::of_counters();
+        let watch = Watch::of_machine();
         let deadline = self.start_deadline() + START_FURTHER * count as u32;
         let began = Instant::now();
         let mut launched = Vec::with_capacity(count);
@@ -398,7 +398,7 @@ impl Arena for LiveArena<'_> {
         let Ok(nonce) = nonce else { return Outcome { failure: nonce.err(), ..Default::default() } };
         let slower = resolved.ready.slower;
         let request = &TrialRequest { nonce, slower, ..request.clone() };
-        let watch = Watch::of_counters();
+        let watch = Watch::of_machine();
         let mut trial = Listening::new(request, Allowance::from_request(request, left), sink);
         let result = trial.send_and_listen(&mut inside.link);
         left.take_bytes(trial.bytes);

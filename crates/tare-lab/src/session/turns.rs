@@ -153,7 +153,7 @@ fn run_both(
     requests: [&TrialRequest; 2],
     file: &TurnFile,
 ) -> [SideOutcome; 2] {
-    let watch = Watch::of_counters();
+    let watch = Watch::of_machine();
     let [first, second] = targets;
     let (mut of_first, mut of_second) = (Vec::new(), Vec::new());
     let mut take_first = |batch: &Batch| of_first.push(batch.clone());

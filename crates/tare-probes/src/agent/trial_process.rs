@@ -11,7 +11,7 @@ use tare_data::session::Interference;
 
 use crate::harness::affinity;
 use crate::harness::folder::Folder;
-use crate::harness::interference::Watch;
+use crate::harness::interference::{Watch, measure_canary};
 use crate::harness::stopwatch::{now_ns, work_longer};
 use crate::harness::trial::Trial;
 use crate::platform::bound_trial;
@@ -86,7 +86,8 @@ fn measure(
         },
     };
     let has_canary = request.turn.is_none() || (request.trial / 2).is_multiple_of(PAIRS_A_CANARY);
-    let watch = if has_canary { Watch::start() } else { Watch::of_counters() };
+    let canary_ns = has_canary.then(measure_canary);
+    let watch = if request.turn.is_some() { Watch::of_process() } else { Watch::of_all() };
     let directory = folder.as_ref().map(Folder::path);
     let mut trial =
         Trial::new(request, program, directory, &mut sink).with_carried(carried).with_turns(turns);
@@ -95,7 +96,7 @@ fn measure(
         trial.give_up();
     }
     let batches_interrupted = trial.count_interrupted().filter(|count| *count > 0);
-    let interference = Interference { batches_interrupted, ..watch.stop() };
+    let interference = Interference { batches_interrupted, canary_ns, ..watch.stop() };
     sent?;
     Ok(outcome.map(|()| interference))
 }

@@ -14,18 +14,19 @@ const CANARY_ADDITIONS: u64 = 1 << 20;
 #[cfg(unix)]
 pub(crate) const TICK_NS: u64 = 10_000_000;
 
+/// Watch over a trial: the counters that it reads at the beginning and at the end.
 #[derive(Debug)]
 pub struct Watch {
-    canary_ns: Option<u64>,
-    before: Counters,
+    of_machine: Option<Machine>,
+    of_process: Option<Usage>,
 }
 
+/// Counters of a kernel, over all that runs there.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counters {
+struct Machine {
     steal_ns: Option<u64>,
     pressure_cpu_ns: Option<u64>,
     pressure_io_ns: Option<u64>,
-    usage: Option<Usage>,
 }
 
 /// Counters of getrusage(2), of this process and of the children that it has waited for.
@@ -38,43 +39,47 @@ struct Usage {
 }
 
 impl Watch {
-    /// Runs the canary, then reads the counters.
-    pub fn start() -> Watch {
-        let canary_ns = Some(measure_canary());
-        Watch { canary_ns, before: Counters::read() }
+    /// Watches this process and the kernel below it, which may be the environment's own.
+    pub fn of_all() -> Watch {
+        Watch { of_process: usage(), ..Watch::of_machine() }
     }
 
-    /// Reads the counters alone: for the host, whose processor tells nothing of the environment's.
-    pub fn of_counters() -> Watch {
-        Watch { canary_ns: None, before: Counters::read() }
+    /// Watches the kernel alone: for the host, whose own process has nothing to do with the trial.
+    pub fn of_machine() -> Watch {
+        Watch { of_machine: Some(Machine::read()), of_process: None }
+    }
+
+    /// Watches this process alone: for a side of a pair, whose kernel the host watches for both.
+    pub fn of_process() -> Watch {
+        Watch { of_machine: None, of_process: usage() }
     }
 
     pub fn stop(self) -> Interference {
-        let (before, after) = (self.before, Counters::read());
-        let usage = |field: fn(&Usage) -> u64| {
-            let (before, after) = (before.usage.as_ref().map(field), after.usage.as_ref().map(field));
-            increase(before, after)
+        let machine = self.of_machine.map(|before| (before, Machine::read()));
+        let machine = |field: fn(&Machine) -> Option<u64>| {
+            machine.and_then(|(before, after)| increase(field(&before), field(&after)))
+        };
+        let process = self.of_process.map(|before| (before, usage()));
+        let process = |field: fn(&Usage) -> u64| {
+            process.and_then(|(before, after)| increase(Some(field(&before)), after.as_ref().map(field)))
         };
         Interference {
-            steal_ns: increase(before.steal_ns, after.steal_ns),
-            pressure_cpu_ns: increase(before.pressure_cpu_ns, after.pressure_cpu_ns),
-            pressure_io_ns: increase(before.pressure_io_ns, after.pressure_io_ns),
-            switches_voluntary: usage(|u| u.switches_voluntary),
-            switches_forced: usage(|u| u.switches_forced),
+            steal_ns: machine(|m| m.steal_ns),
+            pressure_cpu_ns: machine(|m| m.pressure_cpu_ns),
+            pressure_io_ns: machine(|m| m.pressure_io_ns),
+            switches_voluntary: process(|u| u.switches_voluntary),
+            switches_forced: process(|u| u.switches_forced),
             batches_interrupted: None,
-            faults_minor: usage(|u| u.faults_minor),
-            faults_major: usage(|u| u.faults_major),
-            canary_ns: self.canary_ns,
+            faults_minor: process(|u| u.faults_minor),
+            faults_major: process(|u| u.faults_major),
+            canary_ns: None,
         }
     }
 }
 
 /// Counts the context switches that were forced on this process and its children so far; none where that is not counted.
 pub(crate) fn count_forced_switches() -> u64 {
-    #[cfg(unix)]
-    return usage().map_or(0, |usage| usage.switches_forced);
-    #[cfg(not(unix))]
-    0
+    usage().map_or(0, |usage| usage.switches_forced)
 }
 
 /// Counts the batches on which more context switches were forced than on the typical one, the first aside, which warms up. Processes
@@ -92,21 +97,20 @@ fn increase(before: Option<u64>, after: Option<u64>) -> Option<u64> {
     after?.checked_sub(before?)
 }
 
-impl Counters {
+impl Machine {
     #[cfg(unix)]
-    fn read() -> Counters {
-        Counters {
+    fn read() -> Machine {
+        Machine {
             steal_ns: read_text("/proc/stat").and_then(|text| steal_ns(&text)),
             pressure_cpu_ns: read_text("/proc/pressure/cpu").and_then(|text| pressure_ns(&text)),
             pressure_io_ns: read_text("/proc/pressure/io").and_then(|text| pressure_ns(&text)),
-            usage: usage(),
         }
     }
 
-    /// Windows has no such counters of a machine, and others of a process.
+    /// Windows has no such counters.
     #[cfg(windows)]
-    fn read() -> Counters {
-        Counters::default()
+    fn read() -> Machine {
+        Machine::default()
     }
 }
 
@@ -150,6 +154,12 @@ fn usage() -> Option<Usage> {
         faults_minor: both(|u| u.ru_minflt),
         faults_major: both(|u| u.ru_majflt),
     })
+}
+
+/// Reads nothing: Windows counts other things of a process.
+#[cfg(windows)]
+fn usage() -> Option<Usage> {
+    None
 }
 
 #[cfg(unix)]

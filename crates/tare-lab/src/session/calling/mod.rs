@@ -40,7 +40,7 @@ impl LiveArena<'_> {
         request: &TrialRequest,
         sink: &mut dyn FnMut(&Batch),
     ) -> Outcome {
-        let watch = Watch::of_counters();
+        let watch = Watch::of_machine();
         let began = Instant::now();
         let called = self.call_all(index, &request.case);
         let mut outcome = Outcome { outside: watch.stop(), ..Outcome::default() };

@@ -114,7 +114,7 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
     let folder = memory.and_then(|place| Folder::make_named(place, name).ok());
-    let (watch, used, began_ns) = (Watch::of_counters(), Used::read(), now_ns());
+    let (watch, used, began_ns) = (Watch::of_machine(), Used::read(), now_ns());
     let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     let took_ns = number(TOOK) as u64;
     let (mut additions, mut multiplications) = (Vec::new(), Vec::new());
