@@ -8,7 +8,7 @@ use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
-use crate::earlier;
+use crate::{earlier, moments};
 
 /// Schema that is written. A reader reads this one and every earlier one.
 pub const SCHEMA: u32 = 2;
@@ -106,6 +106,9 @@ pub struct Pair {
     pub attempt: u32,
     pub started_ns: u64,
     pub sides: [Side; 2],
+    /// Counters of the machine over both.
+    #[serde(default, skip_serializing_if = "Interference::is_nothing")]
+    pub outside: Interference,
 }
 
 /// Trial of a pair.
@@ -117,11 +120,10 @@ pub struct Side {
     pub start: u32,
     pub host_elapsed_ns: u64,
     pub agent_elapsed_ns: Option<u64>,
+    #[serde(with = "moments")]
     pub batches: Vec<Batch>,
     #[serde(default, skip_serializing_if = "Interference::is_nothing")]
     pub inside: Interference,
-    #[serde(default, skip_serializing_if = "Interference::is_nothing")]
-    pub outside: Interference,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -131,7 +133,7 @@ pub struct Side {
 impl Pair {
     /// Splits the pair into its two trials. The batches of each come beside it.
     pub fn into_trials(self) -> [(Trial, Vec<Batch>); 2] {
-        let Pair { case, round, attempt, started_ns, sides: [first, second] } = self;
+        let Pair { case, round, attempt, started_ns, sides: [first, second], outside } = self;
         let partners = [second.target.clone(), first.target.clone()];
         let trial = |position: u32, side: Side, partner: String| {
             let trial = Trial {
@@ -148,7 +150,7 @@ impl Pair {
                 agent_elapsed_ns: side.agent_elapsed_ns,
                 batches: Batches::default(),
                 inside: side.inside,
-                outside: side.outside,
+                outside: outside.clone(),
                 failure: side.failure,
                 notes: side.notes,
             };

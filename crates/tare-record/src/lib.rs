@@ -17,6 +17,7 @@ pub mod importers;
 pub mod input;
 mod lines;
 pub mod locks;
+mod moments;
 mod platform;
 pub mod reader;
 mod room;

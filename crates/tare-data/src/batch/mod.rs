@@ -42,6 +42,7 @@ pub enum Sample {
     Throughput {
         operations: u64,
         /// Bytes moved; 0 where the series does not count bytes.
+        #[serde(default, skip_serializing_if = "is_zero")]
         bytes: u64,
         /// By the agent's clock.
         elapsed_ns: u64,
@@ -49,6 +50,7 @@ pub enum Sample {
     /// Operations timed one by one.
     Latency {
         operations: u64,
+        #[serde(default, skip_serializing_if = "is_zero")]
         bytes: u64,
         /// From the first start to the last end, by the agent's clock.
         elapsed_ns: u64,
@@ -59,6 +61,7 @@ pub enum Sample {
         /// Operations of each.
         operations: u64,
         /// Bytes of each.
+        #[serde(default, skip_serializing_if = "is_zero")]
         bytes: u64,
         /// Time of each in turn.
         elapsed_ns: Vec<u64>,
@@ -68,6 +71,11 @@ pub enum Sample {
     },
     /// A figure that is read, not timed, e.g. bytes of memory a process.
     Gauge { value: f64 },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// Work between two reads of the clock.

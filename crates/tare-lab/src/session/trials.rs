@@ -130,6 +130,7 @@ impl Rounds<'_> {
         if outcomes.iter().any(|(outcome, _)| outcome.interrupted) {
             return Err(Stop::Interrupted);
         }
+        let outside = outcomes[0].0.outside.clone();
         let mut sides = Vec::with_capacity(2);
         for ((target, number), (outcome, batches)) in pair.into_iter().zip(numbers).zip(outcomes) {
             let start = self.targets[target].number;
@@ -146,14 +147,13 @@ impl Rounds<'_> {
                 agent_elapsed_ns: outcome.agent_elapsed_ns,
                 batches,
                 inside: outcome.inside,
-                outside: outcome.outside,
                 failure: outcome.failure,
                 notes: outcome.notes,
             });
         }
         let Ok(sides) = <[Side; 2]>::try_from(sides) else { unreachable!("a pair has two sides") };
         let case = self.session.plan.cases[slot.case].id.clone();
-        let mut line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides };
+        let mut line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides, outside };
         let from = self.writer.bytes();
         if let Err(error) = self.writer.append(&Entry::Pair(Box::new(line.clone()))) {
             let RecordError::TooLongLine { .. } = error else { return Err(LabError::from(error).into()) };
@@ -340,6 +340,7 @@ fn partner_failed() -> Failure {
 #[cfg(test)]
 mod tests {
     use tare_data::batch::{Phase, Sample};
+    use tare_data::session::Interference;
     use tare_record::entry::{from_line, to_line};
 
     use super::*;
@@ -368,7 +369,8 @@ mod tests {
         // What stays of two sides that are just short enough fits into a line.
         let mut longest = [side(0, 60), side(1, 60)];
         leave_out_too_long(&mut longest);
-        let pair = Pair { case: "c".into(), round: 0, attempt: 0, started_ns: 0, sides: longest };
+        let outside = Interference::default();
+        let pair = Pair { case: "c".into(), round: 0, attempt: 0, started_ns: 0, sides: longest, outside };
         let line = to_line(&Entry::Pair(Box::new(pair)));
         assert!(line.len() < 4 << 20 && from_line(line.as_bytes()).is_some(), "{}", line.len());
     }

@@ -203,7 +203,6 @@ fn make_pair() -> Pair {
             agent_elapsed_ns: Some(1_198_004),
             batches: vec![Batch { series: "call".into(), phase: Phase::Warm, started_ns: 61_000, sample }],
             inside: Interference::default(),
-            outside: Interference::default(),
             failure: None,
             notes: Vec::new(),
         }
@@ -212,7 +211,14 @@ fn make_pair() -> Pair {
         side(4, "container", [60_118, 60_095, 60_240, 60_101]),
         side(5, "native", [59_870, 59_902, 60_011, 59_866]),
     ];
-    Pair { case: CASE.into(), round: 2, attempt: 0, started_ns: 95_000_000, sides }
+    Pair {
+        case: CASE.into(),
+        round: 2,
+        attempt: 0,
+        started_ns: 95_000_000,
+        sides,
+        outside: Interference::default(),
+    }
 }
 
 /// Builds a record of another tool's results.
