@@ -11,7 +11,7 @@ use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, Targ
 use crate::{earlier, moments};
 
 /// Schema that is written. A reader reads this one and every earlier one.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 
 /// Longest line that is written. It has room for all that an environment can send: a frame as it came, or a reason and all notes of a trial.
 pub(crate) const LONGEST_WRITTEN: usize = 4 << 20;

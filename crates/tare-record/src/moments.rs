@@ -9,7 +9,7 @@ use tare_data::batch::{Batch, Phase, Sample};
 /// Series that stand together: more than any probe has, and few enough to look for a name among them one by one.
 const MOST_TOGETHER: usize = 64;
 
-/// Batches that began together, or one alone as schema 2 had them at first.
+/// Batches that began together, or one alone as schema 2 had them.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Kept {
