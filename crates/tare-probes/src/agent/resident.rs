@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use tare_data::facts::gvisor;
+use tare_data::facts::{Facts, gvisor};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{Request, TrialRequest};
@@ -33,8 +33,7 @@ const EXPENSIVE_READ_NS: u64 = 500;
 pub fn serve_requests(program: &Path) -> io::Result<()> {
     begin_agent();
     let signs = crate::signs::collect_signs();
-    // Other kernels whose clock takes a system call keep it so: user-mode Linux, and some emulated machines.
-    let settled_ns = if gvisor::is_gvisor(&signs) { now_ns() + SETTLING_NS } else { 0 };
+    let settled_ns = now_ns() + settling_ns(&signs);
     send_frame(&Frame::Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -76,6 +75,12 @@ pub fn serve_requests(program: &Path) -> io::Result<()> {
             }
         }
     }
+}
+
+/// Returns the longest wait for the clock of a kernel. Other kernels than gVisor whose clock takes a system call keep it so:
+/// user-mode Linux, and some emulated machines.
+fn settling_ns(signs: &Facts) -> u64 {
+    if gvisor::is_gvisor(signs) { SETTLING_NS } else { 0 }
 }
 
 /// Waits until the clock is read without a system call, or until it is clear that this will not come.
@@ -132,5 +137,18 @@ fn send_request(child: &mut Child, json: &str) {
     if let Some(mut input) = child.stdin.take() {
         // A process that has ended already reports why by its exit code.
         let _ = input.write_all(json.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_gvisors_clock_is_waited_for() {
+        let kernel = |release: &str| Facts([("kernel.release".to_owned(), release.to_owned())].into());
+        assert_eq!(settling_ns(&kernel("4.19.0-gvisor")), SETTLING_NS);
+        assert_eq!(settling_ns(&kernel("6.1.176")), 0, "user-mode Linux");
+        assert_eq!(settling_ns(&Facts::default()), 0);
     }
 }
