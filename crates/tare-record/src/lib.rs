@@ -9,7 +9,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod assembly;
-pub mod door;
 mod earlier;
 pub mod entry;
 pub mod error;

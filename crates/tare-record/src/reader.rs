@@ -8,11 +8,11 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use tare_data::session::{Header, Session};
+use tare_paths::door::Door;
 
 pub use crate::assembly::ImportedRecord;
 
 use crate::assembly::Assembly;
-use crate::door::Door;
 use crate::entry::{Entry, from_line};
 use crate::error::RecordError;
 use crate::input;

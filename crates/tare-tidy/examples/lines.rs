@@ -7,9 +7,8 @@ use std::{env, fs};
 
 use tare_tidy::lines;
 
-/// Crates of which the program is made.
-const PRODUCT: [&str; 7] =
-    ["tare-data", "tare-probes", "tare-record", "tare-analysis", "tare-lab", "tare-report", "tare"];
+/// The crate of the program; the product is this one and the workspace's crates that it is built of.
+const PROGRAM: &str = "tare";
 
 fn main() -> Result<(), String> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -27,13 +26,37 @@ fn main() -> Result<(), String> {
 
 fn print(root: &Path) -> Result<(), String> {
     let mut all = 0;
-    for name in PRODUCT {
-        let count = lines::of_crate(&root.join("crates").join(name))?;
+    for name in list_product(root)? {
+        let count = lines::of_crate(&root.join("crates").join(&name))?;
         println!("{count:>7} {name}");
         all += count;
     }
     println!("{all:>7} in all");
     Ok(())
+}
+
+/// Lists the program's crate and all that it depends on in the workspace, by the manifests.
+fn list_product(root: &Path) -> Result<Vec<String>, String> {
+    let mut product = vec![PROGRAM.to_owned()];
+    let mut at = 0;
+    while at < product.len() {
+        let manifest = root.join("crates").join(&product[at]).join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).map_err(|e| format!("{}: {e}", manifest.display()))?;
+        let sections = text.split("\n[").filter(|section| {
+            section.lines().next().is_some_and(|name| name.trim_end_matches(']').ends_with("dependencies"))
+        });
+        let of_program = sections.filter(|section| !section.starts_with("dev-"));
+        let names = of_program.flat_map(str::lines).filter_map(|line| line.strip_suffix(".workspace = true"));
+        let ours: Vec<String> = names.filter(|name| name.starts_with("tare-")).map(str::to_owned).collect();
+        for name in ours {
+            if !product.contains(&name) {
+                product.push(name);
+            }
+        }
+        at += 1;
+    }
+    product.sort();
+    Ok(product)
 }
 
 /// Writes the crates of a commit into a new folder.

@@ -9,9 +9,9 @@ use std::time::Duration;
 use tare_data::facts::Facts;
 use tare_data::session::Ending;
 use tare_data::session::identity::FleetCell;
+use tare_paths::door::Door;
 use tare_probes::peer::client::PeerSession;
 use tare_probes::peer::{Secret, Server, Terms};
-use tare_record::door::Door;
 
 use crate::asked::secrets::TARE;
 use crate::asked::{Measured, Request, Until};

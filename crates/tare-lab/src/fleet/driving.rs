@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use tare_data::foreign::Foreign;
-use tare_record::door::{Door, is_planted};
+use tare_paths::door::{Door, is_planted};
 
 use crate::error::LabError;
 use crate::fleet::engines::job_id::JobId;

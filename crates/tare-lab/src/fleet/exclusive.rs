@@ -4,7 +4,7 @@ use std::io::ErrorKind as IoKind;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
-use tare_record::door::Door;
+use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tare_data::foreign::Foreign;
-use tare_record::door::{Door, Kind};
+use tare_paths::door::{Door, Kind};
 
 /// Longest reason that is read of a cell without a record.
 const LONGEST_WHY: u64 = 4096;

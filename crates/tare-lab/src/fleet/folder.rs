@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use tare_record::door::{Door, Kind};
+use tare_paths::door::{Door, Kind};
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::files::{What, of_cell, of_pair};

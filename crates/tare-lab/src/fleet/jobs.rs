@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tare_data::foreign::Foreign;
-use tare_record::door::Door;
+use tare_paths::door::Door;
 
 use crate::fleet::engines::Engine;
 use crate::fleet::engines::job_id::JobId;

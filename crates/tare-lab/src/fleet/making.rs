@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use tare_data::foreign::{Foreign, Trust};
-use tare_record::door::Door;
+use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::engines::Engine;

@@ -9,7 +9,7 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::cell::{Cell, Which};
 use tare_lab::fleet::files::{of_cell, of_pair};
 use tare_lab::session::{self, Caller};
-use tare_record::door::Door;
+use tare_paths::door::Door;
 use tare_report::exports::{self, Source};
 
 use crate::args::fleet::FleetCell;

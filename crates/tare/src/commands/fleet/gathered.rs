@@ -11,7 +11,7 @@ use tare_data::foreign::Foreign;
 use tare_lab::error::LabError;
 use tare_lab::fleet::files::{Files, What, of_cell, of_pair};
 use tare_lab::fleet::folder::{CellState, Folder};
-use tare_record::door::Door;
+use tare_paths::door::Door;
 use tare_report::exports::{Source, find_export, parquet};
 use tare_report::fleet::MissingCell;
 use tare_report::fleet::store::Stored;

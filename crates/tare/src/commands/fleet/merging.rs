@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_record::door::{Door, Kind};
+use tare_paths::door::{Door, Kind};
 use tare_report::fleet::store::{Source, Stored};
 use tare_report::fleet::trials::{Merged, Trials};
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tare_data::shell::join_words;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_record::door::{Door, Kind};
+use tare_paths::door::{Door, Kind};
 
 use super::gathered::{cell_store_path, gather_records};
 use super::merging::trial_store_path;

@@ -2,7 +2,7 @@
 
 use tare_analysis::fleet::gate::{is_shut, judge_fleet};
 use tare_lab::error::LabError;
-use tare_record::door::Door;
+use tare_paths::door::Door;
 use tare_report::fleet::store::{Stored, write_cell_files};
 use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
 use tare_report::text::plain_line;

@@ -7,7 +7,7 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::driving::{self, Progress};
 use tare_lab::fleet::engines::Engine;
 use tare_lab::fleet::folder::Folder;
-use tare_record::door::Door;
+use tare_paths::door::Door;
 use tare_report::text::plain_line;
 
 use super::gathered::gather_records;

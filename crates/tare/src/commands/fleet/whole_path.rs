@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use tare_lab::error::{ErrorKind, LabError};
-use tare_record::door::Door;
+use tare_paths::door::Door;
 
 use crate::platform::IN_PATHS;
 

@@ -1,0 +1,8 @@
+//! Paths in folders that others may change: what lies below a folder is reached through the open folder, and no link is followed.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr))]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod door;
+mod platform;
