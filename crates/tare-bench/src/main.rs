@@ -142,7 +142,7 @@ enum Command {
     ///
     /// Ends with 1 when they take more than 2 s, or more than 256 MB besides the session of 1.2 million trials itself.
     Findings,
-    /// Make a fleet of a thousand records out of one, report on it, and ask DuckDB about it.
+    /// Make a fleet of a thousand records out of one, and report on it.
     ///
     /// Ends with 1 when the report takes more than 60 s or 512 MB, or does not name the node that is 12 % slower, or when a
     /// question in SQL takes more than 1 s.

@@ -26,7 +26,7 @@ const COMMANDS: &[(&[&str], &str)] = &[
         "'tare explain --prices' shows the price of each kind of work in environments",
     ),
     (&["predict", "forecast"], "'tare explain --forecast --in NAME -- COMMAND' forecasts its time"),
-    (&["sql", "query"], "'tare fleet query' runs SQL queries"),
+    (&["sql", "query"], "'tare fleet report' writes tables below FOLDER/store, which DuckDB reads"),
     (
         &["completions", "completion", "man", "licences", "licenses", "license"],
         "'tare self' prints completions, manual pages and licences",

@@ -1,6 +1,5 @@
-//! A fleet, for a terminal, as JSON, as a page, as a table for other programs and for dashboards.
+//! A fleet, for a terminal, as JSON, as a page, and as a table for other programs.
 
-pub mod dashboard;
 pub mod json;
 pub mod page;
 pub mod store;

@@ -1,8 +1,6 @@
 //! Arguments of `tare fleet`.
 
 // Tests of documents read these files by their paths.
-#[path = "fleet_query.rs"]
-mod query;
 #[path = "fleet_report.rs"]
 mod report;
 
@@ -11,7 +9,6 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-pub use self::query::FleetQuery;
 pub use self::report::FleetReport;
 
 /// Measure the same session on many machines, through Slurm, Kubernetes or ssh.
@@ -22,7 +19,6 @@ pub use self::report::FleetReport;
   tare fleet status fleet-1                         show what is done, and what is missing and why
   tare fleet run fleet-1                            measure what is still missing
   tare fleet report fleet-1                         show slow nodes, and what the environments cost
-  tare fleet query 'select node, avg(ratio) from cells group by node' fleet-1
 
 The folder holds the plan, which never changes, and a record for each session on each node. It must
 be on a file system that the nodes share, except with --on ssh.")]
@@ -37,7 +33,6 @@ pub enum FleetCommand {
     Status(FleetStatus),
     Print(FleetPrint),
     Report(FleetReport),
-    Query(FleetQuery),
     #[command(hide = true)]
     Cell(FleetCell),
 }

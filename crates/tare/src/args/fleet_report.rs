@@ -10,7 +10,7 @@ use tare_analysis::fleet::gate::FleetCondition;
 #[command(after_help = "Examples:
   tare fleet report FOLDER
   tare fleet report FOLDER --by cpu.model,slurm.partition   group nodes by these facts
-  tare fleet report FOLDER --html fleet.html --grafana fleet.json
+  tare fleet report FOLDER --html fleet.html
   tare fleet report FOLDER --before LAST_WEEK               show what changed, node by node
   tare fleet report FOLDER --fail-if outlier --fail-if 'missing>5%'   exit with 6, for monitoring
 
@@ -29,9 +29,6 @@ pub struct FleetReport {
     /// Print the result as JSON.
     #[arg(long)]
     pub json: bool,
-    /// Write a Grafana dashboard that reads the table of cells.
-    #[arg(long, value_name = "FILE")]
-    pub grafana: Option<PathBuf>,
     /// Report what changed since an older fleet of the same nodes, comparing each node with itself.
     #[arg(long, value_name = "FOLDER")]
     pub before: Option<PathBuf>,

@@ -238,7 +238,7 @@ fn habits_from_other_tools_lead_somewhere() {
         (["run", "-r", "5"], "--rounds N"),
         (["diff", "a", "b"], "tare compare OLD --to NEW"),
         (["predict", "--from", "x"], "tare explain --forecast"),
-        (["sql", "select 1", "x"], "tare fleet query"),
+        (["sql", "select 1", "x"], "tare fleet report"),
         (["completions", "bash", "x"], "tare self"),
         (["plan", "--warmup", "3"], "tare run -w N -- COMMAND"),
     ] {

@@ -21,7 +21,7 @@ const LONGEST_KIND: usize = 200;
 const OF_HASH: usize = 16;
 
 /// Builds the path of a fleet's merged trials, in its folder.
-pub fn trial_store_path() -> PathBuf {
+fn trial_store_path() -> PathBuf {
     Path::new("store").join("trials")
 }
 

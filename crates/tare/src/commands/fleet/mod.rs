@@ -8,7 +8,6 @@ mod merging;
 mod planning;
 #[cfg(unix)]
 mod print;
-mod query;
 mod report;
 #[cfg(unix)]
 mod run;
@@ -23,7 +22,6 @@ pub fn run_fleet(fleet: Fleet) -> Result<Exit, CommandError> {
     match fleet.command {
         FleetCommand::Status(status) => status::run_fleet_status(&status),
         FleetCommand::Report(report) => report::run_fleet_report(&report),
-        FleetCommand::Query(query) => query::run_fleet_query(&query),
         #[cfg(unix)]
         FleetCommand::Run(run) => run::run_fleet_run(run),
         #[cfg(unix)]

@@ -4,7 +4,7 @@ use tare_analysis::fleet::gate::{is_shut, judge_fleet};
 use tare_lab::error::LabError;
 use tare_paths::door::Door;
 use tare_report::fleet::store::{Stored, write_cell_files};
-use tare_report::fleet::{FleetView, dashboard, json, page, terminal};
+use tare_report::fleet::{FleetView, json, page, terminal};
 use tare_report::text::plain_line;
 
 use super::gathered::{cell_store_path, gather_records};
@@ -35,14 +35,6 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
     if let Some(file) = &args.html {
         outputs::write_file(file, page::render_fleet_page(&view).as_bytes())?;
     }
-    if let Some(file) = &args.grafana {
-        let cells =
-            args.folder.canonicalize().unwrap_or_else(|_| args.folder.clone()).join(cell_store_path());
-        outputs::write_file(
-            file,
-            dashboard::render_dashboard(&view, &cells.display().to_string()).as_bytes(),
-        )?;
-    }
     ui::print_text(
         &if args.json {
             json::render_fleet_json(&view)
@@ -61,7 +53,7 @@ pub fn run_fleet_report(args: &FleetReport) -> Result<Exit, CommandError> {
 }
 
 /// Merges new trials, then rewrites the table of cells and removes the excess files of a longer one.
-pub fn write_store(fleet: &Door, stored: &[Stored]) -> Result<(), LabError> {
+fn write_store(fleet: &Door, stored: &[Stored]) -> Result<(), LabError> {
     merge_trials(fleet, stored)?;
     let place = cell_store_path();
     fleet.make_folder(&place).map_err(LabError::storage_error("write", &fleet.join(&place)))?;
