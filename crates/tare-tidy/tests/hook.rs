@@ -6,11 +6,16 @@ use std::process::Command;
 
 /// Runs the hook with a message, and returns why it was refused; empty when it was taken.
 fn refused(message: &str) -> String {
+    refused_in(tempfile::tempdir().unwrap().path(), message)
+}
+
+/// Runs the hook in a folder, which may be a repository with changes.
+fn refused_in(folder: &Path, message: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("message");
+    let file = folder.join("message");
     fs::write(&file, message).unwrap();
-    let said = Command::new(root.join(".githooks/commit-msg")).arg(&file).output().unwrap();
+    let mut hook = Command::new(root.join(".githooks/commit-msg"));
+    let said = hook.arg(&file).current_dir(folder).output().unwrap();
     let reason = String::from_utf8(said.stderr).unwrap();
     assert_eq!(said.status.success(), reason.is_empty(), "{message}: {reason}");
     reason
@@ -48,9 +53,32 @@ fn a_subject_is_one_imperative_topic_with_its_area() {
         ("plan: caps it", "not 'caps'"),
         ("plan: capped it", "not 'capped'"),
         ("plan: capping", "not 'capping'"),
+        ("plan: hold caps", "'hold' can mean anything"),
+        ("docs: say how", "'say' can mean anything"),
     ] {
         assert!(refused(subject).contains(reason), "{subject}");
     }
+}
+
+#[test]
+fn a_commit_of_many_files_has_a_body() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |words: &[&str]| {
+        let done = Command::new("git").args(words).current_dir(folder.path()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q"]);
+    for number in 1..=8 {
+        fs::write(folder.path().join(format!("file-{number}")), "").unwrap();
+    }
+    git(&["add", "."]);
+    assert_eq!(refused_in(folder.path(), "plan: cap it\n"), "");
+    fs::write(folder.path().join("file-9"), "").unwrap();
+    git(&["add", "file-9"]);
+    for bare in ["plan: cap it\n", "plan: cap it\n\n# A comment\nSigned-off-by: Somebody <a@b.c>\n"] {
+        assert!(refused_in(folder.path(), bare).contains("changes 9 files"), "{bare}");
+    }
+    assert_eq!(refused_in(folder.path(), "plan: cap it\n\nIt grew without end.\n"), "");
 }
 
 #[test]
