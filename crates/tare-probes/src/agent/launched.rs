@@ -76,9 +76,7 @@ fn find_base() -> Option<String> {
     let all = BASES.iter().map(PathBuf::from).chain(current);
     all.filter(|base| {
         let probed = base.join(format!("{PREFIX}look-{}", std::process::id()));
-        let made = DirBuilder::new().mode(0o700).create(&probed);
-        let _ = fs::remove_dir(&probed);
-        made.is_ok()
+        DirBuilder::new().mode(0o700).create(&probed).is_ok_and(|()| fs::remove_dir(&probed).is_ok())
     })
     .find_map(|base| base.to_str().map(str::to_owned))
 }

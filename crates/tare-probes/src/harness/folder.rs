@@ -65,9 +65,11 @@ impl Folder {
 
     fn make(place: &Path, name: &str, apart: Option<String>) -> Result<Folder, Failure> {
         let make = || {
-            for left in left_in(place, name)? {
+            for left in list_names(place)?.into_iter().filter(|entry| is_of_trial(entry, name)) {
                 match remove_all(&place.join(left)) {
-                    Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                    Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                        return Err(e);
+                    }
                     _ => {}
                 }
             }
@@ -85,24 +87,6 @@ impl Folder {
         let path = place.join(name);
         make(&path)?;
         Ok(Folder { path, stays: None })
-    }
-
-    /// Removes this user's folders in a place that begin with `prefix` and were changed longer ago than that, and gives those that
-    /// are gone.
-    #[cfg(unix)]
-    pub(crate) fn remove_left_over(place: &Path, prefix: &str, age_s: u64) -> Vec<PathBuf> {
-        let user = rustix::process::geteuid().as_raw();
-        let now_s = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
-        let is_old = |about: &rustix::fs::Stat| now_s.saturating_sub(about.st_mtime) >= age_s as i64;
-        let mut removed = Vec::new();
-        for name in left_in(place, prefix).unwrap_or_default().into_iter().take(MOST_KEPT) {
-            let path = place.join(name);
-            let about = rustix::fs::statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
-            if about.is_ok_and(|about| about.st_uid == user && is_old(&about)) && remove_all(&path).is_ok() {
-                removed.push(path);
-            }
-        }
-        removed
     }
 
     pub fn path(&self) -> &Path {
@@ -165,27 +149,34 @@ fn side_name(is_second: bool) -> &'static str {
     if is_second { "tare-trial-b" } else { "tare-trial-a" }
 }
 
-/// Lists the folders of this name, and whatever follows it, that trials have left in a place.
-#[cfg(unix)]
-fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
-    let folder = open(CWD, place)?;
-    let mut left = Vec::new();
-    for entry in Dir::read_from(&folder)? {
-        let entry = entry?;
-        if entry.file_name().to_bytes().starts_with(name.as_bytes()) {
-            left.push(OsStr::from_bytes(entry.file_name().to_bytes()).into());
-        }
-    }
-    Ok(left)
+/// Recognises the name of a trial's folder: `name` and its sides, each by itself or with a seed and a trial's number after it.
+fn is_of_trial(entry: &str, name: &str) -> bool {
+    let is_apart = |rest: &str| {
+        let numbers = rest.strip_prefix('-').and_then(|rest| rest.split_once('-'));
+        let numbers = numbers.and_then(|(seed, trial)| {
+            Some((u64::from_str_radix(seed, 16).ok()?, trial.parse::<u64>().ok()?))
+        });
+        numbers.is_some_and(|(seed, trial)| rest == format!("-{seed:x}-{trial}"))
+    };
+    let names = [NAME, side_name(false), side_name(true)].into_iter().filter(|known| known.starts_with(name));
+    names.filter_map(|known| entry.strip_prefix(known)).any(|rest| rest.is_empty() || is_apart(rest))
 }
 
-/// Lists the folders of this name, and whatever follows it, that trials have left in a place.
+/// Lists the names in a folder that are UTF-8, as all are that tare gives.
+#[cfg(unix)]
+pub(crate) fn list_names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in Dir::read_from(&open(CWD, folder)?)? {
+        names.extend(entry?.file_name().to_str().map(str::to_owned));
+    }
+    Ok(names)
+}
+
+/// Lists the names in a folder that are UTF-8, as all are that tare gives.
 #[cfg(windows)]
-fn left_in(place: &Path, name: &str) -> io::Result<Vec<PathBuf>> {
-    let names = std::fs::read_dir(place)?.map(|entry| Ok(entry?.file_name()));
-    let names: Vec<_> = names.collect::<io::Result<_>>()?;
-    let is_left = |entry: &std::ffi::OsString| entry.to_string_lossy().starts_with(name);
-    Ok(names.into_iter().filter(is_left).map(PathBuf::from).collect())
+fn list_names(folder: &Path) -> io::Result<Vec<String>> {
+    let names = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
+    Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 #[cfg(unix)]
@@ -198,22 +189,28 @@ fn make(path: &Path) -> io::Result<()> {
     std::fs::create_dir(path)
 }
 
-/// Removes a folder with all that is in it. Follows no link.
+/// Removes a folder with all that is in it. Follows no link; anything else than a folder stays.
 #[cfg(unix)]
 fn remove_all(path: &Path) -> io::Result<()> {
-    Ok(remove(CWD, path, 0)?)
+    // Not every layer has looked first whether it is a folder.
+    let folder = open(CWD, path).map_err(|e| if e == Errno::LOOP { Errno::NOTDIR } else { e })?;
+    remove_within(&folder, 0, "")?;
+    Ok(rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
 }
 
-/// Removes a folder with all that is in it. Follows no link.
+/// Removes a folder with all that is in it. Follows no link; anything else than a folder stays.
 #[cfg(windows)]
 fn remove_all(path: &Path) -> io::Result<()> {
-    std::fs::remove_dir_all(path)
+    match path.symlink_metadata()?.is_dir() {
+        true => std::fs::remove_dir_all(path),
+        false => Err(ErrorKind::NotADirectory.into()),
+    }
 }
 
 /// Removes all that is in a folder.
 #[cfg(unix)]
 fn empty(path: &Path) -> io::Result<()> {
-    Ok(remove_within(&open(CWD, path)?, 0)?)
+    Ok(remove_within(&open(CWD, path)?, 0, "")?)
 }
 
 /// Removes all that is in a folder.
@@ -223,8 +220,9 @@ fn empty(path: &Path) -> io::Result<()> {
     make(path)
 }
 
+/// Opens a folder, and no link to one.
 #[cfg(unix)]
-fn open(parent: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open(parent: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(parent, name, flags, Mode::empty())
 }
@@ -237,17 +235,18 @@ fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno
         Err(Errno::ISDIR | Errno::PERM) if depth < DEEPEST => {}
         other => return other,
     }
-    remove_within(&open(parent, name)?, depth)?;
+    remove_within(&open(parent, name)?, depth, "")?;
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
 }
 
+/// Removes all that is in a folder, but the entry of a name.
 #[cfg(unix)]
-fn remove_within(folder: &OwnedFd, depth: usize) -> Result<(), Errno> {
+pub(crate) fn remove_within(folder: &OwnedFd, depth: usize, but: &str) -> Result<(), Errno> {
     for entry in Dir::read_from(folder)? {
         let entry = entry?;
-        let entry = entry.file_name().to_bytes();
-        if entry != b"." && entry != b".." {
-            remove(folder.as_fd(), Path::new(OsStr::from_bytes(entry)), depth + 1)?;
+        let entry = entry.file_name();
+        if ![c".", c".."].contains(&entry) && entry.to_bytes() != but.as_bytes() {
+            remove(folder.as_fd(), Path::new(OsStr::from_bytes(entry.to_bytes())), depth + 1)?;
         }
     }
     Ok(())
@@ -266,7 +265,7 @@ mod tests {
     #[test]
     fn a_folder_is_fresh_and_goes_away() {
         let place = somewhere();
-        let left = place.join(format!("{NAME}-6")).join("deep");
+        let left = place.join(format!("{NAME}-1f-6")).join("deep");
         std::fs::create_dir_all(&left).unwrap();
         std::fs::write(left.join("file"), "left by a trial that was killed").unwrap();
         let folder = Folder::make_fresh(&place).unwrap();
@@ -277,6 +276,26 @@ mod tests {
         drop(folder);
         assert!(!path.exists());
         std::fs::remove_dir(&place).unwrap();
+    }
+
+    #[test]
+    fn only_folders_of_trials_are_taken_away() {
+        let place = tempfile::tempdir().unwrap();
+        let foreign =
+            ["results", "-results", "-c", "-a-old", "-1f", "-1f-06", "-1F-6", "-1f-6-x", "-+1-6", "s"];
+        for name in foreign {
+            std::fs::create_dir_all(place.path().join(format!("{NAME}{name}/deep"))).unwrap();
+        }
+        std::fs::write(place.path().join(format!("{NAME}-2-2")), "a file").unwrap();
+        let left = ["-a", "-b", "-a-1f-6", "-1f-6"].map(|name| place.path().join(format!("{NAME}{name}")));
+        left.iter().for_each(|left| std::fs::create_dir_all(left.join("deep")).unwrap());
+        drop(Folder::make_for_side(place.path(), false).unwrap());
+        assert_eq!(left.each_ref().map(|left| left.exists()), [false, true, false, true]);
+        drop(Folder::make_fresh(place.path()).unwrap());
+        assert!(left.iter().all(|left| !left.exists()));
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), foreign.len() + 1);
+        std::fs::write(place.path().join(NAME), "a file").unwrap();
+        assert!(Folder::make_fresh(place.path()).unwrap_err().reason.contains("File exists"));
     }
 
     #[test]

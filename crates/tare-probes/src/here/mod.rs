@@ -8,6 +8,7 @@ mod command;
 mod filters;
 pub(crate) mod first;
 pub(crate) mod kin;
+mod left_over;
 mod limits;
 pub(crate) mod machine;
 mod marks;
@@ -25,10 +26,11 @@ use tare_data::facts::Facts;
 use tare_data::facts::Surroundings;
 
 pub use self::command::run_twice;
+use self::left_over::{FILES, PRICES};
+pub use self::left_over::{LeftOver, remove_left_over};
 pub use self::places::Place;
 use self::steps::Risk::{Harmless, NeedsChild};
 use self::steps::Steps;
-pub use self::times::costs::remove_left_over;
 use self::times::{burst, code, costs, prices};
 use crate::harness::stopwatch::now_ns;
 
@@ -45,6 +47,8 @@ const FILES_MS: u64 = 1_200;
 const PRICES_MS: u64 = 1_200;
 /// Time for keeping the processors busy, which others may use as well.
 const BURST_MS: u64 = 1_000;
+/// Word for a folder that is gone, where others have the reason why they stay.
+const REMOVED: &str = "removed";
 /// Passes over everything that is timed, where there is time for a thorough answer.
 const PASSES: usize = 3;
 /// Beginnings of the keys of facts that are times in blocks, to which a later pass adds its own.
@@ -92,8 +96,9 @@ pub const VARIABLES: [&str; 14] = [
     "AWS_LAMBDA_FUNCTION_NAME",
 ];
 
-/// Finds out where this process runs and what limits it. Creates nothing that outlives it.
-pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
+/// Finds out where this process runs and what limits it, and removes what earlier runs left, which it returns. Creates nothing that
+/// outlives it.
+pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Vec<LeftOver>) {
     let began_ns = now_ns();
     let mut steps = Steps::until(began_ns + wanted.longest_ms * 1_000_000);
     steps.facts = wanted.variables.clone();
@@ -108,7 +113,7 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
         Extent::Thorough => PASSES,
     };
     // Some started at the same moment have other numbers.
-    let name = format!("{}{}-{began_ns:x}", costs::PREFIX, rustix::process::getpid().as_raw_nonzero());
+    let name = left_over::name_run(rustix::process::getpid().as_raw_nonzero().get(), began_ns);
     if passes == 0 {
         // Where new code takes long says something of the layer, but no times were asked for.
         steps.facts.0.retain(|key, _| !key.starts_with("cost."));
@@ -117,10 +122,9 @@ pub fn collect_surroundings(wanted: &Wanted) -> Surroundings {
         add_series(&mut steps, |steps| collect_times(steps, wanted, &name, began_ns));
     }
     steps.facts.0.remove(prices::TOOK);
-    if passes > 0 {
-        remove_folders(&mut steps, wanted, &name);
-    }
-    Surroundings { facts: steps.facts, lost: steps.lost, took_ms: (now_ns() - began_ns) / 1_000_000 }
+    let left = if passes > 0 { remove_folders(&mut steps, wanted, &name) } else { Vec::new() };
+    let took_ms = (now_ns() - began_ns) / 1_000_000;
+    (Surroundings { facts: steps.facts, lost: steps.lost, took_ms }, left)
 }
 
 /// Collects times of one pass, the most telling first.
@@ -128,7 +132,7 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     let references = &wanted.references;
     let collect_prices = |steps: &mut Steps, earlier: &Facts| {
         steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
-            prices::note_prices(noting, references, &format!("{name}-prices"), earlier)
+            prices::note_prices(noting, references, &left_over::name_folder(name, PRICES), earlier)
         })
     };
     steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
@@ -137,7 +141,7 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     steps.facts.0.remove(prices::TOOK);
     if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
         steps.run_step("files", FILES_MS, NeedsChild, |noting| {
-            costs::note_files(noting, work, references, &format!("{name}-files"))
+            costs::note_files(noting, work, references, &left_over::name_folder(name, FILES))
         });
     }
     collect_prices(steps, &Facts::default());
@@ -148,14 +152,26 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     });
 }
 
-/// Removes folders of steps that were ended, and those of earlier runs.
-fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) {
+/// Removes folders of steps that were ended, and those of earlier runs. Facts have no paths.
+fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) -> Vec<LeftOver> {
     steps.extend(PLACE_MS);
     let work = wanted.places.iter().filter(|place| place.role == "work").map(|place| &place.path);
     let places: BTreeSet<&PathBuf> = work.chain(&wanted.references).collect();
+    let facts = std::mem::take(&mut steps.facts);
     for place in places {
-        steps.run_step("tidying", PLACE_MS, NeedsChild, |_| costs::remove_left(place, name));
+        steps.run_step("tidying", PLACE_MS, NeedsChild, |noting| {
+            for left in left_over::remove_left(place, name) {
+                let because = left.left_because.as_deref().unwrap_or(REMOVED);
+                noting.add_fact(&left.folder.to_string_lossy(), because);
+            }
+        });
     }
+    let found = std::mem::replace(&mut steps.facts, facts).0.into_iter();
+    let read = |(folder, because): (String, String)| LeftOver {
+        folder: folder.into(),
+        left_because: Some(because).filter(|because| because != REMOVED),
+    };
+    found.map(read).collect()
 }
 
 /// Collects times in blocks, and adds them to those that are there.

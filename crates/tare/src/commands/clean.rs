@@ -2,6 +2,8 @@
 
 use tare_data::shell::quote_word;
 use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host};
+#[cfg(unix)]
+use tare_probes::here::{LeftOver, remove_left_over};
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
 
@@ -27,8 +29,7 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
         }
     }
     if args.from_host.is_none() {
-        let folders = remove_here_folders().into_iter();
-        outcomes.extend(folders.map(|folder| Outcome { what: folder, left_because: None }));
+        outcomes.extend(remove_here_folders());
     }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
     if args.json {
@@ -62,17 +63,21 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
     Ok(if left == 0 { Exit::Done } else { Exit::Environment })
 }
 
-/// Removes folders that killed runs of `tare here` left where it makes them, and describes each.
+/// Removes folders that killed runs of `tare here` left where it makes them.
 #[cfg(unix)]
-fn remove_here_folders() -> Vec<String> {
+fn remove_here_folders() -> Vec<Outcome> {
     let places: std::collections::BTreeSet<_> =
         super::here::list_references().into_iter().chain(std::env::current_dir().ok()).collect();
-    let removed = places.iter().flat_map(|place| tare_probes::here::remove_left_over(place));
-    removed.map(|folder| format!("folder {}", folder.display())).collect()
+    let removed = places.iter().flat_map(|place| remove_left_over(place));
+    let outcome = |left: LeftOver| Outcome {
+        what: format!("folder {}", left.folder.display()),
+        left_because: left.left_because,
+    };
+    removed.map(outcome).collect()
 }
 
 /// Removes nothing: `tare here` needs Linux.
 #[cfg(not(unix))]
-fn remove_here_folders() -> Vec<String> {
+fn remove_here_folders() -> Vec<Outcome> {
     Vec::new()
 }

@@ -12,8 +12,9 @@ use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
+use tare_probes::here::{Extent, LeftOver, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
+use tare_report::text::plain_line;
 
 use super::books::{find_month, hash_machine, make_book, read_book};
 use crate::args;
@@ -35,7 +36,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         Some(file) => (read_book(file)?, hash_machine()),
         None => (Book::read_shipped(), Vec::new()),
     };
-    let surroundings = collect_surroundings(&want_answer(args));
+    let (surroundings, left) = collect_surroundings(&want_answer(args));
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
     let now = find_month();
@@ -63,6 +64,13 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         },
         args.json,
     )?;
+    for LeftOver { folder, left_because } in left {
+        let folder = plain_line(&folder.display().to_string());
+        ui::print_note(&match left_because {
+            None => format!("note: removed {folder}, which a tare here that was killed had left"),
+            Some(because) => format!("note: {folder} stays: {}", plain_line(&because)),
+        });
+    }
     let is_told = |name: &str| {
         found.layers.iter().any(|layer| layer.name == name && layer.confidence > Confidence::Possible)
     };

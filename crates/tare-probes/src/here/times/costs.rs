@@ -10,9 +10,9 @@ use crate::facts::mounts::{file_system_name, format_device_number};
 use crate::facts::promises::is_in_memory;
 use crate::harness::buffer::Buffer;
 use crate::harness::files;
-use crate::harness::folder::Folder;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
+use crate::here::left_over::OwnFolder;
 use crate::here::places::Place;
 use crate::here::steps::Noting;
 use crate::operations::find_operation;
@@ -25,9 +25,6 @@ const LONGEST_NS: u64 = 150_000_000;
 /// Operations of a block.
 const CALLS: u64 = 50;
 const NAMES: usize = 16;
-/// Prefix of the folders of this command, and the age in s from which one is left over: none is used for as long.
-pub const PREFIX: &str = "tare-here-";
-pub const LEFT_OVER_S: u64 = 60;
 /// Bytes of a write, and of the file that is written.
 const WRITTEN: usize = 4096;
 const FILE: usize = 256 << 10;
@@ -90,7 +87,7 @@ fn choose_reference(work: &Place, candidates: &[PathBuf]) -> Option<PathBuf> {
 /// Notes times of names and writes in the working folder, next to those in another file system.
 pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf], name: &str) {
     let own = choose_reference(work, candidates);
-    let folder = |place: &Path| Folder::make_named(place, name).ok();
+    let folder = |place: &Path| OwnFolder::make(place, name).ok();
     let work_folder = folder(&work.path);
     if work_folder.is_none() {
         noting.add_fact("place.work.written", "no");
@@ -102,7 +99,7 @@ pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf],
     let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
     let places = [
         ("work", work_folder.as_ref().map_or(Some(work.path.as_path()), |folder| Some(folder.path()))),
-        ("own", own_folder.as_ref().map(Folder::path)),
+        ("own", own_folder.as_ref().map(OwnFolder::path)),
     ];
     note_names(noting, operation, places);
     note_new_names(noting, places);
@@ -187,17 +184,6 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Path) {
     }
 }
 
-/// Removes folders that earlier runs left in a place because they were killed, and those of this run.
-pub fn remove_left(place: &Path, own: &str) {
-    Folder::remove_left_over(place, own, 0);
-    remove_left_over(place);
-}
-
-/// Removes folders in a place whose run was killed, and returns them.
-pub fn remove_left_over(place: &Path) -> Vec<PathBuf> {
-    Folder::remove_left_over(place, PREFIX, LEFT_OVER_S)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -242,17 +228,5 @@ mod tests {
         let place = Place { role: "work", path: folder.path().to_owned() };
         assert_eq!(choose_reference(&place, &[folder.path().to_owned()]), None);
         assert_eq!(choose_reference(&place, &[PathBuf::from("/no/such/place")]), None);
-    }
-
-    #[test]
-    fn a_folder_of_a_run_that_was_killed_is_removed_when_it_is_old() {
-        let place = tempfile::tempdir().unwrap();
-        let left = place.path().join(format!("{PREFIX}1-2"));
-        std::fs::create_dir(&left).unwrap();
-        std::fs::write(left.join("sync"), "left").unwrap();
-        remove_left(place.path(), "tare-here-3-4");
-        assert!(left.exists(), "another run may be using it");
-        Folder::remove_left_over(place.path(), PREFIX, 0);
-        assert!(!left.exists());
     }
 }

@@ -16,6 +16,7 @@ use crate::harness::interference::Watch;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::Trial;
 use crate::here::bounded::read_line;
+use crate::here::left_over::OwnFolder;
 use crate::here::steps::Noting;
 use crate::probe::Size;
 use crate::probes::run_of;
@@ -113,7 +114,7 @@ static PRICED: [Priced; 17] = [
 pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
-    let folder = memory.and_then(|place| Folder::make_named(place, name).ok());
+    let folder = memory.and_then(|place| OwnFolder::make(place, name).ok());
     let (watch, used, began_ns) = (Watch::of_machine(), Used::read(), now_ns());
     let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     let took_ns = number(TOOK) as u64;

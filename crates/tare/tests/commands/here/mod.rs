@@ -1,6 +1,7 @@
 //! `tare here`: documents as their schema says, in whatever this runs in, and in places that forbid things.
 
 mod anywhere;
+mod left_over;
 
 use std::process::{Command, Output};
 
@@ -72,26 +73,6 @@ fn a_folder_in_memory_has_no_durable_files() {
     let output =
         command.args(["here", "--fail-if", "fsync:none"]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(6), "{output:?}");
-}
-
-#[test]
-fn a_folder_of_a_killed_run_is_removed_by_clean() {
-    let (folder, state) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let left = folder.path().join("tare-here-1-2-files");
-    std::fs::create_dir(&left).unwrap();
-    std::fs::write(left.join("sync"), "left").unwrap();
-    let clean = || {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
-        command.arg("clean").current_dir(folder.path()).env("XDG_STATE_HOME", state.path());
-        command.output().unwrap()
-    };
-    assert!(clean().status.success());
-    assert!(left.exists(), "another run may be using it");
-    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
-    std::fs::File::open(&left).unwrap().set_modified(old).unwrap();
-    let output = clean();
-    assert!(!left.exists(), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("tare-here-1-2-files"), "{output:?}");
 }
 
 #[test]

@@ -1,0 +1,170 @@
+//! Folders that killed runs of `tare here` left: they go and are named, and nothing else goes.
+
+#![allow(unsafe_code, reason = "a filter of system calls is set by calls")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, SystemTime};
+
+use super::document;
+
+const LEFT: &str = "tare-here-12-7f-files";
+const MARKER: &str = ".tare-here";
+
+/// A working folder and one for temporary files, with the commands that look into both.
+struct Folders(tempfile::TempDir);
+
+impl Folders {
+    fn make() -> Folders {
+        let folders = Folders(tempfile::tempdir().unwrap());
+        ["work", "tmp", "state"].iter().for_each(|name| fs::create_dir(folders.at(name)).unwrap());
+        folders
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
+        command.args(words).current_dir(self.at("work")).env("LC_ALL", "C");
+        command.env("TMPDIR", self.at("tmp")).env("XDG_STATE_HOME", self.at("state"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().unwrap()
+    }
+
+    /// Makes a folder as a run leaves it, an hour ago, and returns its path.
+    fn plant(&self, path: &str) -> PathBuf {
+        let folder = self.at(path);
+        fs::create_dir_all(folder.join("deep")).unwrap();
+        fs::write(folder.join("deep/sync"), "left").unwrap();
+        fs::write(folder.join(MARKER), "").unwrap();
+        make_old(&folder);
+        folder
+    }
+}
+
+fn make_old(path: &Path) {
+    let old = SystemTime::now() - Duration::from_secs(3600);
+    File::open(path).unwrap().set_modified(old).unwrap();
+}
+
+/// Lists everything below a folder, with the content of files.
+fn list_all(folder: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut all = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_dir() && !entry.is_symlink() {
+            all.extend(list_all(&entry));
+        }
+        all.insert(entry.clone(), fs::read(&entry).ok());
+    }
+    all
+}
+
+#[test]
+fn what_a_user_has_stays_whatever_its_name_begins_with() {
+    let folders = Folders::make();
+    for place in ["work", "tmp"] {
+        for name in ["project", "1-2-mine", "1-2-files-old", "01-2-files", "+1-2-files", "1-zz-files", "1-2"]
+        {
+            folders.plant(&format!("{place}/tare-here-{name}"));
+        }
+        let unmarked = folders.plant(&format!("{place}/tare-here-3-4-files"));
+        fs::remove_file(unmarked.join(MARKER)).unwrap();
+        make_old(&unmarked);
+        let other = folders.plant(&format!("{place}/other"));
+        symlink(other, folders.at(place).join("tare-here-5-6-prices")).unwrap();
+        for file in ["tare-here-laptop.json", "tare-here-notes.txt", "tare-here-7-8-files"] {
+            fs::write(folders.at(place).join(file), "mine").unwrap();
+            make_old(&folders.at(place).join(file));
+        }
+    }
+    let before = [folders.at("work"), folders.at("tmp")].map(|place| list_all(&place));
+    for words in [&["here", "--json"][..], &["clean"], &["here", "--thorough"]] {
+        let output = folders.run(words);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert_eq!(
+            [folders.at("work"), folders.at("tmp")].map(|place| list_all(&place)),
+            before,
+            "{words:?}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_of_a_killed_run_goes_and_is_named() {
+    let folders = Folders::make();
+    let left = folders.plant(&format!("work/{LEFT}"));
+    let output = folders.run(&["here", "--json"]);
+    assert!(!left.exists() && document(&output).is_object(), "{output:?}");
+    let told = format!("note: removed {}, which", left.canonicalize().unwrap_or(left.clone()).display());
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
+    let left = [folders.plant(&format!("tmp/{LEFT}")), folders.plant(&format!("work/{LEFT}"))];
+    let output = folders.run(&["clean"]);
+    for folder in left {
+        assert!(!folder.exists());
+        let told = format!("removed  folder {}\n", folder.display());
+        assert!(String::from_utf8_lossy(&output.stdout).contains(&told), "{output:?}");
+    }
+}
+
+#[test]
+fn a_folder_stays_while_its_marker_is_locked() {
+    let folders = Folders::make();
+    let used = folders.plant(&format!("work/{LEFT}"));
+    let marker = File::open(used.join(MARKER)).unwrap();
+    marker.lock().unwrap();
+    for words in [&["here", "--json"][..], &["clean"]] {
+        let output = folders.run(words);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(used.join("deep/sync").exists(), "{words:?}");
+    }
+    drop(marker);
+    assert!(folders.run(&["clean"]).status.success() && !used.exists());
+}
+
+#[test]
+fn a_folder_stays_where_locks_are_refused() {
+    let folders = Folders::make();
+    let left = folders.plant(&format!("work/{LEFT}"));
+    let run = |words: &[&str]| {
+        let mut command = folders.command(words);
+        // SAFETY: system calls alone, between fork and exec.
+        unsafe { command.pre_exec(refuse_locks) };
+        let output = command.output();
+        output.inspect_err(|e| println!("SKIPPED locks: no filter of system calls is taken: {e}")).ok()
+    };
+    let Some(output) = run(&["here", "--json"]) else { return };
+    assert!(left.join("deep/sync").exists() && document(&output).is_object(), "{output:?}");
+    let told = format!("{LEFT} stays: ");
+    assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
+    let output = run(&["clean"]).unwrap();
+    assert!(left.join("deep/sync").exists() && output.status.code() == Some(3), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("cannot be locked"), "{output:?}");
+    assert!(folders.run(&["clean"]).status.success() && !left.exists());
+}
+
+/// Has the kernel answer every flock(2) as a file system without locks does.
+fn refuse_locks() -> std::io::Result<()> {
+    let step = |code: u32, jt: u8, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt, jf, k };
+    let mut steps = [
+        step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_flock as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOLCK as u32),
+        step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the filter lives through both calls.
+    let set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
+    };
+    if set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
