@@ -41,6 +41,7 @@ mod platform;
 pub mod probe;
 pub mod probes;
 pub mod signs;
+mod starting;
 mod variables;
 
 pub use counts::Count;

@@ -1,5 +1,7 @@
 //! The agent as the host meets it: a process that is spoken to in frames.
 
+#![allow(clippy::disallowed_methods, reason = "tests are told where they run, and start what they look for")]
+
 mod release;
 
 use std::io::{Read, Write};
@@ -140,7 +142,6 @@ fn every_probe_runs_as_it_is_released() {
     runs_every_probe("released", Agent::at(&release::build_agent()));
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests are told where they run")]
 fn is_emulated() -> bool {
     std::env::var_os("TARE_EMULATED").is_some()
 }

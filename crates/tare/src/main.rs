@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
 // What fleets need of it is not called where there are none.
 #![cfg_attr(not(unix), allow(dead_code))]
 

@@ -91,7 +91,8 @@ fn list_called_words(command: &UserCommand) -> Vec<String> {
     let mut words = command.command.clone();
     if let Some(first) = words.first_mut().filter(|first| !first.contains('/') && !first.starts_with('@')) {
         let folders = command.environment.get("PATH").map_or(PROGRAMS, String::as_str);
-        let found = env::split_paths(folders).map(|folder| folder.join(&*first)).find(|path| path.is_file());
+        let whole = env::split_paths(folders).map(|folder| folder.join(&*first));
+        let found = whole.filter(|path| path.is_absolute()).find(|path| path.is_file());
         if let Some(path) = found.as_deref().and_then(Path::to_str) {
             path.clone_into(first);
         }

@@ -135,5 +135,5 @@ fn program_folders() -> Vec<PathBuf> {
     let go = env::var_os("GOBIN").map(PathBuf::from);
     let home = home().map(|home| home.join("go/bin"));
     let system = platform::SYSTEM_FOLDERS.iter().map(PathBuf::from);
-    env::split_paths(&path).filter(|p| p.is_absolute()).chain(go).chain(home).chain(system).collect()
+    env::split_paths(&path).chain(go).chain(home).chain(system).collect()
 }

@@ -191,7 +191,7 @@ impl Environment for Container {
             }
         }
         let mut facts = Facts::default();
-        let version = ask(Command::new(&program).args(engine.version))
+        let version = ask(programs::command(&program).args(engine.version))
             .map_err(|e| NotReady::from_reason(format!("{}: {e}", engine.name.program())))?;
         if let Some(image) = &self.image {
             facts.add_fact("image.id", engine.id_of(&program, image)?);
@@ -222,7 +222,7 @@ fn check_locks() -> Result<(), NotReady> {
 impl Container {
     /// Prepares a container. Its root is the image that was named, or else a folder where the engine takes one and its
     /// overlay is not wanted, or else an image of nothing, made once a session. The agent is bound into an image.
-    fn enter(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    fn enter(&self, program: &Found, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let engine = self.engine;
         let takes_folder = self.image.is_none() && engine.takes_folders && self.own == OwnPlace::Volume;
         let root = match takes_folder {
@@ -237,7 +237,7 @@ impl Container {
         };
         let name = workspace.name().to_owned();
         let mut outside = Facts::default();
-        let mut command = Command::new(program);
+        let mut command = programs::command(program);
         // What it needs for a moment lies where it is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
         let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
@@ -365,17 +365,17 @@ impl Container {
 
 impl Engine {
     /// Identifies an image by its content; the error says why it cannot be entered.
-    fn id_of(&self, program: &Path, image: &str) -> Result<String, NotReady> {
-        ask(Command::new(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(|cause| {
-            NotReady {
+    fn id_of(&self, program: &Found, image: &str) -> Result<String, NotReady> {
+        ask(programs::command(program).args(["image", "inspect", "--format", "{{.Id}}", image])).map_err(
+            |cause| NotReady {
                 reason: format!("image {image} is not here: {cause}"),
                 command: Some(format!("{} pull {}", self.name.program(), quote_word(image))),
-            }
-        })
+            },
+        )
     }
 
     /// Makes the session's empty image.
-    fn image(&self, program: &Path, workspace: &mut dyn Workspace) -> Result<String, LabError> {
+    fn image(&self, program: &Found, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
         let made = workspace.session_folder().join(format!("image-{}", self.name.program()));
         if made.exists() {
@@ -385,7 +385,7 @@ impl Engine {
         let archive = workspace.session_folder().join("image.tar");
         fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage_error("write", &archive))?;
         // A session that is killed now must not take this with it: half an image spoils the engine's storage.
-        ask(Command::new(program)
+        ask(programs::command(program)
             .args(self.import)
             .arg(&archive)
             .arg(&image)

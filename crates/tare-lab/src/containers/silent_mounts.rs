@@ -4,11 +4,12 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use crate::host::mounts::Mount;
 use crate::host::processes;
+use crate::host::programs::{self, Found};
 use crate::host::waiting::until_found;
 
 /// Subcommand that looks at a mount.
@@ -48,7 +49,7 @@ pub(crate) fn look_main(point: &OsStr) -> i32 {
 pub(crate) fn find_silent(program: &Path, mounts: &[&Mount]) -> Vec<PathBuf> {
     let doubtful = mounts.iter().filter(|mount| !ANSWERING.contains(&mount.filesystem.as_str()));
     let looking = doubtful.filter_map(|mount| {
-        let mut command = Command::new(program);
+        let mut command = programs::command(&Found::own(program));
         command.arg(LOOK).arg(&mount.point).env_clear().current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         processes::die_with_parent(&mut command);

@@ -52,15 +52,15 @@ impl Environment for Bwrap {
     }
 }
 
-fn is_setuid(program: &Path) -> bool {
-    std::fs::metadata(program).is_ok_and(|about| about.permissions().mode() & 0o4000 != 0)
+fn is_setuid(program: &Found) -> bool {
+    program.metadata().is_ok_and(|about| about.permissions().mode() & 0o4000 != 0)
 }
 
-fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(program: &Found, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
     let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     // The environment passes through bubblewrap to the agent, so it is emptied here.
     command.env_clear().arg("--bind").arg(root.path()).arg("/");
     command.args(["--dev", "/dev", "--proc", "/proc", "--unshare-all", "--die-with-parent"]);

@@ -151,7 +151,7 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
     };
     let json = serde_json::to_string(&plan)
         .map_err(|e| LabError::new(ErrorKind::Environment, "cannot describe the container").with_cause(e))?;
-    let mut command = Command::new(workspace.agent());
+    let mut command = programs::command(&Found::own(workspace.agent()));
     command.args([ENTER, &json]).env_clear();
     network.inherit_network(&mut command)?;
     if container.limits == Limits::Yes {
@@ -281,7 +281,8 @@ fn inhabit(plan: &Plan) -> io::Error {
     if let Err(e) = prepared {
         return e;
     }
-    Command::new(&plan.words[0]).args(&plan.words[1..]).env_clear().env(MARK, &plan.mark).exec()
+    let mut command = programs::command(&Found::called_here(&plan.words[0]));
+    command.args(&plan.words[1..]).env_clear().env(MARK, &plan.mark).exec()
 }
 
 fn furnish(plan: &Plan) -> io::Result<()> {

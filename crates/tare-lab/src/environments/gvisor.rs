@@ -112,7 +112,7 @@ impl Gvisor {
         })
     }
 
-    fn enter(self, program: &Path, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+    fn enter(self, program: &Found, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         let root = Root::build(workspace)?;
         let mut outside = Facts::default();
         // gVisor takes addresses and routes away from the namespace that it is given: each start has a fresh one.
@@ -130,7 +130,7 @@ impl Gvisor {
             state,
             id: id.clone(),
         })?;
-        let mut command = Command::new(program);
+        let mut command = programs::command(program);
         command.args(&flags).arg("run").arg("--bundle").arg(&bundle).arg(&id);
         command.env("TMPDIR", workspace.folder());
         root.mount_for(&mut command, workspace)?;
@@ -180,11 +180,12 @@ impl Environment for Gvisor {
             Platform::Systrap | Platform::Ptrace => tracing::check_tracing()?,
             Platform::Kvm => kvm::check_kvm(programs)?,
         }
-        let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
-            .map_err(NotReady::from_program_error(&program))?;
+        let ended =
+            programs::run_program(programs::command(&program).arg("--version"), programs::VERSION_WAIT)
+                .map_err(NotReady::from_program_error(&program))?;
         let (stated, specified) = versions(&ended.output);
         let version =
-            stated.map(str::to_owned).or_else(|| find_module_version(fs::File::open(&program).ok()?));
+            stated.map(str::to_owned).or_else(|| find_module_version(fs::File::open(&*program).ok()?));
         // The first line of the bundle format that the runsc of 2022 knew was 1.0.
         if specified.is_some_and(|version| version.starts_with("1.0")) {
             return Err(NotReady {

@@ -86,8 +86,8 @@ impl Kubernetes {
     }
 
     /// Runs words in the container.
-    fn exec(&self, program: &Path, pod: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(program);
+    fn exec(&self, program: &Found, pod: &str, words: &[&str]) -> Command {
+        let mut command = programs::command(program);
         command
             .args(&self.options)
             .args(["exec", "--stdin", pod])
@@ -156,7 +156,7 @@ mod tests {
         let of = |text: &str| Kubernetes::of(&text.parse().unwrap());
         let pod = of("kubernetes:p-1/main?namespace=x").unwrap();
         assert_eq!(pod.pod.as_deref(), Some("p-1"));
-        let command = pod.exec(Path::new("kubectl"), "p-1", &["uname"]);
+        let command = pod.exec(&Found::own(Path::new("kubectl")), "p-1", &["uname"]);
         let words: Vec<_> = command.get_args().map(|word| word.to_str().unwrap()).collect();
         let options = ["--request-timeout=0", "--namespace=x"];
         assert_eq!(

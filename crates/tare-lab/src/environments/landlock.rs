@@ -146,7 +146,7 @@ fn restrict(words: &[OsString]) -> io::Result<Command> {
             return Err(adding(io::Error::other("the kernel enforces nothing of it")));
         }
     }
-    let mut command = Command::new(program);
+    let mut command = programs::command(&Found::called_here(program));
     command.args(arguments);
     Ok(command)
 }

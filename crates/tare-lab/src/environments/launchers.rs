@@ -181,6 +181,8 @@ impl Environment for Launched {
         let version = programs::read_program_version(&program, &version)
             .map_err(NotReady::from_program_error(&program))?;
         let words = self.words(programs)?;
+        let mut copy = template.copy.clone();
+        self.find_first(&mut copy, programs)?;
         let mut facts = Facts::default();
         facts.add_fact("runtime.path", program.to_string_lossy());
         facts.add_fact("runtime.version", version);
@@ -193,7 +195,7 @@ impl Environment for Launched {
             name: self.name.clone(),
             words,
             far: template.far,
-            copy: template.copy.clone(),
+            copy,
             terminal: template.terminal,
             root: template.root,
             shares: template.shares,
@@ -218,9 +220,17 @@ impl Launched {
                 word => words.push(word.to_owned()),
             }
         }
-        let first = require_program(programs, &words[0], &self.template.install)?;
-        words[0] = first.to_string_lossy().into_owned();
+        self.find_first(&mut words, programs)?;
         Ok(words)
+    }
+
+    /// Replaces the first of these words, a program, by its whole path.
+    fn find_first(&self, words: &mut [String], programs: &Programs) -> Result<(), NotReady> {
+        if let Some(first) = words.first_mut() {
+            let found = require_program(programs, first, &self.template.install)?;
+            *first = found.to_string_lossy().into_owned();
+        }
+        Ok(())
     }
 }
 

@@ -78,9 +78,12 @@ fn enter_view(workspace: &mut dyn Workspace, verb: &[&str]) -> Result<Entrance, 
 pub(super) fn make_agent_command(program: &Path, verb: &[&str], workspace: &dyn Workspace) -> Command {
     let words = workspace.words_inside(&program.to_string_lossy());
     let mut command = match verb {
-        [] => Command::new(&words[0]),
+        [] => {
+            let folder = workspace.call_folder().unwrap_or(Path::new("/"));
+            programs::command(&Found::called(&words[0], folder))
+        }
         verb => {
-            let mut command = Command::new(program);
+            let mut command = programs::command(&Found::own(program));
             command.args(verb).arg(&words[0]);
             command
         }

@@ -42,7 +42,7 @@ fn enter(workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
         mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
-    let mut command = Command::new(workspace.agent());
+    let mut command = programs::command(&Found::own(workspace.agent()));
     // Not in its own folder, which could then not be removed.
     command.arg(tare_probes::agent::AGENT).current_dir(workspace.session_folder());
     Ok(Entrance { command, host: Some(Ipv4Addr::LOCALHOST.into()), places, outside })

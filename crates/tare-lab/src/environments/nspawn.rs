@@ -79,7 +79,7 @@ impl Environment for Nspawn {
 }
 
 fn enter(
-    program: &Path,
+    program: &Found,
     seccomp: Seccomp,
     way: &Way,
     workspace: &mut dyn Workspace,
@@ -93,7 +93,7 @@ fn enter(
         let written = fs::create_dir(root.host_path("/usr")).and_then(|()| fs::write(&release, "ID=tare\n"));
         written.map_err(LabError::storage_error("write", &release))?;
     }
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.args(["--quiet", "--pipe", "--register=no", "--keep-unit", "--link-journal=no"]);
     command.args(["--resolv-conf=off", "--timezone=off", "--as-pid2"]);
     command.arg("-D").arg(root.path()).arg(format!("--machine={}", workspace.name()));

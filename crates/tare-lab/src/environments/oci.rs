@@ -78,7 +78,7 @@ impl Environment for Oci {
     }
 }
 
-fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(program: &Found, way: &Way, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let mut outside = Facts::default();
     let network = way.prepare_network(workspace, &mut outside)?;
     let root = Root::build(workspace)?;
@@ -91,7 +91,7 @@ fn enter(program: &Path, way: &Way, workspace: &mut dyn Workspace) -> Result<Ent
         state: state.clone(),
         id: id.clone(),
     })?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.arg("--root").arg(&state).arg("run").arg("--bundle").arg(&bundle).arg(&id);
     // Runtimes put files of their own there, and leave them when they are killed.
     command.env("XDG_RUNTIME_DIR", workspace.folder()).env("TMPDIR", workspace.folder());

@@ -68,8 +68,9 @@ impl Environment for Proot {
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady> {
         let program = require_program(programs, "proot", "apt-get install proot")?;
         tracing::check_tracing()?;
-        let ended = programs::run_program(Command::new(&program).arg("--version"), programs::VERSION_WAIT)
-            .map_err(NotReady::from_program_error(&program))?;
+        let ended =
+            programs::run_program(programs::command(&program).arg("--version"), programs::VERSION_WAIT)
+                .map_err(NotReady::from_program_error(&program))?;
         let mut facts = Facts::default();
         facts.add_fact("runtime.path", program.to_string_lossy());
         facts.add_fact("runtime.version", version(&ended.output).unwrap_or_default());
@@ -79,14 +80,14 @@ impl Environment for Proot {
     }
 }
 
-fn enter(program: &Path, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(program: &Found, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     // Its own files go into the folder of this start, with which they are removed.
     let temporary = if root.is_view() { Path::new(view::BASE) } else { workspace.folder() };
     command.env_clear().env("PROOT_TMP_DIR", temporary);
     // Some versions unpack the program that loads others into /tmp, whatever that says, and leave it there when they are killed.
-    if let Some(loader) = fs::read(program).ok().as_deref().and_then(find_loader) {
+    if let Some(loader) = fs::read(&**program).ok().as_deref().and_then(find_loader) {
         let inside = root.inside_path("loader");
         let path = if root.is_view() { root.host_path(&inside) } else { workspace.folder().join("loader") };
         write_program(&path, loader).map_err(LabError::storage_error("write", &path))?;

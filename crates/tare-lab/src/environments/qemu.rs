@@ -263,8 +263,8 @@ impl Accelerator {
 
 enum Server {
     Qemu,
-    Virtiofsd(PathBuf),
-    Diod(PathBuf),
+    Virtiofsd(programs::Found),
+    Diod(programs::Found),
 }
 
 /// A machine with all that starting it needs.
@@ -272,10 +272,10 @@ struct Found {
     options: Qemu,
     /// The agent for another processor.
     agent: Option<PathBuf>,
-    program: PathBuf,
+    program: programs::Found,
     way: Option<Way>,
     /// Makes the file system of the guest's disk.
-    mkfs: PathBuf,
+    mkfs: programs::Found,
     server: Server,
     kernel: Kernel,
     accelerator: Accelerator,
@@ -293,7 +293,7 @@ impl Found {
         let network =
             guest::prepare_network(self.way.as_ref(), names, &options.impairment, workspace, &mut outside)?;
         let bus = options.board.bus;
-        let mut command = Command::new(&self.program);
+        let mut command = programs::command(&self.program);
         command.env_clear().current_dir(workspace.folder());
         command
             .args(options.machine_words())

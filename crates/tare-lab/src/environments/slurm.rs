@@ -83,8 +83,9 @@ impl Environment for Slurm {
         let node = self.node.clone().ok_or_else(nobody)?;
         let Slurm { options, folder, .. } = self.clone();
         let try_out = format!("srun --nodelist={node} true");
+        let found = program.clone();
         let srun = move |node: &str, script: &str| {
-            let mut command = Command::new(&program);
+            let mut command = programs::command(&found);
             command.args(&options).arg(format!("--nodelist={node}")).args(["sh", "-c", script]);
             command
         };
@@ -95,7 +96,6 @@ impl Environment for Slurm {
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
         let mut facts = Facts::default();
-        let program = programs.find("srun").unwrap_or_default();
         facts.add_fact("runtime.path", program.to_string_lossy());
         facts.add_fact(
             "runtime.version",

@@ -78,7 +78,7 @@ impl Environment for Ssh {
         let program = require_program(programs, "ssh", "apt-get install openssh-client")?;
         let nobody = || NotReady::from_reason("no machine is named: write ssh:host or ssh:user@host");
         let target = self.machine.clone().ok_or_else(nobody)?;
-        let mut command = Command::new(&program);
+        let mut command = programs::command(&program);
         command.args(&self.options).args(["--", &target, "uname -m"]);
         let machine = programs::run_for_output(&mut command, ANSWER_WAIT).map_err(|reason| NotReady {
             reason: format!("{target}: {reason}"),
@@ -122,7 +122,7 @@ fn socket(workspace: &dyn Workspace) -> Option<PathBuf> {
 }
 
 struct Connection<'a> {
-    program: &'a Path,
+    program: &'a Found,
     options: &'a [String],
     socket: Option<PathBuf>,
     target: &'a str,
@@ -131,7 +131,7 @@ struct Connection<'a> {
 impl Connection<'_> {
     /// Runs a script there, by the shared connection if there is one.
     fn command(&self, script: &str) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = programs::command(self.program);
         command.args(self.options);
         if let Some(socket) = &self.socket {
             command.arg("-S").arg(socket);
@@ -144,12 +144,12 @@ impl Connection<'_> {
     /// Opens the connection that all starts of the session share. It stays until the session ends.
     fn open(&self, workspace: &dyn Workspace) -> std::io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
-        let mut check = Command::new(self.program);
+        let mut check = programs::command(self.program);
         check.args(self.options).arg("-S").arg(socket).args(["-O", "check", "--", self.target]);
         if programs::run_program(&mut check, ANSWER_WAIT).is_ok_and(|ended| ended.status.success()) {
             return Ok(());
         }
-        let mut master = Command::new(self.program);
+        let mut master = programs::command(self.program);
         master.args(self.options).args(["-M", "-N", "-f", "-oControlPersist=no", "-S"]).arg(socket);
         master.args(["--", self.target]).env(MARK, workspace.session_mark());
         programs::run_for_output(&mut master, ANSWER_WAIT).map(drop)

@@ -86,7 +86,7 @@ fn start(words: &[OsString]) -> io::Result<libc::pid_t> {
             if io::Read::read(&mut &ready, &mut [0]).unwrap_or(0) == 0 {
                 std::process::exit(NOT_TRACED)
             }
-            let error = Command::new(program).args(arguments).exec();
+            let error = programs::command(&Found::called_here(program)).args(arguments).exec();
             eprintln!("traced: {}: {error}", program.display());
             std::process::exit(NOT_TRACED)
         }

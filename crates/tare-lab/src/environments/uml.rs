@@ -182,12 +182,12 @@ impl Environment for Uml {
 /// A kernel with all that starting it needs.
 struct Found {
     options: Uml,
-    program: PathBuf,
+    program: programs::Found,
     version: String,
     /// Makes the file system of the guest's disk, where it has one.
-    mkfs: Option<PathBuf>,
+    mkfs: Option<programs::Found>,
     /// Serves the host's folders, where the kernel does not do it itself.
-    diod: Option<PathBuf>,
+    diod: Option<programs::Found>,
     /// For unpacking modules.
     programs: Programs,
 }
@@ -199,7 +199,7 @@ impl Found {
         let mut outside = Facts::default();
         root.note_places(&mut outside);
         let mut environment = BTreeMap::from([(MARK.to_owned(), workspace.mark().to_owned())]);
-        let mut command = Command::new(&self.program);
+        let mut command = programs::command(&self.program);
         command.env_clear().current_dir(workspace.folder());
         command.arg(format!("mem={}M", options.memory_mib));
         command.arg("root=none").arg("rootfstype=hostfs").arg(argument("rootflags", root.path())?).arg("rw");

@@ -80,7 +80,7 @@ impl Environment for Windows {
 /// Fails if the kernel does not start Windows programs, which a distribution can turn off.
 fn starts_programs(programs: &Programs) -> Result<(), String> {
     let shell = wsl_distributions::find_windows_shell(programs).ok_or("cmd.exe was not found")?;
-    let mut command = Command::new(&shell);
+    let mut command = programs::command(&shell);
     command.args(["/d", "/c", "ver"]).current_dir(shell.parent().unwrap_or(Path::new("/")));
     programs::run_for_output(&mut command, ANSWER_WAIT)
         .map(drop)
@@ -120,7 +120,7 @@ fn enter(
         mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), there);
     }
-    let mut command = Command::new(&sent);
+    let mut command = programs::command(&Found::own(&sent));
     // A folder that Windows has: others it replaces by its own, with a warning.
     command.arg(tare_probes::agent::AGENT).current_dir(&base);
     Ok(Entrance { command, host: None, places, outside })

@@ -125,7 +125,7 @@ impl Wsl {
     }
 
     /// Finds the named distribution in the list of wsl.exe.
-    fn chosen(&self, program: &Path) -> Result<Distribution, NotReady> {
+    fn chosen(&self, program: &Found) -> Result<Distribution, NotReady> {
         let named =
             |reason: String| NotReady { reason, command: Some("wsl.exe --list --verbose".to_owned()) };
         let name = self.distribution.as_deref();
@@ -222,7 +222,7 @@ fn read_network_mode(output: &str) -> String {
 }
 
 struct Line {
-    program: PathBuf,
+    program: Found,
     /// The tare for distributions, where this program is for Windows.
     agent: Option<PathBuf>,
     options: Wsl,
@@ -277,7 +277,7 @@ impl Line {
 
     /// Runs a program in a distribution: without a login shell, standard streams passed on.
     fn command(&self, distribution: &str, words: &[&str]) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = programs::command(&self.program);
         command.args(self.words(distribution, words));
         command
     }
@@ -379,7 +379,7 @@ mod tests {
     fn a_user_is_named_and_a_distribution_is_not_a_flag() {
         let of = |text: &str| Wsl::of(&text.parse().unwrap()).unwrap();
         let (options, entered) = (of("wsl:Ubuntu?user=root"), Entered::Itself("Ubuntu".to_owned()));
-        let line = Line { program: "/wsl.exe".into(), agent: None, options, entered };
+        let line = Line { program: Found::own(Path::new("/wsl.exe")), agent: None, options, entered };
         assert_eq!(
             line.words("Ubuntu", &["true"]),
             ["--distribution", "Ubuntu", "--user", "root", "--exec", "true"]

@@ -83,7 +83,7 @@ impl Environment for Container {
             command: Some("wsl.exe --update".to_owned()),
         })?;
         let mut facts = Facts::default();
-        let version = ask(Command::new(&program).arg("version"))
+        let version = ask(programs::command(&program).arg("version"))
             .map_err(|e| NotReady::from_reason(format!("wslc.exe: {e}")))?;
         facts.add_fact("runtime.path", program.to_string_lossy());
         facts.add_fact("runtime.version", version.trim_start_matches("wslc ").to_owned());
@@ -111,7 +111,7 @@ impl Environment for Container {
 
 /// Way into containers of WSL, found out once.
 struct Way {
-    program: PathBuf,
+    program: Found,
     /// The tare for Linux, where this program is for Windows.
     agent: Option<PathBuf>,
     folder: PathBuf,
@@ -134,7 +134,7 @@ impl Way {
         };
         let name = workspace.name().to_owned();
         workspace.record_owned(own(EngineThing::Container, &name))?;
-        let mut command = Command::new(&self.program);
+        let mut command = programs::command(&self.program);
         // Windows complains about a folder that it does not have.
         command.current_dir(&base);
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
@@ -187,7 +187,7 @@ impl Way {
         }
         workspace.own_for_session(own(EngineThing::Image, &image))?;
         fs::write(&archive, EMPTY_ARCHIVE).map_err(LabError::storage_error("write", &archive))?;
-        let mut command = Command::new(&self.program);
+        let mut command = programs::command(&self.program);
         command.args(["import", &self.see_path(&archive)?, &image]).current_dir(base);
         ask(command.env(MARK, workspace.session_mark()))
             .map_err(|e| self.refuse(format!("it cannot make an image: {e}")))?;
@@ -235,9 +235,9 @@ fn own(kind: EngineThing, name: &str) -> Owned {
 }
 
 /// Identifies an image by its content; the error says why it cannot be entered.
-fn find_image(program: &Path, image: &str) -> Result<String, NotReady> {
+fn find_image(program: &Found, image: &str) -> Result<String, NotReady> {
     let found =
-        programs::run_for_output(Command::new(program).args(["image", "inspect", image]), ANSWER_WAIT);
+        programs::run_for_output(programs::command(program).args(["image", "inspect", image]), ANSWER_WAIT);
     let id = found.and_then(|text| read_image_id(&text).ok_or_else(|| io::Error::other("it has no id")));
     id.map_err(|cause| NotReady {
         reason: format!("image {image} is not here: {cause}"),

@@ -4,14 +4,13 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use rustix::mount::MountFlags;
 
 use crate::containers::private_mounts;
 use crate::containers::steps::Steps;
-use crate::host::programs;
+use crate::host::programs::{self, Found};
 
 /// Environment variable by which the C library's loader lists what a program needs, and does not run it (ld.so(8)).
 const LISTS: (&str, &str) = ("LD_TRACE_LOADED_OBJECTS", "1");
@@ -21,11 +20,11 @@ const LISTS_WITHIN: Duration = Duration::from_secs(10);
 const TUN: &str = "/dev/net/tun";
 
 /// Lists the steps that make `at` the root of a program, with the program, its libraries and these folders at their own paths.
-pub fn make_confining_steps(program: &Path, folders: &[&Path], at: &Path) -> io::Result<Steps> {
+pub fn make_confining_steps(program: &Found, folders: &[&Path], at: &Path) -> io::Result<Steps> {
     let mut steps = Steps::default();
     steps.add_folder(at, 0o755, None)?;
     steps.add_mount("tmpfs", at, MountFlags::NOSUID, "mode=755,size=1m")?;
-    for file in list_libraries(program)?.iter().map(PathBuf::as_path).chain([program]) {
+    for file in list_libraries(program)?.iter().map(PathBuf::as_path).chain([&**program]) {
         let inside = add_above(&mut steps, at, file)?;
         steps.add_file(&inside)?;
         steps.add_bind_mount(file, &inside)?;
@@ -68,8 +67,8 @@ fn add_above(steps: &mut Steps, at: &Path, path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Lists the libraries of a program with its loader, by the paths that the loader looks for them at. A static program has none.
-fn list_libraries(program: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut command = Command::new(program);
+fn list_libraries(program: &Found) -> io::Result<Vec<PathBuf>> {
+    let mut command = programs::command(program);
     // A program without a loader prints its version.
     command.arg("--version").env_clear().env(LISTS.0, LISTS.1);
     let said = programs::run_for_output(&mut command, LISTS_WITHIN)?;

@@ -45,12 +45,12 @@ impl DiskMode {
 }
 
 /// Finds the program that makes the file systems of disks.
-pub fn find_disk_maker(programs: &Programs) -> Result<PathBuf, NotReady> {
+pub fn find_disk_maker(programs: &Programs) -> Result<Found, NotReady> {
     require_program(programs, EXT4_MAKER, "apt-get install e2fsprogs")
 }
 
 /// Makes a fresh disk in the folder of a start; returns its file.
-pub fn make_disk(maker: &Path, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
+pub fn make_disk(maker: &Found, workspace: &dyn Workspace) -> Result<PathBuf, LabError> {
     let path = workspace.folder().join("disk.ext4");
     fill(maker, &path, workspace.mark()).map_err(LabError::storage_error("make the disk", &path))?;
     Ok(path)
@@ -67,11 +67,14 @@ pub fn describe_drive(disk: &str, is_direct: bool) -> String {
     format!("file={disk},if=none,id=own,format=raw{cache}")
 }
 
-fn fill(maker: &Path, path: &Path, mark: &str) -> io::Result<()> {
+fn fill(maker: &Found, path: &Path, mark: &str) -> io::Result<()> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
     // One that outlives a session that is killed is known by it.
-    programs::run_for_output(Command::new(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark), MAKE_WAIT)
-        .map(drop)
+    programs::run_for_output(
+        programs::command(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark),
+        MAKE_WAIT,
+    )
+    .map(drop)
 }
 
 #[cfg(test)]
@@ -106,7 +109,7 @@ mod tests {
         std::fs::write(&maker, "#!/bin/sh\nfor last; do :; done\necho \"$TARE_SESSION\" >\"$last\"\n")
             .unwrap();
         std::fs::set_permissions(&maker, std::fs::Permissions::from_mode(0o755)).unwrap();
-        fill(&maker, &disk, "a-session").unwrap();
+        fill(&Found::own(&maker), &disk, "a-session").unwrap();
         assert_eq!(std::fs::read_to_string(disk).unwrap(), "a-session\n");
     }
 }

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Child;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -25,6 +25,7 @@ use crate::containers::steps::{Failed, Steps};
 use crate::containers::view::BASE;
 use crate::error::add_error_context;
 use crate::host::network_device;
+use crate::host::programs::{self, Found};
 use crate::host::waiting::until_found;
 use crate::network::guest::Inside;
 
@@ -153,7 +154,7 @@ fn live(guest: &Guest) -> io::Result<()> {
         attach(entry).map_err(|e| add_error_context(&format!("mounting {}", entry.target), e))?;
     }
     let stream = open(&guest.stream).map_err(|e| add_error_context("opening the stream", e))?;
-    let mut agent = Command::new(&guest.agent);
+    let mut agent = programs::command(&Found::own(Path::new(&guest.agent)));
     if let Some((user, group)) = guest.user {
         agent.uid(user).gid(group);
         std::os::unix::fs::chown(Path::new(BASE).join("own"), Some(user), Some(group))?;

@@ -366,7 +366,7 @@ fn first(folder: &Path, fits: impl Fn(&str) -> bool) -> io::Result<PathBuf> {
 
 fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
     let missing = || failed("looking for a program to unpack it", format!("{name} is not installed"));
-    programs.find(name).map(Command::new).ok_or_else(missing)
+    programs.find(name).map(|found| programs::command(&found)).ok_or_else(missing)
 }
 
 /// Runs a program that must end well; returns what it printed.

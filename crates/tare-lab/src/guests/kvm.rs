@@ -2,12 +2,11 @@
 //! emulates every instruction, or hangs: a kernel would not boot on them, or be no faster than without.
 
 use std::io::{self, Write};
-use std::process::Command;
 use std::time::Duration;
 
 #[cfg(target_arch = "x86_64")]
 use super::kvm_proof::prove_kvm;
-use crate::host::programs::{self, Programs};
+use crate::host::programs::{self, Found, Programs};
 use crate::provider::NotReady;
 
 /// First argument under which the program tries KVM in its own process, which may hang.
@@ -18,7 +17,7 @@ const PROOF_WAIT: Duration = Duration::from_secs(1);
 
 /// Proves that KVM works here.
 pub fn check_kvm(programs: &Programs) -> Result<(), NotReady> {
-    let ended = programs::run_program(Command::new(&programs.tare).arg(PROVE), PROOF_WAIT)
+    let ended = programs::run_program(programs::command(&Found::own(&programs.tare)).arg(PROVE), PROOF_WAIT)
         .map_err(|e| NotReady::from_reason(format!("KVM: the proof that it runs code {e}")))?;
     match ended.status.success() {
         true => Ok(()),

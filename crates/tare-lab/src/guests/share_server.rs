@@ -43,14 +43,14 @@ choice! {
 }
 
 /// Finds the server of virtiofs.
-pub fn find_virtiofsd(programs: &Programs) -> Result<PathBuf, NotReady> {
+pub fn find_virtiofsd(programs: &Programs) -> Result<Found, NotReady> {
     let found = VIRTIOFSD.iter().find_map(|name| programs.find(name));
     let found = found.ok_or_else(|| NotReady::missing_program("virtiofsd", INSTALL_VIRTIOFSD))?;
     root_only("virtiofs").map(|()| found)
 }
 
 /// Finds the server of 9P over TCP.
-pub fn find_diod(programs: &Programs) -> Result<PathBuf, NotReady> {
+pub fn find_diod(programs: &Programs) -> Result<Found, NotReady> {
     root_only("diod")?;
     require_program(programs, DIOD, INSTALL_DIOD)
 }
@@ -72,7 +72,7 @@ pub fn needs_tap(provider: &str) -> LabError {
 /// Starts a server of virtiofs for a folder. Returns its socket as a name in the start's folder, since a
 /// whole path may be too long for a socket.
 pub fn serve_virtiofs(
-    program: &Path,
+    program: &Found,
     workspace: &mut dyn Workspace,
     number: usize,
     folder: &Path,
@@ -82,7 +82,7 @@ pub fn serve_virtiofs(
     let folder = folder.to_str().filter(|path| !path.contains(',')).ok_or_else(|| {
         failed("virtiofsd", format!("{} cannot be written as its option", folder.display()))
     })?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.env_clear().current_dir(workspace.folder());
     command.arg("-f").arg(format!("--socket-path={socket}"));
     // Words that both implementations take. Its own sandbox would need a user namespace.
@@ -103,7 +103,7 @@ pub fn serve_virtiofs(
 /// Starts a server of 9P for all shares on the lab's end of a guest's network. Returns the mounts for the
 /// guest.
 pub fn serve_9p(
-    program: &Path,
+    program: &Found,
     workspace: &mut dyn Workspace,
     root: &Root,
     network: &GuestNetwork,
@@ -115,7 +115,7 @@ pub fn serve_9p(
     let hosts = workspace.folder().join("hosts");
     fs::write(&hosts, format!("127.0.0.1 localhost\n{} lab\n{} guest\n", wire.near, wire.far))
         .map_err(|e| failed(DIOD, e))?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.args(["--foreground", "--no-auth", "--no-userdb", "--squashuser=root", "--logdest=stderr"]);
     command.arg(format!("--listen={}:{DIOD_PORT}", wire.near));
     for (path, _) in &root.shares {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -22,6 +23,48 @@ const BEGINNING: u64 = 64 << 10;
 /// Longest program for Windows that is looked at.
 const LONGEST_PROGRAM: u64 = 256 << 20;
 
+/// Folders in which an environment looks for a command that is named without its path.
+const INSIDE: [&str; 6] = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// A program with its whole path: all that [`command`] starts. Nothing else in the product makes a `Command`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found(PathBuf);
+
+impl Found {
+    /// Takes this program itself, by its own file or by a copy that tare made of it.
+    pub fn own(program: &Path) -> Found {
+        Found(program.to_owned())
+    }
+
+    /// Finds the program of a call as its user names it: by its name, or by a path from the working folder of the call. One that
+    /// is missing fails when it is started.
+    pub(crate) fn called(word: impl AsRef<Path>, folder: &Path) -> Found {
+        let word = word.as_ref();
+        let inside = Programs { folders: INSIDE.map(PathBuf::from).into(), ..Programs::default() };
+        let named = word.to_str().filter(|word| !word.contains(platform::IN_PATHS));
+        named.and_then(|name| inside.find(name)).unwrap_or_else(|| Found(folder.join(word)))
+    }
+
+    /// Finds the program of a call that this process turns into.
+    pub(crate) fn called_here(word: impl AsRef<Path>) -> Found {
+        Found::called(word, &std::env::current_dir().unwrap_or_else(|_| "/".into()))
+    }
+}
+
+impl Deref for Found {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Begins a command of a program. A bare name is never left to the C library, which also looks in relative folders of PATH.
+#[allow(clippy::disallowed_methods, reason = "a program that was found has a whole path")]
+pub fn command(program: &Found) -> Command {
+    Command::new(&program.0)
+}
+
 /// Search path of programs, and the folder of prepared files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Programs {
@@ -34,17 +77,20 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Finds a program by its name or path.
-    pub fn find(&self, name: &str) -> Option<PathBuf> {
-        let runnable = |path: &Path| path.metadata().is_ok_and(|about| platform::is_program(&about));
-        if name.contains(platform::IN_PATHS) {
-            return Some(PathBuf::from(name)).filter(|path| path.is_absolute() && runnable(path));
-        }
-        self.folders.iter().map(|folder| folder.join(name)).find(|path| runnable(path))
+    /// Finds a program by its name or whole path.
+    pub fn find(&self, name: &str) -> Option<Found> {
+        let runnable = |path: &PathBuf| {
+            path.is_absolute() && path.metadata().is_ok_and(|about| platform::is_program(&about))
+        };
+        let found = match name.contains(platform::IN_PATHS) {
+            true => Some(PathBuf::from(name)).filter(runnable),
+            false => self.folders.iter().map(|folder| folder.join(name)).find(runnable),
+        };
+        found.map(Found)
     }
 
     /// Finds a program by the first of its names and paths that is there.
-    pub(crate) fn find_first(&self, names: &[&str]) -> Option<PathBuf> {
+    pub(crate) fn find_first(&self, names: &[&str]) -> Option<Found> {
         names.iter().find_map(|name| self.find(name))
     }
 }
@@ -148,8 +194,8 @@ pub(crate) fn read_first_line(command: &mut Command, wait: Duration) -> io::Resu
 
 /// Asks a program for its version: the first line that it prints, wherever. It has no home: some make folders there before they
 /// answer, and a question changes nothing.
-pub(crate) fn read_program_version(program: &Path, question: &[&str]) -> io::Result<String> {
-    let ended = run_program(Command::new(program).args(question).env("HOME", NO_HOME), VERSION_WAIT)?;
+pub(crate) fn read_program_version(program: &Found, question: &[&str]) -> io::Result<String> {
+    let ended = run_program(command(program).args(question).env("HOME", NO_HOME), VERSION_WAIT)?;
     Ok(ended.first_line().to_owned())
 }
 
@@ -191,6 +237,28 @@ mod tests {
         assert_eq!(system().find(found.to_str().unwrap()), Some(found));
         assert_eq!(system().find("no-such-program"), None);
         assert_eq!(system().find("./sh"), None);
+    }
+
+    #[test]
+    fn no_program_is_found_in_a_relative_or_empty_folder() {
+        // Cargo runs tests in the folder of their crate.
+        let folder = tempfile::tempdir_in(".").unwrap();
+        let name = folder.path().file_name().unwrap();
+        let relative = Path::new(name).join("planted");
+        std::fs::copy("/bin/true", &relative).unwrap();
+        assert!(relative.is_file());
+        let folders = vec![name.into(), ".".into(), "".into()];
+        let programs = Programs { folders, ..Programs::default() };
+        assert_eq!((programs.find("planted"), programs.find(relative.to_str().unwrap())), (None, None));
+    }
+
+    #[test]
+    fn a_call_names_its_program_from_its_own_folder() {
+        let called = |word: &str| Found::called(word, Path::new("/work")).to_path_buf();
+        assert_eq!(called("sh"), *system().find("sh").unwrap());
+        assert_eq!(called("./build.sh"), Path::new("/work/./build.sh"));
+        assert_eq!(called("/no/such"), Path::new("/no/such"));
+        assert_eq!(called("no-such-program"), Path::new("/work/no-such-program"));
     }
 
     #[test]

@@ -3,13 +3,12 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use tare_data::facts::Facts;
 
 use crate::host::mounts::Mount;
-use crate::host::programs::{Programs, run_for_output};
+use crate::host::programs::{self, Found, Programs};
 use crate::owned::MARK;
 
 /// Under this name, or here, as every WSL mounts the first drive unless configured otherwise.
@@ -37,12 +36,13 @@ pub struct Distribution {
 }
 
 /// Finds wsl.exe on the path, or where Windows keeps it.
-pub fn find_wsl(programs: &Programs) -> Option<PathBuf> {
+pub fn find_wsl(programs: &Programs) -> Option<Found> {
     programs.find_first(&PROGRAMS)
 }
 
-pub fn list_distributions(program: &Path) -> io::Result<Vec<Distribution>> {
-    run_for_output(Command::new(program).args(["--list", "--verbose"]), ANSWER_WAIT).map(|text| parse(&text))
+pub fn list_distributions(program: &Found) -> io::Result<Vec<Distribution>> {
+    programs::run_for_output(programs::command(program).args(["--list", "--verbose"]), ANSWER_WAIT)
+        .map(|text| parse(&text))
 }
 
 /// Finds the distribution that wsl.exe enters without a name; none without WSL.
@@ -71,9 +71,9 @@ fn row(line: &str) -> Option<Distribution> {
 }
 
 /// Records facts of WSL itself: versions of its parts, and the user's settings for it.
-pub fn note_wsl(facts: &mut Facts, program: &Path, programs: &Programs) {
+pub fn note_wsl(facts: &mut Facts, program: &Found, programs: &Programs) {
     // The WSL that came with Windows itself does not know the question.
-    if let Ok(text) = run_for_output(Command::new(program).arg("--version"), ANSWER_WAIT) {
+    if let Ok(text) = programs::run_for_output(programs::command(program).arg("--version"), ANSWER_WAIT) {
         // `Name: version`, the name in any language: they are known by their place, and Windows comes last.
         let versions: Vec<&str> =
             text.lines().filter_map(|line| line.rsplit(": ").next()).map(str::trim).collect();
@@ -106,10 +106,10 @@ fn note_config(facts: &mut Facts, text: &str) {
 pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
     let shell = find_windows_shell(programs)?;
     let question = format!("echo %{variable}%");
-    let mut command = Command::new(&shell);
+    let mut command = programs::command(&shell);
     // In a folder of Windows' own it complains about no other.
     command.args(["/d", "/c", &question]).current_dir(shell.parent()?);
-    let answer = run_for_output(&mut command, ANSWER_WAIT).ok()?;
+    let answer = programs::run_for_output(&mut command, ANSWER_WAIT).ok()?;
     let path = answer.lines().next()?.trim();
     // On Windows itself it is the same path.
     let itself = Some(PathBuf::from(path)).filter(|path| path.is_absolute());
@@ -118,14 +118,14 @@ pub fn windows_folder(programs: &Programs, variable: &str) -> Option<PathBuf> {
 }
 
 /// Finds the shell of Windows.
-pub fn find_windows_shell(programs: &Programs) -> Option<PathBuf> {
+pub fn find_windows_shell(programs: &Programs) -> Option<Found> {
     programs.find_first(&SHELLS)
 }
 
 /// Asks wslpath, which every distribution has, what a path is called here (`-u`) or on Windows (`-w`).
 pub fn translate_path(programs: &Programs, to: &str, path: &Path) -> io::Result<String> {
     let program = programs.find("wslpath").ok_or_else(|| io::Error::other("wslpath was not found"))?;
-    let answer = run_for_output(Command::new(program).arg(to).arg(path), ANSWER_WAIT)?;
+    let answer = programs::run_for_output(programs::command(&program).arg(to).arg(path), ANSWER_WAIT)?;
     let first = answer.lines().next().map(str::trim).filter(|path| !path.is_empty());
     first.map(str::to_owned).ok_or_else(|| io::Error::other("wslpath printed nothing"))
 }
@@ -147,7 +147,7 @@ pub fn is_drive(mount: &Mount) -> bool {
 /// Windows. The archive is gone afterwards; the folder and the name are the caller's to own, as what runs meanwhile is
 /// by its `mark`.
 pub fn copy_distribution(
-    program: &Path,
+    program: &Found,
     from: &str,
     to: &str,
     version: u8,
@@ -157,7 +157,10 @@ pub fn copy_distribution(
     // Names without a path: wsl.exe works in this folder too, and has another word for it.
     let archive = format!("{to}.tar");
     let run = |arguments: &[&str]| {
-        run_for_output(Command::new(program).args(arguments).current_dir(folder).env(MARK, mark), COPY_WAIT)
+        programs::run_for_output(
+            programs::command(program).args(arguments).current_dir(folder).env(MARK, mark),
+            COPY_WAIT,
+        )
     };
     let done = run(&["--export", from, &archive]).and_then(|_| {
         run(&["--import", to, &format!("{to}-disk"), &archive, "--version", &version.to_string()])
@@ -167,13 +170,14 @@ pub fn copy_distribution(
 }
 
 /// Removes a distribution with all that is in it. None when there is none of that name.
-pub fn unregister_distribution(program: &Path, name: &str) -> io::Result<Option<()>> {
+pub fn unregister_distribution(program: &Found, name: &str) -> io::Result<Option<()>> {
     if list_distributions(program)?.iter().all(|distribution| distribution.name != name) {
         return Ok(None);
     }
     // One that does not run cannot be stopped, and need not.
-    let _ = run_for_output(Command::new(program).args(["--terminate", name]), ANSWER_WAIT);
-    run_for_output(Command::new(program).args(["--unregister", name]), ANSWER_WAIT).map(|_| Some(()))
+    let _ = programs::run_for_output(programs::command(program).args(["--terminate", name]), ANSWER_WAIT);
+    programs::run_for_output(programs::command(program).args(["--unregister", name]), ANSWER_WAIT)
+        .map(|_| Some(()))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::private_folder;
 use crate::host::processes::Signs;
-use crate::host::programs;
+use crate::host::programs::{self, Found};
 use crate::launching::differences::list_differences;
 use crate::launching::looking::{Unseen, look_inside};
 use crate::launching::relay::{Plan, SENDING_WAIT, Script, relay_command, sent_bytes};
@@ -353,7 +353,7 @@ impl Launcher {
                     .map_err(LabError::storage_error("write in", &stage.folder.0))?
             }
             false => {
-                let mut command = Command::new(&words[0]);
+                let mut command = programs::command(&Found::called(&words[0], Path::new("/")));
                 command.args(&words[1..]);
                 command
             }
@@ -405,7 +405,7 @@ impl Launcher {
         let far = copied_path(workspace);
         let words: Vec<String> =
             self.copy.iter().map(|word| self.fill_in(word, stage, workspace, &far)).collect();
-        let mut command = Command::new(&words[0]);
+        let mut command = programs::command(&Found::called(&words[0], Path::new("/")));
         command.args(&words[1..]).env(MARK, workspace.mark());
         programs::run_for_output(&mut command, COPY_WAIT)
             .map(drop)

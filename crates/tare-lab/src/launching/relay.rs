@@ -20,6 +20,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde::{Deserialize, Serialize};
 
 use crate::host::processes;
+use crate::host::programs::{self, Found};
 use crate::platform::until_ready;
 
 /// Verb under which tare is the relay; the path of its plan follows.
@@ -89,7 +90,7 @@ struct Relay {
 impl Relay {
     fn start(plan: &Plan) -> io::Result<Relay> {
         let (first, others) = plan.words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-        let mut command = Command::new(first);
+        let mut command = programs::command(&Found::called(first, Path::new("/")));
         command.args(others);
         processes::die_with_parent(&mut command);
         if !plan.terminal {
@@ -297,7 +298,7 @@ pub(super) fn relay_command(
     plan: &Plan,
 ) -> io::Result<Command> {
     fs::write(folder.join(name), serde_json::to_vec(plan)?)?;
-    let mut command = Command::new(tare);
+    let mut command = programs::command(&Found::own(tare));
     command.arg(RELAY).arg(Path::new(seen).join(name));
     Ok(command)
 }

@@ -83,14 +83,14 @@ pub enum Attachment {
     Veth,
     Bridge,
     Nat(Translator),
-    Slirp(PathBuf),
-    Pasta(PathBuf),
+    Slirp(Found),
+    Pasta(Found),
 }
 
 #[derive(Clone, Debug)]
 pub enum Translator {
-    Nft(PathBuf),
-    Iptables(PathBuf),
+    Nft(Found),
+    Iptables(Found),
 }
 
 impl Net {
@@ -228,13 +228,13 @@ impl Translator {
                 );
                 let file = workspace.folder().join("nat.nft");
                 std::fs::write(&file, rules).map_err(|e| make_network_error("writing the rules", e))?;
-                let mut command = Command::new(nft);
+                let mut command = programs::command(nft);
                 command.arg("-f").arg(file);
                 (vec![command], "masquerade, by nftables")
             }
             Translator::Iptables(iptables) => {
                 let append = |words: &str| {
-                    let mut command = Command::new(iptables);
+                    let mut command = programs::command(iptables);
                     command.args(["-t", "nat", "-A"]).args(words.split(' '));
                     command
                 };
@@ -260,13 +260,13 @@ impl Translator {
 }
 
 /// Starts a network stack in user space between a namespace and the lab's.
-fn slirp(program: &Path, workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
+fn slirp(program: &Found, workspace: &mut dyn Workspace, lab: &Path, inside: &Path) -> Result<(), LabError> {
     // The end that it writes to must be there after exec.
     let (reader, writer) =
         pipe_with(PipeFlags::empty()).map_err(|e| make_network_error("making a pipe", e))?;
     rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC)
         .map_err(|e| make_network_error("making a pipe", e))?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.args(["--configure", "--disable-dns", "--mtu", lab::USER_MTU, "--netns-type", "path"]);
     command.arg(format!("--ready-fd={}", writer.as_raw_fd())).arg(inside).arg(lab::INSIDE);
     namespaces::inherit_namespace(&mut command, lab)

@@ -8,6 +8,7 @@ use tare_data::facts::Facts;
 
 use crate::error::LabError;
 use crate::host::network_namespace as namespaces;
+use crate::host::programs::Found;
 use crate::network::lab::{self, Wire, make_network_error};
 use crate::network::netem::{Impairment, Netem};
 use crate::network::passt;
@@ -71,7 +72,7 @@ pub enum Way {
     /// QEMU's network stack in user space.
     User,
     /// passt, which is this program.
-    Passt(PathBuf),
+    Passt(Found),
 }
 
 /// Refuses to delay or lose packets of a guest that has no network.

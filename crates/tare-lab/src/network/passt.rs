@@ -2,14 +2,14 @@
 //!
 //! Both are one program. It opens a socket here for each flow of the environment, and listens here at the ports that it publishes.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::error::LabError;
 use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
-use crate::host::programs::Programs;
+use crate::host::programs::{self, Found, Programs};
 use crate::host::waiting::until_found;
 use crate::network::lab::{self, USER_MTU, Wire, make_network_error};
 use crate::provider::{NotReady, Workspace, require_program};
@@ -27,13 +27,13 @@ const READY_WAIT: Duration = Duration::from_secs(10);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
 /// Finds the program by one of its names.
-pub fn find_program(programs: &Programs, name: &str) -> Result<PathBuf, NotReady> {
+pub fn find_program(programs: &Programs, name: &str) -> Result<Found, NotReady> {
     require_program(programs, name, INSTALL)
 }
 
 /// Starts pasta between a namespace and the lab's.
 pub fn start_pasta(
-    program: &Path,
+    program: &Found,
     workspace: &mut dyn Workspace,
     (lab, inside): (&Path, &Path),
     port: u16,
@@ -51,7 +51,7 @@ pub fn start_pasta(
 /// Starts passt for a guest in the lab's network. Returns its socket as a name in the start's folder, since a
 /// whole path may be too long for a socket.
 pub fn start_passt(
-    program: &Path,
+    program: &Found,
     workspace: &mut dyn Workspace,
     lab: &Path,
     port: u16,
@@ -64,8 +64,8 @@ pub fn start_passt(
     Ok(socket.to_owned())
 }
 
-fn make_command(program: &Path, port: u16) -> Command {
-    let mut command = Command::new(program);
+fn make_command(program: &Found, port: u16) -> Command {
+    let mut command = programs::command(program);
     command.env_clear().args(["--foreground", "--stderr", "--quiet", "--ipv4-only", "--runas", "0:0"]);
     command.args(["--no-dhcp", "--no-dhcpv6", "--no-ndp", "--no-ra", "--no-map-gw", "--mtu", USER_MTU]);
     command.args(["--interface", "lo", "--mac-addr", HARDWARE, "--netmask", NETMASK]);

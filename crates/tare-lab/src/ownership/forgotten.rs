@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use crate::host::control_groups;
@@ -72,7 +71,7 @@ fn delete(runtime: Runtime, states: &Path, id: &str, programs: &Programs) -> Opt
     }
     let Some(program) = programs.find(name) else { return Some(Err(format!("{name} is not installed"))) };
     let answer =
-        programs::run_for_output(Command::new(&program).args(["delete", "--force", id]), DELETE_WAIT);
+        programs::run_for_output(programs::command(&program).args(["delete", "--force", id]), DELETE_WAIT);
     Some(match answer {
         Err(e) if known_by.exists() => Err(format!("{} delete --force: {e}", program.display())),
         _ => Ok(()),

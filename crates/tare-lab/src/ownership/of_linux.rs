@@ -36,7 +36,7 @@ impl Undoing<'_> {
         let Some(program) = runtime.program().and_then(|name| self.programs.find(name)) else {
             return Some(Outcome::new_removed(what));
         };
-        let mut command = Command::new(&program);
+        let mut command = programs::command(&program);
         command.arg("--root").arg(state).args(["delete", "--force", id]);
         match programs::run_for_output(&mut command, DELETE_WAIT) {
             Ok(_) => Some(Outcome::new_removed(what)),

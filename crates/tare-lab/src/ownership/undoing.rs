@@ -47,12 +47,12 @@ impl Undoing<'_> {
             namespace.iter().for_each(|namespace| Undoing::join_network(command, namespace));
             programs::run_for_output(command, DELETE_WAIT)
         };
-        let failed = match call(Command::new(&program).args(kind.removal_words()).arg(name)) {
+        let failed = match call(programs::command(&program).args(kind.removal_words()).arg(name)) {
             Ok(_) => return Some(Outcome::new_removed(what)),
             Err(e) => e,
         };
         // Some fail where there is nothing to remove.
-        let list = call(Command::new(&program).args(engine.listing_words(*kind)));
+        let list = call(programs::command(&program).args(engine.listing_words(*kind)));
         if list.is_ok_and(|list| !is_listed(&list, name)) {
             return None;
         }
@@ -75,7 +75,7 @@ impl Undoing<'_> {
         let Some(program) = wsl_distributions::find_wsl(self.programs) else {
             return Some(Outcome::new_left(what, "wsl.exe was not found"));
         };
-        let mut command = Command::new(&program);
+        let mut command = programs::command(&program);
         command.args(["--distribution", distribution]).args(user.iter().flat_map(|user| ["--user", user]));
         command.args(["--exec", "rm", "-rf", folder]);
         Some(match programs::run_for_output(&mut command, DELETE_WAIT) {

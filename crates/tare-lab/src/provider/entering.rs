@@ -12,7 +12,7 @@ use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
-use crate::host::programs::{self, Programs};
+use crate::host::programs::{self, Found, Programs};
 use crate::owned::Owned;
 use crate::provider::host_path::HostPath;
 use crate::provider::kernel_kind::KernelKind;
@@ -146,7 +146,7 @@ impl NotReady {
 }
 
 /// Finds a program that an environment needs, or reports the command that installs it.
-pub(crate) fn require_program(programs: &Programs, name: &str, install: &str) -> Result<PathBuf, NotReady> {
+pub(crate) fn require_program(programs: &Programs, name: &str, install: &str) -> Result<Found, NotReady> {
     programs.find(name).ok_or_else(|| NotReady::missing_program(name, install))
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn require_runtime(
     programs: &Programs,
     name: &str,
     install: &str,
-) -> Result<(PathBuf, Facts), NotReady> {
+) -> Result<(Found, Facts), NotReady> {
     let program = require_program(programs, name, install)?;
     let version = programs::read_program_version(&program, &["--version"])
         .map_err(NotReady::from_program_error(&program))?;
@@ -186,7 +186,7 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
     })?;
     let identity = programs::identify_program(&found).map_err(NotReady::from_program_error(&found))?;
     match identity.target == target {
-        true => Ok((found, identity)),
+        true => Ok((found.to_path_buf(), identity)),
         false => Err(NotReady::from_reason(format!("{named} is a program {identity}, and not for {wanted}"))),
     }
 }

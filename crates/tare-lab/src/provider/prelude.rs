@@ -16,4 +16,4 @@ pub(crate) use super::{
     require_program, require_runtime,
 };
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
-pub(crate) use crate::host::programs::{self, Programs};
+pub(crate) use crate::host::programs::{self, Found, Programs};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_probes::harness::kernel_files::available_bytes;
 
 use crate::host::loop_device::LoopDevice;
-use crate::host::programs;
+use crate::host::programs::{self, Found};
 use crate::owned::MARK;
 use crate::platform;
 use crate::storage::file_systems::{Backing, FileSystem};
@@ -48,7 +48,7 @@ impl FileSystem {
                     return Err(Failure::new(FailureKind::NotSupported, reason));
                 };
                 let image = self.image(site)?;
-                let mut command = Command::new(program);
+                let mut command = programs::command(&program);
                 command.args(*arguments).arg(&image).env(MARK, site.mark);
                 let made = programs::run_program(&mut command, MAKE_WAIT);
                 let made = made.map_err(|e| broken(format!("{maker}: {e}")))?;
@@ -98,7 +98,7 @@ impl FileSystem {
             device.as_raw_fd()
         );
         self.mount(b"tare", point, options.as_bytes())?;
-        let mut command = Command::new(site.binary);
+        let mut command = programs::command(&Found::own(site.binary));
         command.args(passthrough::make_serve_arguments(&folder)).env_clear().env(MARK, site.mark);
         command.stdin(device).stdout(Stdio::null()).stderr(Stdio::null());
         let mut server = command.spawn().map_err(|e| broken(format!("a server of files: {e}")))?;

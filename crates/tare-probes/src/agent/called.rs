@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use crate::harness::stopwatch::now_ns;
@@ -16,7 +16,7 @@ const ENDED: &str = "@tare-call-ended ";
 pub(super) fn run_timed(words: &[OsString]) -> io::Result<()> {
     let (program, arguments) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let began_ns = now_ns();
-    let status = Command::new(program).args(arguments).stdin(Stdio::null()).status()?;
+    let status = crate::starting::command(program).args(arguments).stdin(Stdio::null()).status()?;
     let mut out = io::stdout().lock();
     // At once: the line's arrival counts as well.
     out.write_all(format!("{ENDED}{}\n", now_ns() - began_ns).as_bytes())?;

@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
@@ -107,7 +106,7 @@ pub(super) fn serve_launched(program: &Path, words: &[OsString]) -> io::Result<(
     let mark = words.first().map(OsString::as_os_str).unwrap_or_default();
     if !inherited_variables().any(|(name, value)| name == MARK && value == mark) {
         // A launcher that clears the environment takes away the sign by which a cleaning finds this process.
-        return Err(Command::new(program).arg(LAUNCHED).args(words).env(MARK, mark).exec());
+        return Err(crate::starting::command(program).arg(LAUNCHED).args(words).env(MARK, mark).exec());
     }
     make_raw();
     let made = words.get(1).map(|folder| Made::create(Path::new(folder))).transpose()?;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use tare_data::facts::{Facts, gvisor};
@@ -103,7 +103,7 @@ fn settle_clock(until_ns: u64) {
 /// Starts a trial's process, waits for it, and reports a failure that the process could not report itself.
 fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) -> io::Result<()> {
     let json = serde_json::to_string(request).expect("tare's own types always serialise");
-    let mut command = Command::new(program);
+    let mut command = crate::starting::command(program);
     // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
     command.arg(TRIAL).args(carried).env_clear().envs(inherited_variables()).stdin(Stdio::piped());
     set_process_group(&mut command);

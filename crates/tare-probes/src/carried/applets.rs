@@ -79,7 +79,7 @@ pub fn list_script_files(number: &str) -> [String; 4] {
 /// Builds a command that runs this program as an applet, with only the variables that every process needs: in
 /// user-mode Linux, an applet whose C library uses wide registers loses data at page faults.
 fn command(program: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(program);
+    let mut command = crate::starting::command(program);
     // Not /dev/null for standard input, which may be missing: a pipe that is closed at once.
     command.arg(APPLET).args(arguments).env_clear().envs(inherited_variables()).stdin(Stdio::piped());
     command

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -82,7 +82,7 @@ pub(crate) fn run_copies(program: &Path, rest: &[OsString]) -> i32 {
             _ => Some(beside(program, neighbour)?),
         };
         let copy = |_| {
-            let mut command = Command::new(command);
+            let mut command = crate::starting::command(command);
             if let [name, arguments @ ..] = words {
                 command.arg0(name).args(arguments);
             }
@@ -109,7 +109,7 @@ pub(crate) fn run_copies(program: &Path, rest: &[OsString]) -> i32 {
 
 fn beside(program: &Path, neighbour: Neighbour) -> io::Result<Child> {
     let own = std::process::id().to_string();
-    let mut command = Command::new(program);
+    let mut command = crate::starting::command(program);
     command.args([NEIGHBOUR, neighbour.word(), &own]).stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::null()).spawn()?;
     // A short command would be over before its neighbour has begun.
@@ -143,7 +143,7 @@ pub(crate) fn keep_busy(program: &Path, rest: &[OsString]) -> i32 {
 fn start_for_ever(program: &Path) -> io::Result<()> {
     loop {
         // It ends at once.
-        Command::new(program).args([NEIGHBOUR, Neighbour::None.word(), "1"]).status()?;
+        crate::starting::command(program).args([NEIGHBOUR, Neighbour::None.word(), "1"]).status()?;
     }
 }
 

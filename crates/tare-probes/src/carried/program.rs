@@ -96,11 +96,14 @@ impl Prepared<'_> {
     }
 }
 
-/// Finds a program that may be started: a path from a folder, or a match in a search path.
+/// Finds a program that may be started: a path from a folder, or a match in the whole paths of a search path.
 pub fn find_program(word: &str, search_path: &str, folder: &Path) -> Option<PathBuf> {
     let candidates: Vec<PathBuf> = match word.contains('/') {
         true => vec![folder.join(word)],
-        false => search_path.split(':').map(|folder| Path::new(folder).join(word)).collect(),
+        false => {
+            let folders = search_path.split(':').map(Path::new).filter(|folder| folder.is_absolute());
+            folders.map(|folder| folder.join(word)).collect()
+        }
     };
     let may_start = |path: &PathBuf| accessat(CWD, path, Access::EXEC_OK, AtFlags::empty()).is_ok();
     candidates.into_iter().find(may_start)

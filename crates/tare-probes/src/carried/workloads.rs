@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use rustix::fs::{AtFlags, CWD, Mode};
 
@@ -114,7 +114,7 @@ fn build(program: &Path, files: u32) -> io::Result<()> {
             wait(running.remove(0))?;
         }
         running.push(
-            Command::new(program)
+            crate::starting::command(program)
                 .args([WORK, "compile"])
                 .args([path("tree", number, "c"), path("objects", number, "o")])
                 .env_clear()

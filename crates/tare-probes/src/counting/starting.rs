@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::io::{self, PipeWriter};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
 
 use rustix::process::Pid;
 
@@ -26,7 +25,7 @@ pub(super) fn start_held_program(program: &Path, words: &[OsString]) -> io::Resu
         0 => {
             drop(go);
             let _ = io::Read::read(&mut &ready, &mut [0]);
-            let mut command = Command::new(program);
+            let mut command = crate::starting::command(program);
             if let [name, arguments @ ..] = words {
                 command.arg0(name).args(arguments);
             }

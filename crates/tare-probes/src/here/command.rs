@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use tare_data::session::demand::{CountedRun, Demand, RanTwice};
 
@@ -25,7 +25,7 @@ pub fn run_twice(
 ) -> io::Result<RanTwice> {
     let before = read_used();
     let started_ns = now_ns();
-    let status = Command::new(program).args(words.get(1..).unwrap_or_default()).status()?;
+    let status = crate::starting::command(program).args(words.get(1..).unwrap_or_default()).status()?;
     let elapsed_ns = now_ns() - started_ns;
     let after = read_used();
     let counted = count_run(this_program, program, words, folder).and_then(|mut run| {
@@ -59,7 +59,7 @@ fn count_run(
     folder: &Path,
 ) -> io::Result<CountedRun> {
     let result = folder.join("counts");
-    let mut command = Command::new(this_program);
+    let mut command = crate::starting::command(this_program);
     command.arg(COUNT).arg(BY_TRACER).arg(&result).arg(program).args(words);
     let started_ns = now_ns();
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;
@@ -77,7 +77,11 @@ fn count_run(
 fn measure_tracing(this_program: &Path, folder: &Path) -> io::Result<(f64, f64)> {
     let words = [this_program.as_os_str().to_owned(), "--version".into()];
     let started_ns = now_ns();
-    Command::new(this_program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status()?;
+    crate::starting::command(this_program)
+        .arg("--version")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()?;
     let plain_ns = now_ns() - started_ns;
     let counted = count_run(this_program, this_program, &words, folder)?;
     Ok((counted.elapsed_ns.saturating_sub(plain_ns) as f64, counted.demand.calls.max(1.0)))

@@ -82,12 +82,12 @@ impl Variant<'_> {
     fn command(&self, host: [&str; 2], carried: &[&str]) -> Command {
         match self {
             Variant::Host { shell } => {
-                let mut command = Command::new(shell);
+                let mut command = crate::starting::command(shell);
                 command.args(host);
                 command
             }
             Variant::Carried { program } => {
-                let mut command = Command::new(program);
+                let mut command = crate::starting::command(program);
                 command.arg(applets::APPLET).args(carried);
                 command
             }

@@ -1,7 +1,5 @@
 //! Loop of `proc.start`: see its description.
 
-use std::process::Command;
-
 use crate::probe::prelude::*;
 use crate::variables::inherited_variables;
 
@@ -9,7 +7,7 @@ use crate::variables::inherited_variables;
 pub const END: &str = "agent-end";
 
 pub(super) fn measure_proc_start(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let mut command = Command::new(trial.program());
+    let mut command = crate::starting::command(trial.program());
     command.arg(END).env_clear().envs(inherited_variables());
     trial.repeat(|operations, report| {
         let mut laps = Laps::new();

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use rustix::fd::BorrowedFd;
 use rustix::io::Errno;
@@ -44,7 +44,7 @@ const EXIT_BAD_ARGUMENTS: i32 = 120;
 
 /// Runs one program, and reads what its calls or pages took.
 fn run_program(program: &Path, what: &str, gap_us: u64) -> Result<Stopwatch, Failure> {
-    let mut command = Command::new(program);
+    let mut command = crate::starting::command(program);
     command.args([EARLY, what, &gap_us.to_string()]).env_clear().envs(inherited_variables());
     let output = command
         .stdin(Stdio::null())

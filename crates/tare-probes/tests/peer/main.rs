@@ -1,6 +1,8 @@
 //! The peer, attacked and used: strangers get no byte, those who know the secret are served in order, and the
 //! death of either side ends the other's work.
 
+#![allow(clippy::disallowed_methods, reason = "tests are told where they run, and start what they look for")]
+
 mod measuring;
 
 use std::io::{Read, Write};
@@ -325,7 +327,6 @@ fn a_peer_that_is_killed_ends_the_trial_that_it_serves() {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests are told where they run")]
 fn is_emulated() -> bool {
     std::env::var_os("TARE_EMULATED").is_some()
 }

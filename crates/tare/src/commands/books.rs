@@ -3,7 +3,6 @@
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
@@ -11,6 +10,7 @@ use tare_analysis::here::book::{Book, LONGEST, Month, join_books, make_entry, pa
 use tare_data::encoding::encode_hex;
 use tare_data::facts::Facts;
 use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::host::programs::{Found, command};
 
 use crate::args;
 use crate::command_error::CommandError;
@@ -73,7 +73,7 @@ pub fn find_month() -> Month {
 
 /// Measures this machine in fresh starts of this program.
 fn measure_entry(starts: u32) -> Result<tare_analysis::here::book::Entry, LabError> {
-    let program = invocation::find_binary()?;
+    let program = Found::own(&invocation::find_binary()?);
     let facts: Vec<Facts> = (0..starts).map(|_| start_once(&program)).collect::<Result<_, _>>()?;
     let hash = hash_machine().into_iter().next().ok_or_else(|| {
         LabError::new(ErrorKind::Environment, "nothing tells this machine from others")
@@ -84,9 +84,9 @@ fn measure_entry(starts: u32) -> Result<tare_analysis::here::book::Entry, LabErr
     })
 }
 
-fn start_once(program: &Path) -> Result<Facts, LabError> {
+fn start_once(program: &Found) -> Result<Facts, LabError> {
     let failed = || LabError::new(ErrorKind::Environment, "tare here gave no answer");
-    let output = Command::new(program).args(["here", "--json"]).output();
+    let output = command(program).args(["here", "--json"]).output();
     let output = output.map_err(|e| failed().with_cause(e))?;
     let mut document: serde_json::Value =
         serde_json::from_slice(&output.stdout).map_err(|e| failed().with_cause(e))?;

@@ -24,7 +24,7 @@ fn tool(test: &str, name: &str) -> Option<PathBuf> {
     if found.is_none() {
         println!("SKIPPED {test}: {name} is not installed");
     }
-    found
+    found.map(|program| program.to_path_buf())
 }
 
 /// Runs a tool, and returns both of its outputs.

@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_DOCS=1 cargo test -p tare --test documents` rewrites pages that differ.
 
+#![allow(clippy::disallowed_methods, reason = "tests start what they look for by name")]
+
 mod book;
 mod cli;
 mod commands;

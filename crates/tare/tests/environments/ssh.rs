@@ -31,7 +31,7 @@ impl Server {
         let cache = bench.folder.path().join("cache");
         fs::create_dir(&folder).unwrap();
         for key in ["host", "user"] {
-            let mut command = Command::new(&keygen);
+            let mut command = Command::new(&*keygen);
             command.args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(folder.join(key));
             assert!(command.status().unwrap().success());
         }
@@ -41,7 +41,7 @@ impl Server {
         write(&folder, "server", &server_config(&folder, &cache, port));
         write(&folder, "client", &client_config(&folder, port));
         // By its whole path: it starts itself again for each connection.
-        let process = Command::new(sshd)
+        let process = Command::new(&*sshd)
             .args(["-D", "-f"])
             .arg(folder.join("server"))
             .arg("-E")

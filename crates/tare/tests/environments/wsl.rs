@@ -97,7 +97,7 @@ const JOB: &str = "TARE_TEST_JOB";
 fn boot() {
     let (Some(root), Ok(job)) = (std::env::var_os(BOOTS), std::env::var(JOB)) else { return };
     let root = root.to_str().unwrap();
-    let mut command = Command::new(find_programs().find("linux.uml").unwrap());
+    let mut command = Command::new(&*find_programs().find("linux.uml").unwrap());
     let init = Path::new(root).ancestors().find_map(|folder| {
         let init = folder.join("bin/init");
         init.exists().then_some(init)

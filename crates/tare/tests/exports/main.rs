@@ -1,6 +1,8 @@
 //! Exports, each read back by a program that it is meant for. Conditions and comparisons over time, by exit
 //! codes.
 
+#![allow(clippy::disallowed_methods, reason = "tests start what they look for by name")]
+
 mod completing;
 mod continuous;
 mod diffs;

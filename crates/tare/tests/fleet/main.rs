@@ -1,6 +1,8 @@
 //! Fleets on a real Slurm: three nodes on this machine, each in separate network, mount and host name
 //! namespaces.
 
+#![allow(clippy::disallowed_methods, reason = "tests start what they look for by name")]
+
 mod api_server;
 mod cluster;
 mod engines;

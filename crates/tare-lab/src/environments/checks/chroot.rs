@@ -46,9 +46,9 @@ impl Environment for Chroot {
     }
 }
 
-fn enter(program: &Path, user: User, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+fn enter(program: &Found, user: User, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
     let root = Root::build(workspace)?;
-    let mut command = Command::new(program);
+    let mut command = programs::command(program);
     command.env_clear();
     match user {
         User::Root => {}

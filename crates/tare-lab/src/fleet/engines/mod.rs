@@ -344,7 +344,7 @@ impl Engine {
         let path = programs
             .find(program)
             .ok_or_else(|| self.failed("call").with_cause(format!("{program} is not installed")))?;
-        let mut command = Command::new(path);
+        let mut command = programs::command(&path);
         command.args(arguments);
         Ok(command)
     }

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags};
@@ -24,6 +24,7 @@ use tare_probes::probe::Size;
 use crate::asked::secrets::{TARE, redact_secret};
 use crate::error::{ErrorKind, LabError};
 use crate::host::network_namespace;
+use crate::host::programs::{self, Found};
 use crate::network::lab;
 use crate::owned::MARK;
 use crate::ownership::workspace::SessionWorkspace;
@@ -334,7 +335,7 @@ enum PeerError {
 
 fn try_start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, PeerError> {
     let secret = Secret::new_random().map_err(PeerError::Refused)?;
-    let mut command = Command::new(workspace.agent());
+    let mut command = programs::command(&Found::own(workspace.agent()));
     command.arg(PEER).env_clear().env(MARK, workspace.id()).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     if let Some(namespace) = workspace.namespace_of(listen) {

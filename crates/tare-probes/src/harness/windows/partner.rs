@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::windows::io::AsHandle;
-use std::process::Command;
 
 use tare_data::failure::Failure;
 
@@ -24,7 +23,7 @@ pub(crate) fn exchange_by_pipes(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let program = trial.program().to_owned();
     let mut is_first = true;
     trial.repeat(|operations, report| {
-        let mut command = Command::new(&program);
+        let mut command = crate::starting::command(&program);
         command.arg(PARTNER).env_clear().envs(inherited_variables());
         if let Placement::Pinned { there } = placement {
             command.arg(there.to_string());

@@ -10,7 +10,7 @@ mod socket;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use tare_data::failure::{Failure, FailureKind};
@@ -49,7 +49,7 @@ impl Far {
         }
         let failed = |e: io::Error| broken_failure("the far end", e);
         let flow = serde_json::to_string(flow).map_err(|e| failed(e.into()))?;
-        let mut command = Command::new(trial.program());
+        let mut command = crate::starting::command(trial.program());
         command.arg(FAR).arg(flow).env_clear().envs(inherited_variables());
         if let Placement::Pinned { there } = placement {
             command.arg(there.to_string());
