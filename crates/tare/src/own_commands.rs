@@ -228,7 +228,7 @@ impl Written {
     fn words(&self, values: &Values, by_shell: bool) -> Result<Vec<String>, LabError> {
         match (self, by_shell) {
             (Written::Words(words), true) => {
-                Ok(through_shell(&shell::join_words(words.iter().map(|word| filled(word, values)))))
+                Ok(through_shell(&shell::join_for_script(words.iter().map(|word| filled(word, values)))))
             }
             (Written::Words(words), false) => Ok(words.iter().map(|word| filled(word, values)).collect()),
             (Written::Text(text), true) => Ok(through_shell(&filled(text.as_str(), values))),

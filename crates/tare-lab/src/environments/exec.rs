@@ -61,7 +61,7 @@ pub(super) fn make_absolute(specification: &mut Specification) {
     let is_relative =
         first.contains('/') && !first.starts_with('/') && !first.contains(['\'', '"', '\\', '%']);
     if let (true, Ok(path)) = (is_relative, std::path::absolute(first)) {
-        let path = tare_data::shell::quote_word(&encode_words(&path.to_string_lossy()));
+        let path = tare_data::shell::quote_for_script(&encode_words(&path.to_string_lossy()));
         instance.replace_range(..end, &path);
     }
 }

@@ -378,13 +378,13 @@ impl Launcher {
         let size = agent.metadata().map_err(LabError::storage_error("read", agent))?.len();
         let sent = sent_bytes(size, way.terminal);
         let decode = if way.terminal { " | base64 -d" } else { "" };
-        let bases = way
-            .base
-            .as_deref()
-            .map_or_else(|| "/var/tmp /tmp /dev/shm \"$HOME\" .".to_owned(), tare_data::shell::quote_word);
+        let bases = way.base.as_deref().map_or_else(
+            || "/var/tmp /tmp /dev/shm \"$HOME\" .".to_owned(),
+            tare_data::shell::quote_for_script,
+        );
         let folder = format!("{}/{}", session_name(workspace), workspace.name());
         let session = session_name(workspace);
-        let run = tare_data::shell::join_words(words);
+        let run = tare_data::shell::join_for_script(words);
         let take = format!(
             "for b in {bases}; do d=\"$b/{folder}\"; mkdir -p -m 700 \"$d\" 2>/dev/null && \
              printf '#!/bin/sh\\n' 2>/dev/null >\"$d/agent\" && chmod 700 \"$d/agent\" && \"$d/agent\" 2>/dev/null && break; \

@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::fs::{MemfdFlags, memfd_create};
 use tare_data::foreign::Foreign;
 use tare_data::session::specification::Specification;
-use tare_data::shell::join_words;
+use tare_data::shell::{join_for_script, join_words};
 use tare_probes::peer::Secret;
 use tare_record::input;
 
@@ -314,13 +314,13 @@ impl Engine {
             }
         }
         command.extend(["--plan".to_owned(), job.plan_sha256.to_owned()]);
-        let cell = join_words(&command);
+        let cell = join_for_script(&command);
         let command =
             command::check_first(job.binary_sha256, job.scratch, &format!("{seen_at}/tare"), &command);
         values.extend([
             ("cell".to_owned(), cell),
             ("words".to_owned(), serde_json::to_string(&command).expect("texts always serialise")),
-            ("command".to_owned(), join_words(command)),
+            ("command".to_owned(), join_for_script(command)),
             ("count".to_owned(), job.nodes.len().to_string()),
             ("folder".to_owned(), folder),
             ("there".to_owned(), seen_at),

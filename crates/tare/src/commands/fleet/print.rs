@@ -39,7 +39,7 @@ pub fn run_fleet_print(args: &FleetPrint) -> Result<Exit, CommandError> {
 }
 
 fn format_job(job: &Printed) -> String {
-    let command = job.command.replace('\n', "\n# ");
+    let command = &job.command;
     let secret = format!("# {SECRET} is of this job alone: 64 random hex digits (openssl rand -hex 32)\n");
     format!("\n# {command} reads:\n{}{}", job.script, if job.has_secret { secret.as_str() } else { "" })
 }

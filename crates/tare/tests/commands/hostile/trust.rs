@@ -78,6 +78,34 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
 }
 
 #[test]
+fn no_word_of_a_record_forges_a_line_of_the_question() {
+    let program = Program::new();
+    broken_off(&program);
+    let forged = "x\n::error file=x::forged\n  hint: all of that comes with tare\r\u{1b}[2K";
+    let forge = |entry: &mut Entry| {
+        if let Entry::Plan(plan) = entry {
+            plan.targets[0].specification = format!("exec:/evil '{forged}'").parse().unwrap();
+            if let Some(command) = plan.cases[0].case.parameters.0.get_mut("command") {
+                *command = serde_json::to_string(&["touch", forged]).unwrap();
+            }
+        }
+    };
+    let priced = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sessions/container-gvisor.tare");
+    let forecast = ["explain", "--forecast", "--rounds", "1", "--from", "changed.tare", "--", "true"];
+    for (record, words) in [
+        (program.path("s.tare"), &["run", "--resume", "changed.tare", "--budget", "8s"][..]),
+        (priced, &forecast),
+    ] {
+        change(&record, &program.path("changed.tare"), forge);
+        let said = program.run_tare(words);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains(r"$'\n''::error file=x::forged'"), "{said:?}");
+        let begins = |with| said.err.lines().filter(|line| line.trim_start().starts_with(with)).count();
+        assert_eq!((begins("::"), begins("hint:")), (0, 1), "{said:?}");
+    }
+}
+
+#[test]
 fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_trusted() {
     let program = Program::new();
     let record = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sessions/container-gvisor.tare");
