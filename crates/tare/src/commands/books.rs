@@ -1,7 +1,7 @@
 //! Books of prices for `tare here`: makes one of this machine, joins several, and reads one.
 
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,6 +11,7 @@ use tare_data::encoding::encode_hex;
 use tare_data::facts::Facts;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_lab::host::programs::{Found, command};
+use tare_record::input::read_text;
 
 use crate::args;
 use crate::command_error::CommandError;
@@ -53,11 +54,8 @@ pub fn make_book(file: &Path, args: &args::Here) -> Result<Exit, CommandError> {
 /// Reads a book of at most as many bytes as one may have.
 pub fn read_book(file: &Path) -> Result<Book, LabError> {
     let what = || format!("cannot use {} as a book of prices", file.display());
-    let opened = OpenOptions::new().read(true).open(file);
-    let mut text = String::new();
-    opened
-        .and_then(|opened| opened.take(LONGEST as u64 + 1).read_to_string(&mut text))
-        .map_err(|e| LabError::new(ErrorKind::Usage, what()).with_cause(e))?;
+    let text =
+        read_text(file, LONGEST as u64).map_err(|e| LabError::new(ErrorKind::Usage, what()).with_cause(e))?;
     parse_book(&text).map_err(|mistake| {
         LabError::new(ErrorKind::Usage, what())
             .with_cause(mistake)

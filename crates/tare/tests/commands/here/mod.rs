@@ -5,6 +5,7 @@ mod left_over;
 
 use std::process::{Command, Output};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 fn run(program: &str, words: &[&str]) -> Option<Output> {
@@ -91,6 +92,22 @@ fn a_book_is_refused_for_its_mistake() {
     let output = here(&["--book", book.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("its format is 9"), "{output:?}");
+}
+
+/// Reads books from a pipe without a writer: a command that waits for one has to be ended, with 124.
+#[test]
+fn no_book_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let (pipe, made) = (pipe.to_str().unwrap(), folder.path().join("made.toml"));
+    for words in [&["--book", pipe][..], &["--make-book", made.to_str().unwrap(), "--join", pipe]] {
+        let output = run("timeout", &[&["60", env!("CARGO_BIN_EXE_tare"), "here"], words].concat()).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(pipe) && said.contains("it is not a regular file"), "{words:?}: {said}");
+    }
+    assert!(!made.exists());
 }
 
 /// Writes a book with one entry.
