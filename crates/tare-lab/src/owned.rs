@@ -153,9 +153,35 @@ pub fn is_named(name: &str, mark: &str) -> bool {
     !id.is_empty() && rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with('-')) && plain(rest))
 }
 
+/// Recognises the name of a session's folder by its exact shape: the prefix, and 16 hex digits.
+pub(crate) fn is_session_folder(name: &OsStr) -> bool {
+    let is_id = |id: &[u8]| id.len() == 16 && id.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+    name.as_encoded_bytes().strip_prefix(PREFIX.as_bytes()).is_some_and(is_id)
+}
+
+/// Recognises a path in the folder of another session than the one that works in `own`.
+pub(crate) fn is_of_another_session(path: &Path, own: &Path) -> bool {
+    path.iter().any(is_session_folder) && !path.iter().any(|name| Some(name) == own.file_name())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_sessions_folder_is_known_by_the_exact_shape_of_its_name() {
+        let own = Path::new("/var/tmp/tare-0123456789abcdef");
+        let is_others = |path: &str| is_of_another_session(Path::new(path), own);
+        assert!(is_others("/var/tmp/tare-fedcba9876543210/places/ext4"));
+        assert!(!is_others("/var/tmp/tare-0123456789abcdef/places/ext4"));
+        // A session that works in a place of another one.
+        assert!(!is_others("/tare-fedcba9876543210/places/own/tare-0123456789abcdef/places/ext4"));
+        for name in
+            ["tare-fedcba987654321", "tare-fedcba9876543210-00001", "tare-FEDCBA9876543210", "tare-project"]
+        {
+            assert!(!is_others(&format!("/var/tmp/{name}/x")), "{name}");
+        }
+    }
 
     #[test]
     fn a_sessions_names_are_its_own() {

@@ -17,6 +17,7 @@ use crate::containers::steps::Steps;
 use crate::containers::user_namespaces;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts::{self, Mount};
+use crate::owned::is_of_another_session;
 use crate::provider::root::{RootFolder, Work};
 use crate::provider::{NotReady, Workspace};
 
@@ -84,7 +85,8 @@ pub fn make_view_steps(
     let mut facts = Facts::default();
     facts.add_fact("root", if lower == Path::new("/") { "host" } else { "folder" });
     facts.add_fact("root.upper", if is_in_memory { "tmpfs" } else { &on });
-    let mut view = View { steps: Steps::default(), at, layers, number: 0, silent: Vec::new() };
+    let (steps, own) = (Steps::default(), workspace.session_folder());
+    let mut view = View { steps, at, own, layers, number: 0, silent: Vec::new() };
     let begun = view.begin(is_in_memory).and_then(|()| view.whole(lower, workspace));
     begun.map_err(failed)?;
     if let Some(work) = &workspace.inside().work {
@@ -132,6 +134,8 @@ pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) 
 struct View<'a> {
     steps: Steps,
     at: &'a Path,
+    /// Folder of the session.
+    own: &'a Path,
     /// Folder of the layers.
     layers: PathBuf,
     number: u32,
@@ -152,7 +156,7 @@ impl View<'_> {
     fn whole(&mut self, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
         let (all, scratch) = (mounts::list_mounts()?, workspace.session_folder());
         let below = below(&all, lower, scratch);
-        let with_files: Vec<&Mount> = below.iter().copied().filter(|mount| has_files(mount)).collect();
+        let with_files: Vec<&Mount> = below.iter().copied().filter(|mount| shows(mount, scratch)).collect();
         self.silent = find_silent(workspace.agent(), &with_files);
         for point in &self.silent {
             self.steps.leave_out(format!("{}, which does not answer", point.display()))?;
@@ -175,7 +179,8 @@ impl View<'_> {
     fn mounts(&mut self, lower: &Path, below: &[&Mount]) -> io::Result<()> {
         let options = mounts::find_mount(lower).map(|mount| mount.options).unwrap_or_default();
         self.layer(lower, Path::new("/"), &options)?;
-        for mount in below.iter().filter(|mount| has_files(mount)) {
+        let own = self.own;
+        for mount in below.iter().filter(|mount| shows(mount, own)) {
             if self.silent.contains(&mount.point) {
                 continue;
             }
@@ -202,7 +207,9 @@ impl View<'_> {
                 let (path, kind) = (entry.path(), entry.file_type()?);
                 let inside = within(&path, lower);
                 let mount = below.iter().find(|mount| mount.point == path);
-                if is_fresh(&path, lower) || mount.is_some_and(|mount| !has_files(mount)) {
+                let is_hidden = mount
+                    .map_or_else(|| is_of_another_session(&path, self.own), |mount| !shows(mount, self.own));
+                if is_fresh(&path, lower) || is_hidden {
                     continue;
                 } else if self.silent.contains(&path) {
                     self.steps.add_folder(&self.outside(&inside), 0o755, None)?;
@@ -341,6 +348,11 @@ fn below<'a>(all: &'a [Mount], folder: &Path, scratch: &Path) -> Vec<&'a Mount> 
 
 fn is_fresh(path: &Path, lower: &Path) -> bool {
     FRESH.iter().any(|fresh| within(path, lower).starts_with(fresh))
+}
+
+/// Tells whether a mount has files to be shown. Another session's would stay busy below a layer when that session ends.
+fn shows(mount: &Mount, own: &Path) -> bool {
+    has_files(mount) && !is_of_another_session(&mount.point, own)
 }
 
 fn has_files(mount: &Mount) -> bool {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use tare_bench::programs::copy_program;
 use tare_data::failure::FailureKind;
@@ -107,6 +109,57 @@ fn visit(test: &str, text: &str) {
         assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
         assert_eq!(bench.list_remains(), [""; 0]);
     }
+}
+
+/// The folder of another session, with an image mounted in it.
+struct OtherSession(PathBuf);
+
+impl OtherSession {
+    fn make(test: &str, bench: &Bench, name: &str) -> Option<OtherSession> {
+        let other = OtherSession(bench.folder.path().join(name));
+        fs::create_dir_all(other.0.join("images")).unwrap();
+        fs::create_dir(other.0.join("place")).unwrap();
+        let made = other.run_shell(
+            "truncate -s 16M images/x.image && /sbin/mkfs.ext4 -q images/x.image && mount -o loop images/x.image place",
+        );
+        if !made {
+            println!("SKIPPED {test}: only root can mount an image, with mkfs.ext4");
+        }
+        made.then_some(other)
+    }
+
+    fn run_shell(&self, script: &str) -> bool {
+        Command::new("sh").args(["-c", script]).current_dir(&self.0).status().unwrap().success()
+    }
+
+    /// Tells whether a loop device has its image still, after the time in which the kernel lets go of one.
+    fn is_busy(&self) -> bool {
+        let name = self.0.file_name().unwrap().to_str().unwrap();
+        let has = |device: fs::DirEntry| {
+            fs::read_to_string(device.path().join("loop/backing_file"))
+                .is_ok_and(|image| image.contains(name))
+        };
+        let is_busy = || fs::read_dir("/sys/block").unwrap().flatten().any(has);
+        let end = Instant::now() + Duration::from_secs(5);
+        while is_busy() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        is_busy()
+    }
+}
+
+#[test]
+fn a_view_keeps_no_image_of_another_session_busy() {
+    let test = "a_view_keeps_no_image_of_another_session_busy";
+    let specifications = ["native?root=host", "container?root=host"].map(|text| parse_if_ready(test, text));
+    let bench = Bench::new();
+    let Some(other) = OtherSession::make(test, &bench, "tare-fedcba9876543210") else { return };
+    let session = session(&bench, RootFolder::Host, Path::new("/usr"), false);
+    let entered = specifications.iter().flatten().map(|text| Spoken::enter_environment(&session, text));
+    let entered: Vec<Spoken> = entered.collect();
+    assert!(other.run_shell("umount place"));
+    assert!(!other.is_busy());
+    entered.into_iter().for_each(|one| drop(one.leave_environment()));
 }
 
 #[test]
