@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::guests::machine::find_machine_kind;
+use crate::guests::unfinished::{self, Unfinished};
+use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
 use crate::provider::options::Choice;
@@ -113,10 +115,8 @@ pub fn prepare_kernel(
     begins: &mut dyn FnMut(&str),
 ) -> Result<(), LabError> {
     fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
-    let work = tempfile::Builder::new()
-        .prefix("kernel-")
-        .tempdir_in(&programs.prepared)
-        .map_err(|e| failed("making a folder", e))?;
+    unfinished::remove_left(&programs.prepared);
+    let work = Unfinished::make(&programs.prepared).map_err(|e| failed("making a folder", e))?;
     let packages = Packages::of(processor, work.path());
     packages.learn(programs, begins)?;
     let package = packages.newest_kernel(programs)?;
@@ -137,6 +137,7 @@ pub fn prepare_kernel(
 }
 
 pub fn remove_kernel(processor: Processor, programs: &Programs) -> Result<(), LabError> {
+    unfinished::remove_left(&programs.prepared);
     match fs::remove_dir_all(folder(processor, programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
         _ => Ok(()),
@@ -372,6 +373,7 @@ fn command(programs: &Programs, name: &str) -> Result<Command, LabError> {
 /// Runs a program that must end well; returns what it printed.
 fn must(command: &mut Command, wait: Duration) -> Result<String, LabError> {
     let name = command.get_program().to_string_lossy().into_owned();
+    processes::end_with_parent(command);
     programs::run_for_output(command, wait).map_err(|e| failed(&name, e))
 }
 

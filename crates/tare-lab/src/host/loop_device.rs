@@ -5,12 +5,15 @@
 
 #![allow(unsafe_code, reason = "ioctls of loop devices")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use crate::owned::is_session_folder;
+
 const CONTROL: &str = "/dev/loop-control";
+const LOOP_CLR_FD: libc::Ioctl = 0x4C01;
 const LOOP_SET_DIRECT_IO: libc::Ioctl = 0x4C08;
 /// Since Linux 5.8.
 const LOOP_CONFIGURE: libc::Ioctl = 0x4C0A;
@@ -72,6 +75,32 @@ impl LoopDevice {
     }
 }
 
+/// Lists the devices of images that are gone with the sessions that made them: something else still uses a file system there.
+pub fn list_forgotten() -> Vec<PathBuf> {
+    let devices = fs::read_dir("/sys/block").into_iter().flatten().flatten();
+    let forgotten = devices.filter(|device| {
+        let image = fs::read_to_string(device.path().join("loop/backing_file")).unwrap_or_default();
+        is_forgotten(&image)
+    });
+    forgotten.map(|device| Path::new("/dev").join(device.file_name())).collect()
+}
+
+/// Recognises the image of a session that has removed its folder, as the kernel names a file that was removed.
+fn is_forgotten(image: &str) -> bool {
+    let image = image.trim_end().strip_suffix(" (deleted)").map(Path::new);
+    let session = image.filter(|image| image.extension().is_some_and(|end| end == "image"));
+    session
+        .and_then(|image| image.ancestors().nth(2))
+        .is_some_and(|folder| folder.file_name().is_some_and(is_session_folder) && !folder.exists())
+}
+
+/// Detaches a device from its image, at once or when its last user ends.
+pub fn detach(device: &Path) -> io::Result<()> {
+    let device = File::open(device)?;
+    // SAFETY: the call takes no argument.
+    answer(unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CLR_FD) }).map(drop)
+}
+
 fn configure(device: &File, image: &File) -> io::Result<()> {
     let configuration = Configuration {
         fd: image.as_raw_fd() as u32,
@@ -99,6 +128,18 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     use super::*;
+
+    #[test]
+    fn only_an_image_that_went_with_its_session_is_forgotten() {
+        let folder = "/var/tmp/tare-0123456789abcdef";
+        assert!(is_forgotten(&format!("{folder}/images/ext4.image (deleted)\n")));
+        for other in ["/images/ext4.image", "/images/ext4 (deleted)", "/ext4.image (deleted)"] {
+            assert!(!is_forgotten(&format!("{folder}{other}\n")), "{other}");
+        }
+        assert!(!is_forgotten("/var/tmp/tare-project/images/ext4.image (deleted)\n"));
+        let living = tempfile::Builder::new().prefix("tare-0123456789abcde").rand_bytes(1).tempdir().unwrap();
+        assert!(!is_forgotten(&format!("{}/images/ext4.image (deleted)\n", living.path().display())));
+    }
 
     #[test]
     fn the_layout_is_the_kernels() {

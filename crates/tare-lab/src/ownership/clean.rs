@@ -15,6 +15,7 @@ use crate::host::wsl_distributions;
 use crate::owned::{Owned, PREFIX};
 pub use crate::ownership::journal::Elsewhere;
 use crate::ownership::journal::{self, Abandoned, Found};
+pub use crate::ownership::of_linux::remove_unnamed;
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
 use crate::platform::remove_tree;
@@ -32,7 +33,7 @@ const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 /// A session whose journal is locked lives and is not touched. What could not be removed stays in its
 /// journal for the next time. A journal that somebody else may have written is named and left.
 pub fn remove_leftovers(state: &Path, programs: &Programs) -> Result<Vec<Outcome>, LabError> {
-    Ok(remove_from_host(state, programs, None)?.0)
+    Ok(clean_as(&Running::from_this_host(), state, programs, None)?.0)
 }
 
 /// Removes the same, and also what is here of sessions of a named host. Returns the journals that other hosts have here, too.

@@ -3,12 +3,18 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::host::programs::Programs;
 use crate::owned::Owned;
 use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
 
 /// Why such a thing is left.
 const ELSEWHERE: &str = "only Linux has such things";
+
+/// Does nothing: only Linux prepares guests and has loop devices.
+pub fn remove_unnamed(_: &Programs) -> Vec<Outcome> {
+    Vec::new()
+}
 
 impl Undoing<'_> {
     pub fn remove_container(&self, thing: &Owned) -> Option<Outcome> {

@@ -2,17 +2,21 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
 use serde::de::IgnoredAny;
 
+use crate::guests::unfinished;
 use crate::host::control_groups;
+use crate::host::loop_device;
 use crate::host::mounts;
 use crate::host::network_device;
 use crate::host::network_namespace;
-use crate::host::programs;
+use crate::host::programs::{self, Programs};
+use crate::host::waiting::until_found;
 use crate::owned::{Owned, PREFIX, is_named};
 use crate::ownership::forgotten;
 use crate::ownership::outcome::Outcome;
@@ -20,6 +24,35 @@ use crate::ownership::undoing::{DELETE_WAIT, NO_SUCH_NAME, Undoing};
 
 /// Files in which runtimes keep the state of a container: runc and youki, crun.
 const STATES: [&str; 2] = ["state.json", "status"];
+
+/// Time in which the kernel lets go of a device whose last user has ended, and the pause between two looks at whether it has.
+const RELEASED_WITHIN: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Removes what no journal names: files that a killed `tare environment prepare` left, and loop devices of images that are gone with
+/// their sessions, unless something still uses them.
+pub fn remove_unnamed(programs: &Programs) -> Vec<Outcome> {
+    let folders = unfinished::remove_left(&programs.prepared).into_iter().map(|(folder, removed)| {
+        let what = format!("folder {}", folder.display());
+        match removed {
+            Ok(()) => Outcome::new_removed(what),
+            Err(e) => Outcome::new_left(what, e),
+        }
+    });
+    let detach = |device: &PathBuf| {
+        let what = format!("loop device {}", device.display());
+        let is_gone = || (!loop_device::list_forgotten().contains(device)).then_some(());
+        let detached = loop_device::detach(device);
+        match (until_found(RELEASED_WITHIN, LOOK_AGAIN, is_gone), detached) {
+            (Some(()), _) => Outcome::new_removed(what),
+            (None, Err(e)) => Outcome::new_left(what, e),
+            (None, Ok(())) => {
+                Outcome::new_left(what, "a process still uses its file system, and it goes with that")
+            }
+        }
+    };
+    folders.chain(loop_device::list_forgotten().iter().map(detach)).collect()
+}
 
 impl Undoing<'_> {
     /// Has a runtime delete a container. One that is not there is not missed: the container's processes have been ended

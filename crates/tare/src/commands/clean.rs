@@ -1,7 +1,7 @@
 //! `tare clean`: removes the leftovers of killed sessions.
 
 use tare_data::shell::quote_word;
-use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host};
+use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host, remove_unnamed};
 #[cfg(unix)]
 use tare_probes::here::{LeftOver, remove_left_over};
 use tare_report::json::render_pretty_json;
@@ -29,6 +29,7 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
         }
     }
     if args.from_host.is_none() {
+        outcomes.extend(remove_unnamed(&programs));
         outcomes.extend(remove_here_folders());
     }
     let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();

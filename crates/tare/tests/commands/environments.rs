@@ -1,7 +1,13 @@
 //! Environments from a user's view: preset names, start times, and differences.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::faults::kill::wait_until;
 use crate::program::{Program, Said};
 
 #[test]
@@ -49,6 +55,40 @@ fn a_preset_heads_its_column_and_the_record_holds_what_was_entered() {
     let text = program.run_tare(&["show", "s.tare"]).out;
     assert!(text.starts_with("wsl1-like-self differs from native in\n"), "{text}");
     assert!(text.lines().any(|line| line == "  kernel.release"), "{text}");
+}
+
+/// Asserts that an interrupted preparation of a kernel ends what it started, and that its files go with the next call that looks.
+#[test]
+fn a_preparation_that_is_interrupted_leaves_nothing() {
+    let program = Program::new();
+    let (programs, kept) = (program.path("bin"), program.path("cache/tare"));
+    fs::create_dir(&programs).unwrap();
+    let downloads = "echo $$ >pid && head -c 100000 /dev/zero >kernel.deb && exec sleep 1000";
+    for (name, script) in [("apt-cache", "echo '  Depends: linux-image-1'"), ("apt-get", downloads)] {
+        fs::write(programs.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let command = |arguments: &[&str]| {
+        let mut command = program.tare_command(arguments);
+        command.env("PATH", &path).env("XDG_CACHE_HOME", program.path("cache")).stderr(Stdio::null());
+        command
+    };
+    let list_kept = || fs::read_dir(&kept).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let (clean, remove) = (&["clean"][..], &["environment", "remove", "qemu"][..]);
+    for (signal, next) in [(Signal::INT, clean), (Signal::TERM, remove), (Signal::KILL, remove)] {
+        let mut child = command(&["environment", "prepare", "qemu"]).spawn().unwrap();
+        wait_until("it downloads", || list_kept().any(|folder| folder.join("kernel.deb").exists()));
+        let pid = fs::read_to_string(list_kept().next().unwrap().join("pid")).unwrap();
+        // While it works, its files stay.
+        assert!(command(remove).status().unwrap().success());
+        assert_eq!(list_kept().count(), 1);
+        kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+        child.wait().unwrap();
+        wait_until("what it started has ended", || !Path::new("/proc").join(pid.trim()).exists());
+        assert!(command(next).status().unwrap().success());
+        assert_eq!(list_kept().count(), 0, "{signal:?}");
+    }
 }
 
 /// Has a program and all that it starts find ptrace(2) refused, as in the default filters of older container engines.

@@ -10,13 +10,13 @@ use tare_bench::programs::copy_program;
 use tare_data::failure::FailureKind;
 use tare_lab::environments;
 use tare_lab::host::programs::Programs;
-use tare_lab::ownership::clean::remove_leftovers;
+use tare_lab::ownership::clean::{Outcome, remove_leftovers, remove_unnamed};
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::storage::places::Wanted;
 
 use crate::actor::Actor;
-use crate::bench::{Bench, Spoken, parse_if_ready};
+use crate::bench::{Bench, Spoken, find_programs, parse_if_ready};
 
 /// Script that tries to change files in ways that would be visible on the host. `@` is the work folder. It
 /// runs twice.
@@ -160,6 +160,24 @@ fn a_view_keeps_no_image_of_another_session_busy() {
     assert!(other.run_shell("umount place"));
     assert!(!other.is_busy());
     entered.into_iter().for_each(|one| drop(one.leave_environment()));
+}
+
+#[test]
+fn an_image_that_a_program_keeps_busy_is_named_until_that_ends() {
+    let test = "an_image_that_a_program_keeps_busy_is_named_until_that_ends";
+    let bench = Bench::new();
+    let Some(other) = OtherSession::make(test, &bench, "tare-fedcba9876543211") else { return };
+    let place = other.0.join("place");
+    let mut user = Command::new("sleep").arg("1000").current_dir(place).spawn().unwrap();
+    assert!(other.run_shell("umount --lazy place"));
+    fs::remove_dir_all(&other.0).unwrap();
+    let named = remove_unnamed(&find_programs());
+    user.kill().unwrap();
+    user.wait().unwrap();
+    let is_device =
+        |outcome: &Outcome| outcome.what.starts_with("loop device") && outcome.left_because.is_some();
+    assert!(named.iter().any(is_device), "{named:?}");
+    assert!(!other.is_busy());
 }
 
 #[test]

@@ -298,11 +298,21 @@ pub fn kill_same_process(pid: u32, started: u64) -> io::Result<()> {
 /// Gives a command a session of its own (no terminal, no Ctrl-C) and lets it die with the thread that
 /// starts it.
 pub fn die_with_parent(command: &mut Command) {
+    let begin = || {
+        setsid()?;
+        prefer_to_kill();
+        Ok(())
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(begin) };
+    end_with_parent(command);
+}
+
+/// Lets a command die with the thread that starts it.
+pub(crate) fn end_with_parent(command: &mut Command) {
     let parent = getpid();
     let prepare = move || -> io::Result<()> {
-        setsid()?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        prefer_to_kill();
         // One that died before that call sends no signal.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     };
