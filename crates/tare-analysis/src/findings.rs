@@ -319,8 +319,6 @@ pub struct Comparison {
     /// Ratios that this cell could have found with 80 % power; none where there are too few rounds or starts
     /// to say.
     pub smallest: Option<Smallest>,
-    /// Sequential p of each ratio of `Options::ratios`, in their order.
-    pub beyond: Vec<Beyond>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
     /// Dependence of rounds that share a start of the environment or of the baseline; none where none do.
@@ -374,14 +372,6 @@ pub struct Smallest {
     pub differs: f64,
     /// ... as slower: beyond the margin.
     pub slower: f64,
-}
-
-/// Result of testing a cell against a ratio that a gate names.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Beyond {
-    pub ratio: f64,
-    /// Sequential p of "the cost is this ratio", two-sided.
-    pub p: f64,
 }
 
 /// The session's statement on its own power.

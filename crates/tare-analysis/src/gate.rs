@@ -6,9 +6,7 @@ use std::str::FromStr;
 use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
-use crate::findings::{Answer, Cell, Findings, Row, Side};
-use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::select_by_holm;
+use crate::findings::{Answer, Cell, Findings};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,17 +144,15 @@ pub enum Ruling {
 }
 
 impl Condition {
-    /// Answers for a cell of one record. `is_beyond`: the cell is shown to lie beyond the condition's ratio.
-    fn answer(&self, cell: &Cell, is_beyond: bool) -> Ruling {
+    /// Answers for a cell of one record, by what is shown of it.
+    fn answer(&self, cell: &Cell) -> Ruling {
         let Cell::Compared(comparison) = cell else {
             return if self.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
         match (self.kind, self.beyond) {
             (Kind::Missing, _) => Ruling::Passes,
             (Kind::Slower, None) => rule_on_slower(comparison.answer()),
-            (Kind::Slower, Some(ratio)) if comparison.high <= ratio => Ruling::Passes,
-            (Kind::Slower, Some(_)) if is_beyond => Ruling::Trips,
-            (Kind::Slower, Some(_)) => Ruling::Undecided,
+            (Kind::Slower, Some(ratio)) => rule_on_interval([comparison.low, comparison.high], ratio),
             (Kind::Undecided, _) => match rule_on_slower(comparison.answer()) {
                 Ruling::Undecided => Ruling::Trips,
                 Ruling::Trips | Ruling::Passes | Ruling::Missing => Ruling::Passes,
@@ -165,24 +161,17 @@ impl Condition {
             (Kind::Regressed, _) => Ruling::Missing,
         }
     }
-
-    /// Finds the p of "this cell costs no more than the ratio", for a condition that has one.
-    fn p(&self, cell: &Cell) -> Option<f64> {
-        let ratio = self.beyond?;
-        let comparison = cell.comparison()?;
-        // A verdict has passed the correction, has the starts it needs, and is above the error of the
-        // control.
-        let may_trip = comparison.verdict.is_settled() && comparison.verdict.side() == Some(Side::Slower);
-        let tested = comparison.beyond.iter().find(|beyond| beyond.ratio == ratio);
-        let p = tested.filter(|_| may_trip && comparison.ratio > ratio).map(|beyond| beyond.p);
-        Some(p.unwrap_or(1.0))
-    }
 }
 
-/// Collects the ratios that conditions name, for `Options::ratios`: a ratio that findings were not tested
-/// against trips nothing.
-pub fn collect_ratios(conditions: &[Condition]) -> Vec<f64> {
-    conditions.iter().filter_map(|condition| condition.beyond).collect()
+/// Rules on "more than a ratio" by the interval that is shown, and by nothing else.
+pub(crate) fn rule_on_interval([low, high]: [f64; 2], ratio: f64) -> Ruling {
+    if low > ratio {
+        Ruling::Trips
+    } else if high <= ratio {
+        Ruling::Passes
+    } else {
+        Ruling::Undecided
+    }
 }
 
 /// Rules on "slower than the margin": only an answer that is decided passes.
@@ -237,57 +226,56 @@ impl Outcome {
     }
 }
 
-/// A cell and a condition that chose it.
-struct Chosen<'a> {
-    row: usize,
-    target: usize,
-    cell: &'a Cell,
-    condition: &'a Condition,
+/// The conditions of a gate that is being judged, and its answers so far.
+pub(crate) struct Judging<'a> {
+    conditions: &'a [Condition],
+    used: Vec<bool>,
+    cells: Vec<Judged>,
+}
+
+impl<'a> Judging<'a> {
+    pub(crate) fn new(conditions: &'a [Condition]) -> Judging<'a> {
+        Judging { conditions, used: vec![false; conditions.len()], cells: Vec::new() }
+    }
+
+    /// Puts to a cell the conditions that choose it. No condition changes the answer of another.
+    pub(crate) fn judge_cell(
+        &mut self,
+        (row, target): (usize, usize),
+        chooses: impl Fn(&Selector) -> bool,
+        answer: impl Fn(&Condition) -> Ruling,
+    ) {
+        let mut answers = Vec::new();
+        for (condition, used) in self.conditions.iter().zip(&mut self.used) {
+            if chooses(&condition.selector) {
+                *used = true;
+                answers.push((answer(condition), condition));
+            }
+        }
+        self.cells.extend(pick_strongest_answer(row, target, answers.into_iter()));
+    }
+
+    pub(crate) fn into_outcome(self) -> Outcome {
+        let idle = self.conditions.iter().zip(self.used).filter(|(_, used)| !used);
+        let idle = idle.map(|(condition, _)| condition.to_string()).collect();
+        Outcome { cells: self.cells, idle, allows_undecided: false }
+    }
 }
 
 /// Puts conditions to every headline cell of a session. `targets` are its subjects, in the order of the findings.
-///
-/// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
-/// accident at 5 %.
 pub fn judge_findings(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
-    let mut used = vec![false; conditions.len()];
-    let mut all: Vec<Chosen> = Vec::new();
-    for (row, of_row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline) {
-        for (target, (cell, names)) in of_row.cells.iter().zip(targets).enumerate() {
-            let chosen = conditions.iter().enumerate().filter(|(_, c)| chooses(c, names, of_row));
-            all.extend(chosen.map(|(at, condition)| {
-                used[at] = true;
-                Chosen { row, target, cell, condition }
-            }));
+    let mut judging = Judging::new(conditions);
+    for (at, row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline) {
+        for (target, (cell, names)) in row.cells.iter().zip(targets).enumerate() {
+            let chooses = |selector: &Selector| selector.matches_cell(names, &row.case, &row.probe);
+            judging.judge_cell((at, target), chooses, |condition| condition.answer(cell));
         }
     }
-    let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.condition.p(chosen.cell)).collect();
-    let mut kept = select_by_holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
-    let is_beyond = p.iter().map(|p| p.is_some() && kept.next().unwrap_or(false));
-    let answers: Vec<(Ruling, &Chosen)> = is_beyond
-        .zip(&all)
-        .map(|(is_beyond, chosen)| (chosen.condition.answer(chosen.cell, is_beyond), chosen))
-        .collect();
-    let cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
-    let cells = cells.filter_map(|of_cell| {
-        let (_, first) = of_cell.first()?;
-        pick_strongest_answer(
-            first.row,
-            first.target,
-            of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)),
-        )
-    });
-    let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    let idle = idle.map(|(condition, _)| condition.to_string()).collect();
-    Outcome { cells: cells.collect(), idle, ..Outcome::default() }
-}
-
-fn chooses(condition: &Condition, target: &TargetNames<'_>, row: &Row) -> bool {
-    condition.selector.matches_cell(target, &row.case, &row.probe)
+    judging.into_outcome()
 }
 
 /// Picks, from the answers of several conditions in a cell, the one that a person must read first.
-pub(crate) fn pick_strongest_answer<'a>(
+fn pick_strongest_answer<'a>(
     row: usize,
     target: usize,
     answers: impl Iterator<Item = (Ruling, &'a Condition)>,

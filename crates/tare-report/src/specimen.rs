@@ -93,7 +93,6 @@ pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         decided_at: (verdict != Verdict::Inconclusive).then_some(12),
         needed: (verdict == Verdict::Inconclusive).then_some(Needed::Rounds(212)),
         smallest: Some(Smallest { differs: 1.026, slower: 1.046 }),
-        beyond: vec![Beyond { ratio: 10.0, p: if ratio > 10.0 { 0.0004 } else { 1.0 } }],
         difference: baseline * (ratio - 1.0),
         starts: None,
         warnings: vec![],

@@ -21,9 +21,8 @@ pub use self::costs::{Cost, Factor};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
 use crate::findings::{Cell, Comparison, Findings, Missing, Row};
-use crate::gate::{Condition, Kind, Outcome, Ruling, TargetNames, pick_strongest_answer};
-use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
+use crate::gate::{Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval};
+use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::Margin;
@@ -327,9 +326,8 @@ pub(crate) fn widest_margin(sides: &[(Side, Option<&Row>)]) -> Margin {
 }
 
 impl ChangedCell {
-    /// Answers a condition for a cell of two records. `is_beyond`: the change is shown to be beyond its
-    /// ratio.
-    fn answer(&self, condition: &Condition, is_beyond: bool) -> Ruling {
+    /// Answers a condition for a cell of two records, by what is shown of it.
+    fn answer(&self, condition: &Condition) -> Ruling {
         let ChangedCell::Compared { change, factor, .. } = self else {
             return if condition.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
@@ -337,11 +335,9 @@ impl ChangedCell {
             (Kind::Missing, _) => Ruling::Passes,
             (Kind::Undecided, _) if *change == Change::Inconclusive => Ruling::Trips,
             (Kind::Undecided, _) => Ruling::Passes,
-            (Kind::Regressed, Some(ratio)) if factor.is_some_and(|factor| factor.high <= ratio) => {
-                Ruling::Passes
+            (Kind::Regressed, Some(ratio)) => {
+                factor.map_or(Ruling::Undecided, |factor| rule_on_interval([factor.low, factor.high], ratio))
             }
-            (Kind::Regressed, Some(_)) if is_beyond => Ruling::Trips,
-            (Kind::Regressed, Some(_)) => Ruling::Undecided,
             (Kind::Regressed, None) => match change {
                 Change::Regressed => Ruling::Trips,
                 Change::Improved | Change::Unchanged => Ruling::Passes,
@@ -351,63 +347,17 @@ impl ChangedCell {
             (Kind::Slower, _) => Ruling::Missing,
         }
     }
-
-    /// Computes the p of "the slowdown has grown by no more than the ratio", for a condition that has one.
-    fn p(&self, condition: &Condition) -> Option<f64> {
-        let ratio = condition.beyond?;
-        match self {
-            ChangedCell::Compared { change: Change::Regressed, factor: Some(factor), .. } => {
-                Some(factor.p_beyond(libm::log(ratio)))
-            }
-            ChangedCell::Compared { .. } => Some(1.0),
-            ChangedCell::NotComparable { .. } => None,
-        }
-    }
-}
-
-/// A cell, its position, and a condition that chose it.
-struct Chosen<'a> {
-    row: usize,
-    target: usize,
-    cell: &'a ChangedCell,
-    condition: &'a Condition,
 }
 
 /// Puts conditions to every headline cell of two records.
-///
-/// Conditions with a ratio are tested against it, and Holm's procedure keeps the chance that any of them trips by
-/// accident at 5 %.
 pub fn judge_changes(changes: &Changes, conditions: &[Condition]) -> Outcome {
-    let mut used = vec![false; conditions.len()];
-    let mut all: Vec<Chosen> = Vec::new();
+    let mut judging = Judging::new(conditions);
     for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
-            let chosen = conditions.iter().enumerate();
-            let chosen = chosen.filter(|(_, c)| c.selector.matches_cell(&names, &row.case, &row.probe));
-            all.extend(chosen.map(|(i, condition)| {
-                used[i] = true;
-                Chosen { row: at, target: of_target, cell, condition }
-            }));
+            let chooses = |selector: &Selector| selector.matches_cell(&names, &row.case, &row.probe);
+            judging.judge_cell((at, of_target), chooses, |condition| cell.answer(condition));
         }
     }
-    let p: Vec<Option<f64>> = all.iter().map(|chosen| chosen.cell.p(chosen.condition)).collect();
-    let mut kept = select_by_holm(&p.iter().copied().flatten().collect::<Vec<_>>(), ALPHA).into_iter();
-    let answers = p.iter().zip(&all).map(|(p, chosen)| {
-        let is_beyond = p.is_some() && kept.next().unwrap_or(false);
-        (chosen.cell.answer(chosen.condition, is_beyond), chosen)
-    });
-    let answers: Vec<(Ruling, &Chosen)> = answers.collect();
-    let of_cells = answers.chunk_by(|(_, a), (_, b)| (a.row, a.target) == (b.row, b.target));
-    let cells = of_cells.filter_map(|of_cell| {
-        let (_, first) = of_cell.first()?;
-        pick_strongest_answer(
-            first.row,
-            first.target,
-            of_cell.iter().map(|(answer, chosen)| (*answer, chosen.condition)),
-        )
-    });
-    let idle = conditions.iter().zip(used).filter(|(_, used)| !used);
-    let idle = idle.map(|(condition, _)| condition.to_string()).collect();
-    Outcome { cells: cells.collect(), idle, allows_undecided: false }
+    judging.into_outcome()
 }

@@ -8,10 +8,7 @@ use super::cost::LayerCost;
 use super::slow::Standing;
 use super::summary::Fleet;
 use crate::change::Change;
-use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_slower};
-use crate::statistics::level::ALPHA;
-use crate::statistics::multiplicity::select_by_holm;
-use crate::statistics::signed_ranks::{Nulls, compute_median, p_value, sort_values};
+use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_interval, rule_on_slower};
 
 /// When a fleet's gate is tripped.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,46 +110,33 @@ fn outlier(fleet: &Fleet) -> (Ruling, Vec<String>) {
     }
 }
 
-/// A cell that a condition chose: its name, the nodes' ratios, their interval, and whether it is past the
-/// margin where the condition names no ratio.
-struct Chosen<'a> {
-    name: String,
-    of_nodes: Vec<f64>,
-    high: Option<f64>,
-    plain: Ruling,
-    condition: &'a Condition,
-}
-
 fn slower(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
     let chosen = |cost: &&LayerCost| chooses(fleet, condition, &cost.target, &cost.case, &cost.metric);
-    let cells = fleet.costs.iter().filter(chosen).map(|cost| Chosen {
-        name: format!("{}: {}", cost.target, cost.case),
-        of_nodes: cost.nodes.iter().map(|node| node.ratio).collect(),
-        high: cost.fleet.as_ref().map(|fleet| fleet.high),
-        plain: cost.fleet.as_ref().map_or(Ruling::Missing, |cost| rule_on_slower(cost.answer())),
-        condition,
+    let cells = fleet.costs.iter().filter(chosen).map(|cost| {
+        let answer = match (&cost.fleet, condition.beyond) {
+            (None, _) => Ruling::Missing,
+            (Some(of_fleet), Some(ratio)) => rule_on_interval([of_fleet.low, of_fleet.high], ratio),
+            (Some(of_fleet), None) => rule_on_slower(of_fleet.answer()),
+        };
+        (answer, format!("{}: {}", cost.target, cost.case))
     });
     together(cells.collect())
 }
 
 fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
-    let of_layers = |cell: &&FleetChange| {
-        cell.target
-            .as_deref()
-            .is_some_and(|target| chooses(fleet, condition, target, &cell.case, &cell.metric))
-    };
-    let plain = |cell: &FleetChange| match cell.change.map(|changed| changed.change) {
-        None => Ruling::Missing,
-        Some(Change::Regressed) => Ruling::Trips,
-        Some(Change::Improved | Change::Unchanged) => Ruling::Passes,
-        Some(Change::Inconclusive) => Ruling::Undecided,
-    };
-    let cells = fleet.changes.iter().flatten().filter(of_layers).map(|cell| Chosen {
-        name: format!("{}: {}", cell.target.as_deref().unwrap_or_default(), cell.case),
-        of_nodes: cell.of_nodes.values().copied().collect(),
-        high: cell.change.map(|changed| changed.high),
-        plain: plain(cell),
-        condition,
+    let cells = fleet.changes.iter().flatten().filter_map(|cell: &FleetChange| {
+        let target = cell.target.as_deref()?;
+        let answer = match (cell.change, condition.beyond) {
+            (None, _) => Ruling::Missing,
+            (Some(changed), Some(ratio)) => rule_on_interval([changed.low, changed.high], ratio),
+            (Some(changed), None) => match changed.change {
+                Change::Regressed => Ruling::Trips,
+                Change::Improved | Change::Unchanged => Ruling::Passes,
+                Change::Inconclusive => Ruling::Undecided,
+            },
+        };
+        let is_chosen = chooses(fleet, condition, target, &cell.case, &cell.metric);
+        is_chosen.then(|| (answer, format!("{target}: {}", cell.case)))
     });
     together(cells.collect())
 }
@@ -163,36 +147,10 @@ fn chooses(fleet: &Fleet, condition: &Condition, target: &str, case: &str, metri
     condition.selector.matches_cell(&names, case, probe)
 }
 
-/// Answers for all cells that were chosen, with the cells that gave the answer. A ratio is tested over nodes,
-/// and Holm's procedure keeps the chance that any trips by accident at 5 %.
-fn together(cells: Vec<Chosen<'_>>) -> (Ruling, Vec<String>) {
-    let mut nulls = Nulls::default();
-    let p: Vec<f64> = cells.iter().map(|cell| cell.p(&mut nulls)).collect();
-    let answers: Vec<(Ruling, String)> = cells
-        .into_iter()
-        .zip(select_by_holm(&p, ALPHA))
-        .map(|(cell, is_beyond)| (cell.answer(is_beyond), cell.name))
-        .collect();
+/// Answers for all cells that were chosen, with the cells that gave the answer.
+fn together(answers: Vec<(Ruling, String)>) -> (Ruling, Vec<String>) {
     let of = |wanted: Ruling| answers.iter().any(|(answer, _)| *answer == wanted);
     let answer = [Ruling::Trips, Ruling::Undecided, Ruling::Passes].into_iter().find(|answer| of(*answer));
     let answer = answer.unwrap_or(Ruling::Missing);
     (answer, answers.into_iter().filter(|(of, _)| *of == answer).map(|(_, name)| name).collect())
-}
-
-impl Chosen<'_> {
-    fn p(&self, nulls: &mut Nulls) -> f64 {
-        let Some(ratio) = self.condition.beyond.filter(|_| self.high.is_some()) else { return 1.0 };
-        let above: Vec<f64> = self.of_nodes.iter().map(|of_node| libm::log(of_node / ratio)).collect();
-        let above = sort_values(&above);
-        if compute_median(&above) > 0.0 { p_value(&above, nulls.get_null(above.len())) } else { 1.0 }
-    }
-
-    fn answer(&self, is_beyond: bool) -> Ruling {
-        match (self.condition.beyond, self.high) {
-            (None, _) | (_, None) => self.plain,
-            (Some(_), _) if is_beyond => Ruling::Trips,
-            (Some(ratio), Some(high)) if high <= ratio => Ruling::Passes,
-            (Some(_), Some(_)) => Ruling::Undecided,
-        }
-    }
 }

@@ -52,7 +52,7 @@ pub fn compare_orders(session: &Session, options: &Options, exchanges: &[Exchang
             let Some(pairs) = exchange_rounds(&costs, exchange) else { continue };
             let Some(target) = subjects.get(exchange.forward[1]) else { continue };
             let margin = Margin::from_planned(MARGIN);
-            let Some((judgement, _)) = judge.judge(&pairs, (at, *target), margin, &mut nulls) else {
+            let Some(judgement) = judge.judge(&pairs, (at, *target), margin, &mut nulls) else {
                 continue;
             };
             p.push(judgement.p);

@@ -51,7 +51,6 @@ pub(crate) fn make_comparison(
         decided_at: judgement.decided_at,
         needed: judgement.needed,
         smallest: None,
-        beyond: Vec::new(),
         difference: difference(baseline, target),
         starts: judgement.starts,
         warnings,

@@ -13,7 +13,7 @@ use crate::sessions::{
 
 fn survives(session: &Session) {
     for strict in [false, true] {
-        let options = Options { strict, ratios: vec![1.5], ..Options::default() };
+        let options = Options { strict, ..Options::default() };
         let rows: usize = session.plan.cases.iter().map(|case| case.metrics.len()).sum();
         assert_eq!(compute_findings(session, &options).rows.len(), rows);
         for case in &session.plan.cases {

@@ -50,8 +50,7 @@ fn without_planted(session: &mut Session) {
 }
 
 fn found(session: &Session, view: &View) -> Findings {
-    let ratios = tare_analysis::gate::collect_ratios(&view.fail_if);
-    let options = tare_analysis::Options { strict: view.strict, ratios, ..Default::default() };
+    let options = tare_analysis::Options { strict: view.strict, ..Default::default() };
     tare_analysis::compute_findings(session, &options)
 }
 

@@ -13,14 +13,14 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Beyond, Cell, Comparison, Family, Level, Missing};
+use crate::findings::{Cell, Comparison, Family, Level, Missing};
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::comparison::make_comparison;
 use crate::verdicts::doubts::ends::{Objection, RunPairs};
 use crate::verdicts::doubts::ticks::Ticks;
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::judge::{
-    Judgement, is_off, judge_pairs, mean_cost, p_at, raise_margin, ratio_in_total, smallest_ratios,
+    Judgement, is_off, judge_pairs, mean_cost, raise_margin, ratio_in_total, smallest_ratios,
 };
 use crate::verdicts::leaving::{may_leave, safe_p};
 use crate::verdicts::pairs::{Pairs, RowSeries, pair_rounds, read_against};
@@ -41,8 +41,6 @@ pub struct Options {
     pub strict: bool,
     /// Instead of every case's own margin: ln of the largest ratio that still counts as the same.
     pub margin: Option<f64>,
-    /// Cost ratios that a gate names: headline cells are tested against each.
-    pub ratios: Vec<f64>,
 }
 
 /// A session, finished or under way, as far as the analysis cares.
@@ -163,14 +161,14 @@ impl<'a> Judge<'a> {
         self.control = None;
     }
 
-    /// Judges the pairs of a cell; the schedule is the one by which it was judged.
+    /// Judges the pairs of a cell.
     pub fn judge(
         &self,
         pairs: &Pairs,
         (case, target): (usize, usize),
         margin: Margin,
         nulls: &mut Nulls,
-    ) -> Option<(Judgement, Schedule)> {
+    ) -> Option<Judgement> {
         let reached = pairs.reached;
         let corrected = self.progress.plan.targets[target].role != Role::Control;
         let schedule = if corrected { self.schedule.clone() } else { self.schedule.without_correction() };
@@ -181,11 +179,11 @@ impl<'a> Judge<'a> {
             let judgement = judge_pairs(pairs, &schedule, margin, nulls)?;
             let safe_p = corrected.then(|| safe_p(self.progress.plan));
             if !self.is_report || may_leave(&judgement, safe_p) {
-                return Some((judgement, schedule));
+                return Some(judgement);
             }
         }
         let schedule = if to_the_end { schedule.with_time_over() } else { schedule.with_rounds_ended() };
-        Some((judge_pairs(pairs, &schedule, margin, nulls)?, schedule))
+        judge_pairs(pairs, &schedule, margin, nulls)
     }
 
     /// Pairs the trials of two environments in the same round of the same case.
@@ -387,17 +385,14 @@ impl<'a> Judge<'a> {
             Ok(pairs) => Pairs { resolution, ..self.forget_old_times(pairs) },
             Err(no_pairs) => return not_comparable(no_pairs.describe().into(), level),
         };
-        let Some((judgement, schedule)) = self.judge(&pairs, (case, target), margin, nulls) else {
+        let Some(judgement) = self.judge(&pairs, (case, target), margin, nulls) else {
             return not_comparable("no round within the plan".into(), level);
         };
         let judgement = self.limit_to_quantiles(judgement, (case, target), metric, operations);
-        let beyond =
-            if metric_at == 0 { self.beyond(&pairs, &judgement, &schedule, nulls) } else { Vec::new() };
         let mut comparison = Comparison {
             rounds: pairs.pairs.len() as u32,
             total: judgement.total.map(ratio_in_total),
             smallest: smallest_ratios(&judgement, margin),
-            beyond,
             ..make_comparison(level, &judgement, baseline, series)
         };
         if let Some(reason) = self.find_failure_objection((case, target), &comparison) {
@@ -408,18 +403,6 @@ impl<'a> Judge<'a> {
         comparison.warnings.extend(mean_cost(&pairs, &judgement));
         comparison.warnings.extend(runs.and_then(RunPairs::find_doubt));
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
-    }
-
-    /// Tests a cell against the ratios that a gate names.
-    fn beyond(
-        &self,
-        pairs: &Pairs,
-        judgement: &Judgement,
-        schedule: &Schedule,
-        nulls: &mut Nulls,
-    ) -> Vec<Beyond> {
-        let mut p = |ratio: f64| p_at(libm::log(ratio), judgement, pairs, schedule, nulls);
-        self.options.ratios.iter().map(|ratio| Beyond { ratio: *ratio, p: p(*ratio) }).collect()
     }
 
     /// Explains why an environment has no value at all.
