@@ -295,9 +295,13 @@ pub struct Comparison {
     pub rounds: u32,
     /// Cost ratio: above 1 the environment is slower (slower, or less a second), whatever the metric's direction.
     pub ratio: f64,
-    /// Interval of the ratio; 0 and infinity while there are too few rounds for one.
+    /// Interval of the ratio, at the level that its direction has among all cells; 0 and infinity while there are too few rounds
+    /// for one.
     pub low: f64,
     pub high: f64,
+    /// The interval at 95 %, as if no other cell had been measured.
+    pub low_alone: f64,
+    pub high_alone: f64,
     /// Ratio of the mean costs; none where only typical values are known, as of quantiles.
     pub total: Option<Total>,
     /// Interval of the median difference by signs, to go with the Hodges-Lehmann one; equal where that one

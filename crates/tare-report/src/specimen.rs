@@ -84,6 +84,8 @@ pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         low,
         high,
         total: Some(Total { ratio, low: low * 0.99, high: high * 1.01 }),
+        low_alone: low,
+        high_alone: high,
         sign_low: low * 0.998,
         sign_high: high * 1.002,
         leading: Leading::HodgesLehmann,

@@ -41,6 +41,8 @@ pub(crate) fn make_comparison(
         ratio: libm::exp(judgement.estimate),
         low: libm::exp(judgement.interval.low),
         high: libm::exp(judgement.interval.high),
+        low_alone: libm::exp(judgement.interval.low),
+        high_alone: libm::exp(judgement.interval.high),
         total: None,
         sign_low: libm::exp(judgement.signs.low),
         sign_high: libm::exp(judgement.signs.high),

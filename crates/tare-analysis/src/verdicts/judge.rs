@@ -62,6 +62,19 @@ pub struct Judgement {
     pub spread_s: Option<f64>,
     /// The margin at which it was judged.
     pub margin: Margin,
+    /// True where a direction beyond the margin would stay one if it were the only one among all cells.
+    pub is_safe: bool,
+    evidence: Evidence,
+}
+
+/// The differences behind a judgement, which give its interval at other levels.
+#[derive(Clone, Debug, PartialEq)]
+struct Evidence {
+    units: Units,
+    /// Rounds or starts, where blocks of them are the units and all of them are on one side.
+    one_sided: Option<Units>,
+    schedule: Schedule,
+    resolution: f64,
 }
 
 /// Judges a cell at a margin. None when no round is within the schedule.
@@ -88,11 +101,9 @@ pub fn judge_pairs(
     let last = looks.last();
     let p_at_look = |look: &Look| (look.p(leading), look.least_p);
     let mut p = last.map_or((1.0, 1.0), p_at_look);
-    if blocks.length > 1 && is_one_sided {
-        let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&starts), nulls, |at| {
-            starts.differences_before(at)
-        });
-        p = looks.last().map_or(p, p_at_look);
+    let one_sided = (blocks.length > 1 && is_one_sided).then(|| starts.clone());
+    if let Some(starts) = &one_sided {
+        p = last_look(starts, schedule, pairs.reached, nulls).as_ref().map_or(p, p_at_look);
     }
     let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
@@ -127,13 +138,23 @@ pub fn judge_pairs(
         deviation: deviation(&values),
         spread_s: pairs.spread_s(),
         margin,
+        is_safe: false,
+        evidence: Evidence { units, one_sided, schedule: schedule.clone(), resolution: pairs.resolution },
     };
     if pairs.resolution > 0.0 {
-        judged.p = p_at(0.0, &judged, pairs, schedule, nulls);
+        judged.p = p_of_no_effect(&judged, nulls);
     }
     let is_typically_same = !judged.verdict.is_within_margin() && mean_cost(pairs, &judged).is_some();
     let verdict = if is_typically_same { Verdict::TypicallySame } else { judged.verdict };
-    Some(Judgement { verdict, needed: needed_to_decide(&judged, pairs, &units, schedule), ..judged })
+    let is_safe = judged.find_safety(nulls);
+    let needed = needed_to_decide(&judged, pairs, &judged.evidence.units, schedule);
+    Some(Judgement { verdict, is_safe, needed, ..judged })
+}
+
+/// Follows units through all looks, and returns the last.
+fn last_look(units: &Units, schedule: &Schedule, reached: u32, nulls: &mut Nulls) -> Option<Look> {
+    let fewest = fewest_of(units);
+    stopping::follow_looks(schedule, reached, fewest, nulls, |at| units.differences_before(at)).pop()
 }
 
 /// Lowers a verdict on the typical cost to one that rare events allow: a typical cost within the margin is the same only where slow
@@ -381,20 +402,49 @@ impl Judgement {
         if interval == self.interval {
             return self;
         }
-        let weaker = decide_verdict(interval, self.margin);
-        let verdict = match self.verdict {
-            held if weaker == decide_verdict(self.interval, self.margin) => held,
-            Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts | Verdict::TypicallySame
-                if weaker.is_settled() =>
-            {
-                self.verdict
-            }
-            _ => weaker,
-        };
+        let verdict = self.weaken(interval);
         let p = if interval.contains(0.0) { 1.0 } else { self.p };
         let decided_at = self.decided_at.filter(|_| verdict.is_settled());
         let needed = self.needed.or((!verdict.is_settled()).then_some(Needed::LessNoise));
         Judgement { interval, verdict, p, decided_at, needed, ..self }
+    }
+
+    /// Returns the verdict that is left of it with a wider interval.
+    pub(crate) fn weaken(&self, interval: Interval) -> Verdict {
+        let weaker = decide_verdict(interval, self.margin);
+        match self.verdict {
+            held if weaker == decide_verdict(self.interval, self.margin) => held,
+            held @ (Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts | Verdict::TypicallySame)
+                if weaker.is_settled() =>
+            {
+                held
+            }
+            _ => weaker,
+        }
+    }
+
+    /// Finds its interval at a share of its level: no narrower than its own.
+    ///
+    /// Blocks may be too few for one. Where all rounds are on one side, which gives the direction its p, they lie beyond the nearest of
+    /// them by the same reasoning, and by how much is open.
+    pub(crate) fn interval_at(&self, share: f64, nulls: &mut Nulls) -> Interval {
+        let Evidence { units, one_sided, schedule, resolution } = &self.evidence;
+        let schedule = schedule.with_share(share);
+        let look = last_look(units, &schedule, self.reached, nulls);
+        let interval = look.map_or(Interval::EVERYTHING, |look| look.interval(self.leading));
+        let bound = one_sided.as_ref().filter(|_| interval == Interval::EVERYTHING).and_then(|rounds| {
+            let look = last_look(rounds, &schedule, self.reached, nulls)?;
+            (look.ranks != Interval::EVERYTHING)
+                .then(|| beyond_the_nearest(&rounds.differences_before(u32::MAX)))
+        });
+        bound.unwrap_or(interval).widen(*resolution).hull(self.interval)
+    }
+
+    /// Tells whether a direction beyond the margin would stay one if it were the only one among all cells.
+    fn find_safety(&self, nulls: &mut Nulls) -> bool {
+        let cells = self.evidence.schedule.count_cells() as f64;
+        matches!(self.verdict, Verdict::Slower | Verdict::Faster)
+            && decide_verdict(self.interval_at(1.0 / cells, nulls), self.margin) == self.verdict
     }
 
     pub(crate) fn scatter(&self) -> Scatter {
@@ -410,11 +460,6 @@ impl Judgement {
     /// Gives the number of units below which nothing is decided.
     pub(crate) fn fewest_units(&self) -> usize {
         if self.starts.is_some() || self.has_blocks() { FEWEST_STARTS } else { FEWEST_UNITS as usize }
-    }
-
-    /// Divides the pairs that it judges into units.
-    pub(crate) fn units_of(&self, pairs: &Pairs) -> Units {
-        Units::from_pairs(&pairs.pairs).into_blocks(self.blocks)
     }
 
     /// Tells whether its p would be no smaller at any cost: then it lacks rounds or starts, not a difference.
@@ -437,6 +482,15 @@ fn ratio_of_quantiles(q: f64, times: &[OperationTimes; 2]) -> Interval {
     Interval { low: of_own - of_other - below, high: of_own - of_other + above }
 }
 
+/// Bounds values that are all on one side of zero by the one that is nearest to it.
+fn beyond_the_nearest(sorted: &[f64]) -> Interval {
+    match sorted {
+        [nearest, ..] if *nearest > 0.0 => Interval { low: *nearest, high: f64::INFINITY },
+        [.., nearest] => Interval { low: f64::NEG_INFINITY, high: *nearest },
+        [] => Interval::EVERYTHING,
+    }
+}
+
 /// Raises the margin for differences to the size of a control's false one.
 pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
     if is_off(control) { margin.raise_floor(control.estimate.abs()) } else { margin }
@@ -447,19 +501,12 @@ pub(crate) fn is_off(control: &Judgement) -> bool {
     !control.interval.contains(0.0) || control.has_blocks() && control.interval == Interval::EVERYTHING
 }
 
-/// Computes the p of "the cost is exp(`at`)", or as near to what was seen as the clocks can tell, by the looks and the test of the
-/// judgement.
-pub(crate) fn p_at(
-    at: f64,
-    judged: &Judgement,
-    pairs: &Pairs,
-    schedule: &Schedule,
-    nulls: &mut Nulls,
-) -> f64 {
-    let units = judged.units_of(pairs);
-    let at = at + (judged.estimate - at).clamp(-pairs.resolution, pairs.resolution);
+/// Computes the p of "no effect", or of the cost nearest to it that the clocks cannot tell from the one that was seen.
+fn p_of_no_effect(judged: &Judgement, nulls: &mut Nulls) -> f64 {
+    let Evidence { units, schedule, resolution, .. } = &judged.evidence;
+    let at = judged.estimate.clamp(-resolution, *resolution);
     let from = |rounds| units.differences_before(rounds).into_iter().map(|d| d - at).collect();
-    let looks = stopping::follow_looks(schedule, pairs.reached, fewest_of(&units), nulls, from);
+    let looks = stopping::follow_looks(schedule, judged.reached, fewest_of(units), nulls, from);
     looks.last().map_or(1.0, |look| look.p(judged.leading))
 }
 

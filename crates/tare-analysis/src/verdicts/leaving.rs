@@ -41,7 +41,9 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     }
     let is_spread = judged.spread_s.is_none_or(|spread_s| spread_s >= LEAST_SPREAD_S);
     let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || is_far(judged);
-    judged.verdict.is_settled() && has_lasted && safe_p.is_none_or(|safe_p| judged.p <= safe_p)
+    judged.verdict.is_settled()
+        && has_lasted
+        && safe_p.is_none_or(|safe_p| judged.p <= safe_p && judged.is_safe)
 }
 
 /// Tells whether a direction is one that a state of an environment may make, which comes and goes.

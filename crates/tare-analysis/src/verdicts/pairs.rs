@@ -181,7 +181,7 @@ pub(crate) fn common_rounds<'a>(
 /// Rounds of one start differ less from each other than starts do; taken as separate they would promise a precision
 /// that another start does not keep (Kalibera and Jones 2013). That holds for starts of the baseline as well: the unit
 /// is a start of the side that was started less often.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Units {
     /// Round, number of the unit, difference; in order of rounds.
     rounds: Vec<(u32, usize, f64)>,

@@ -78,6 +78,8 @@ pub struct Schedule {
     cells: usize,
     /// True where the cell has no more rounds after the last look taken.
     is_last: bool,
+    /// Share of its level at which intervals are computed; p and what a look spends are those of the whole level.
+    share: f64,
 }
 
 impl Schedule {
@@ -87,7 +89,7 @@ impl Schedule {
         looks.sort_unstable();
         looks.dedup();
         looks.truncate(MOST_LOOKS);
-        Schedule { looks, most, is_endless: false, is_over: false, cells: 1, is_last: false }
+        Schedule { looks, most, is_endless: false, is_over: false, cells: 1, is_last: false, share: 1.0 }
     }
 
     pub fn from_plan(plan: &Plan) -> Self {
@@ -114,6 +116,16 @@ impl Schedule {
     /// Schedules a cell that verdicts are not corrected for, as controls are.
     pub(crate) fn without_correction(&self) -> Schedule {
         Schedule { cells: 1, ..self.clone() }
+    }
+
+    /// Computes intervals at a share of the level, by the same looks. One excludes "no effect" where p is at most that share.
+    pub(crate) fn with_share(&self, share: f64) -> Schedule {
+        Schedule { share, ..self.clone() }
+    }
+
+    /// Counts the cells that verdicts are corrected for.
+    pub(crate) fn count_cells(&self) -> usize {
+        self.cells
     }
 
     /// Tells whether the rule looks after this number of rounds.
@@ -215,7 +227,7 @@ pub(crate) fn follow_looks(
         } else {
             unspent = 0.0;
             so_far.least_p = so_far.least_p.min(least_p * ALPHA / alpha);
-            so_far.add(&units, alpha, nulls);
+            so_far.add(&units, (alpha, schedule.share), nulls);
         }
         looks.push(so_far);
     }
@@ -233,15 +245,15 @@ impl Look {
         if leading == Leading::Sign { self.signs_p } else { self.ranks_p }
     }
 
-    fn add(&mut self, units: &[f64], alpha: f64, nulls: &mut Nulls) {
+    fn add(&mut self, units: &[f64], (alpha, share): (f64, f64), nulls: &mut Nulls) {
         let null = nulls.get_null(units.len());
         // A p at level alpha_k counts at level alpha as p alpha / alpha_k; the least over looks is valid as a whole.
         let p = |p: f64| (p * ALPHA / alpha).min(1.0);
         let ranks = (
-            signed_ranks::compute_hodges_lehmann_interval(units, null, alpha),
+            signed_ranks::compute_hodges_lehmann_interval(units, null, alpha * share),
             p(signed_ranks::p_value(units, null)),
         );
-        let signs = (sign_test::compute_median_interval(units, alpha), p(sign_test::p_value(units)));
+        let signs = (sign_test::compute_median_interval(units, alpha * share), p(sign_test::p_value(units)));
         (self.ranks, self.ranks_p) = together((self.ranks, self.ranks_p), ranks, || hodges_lehmann(units));
         (self.signs, self.signs_p) = together((self.signs, self.signs_p), signs, || compute_median(units));
     }

@@ -103,10 +103,10 @@ impl Scatter {
         self.least(|units| self.power(units, margin) >= 0.8)
     }
 
-    /// Finds the units with which one look has 80 % power to exclude "no effect" at a level; none where ten
+    /// Finds the units with which one look has 80 % power to find the estimate beyond an edge at a level; none where ten
     /// times these would not.
-    pub fn units_to_pass(&self, level: f64) -> Option<usize> {
-        let size = self.estimate.abs();
+    pub fn units_to_pass(&self, level: f64, edge: f64) -> Option<usize> {
+        let size = self.estimate.abs() - edge;
         self.least(|units| size >= (upper_tail_at(level / 2.0) + Z_80) * self.standard_error(units))
     }
 

@@ -19,6 +19,8 @@ fn compared(verdict: Verdict, low: f64, high: f64) -> Cell {
         low,
         high,
         total: None,
+        low_alone: low,
+        high_alone: high,
         sign_low: low,
         sign_high: high,
         leading: Leading::HodgesLehmann,

@@ -307,6 +307,30 @@ fn a_gate_gives_the_answer_of_the_interval_that_is_shown() {
     }
 }
 
+/// Directions are chosen by what they show, so that those of weak cells are the ones that chance made large.
+#[test]
+fn of_the_intervals_of_directions_at_most_one_in_twenty_misses() {
+    const GATES: u64 = 200;
+    let truth = 1.004;
+    let (mut shown, mut alone, mut chosen) = (0.0, 0.0, 0);
+    for seed in 0..GATES {
+        let side = |name: &str, _| make_steady_side(if name == "vm" { truth } else { 1.0 });
+        let session = race_session(make_plain_session(40, 12), seed, side);
+        let found = compute_findings(&session, &Options::default());
+        let cells = found.rows.iter().map(|row| expect_comparison(&row.cells[0]));
+        let directions: Vec<_> =
+            cells.filter(|cell| cell.verdict.side().is_some() && cell.p < 0.05).collect();
+        let misses =
+            |holds: fn(&Comparison) -> bool| directions.iter().filter(|cell| !holds(cell)).count() as f64;
+        let all = directions.len().max(1) as f64;
+        shown += misses(|cell| cell.low <= 1.004 && 1.004 <= cell.high) / all;
+        alone += misses(|cell| cell.low_alone <= 1.004 && 1.004 <= cell.high_alone) / all;
+        chosen += directions.len();
+    }
+    println!("{chosen} directions: {:.3} miss, alone {:.3}", shown / GATES as f64, alone / GATES as f64);
+    assert!(shown / (GATES as f64) <= 0.05 && alone > 2.0 * shown, "{shown} and {alone} of {GATES}");
+}
+
 #[test]
 fn nothing_is_the_same_beside_a_control_that_is_as_far_off() {
     let (mut same, mut narrow) = (0, 0);
