@@ -22,7 +22,7 @@ export interface Missing { kind: string; words: string; reason: string | null; l
 export interface Needed { kind: "rounds" | "starts" | "less_noise"; count: number | null }
 
 export interface Comparison {
-  slowdown: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
+  slowdown: Figure; /** The baseline's value times the slowdown. */ value: Figure; low: Figure; high: Figure; sign_low: Figure; sign_high: Figure;
   /** Ratio of mean costs; null for further metrics, and if only typical values are known. */
   total: { ratio: Figure; low: Figure; high: Figure } | null;
   leading: "hodges_lehmann" | "sign"; p: Figure; rounds: number;
@@ -182,6 +182,17 @@ export type AnyPage = Page | ImportedPage;
 const PARTS = 10_000;
 
 /** Finds the level of a cell, however it is shown. */
+export const shownOf = (cell: Cell): Figure =>
+  cell.comparison?.value ?? levelOf(cell)?.median ?? null;
+
+/** Moves the level of an environment, with its interval, to the value that is shown of it. */
+export function scaled({ level, value }: Comparison): Level {
+  const by = value === null || !level.median ? 1 : value / level.median;
+  const [median, low, high] = [level.median, level.low, level.high].map((of) => (of === null ? null : of * by));
+  return { ...level, median, low, high };
+}
+
+/** Finds an environment's own value over all its rounds. */
 export const levelOf = (cell: Cell): Level | null =>
   cell.comparison?.level ?? cell.observed ?? cell.missing?.level ?? null;
 

@@ -73,14 +73,13 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
   const lines: [string, string][] = [];
   if (row.baseline !== null) lines.push([page.report.baseline, of(row.baseline)]);
   const own = levelOf(cell);
-  if (own !== null) lines.push([cell.environment, of(own)]);
   const c = cell.comparison;
+  if (c !== null && c.value !== null) lines.push([cell.environment, figure(c.value, unit)]);
+  if (own !== null) lines.push([c === null ? cell.environment : say("median of all its rounds"), of(own)]);
   if (c !== null) {
     const method = c.leading === "sign" ? say("signs") : "Hodges-Lehmann";
     lines.push([say("difference"), difference(c.difference, row)]);
     lines.push([say("in a typical pair ({method})", { method }), `${ratio(c.slowdown)} ${intervalOf(cell) ?? say("no interval")}`]);
-    const quotient = quotientOf(row, c.level);
-    if (quotient !== null && c.low !== null && c.high !== null && (quotient < c.low || quotient > c.high)) lines.push([say("quotient of the medians"), say("{ratio}, outside this interval", { ratio: ratio(quotient) })]);
     if (c.total !== null) lines.push([say("mean cost"), `${ratio(c.total.ratio)} ${interval(c.total.low, c.total.high, c.total.ratio)}`]);
     if (c.leading !== "sign" && c.sign_low !== null) lines.push([say("interval (signs)"), interval(c.sign_low, c.sign_high, c.slowdown)]);
     lines.push([say("p (no difference)"), c.p === null ? "?" : c.p < 0.001 ? say("below 0.001") : c.p.toFixed(3)]);
@@ -93,13 +92,6 @@ function figures(page: Page, row: Row, cell: Cell): HTMLElement {
     if (c.starts !== null) lines.push([say("starts of the environment"), String(c.starts.starts)]);
   }
   return h("dl", { class: "figures" }, lines.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
-}
-
-/** Divides the two medians, as times: the inverse for rates. */
-function quotientOf(row: Row, level: Level): number | null {
-  const [own, baseline] = [level.median, row.baseline?.median ?? null];
-  if (own === null || baseline === null || own <= 0 || baseline <= 0) return null;
-  return row.metric.better === "lower" ? own / baseline : baseline / own;
 }
 
 function difference(value: number | null, row: Row): string {

@@ -1,6 +1,6 @@
 // The table: a row per probe, a column per environment; sorted, filtered and walked by keyboard.
-import type { Answer, Cell, Level, Page, Row } from "./data";
-import { levelOf, rowLabel, where } from "./data";
+import type { Answer, Cell, Page, Row } from "./data";
+import { rowLabel, shownOf, where } from "./data";
 import { choice, h } from "./dom";
 import { counted, range, say } from "./language";
 import { figure, overRounds, percent } from "./number";
@@ -189,23 +189,22 @@ function baselineCell(row: Row, baseline: string): HTMLElement {
   return h("td", { role: "cell", class: "baseline", "data-environment": baseline },
     level === null
       ? h("span", { class: "none", title: row.baseline_missing?.reason }, row.baseline_missing?.words ?? say("none"))
-      : [...overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)), ownBar(row, level)]);
+      : [...overRounds(level, metric.unit).map((part, i) => h(i === 0 ? "span" : "small", {}, part)), ownBar(row, level.median)]);
 }
 
-/** Draws an environment's own median as a bar from zero, in the row's unit; the longest of the row has the full length. */
-function ownBar(row: Row, level: Level | null): HTMLElement | null {
-  const medians = [row.baseline, ...row.cells.map(levelOf)].map((of) => of?.median ?? 0);
-  const longest = Math.max(...medians);
-  if (level?.median == null || !(longest > 0)) return null;
+/** Draws an environment's own value as a bar from zero, in the row's unit; the longest of the row has the full length. */
+function ownBar(row: Row, value: number | null): HTMLElement | null {
+  const longest = Math.max(row.baseline?.median ?? 0, ...row.cells.map((cell) => shownOf(cell) ?? 0));
+  if (value === null || !(longest > 0)) return null;
   const bar = h("span", { class: "own", "aria-hidden": "true" });
-  bar.style.setProperty("--own", (level.median / longest).toFixed(4));
+  bar.style.setProperty("--own", (value / longest).toFixed(4));
   return bar;
 }
 
 function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: Cell) => void): HTMLElement {
   const { comparison } = cell;
-  const level = cell.observed === null ? levelOf(cell) : null;
-  const own = level === null ? "" : figure(level.median, row.metric.unit);
+  const value = cell.observed === null ? shownOf(cell) : null;
+  const own = value === null ? "" : figure(value, row.metric.unit);
   const warnings = comparison?.warnings ?? [];
   const second = [own, comparison === null ? reason(cell) : ""].filter((part) => part !== "").join("; ");
   const element = h("button", {
@@ -221,7 +220,7 @@ function button(row: Row, cell: Cell, isMatrix: boolean, open: (row: Row, cell: 
       h("span", { class: "doubt", "aria-hidden": "true", title: warnings.map((warning) => warning.words).join("; ") }, ` ${"!".repeat(Math.min(warnings.length, 3))}`),
       h("span", { class: "unseen" }, `, ${counted(warnings.length, "warning", "warnings")}`),
     ]),
-    isMatrix ? null : ownBar(row, level));
+    isMatrix ? null : ownBar(row, value));
   if (comparison?.slowdown != null && comparison.slowdown > 0) {
     const depth = Math.min(Math.abs(Math.log(comparison.slowdown)) / Math.log(DEEPEST_RATIO), 1);
     element.style.setProperty("--depth", depth.toFixed(3));
@@ -243,7 +242,7 @@ function legend({ signs }: Page, rows: Row[]): HTMLElement[] {
       return h("li", {}, h("span", { class: `count v-${answer}` }, sign), ` ${word}: ${meaningAt(answer, margin)}`);
     }),
     ...signs.filter(({ sign }) => has(sign)).map(({ sign, meaning }) => h("li", {}, h("span", { class: "count" }, sign), ` ${meaning}`)),
-    h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's own median, and its bar from zero")),
+    h("li", {}, say("( ): 95 % interval of the factor, in a typical pair; below: the environment's value, and its bar from zero")),
     ...(rows.some((row) => row.cells.some((cell) => (cell.comparison?.warnings.length ?? 0) > 0)) ? [h("li", {}, say("! has a warning"))] : []),
     h("li", {}, say("a cell opens to its rounds and facts")),
   ];

@@ -57,6 +57,14 @@ pub struct Row {
     pub published: Vec<Beside>,
 }
 
+impl Row {
+    /// Computes the value that a cost ratio makes of the baseline's: what is shown of an environment that is compared, so that the
+    /// quotient of two values is the ratio beside them. The ratio is that of pairs, and medians of all rounds may have another.
+    pub fn scale_baseline(&self, ratio: f64) -> Option<f64> {
+        self.baseline.as_ref().map(|baseline| self.metric.direction.scale(baseline.median, ratio))
+    }
+}
+
 /// An article's statement on a row. It was measured on another machine, on another day.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
@@ -290,6 +298,7 @@ pub enum Missing {
 /// An environment's cost against the baseline, over paired rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
+    /// The environment's own value over all its rounds, paired or not; `Row::scale_baseline` has the one to show.
     pub level: Level,
     /// Paired rounds.
     pub rounds: u32,

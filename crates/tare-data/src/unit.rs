@@ -31,3 +31,13 @@ pub enum Direction {
     /// More is better: rates.
     Higher,
 }
+
+impl Direction {
+    /// Computes the value that is this many times as costly: a time is multiplied, a rate divided.
+    pub fn scale(self, value: f64, cost_ratio: f64) -> f64 {
+        match self {
+            Direction::Lower => value * cost_ratio,
+            Direction::Higher => value / cost_ratio,
+        }
+    }
+}

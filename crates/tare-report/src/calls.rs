@@ -6,6 +6,7 @@ use tare_data::unit::Unit;
 use crate::language::{Language, say};
 use crate::number::Figure;
 use crate::text::clean_text;
+use crate::words;
 
 /// The probe of calls, and the names of its metrics.
 const PROBE: &str = "env.call";
@@ -22,7 +23,8 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     let time = |ns: f64| Figure::without_interval(ns, Unit::Nanoseconds).to_text();
     let hour = |ns: f64| time(ns * CALLS);
     let (name, count) = (clean_text(&findings.baseline), format!("{CALLS:.0}"));
-    let (least, most) = (baseline * (comparison.low - 1.0), baseline * (comparison.high - 1.0));
+    let [least, more, most] =
+        [comparison.low, comparison.ratio, comparison.high].map(|ratio| baseline * (ratio - 1.0));
     let is_known = least.is_finite() && most.is_finite() && comparison.low > 0.0;
     let price = match () {
         () if !is_known => None,
@@ -30,7 +32,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
             language,
             "An hour of {count} calls costs {time} more than in {baseline} ({least} to {most}).",
             count = count,
-            time = hour(comparison.difference),
+            time = hour(more),
             baseline = name,
             least = hour(least),
             most = hour(most)
@@ -39,7 +41,7 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
             language,
             "An hour of {count} calls costs {time} less than in {baseline} ({least} to {most}).",
             count = count,
-            time = hour(-comparison.difference),
+            time = hour(-more),
             baseline = name,
             least = hour(-most),
             most = hour(-least)
@@ -54,9 +56,9 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     };
     let part = |metric: &str| {
         let row = findings.rows.iter().find(|other| other.case == row.case && is_call(other, metric))?;
-        Some(time(row.cells.get(subject)?.level()?.median))
+        Some(words::format_value(row, row.cells.get(subject)?.comparison()?))
     };
-    let call = time(comparison.level.median);
+    let call = words::format_value(row, comparison);
     let division = match PARTS.map(part) {
         [Some(enter), Some(command), Some(leave)] => say!(
             language,

@@ -100,7 +100,7 @@ fn compared(
     let is_difference = matches!(comparison.answer(), Answer::Slower | Answer::Faster);
     let head = if is_difference { format!("**{answer}**") } else { answer };
     let signs = escape_markdown(&signs::write_signs(findings, at, comparison));
-    let value = Figure::without_interval(comparison.level.median, row.metric.unit).to_text();
+    let value = words::format_value(row, comparison);
     let interval = escape_markdown(&words::format_interval(comparison, ENGLISH));
     let interval = if interval.is_empty() { interval } else { format!(" {interval}") };
     let marks = warnings.list_marks(comparison, notes).join("·");

@@ -9,11 +9,10 @@ use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
 use tare_data::session::demand::Work;
-use tare_data::unit::Direction;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
-use crate::number::{format_share_above, format_times, times_range};
+use crate::number::{Figure, format_share_above, format_times, times_range};
 use crate::text::clean_text;
 
 /// Answer of a cell that is not compared.
@@ -58,6 +57,11 @@ pub fn format_interval(comparison: &Comparison, language: Language) -> String {
     interval_of(comparison.low, comparison.high, comparison.margin, language)
 }
 
+/// Formats the interval of the factor at 95 %, as if no other cell had been measured.
+pub(crate) fn format_interval_alone(comparison: &Comparison, language: Language) -> String {
+    interval_of(comparison.low_alone, comparison.high_alone, comparison.margin, language)
+}
+
 fn interval_of(low: f64, high: f64, margin: f64, language: Language) -> String {
     match times_range(low, high, margin) {
         None => String::new(),
@@ -81,15 +85,10 @@ pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Opt
     })
 }
 
-/// Formats the quotient of the two medians if the interval of the typical pair does not contain it.
-pub fn quotient_where_it_differs(comparison: &Comparison, row: &Row, language: Language) -> Option<String> {
-    let baseline = row.baseline.as_ref()?.median;
-    let quotient = match row.metric.direction {
-        Direction::Lower => comparison.level.median / baseline,
-        Direction::Higher => baseline / comparison.level.median,
-    };
-    let differs = quotient.is_finite() && !(comparison.low..=comparison.high).contains(&quotient);
-    differs.then(|| language.translate_ratio(&format_times(quotient, comparison.margin)))
+/// Formats the value of a compared environment: the baseline's times the factor beside it.
+pub(crate) fn format_value(row: &Row, comparison: &Comparison) -> String {
+    let value = row.scale_baseline(comparison.ratio).unwrap_or(f64::NAN);
+    Figure::without_interval(value, row.metric.unit).to_text()
 }
 
 /// Explains why a comparison is not decided, or what its answer leaves out; none where it says all.
@@ -329,6 +328,8 @@ pub fn describe_work(work: Work, language: Language) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::unit::Direction;
+
     use super::*;
     use crate::specimen;
 
@@ -343,16 +344,14 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_of_medians_outside_the_interval_is_said_and_no_other() {
+    fn the_quotient_of_two_shown_values_is_the_factor_beside_them() {
         let mut row = specimen::make_findings(2).rows.remove(0);
-        let mut found = specimen::make_comparison(134.0, 10.4, 1);
-        row.baseline.as_mut().expect("a baseline").median = 134.0;
-        (found.low, found.high, found.level.median) = (5.8, 12.0, 1760.0);
-        assert_eq!(quotient_where_it_differs(&found, &row, Language::English).as_deref(), Some("13x"));
-        found.high = 20.9;
-        assert_eq!(quotient_where_it_differs(&found, &row, Language::English), None);
+        let mut found = specimen::make_comparison(238.0, 5.3, 1);
+        row.baseline.as_mut().expect("a baseline").median = 238.0;
+        // Of all rounds, of which only some are pairs.
+        (found.low, found.high, found.level.median) = (2.6, 9.8, 2570.0);
+        assert_eq!(format_value(&row, &found), "1.26 µs");
         row.metric.direction = Direction::Higher;
-        found.level.median = 134.0 / 25.0;
-        assert_eq!(quotient_where_it_differs(&found, &row, Language::English).as_deref(), Some("25x"));
+        assert_eq!(format_value(&row, &found), "44.9 ns");
     }
 }

@@ -1,7 +1,7 @@
 // Bars from zero: time and memory of processes, in every environment side by side.
 import { barX, plot, ruleX, ruleY, text } from "@observablehq/plot";
 import type { Page, Row } from "../data";
-import { levelOf, uniqueLabels } from "../data";
+import { levelOf, scaled, uniqueLabels } from "../data";
 import { choice, colour } from "../dom";
 import { counted, say } from "../language";
 import { figure, overRounds } from "../number";
@@ -55,7 +55,7 @@ function draw(page: Page, rows: Row[], width: number): SVGSVGElement | null {
   const labels = uniqueLabels(rows);
   const { unit, better } = rows[0].metric;
   const bars = rows.flatMap((row): Bar[] => {
-    const levels = [{ environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: levelOf(cell) }))];
+    const levels = [{ environment: page.report.baseline, level: row.baseline }, ...row.cells.map((cell) => ({ environment: cell.environment, level: cell.comparison === null ? levelOf(cell) : scaled(cell.comparison) }))];
     return levels.flatMap(({ environment, level }) => {
       if (level === null || level.median === null) return [];
       const text = overRounds(level, unit).join(" ");

@@ -1,6 +1,7 @@
 // Curves over a size: rows of one probe that differ in one parameter only, own file system against share.
 import { dot, line, plot, ruleX } from "@observablehq/plot";
 import type { Level, Page, Row } from "../data";
+import { scaled } from "../data";
 import { choice, colour } from "../dom";
 import { say } from "../language";
 import { figure, overRounds } from "../number";
@@ -81,7 +82,7 @@ function pointsOf(page: Page, family: Family): Point[] {
   const doing = [...new Set(family.rows.map(({ variant }) => variant))];
   return family.rows.flatMap(({ row, size: bytes, variant }) => {
     const levels: [string, Level | null][] = [[page.report.baseline, row.baseline],
-      ...row.cells.map((cell): [string, Level | null] => [cell.environment, cell.comparison?.level ?? null])];
+      ...row.cells.map((cell): [string, Level | null] => [cell.environment, cell.comparison === null ? null : scaled(cell.comparison)])];
     return levels.flatMap(([environment, level]) => {
       if (level === null || level.median === null) return [];
       const place = row.place ?? "own";

@@ -76,7 +76,7 @@ function markOf(row: Row, label: string, cell: Cell): Mark | null {
   const c = cell.comparison;
   if (c === null || c.slowdown === null || c.slowdown <= 0) return null;
   const { unit } = row.metric;
-  const own = figure(c.level.median, unit);
+  const own = figure(c.value, unit);
   const values = row.baseline === null ? own : say("{value} against {baseline}", { value: own, baseline: figure(row.baseline.median, unit) });
   return {
     row, cell, estimate: c.slowdown, hollow: !answerWords(cell.answer).decided, y: 0,

@@ -14,7 +14,7 @@ pub(crate) static EXPORT: Export = Export {
     render: |Source { session, findings, .. }| render_csv(session, findings).into_bytes(),
 };
 
-const HEAD: [&str; 26] = [
+const HEAD: [&str; 29] = [
     "study",
     "started",
     "case",
@@ -31,11 +31,14 @@ const HEAD: [&str; 26] = [
     "slowdown",
     "slowdown_low",
     "slowdown_high",
+    "slowdown_low_alone",
+    "slowdown_high_alone",
     "mean_slowdown",
     "mean_slowdown_low",
     "mean_slowdown_high",
     "p",
     "rounds",
+    "value",
     "median",
     "median_low",
     "median_high",
@@ -50,8 +53,8 @@ const HEAD: [&str; 26] = [
 pub fn render_csv(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
-        let subjects = findings.subjects.iter().zip(row.cells.iter().map(cell_fields));
-        let line = |(target, own): (&String, [String; 15])| {
+        let subjects = findings.subjects.iter().zip(row.cells.iter().map(|cell| cell_fields(row, cell)));
+        let line = |(target, own): (&String, [String; 18])| {
             shared(session, row).into_iter().chain([escape_text(target)]).chain(own).collect::<Vec<_>>()
         };
         [baseline].into_iter().chain(subjects).map(line).collect::<Vec<_>>()
@@ -74,22 +77,22 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
     ]
 }
 
-fn baseline(level: Option<&Level>) -> [String; 15] {
+fn baseline(level: Option<&Level>) -> [String; 18] {
     let verdict = if level.is_some() { "baseline" } else { Shown::NotMeasured.name() };
     fields(
         [Answer::None.name(), verdict],
-        [None; 7],
+        [None; 10],
         level.map(|l| l.rounds),
         level,
         [String::new(), String::new()],
     )
 }
 
-fn cell_fields(cell: &Cell) -> [String; 15] {
+fn cell_fields(row: &Row, cell: &Cell) -> [String; 18] {
     let level = cell.level();
     let (ratios, rounds) = match cell.comparison() {
-        Some(comparison) => (ratios(comparison), Some(comparison.rounds)),
-        None => ([None; 7], level.map(|level| level.rounds)),
+        Some(comparison) => (ratios(row, comparison), Some(comparison.rounds)),
+        None => ([None; 10], level.map(|level| level.rounds)),
     };
     let missing = match cell {
         Cell::Compared(_) | Cell::Observed(_) => [String::new(), String::new()],
@@ -105,35 +108,41 @@ fn cell_fields(cell: &Cell) -> [String; 15] {
     fields([cell.answer().name(), cell.to_shown().name()], ratios, rounds, level, missing)
 }
 
-/// Lists the typical ratio and that of mean costs with their intervals, and p.
-fn ratios(comparison: &Comparison) -> [Option<f64>; 7] {
+/// Lists the typical ratio and that of mean costs with their intervals, p, and the value that is shown.
+fn ratios(row: &Row, comparison: &Comparison) -> [Option<f64>; 10] {
     let Comparison { ratio, low, high, p, total, .. } = *comparison;
     // Too few rounds leave an interval open.
     let bounds = |low: f64, high: f64| [low, high].map(|end| (low > 0.0 && high.is_finite()).then_some(end));
     let [low, high] = bounds(low, high);
+    let [low_alone, high_alone] = bounds(comparison.low_alone, comparison.high_alone);
+    let value = row.scale_baseline(ratio);
     let [mean_low, mean_high] = total.map_or([None; 2], |total| bounds(total.low, total.high));
-    [Some(ratio), low, high, total.map(|total| total.ratio), mean_low, mean_high, Some(p)]
+    let mean = total.map(|total| total.ratio);
+    [Some(ratio), low, high, low_alone, high_alone, mean, mean_low, mean_high, Some(p), value]
 }
 
 fn fields(
     [answer, verdict]: [&str; 2],
-    ratios: [Option<f64>; 7],
+    ratios: [Option<f64>; 10],
     rounds: Option<u32>,
     level: Option<&Level>,
     [missing, reason]: [String; 2],
-) -> [String; 15] {
-    let [ratio, low, high, mean, mean_low, mean_high, p] = ratios.map(format_number);
+) -> [String; 18] {
+    let [ratio, low, high, low_alone, high_alone, mean, mean_low, mean_high, p, value] = ratios.map(format_number);
     [
         answer.to_owned(),
         verdict.to_owned(),
         ratio,
         low,
         high,
+        low_alone,
+        high_alone,
         mean,
         mean_low,
         mean_high,
         p,
         rounds.map(|r| r.to_string()).unwrap_or_default(),
+        value,
         format_number(level.map(|l| l.median)),
         format_number(level.map(|l| l.low)),
         format_number(level.map(|l| l.high)),

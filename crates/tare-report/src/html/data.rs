@@ -113,7 +113,7 @@ impl<'a> Page<'a> {
         });
         // The page goes by answers.
         let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
-        cells.for_each(|cell| cell.verdict = None);
+        cells.for_each(|cell| (cell.verdict, cell.interval_alone) = (None, None));
         Page {
             language: options.language.language_tag(),
             words,

@@ -233,6 +233,8 @@ pub struct Cell<'a> {
     pub signs: String,
     /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.
     pub interval: Option<String>,
+    /// The same at 95 %, as if no other cell had been measured.
+    pub interval_alone: Option<String>,
     /// Why the answer is not sure, or what it leaves out; null where it says all.
     pub doubt: Option<String>,
     pub comparison: Option<Comparison<'a>>,
@@ -246,9 +248,14 @@ pub struct Cell<'a> {
 pub struct Comparison<'a> {
     /// Slowdown: above 1 the environment is slower, whichever direction of the metric is better.
     pub slowdown: f64,
-    /// 95 % interval of the slowdown, by the method that `leading` names; null with too few rounds for one.
+    /// The baseline's value times the slowdown, or of a rate divided by it: the environment's, as it is shown.
+    pub value: Option<f64>,
+    /// Interval of the slowdown among all cells, by the method that `leading` names; null with too few rounds for one.
     pub low: Option<f64>,
     pub high: Option<f64>,
+    /// Its 95 % interval, as if no other cell had been measured.
+    pub low_alone: Option<f64>,
+    pub high_alone: Option<f64>,
     /// Ratio of mean costs, in which every stall counts; null if only typical values are known, as of
     /// quantiles.
     pub total: Option<MeanCost>,
@@ -270,6 +277,7 @@ pub struct Comparison<'a> {
     pub difference: f64,
     /// Rounds that share a start of the environment; null if none do.
     pub starts: Option<SharedStarts>,
+    /// The environment's own value over all its rounds, paired or not.
     pub level: Level<'a>,
     pub warnings: Vec<Warning>,
 }

@@ -170,12 +170,12 @@ fn fill_row<'a>(
             .cells
             .iter()
             .zip(findings.subjects.iter().enumerate())
-            .map(|(cell, (at, target))| fill_cell(findings, cell, (Some(at), target), language))
+            .map(|(cell, (at, target))| fill_cell((findings, row), cell, (Some(at), target), language))
             .collect(),
         control: row
             .control
             .as_ref()
-            .map(|cell| fill_cell(findings, cell, (None, &findings.baseline), language)),
+            .map(|cell| fill_cell((findings, row), cell, (None, &findings.baseline), language)),
         published: row
             .published
             .iter()
@@ -195,7 +195,7 @@ fn level(level: &findings::Level) -> Level<'_> {
 }
 
 fn fill_cell<'a>(
-    findings: &Findings,
+    (findings, row): (&Findings, &findings::Row),
     cell: &'a findings::Cell,
     (at, target): (Option<usize>, &'a str),
     language: Language,
@@ -203,6 +203,7 @@ fn fill_cell<'a>(
     let found = cell.comparison();
     let signs = found.zip(at).map(|(found, at)| signs::write_signs(findings, at, found));
     let interval = found.map(|found| words::format_interval(found, language));
+    let interval_alone = found.map(|found| words::format_interval_alone(found, language));
     let empty = Cell {
         target,
         answer: cell.answer(),
@@ -211,13 +212,16 @@ fn fill_cell<'a>(
         short: words::short_cell_word(cell, language),
         signs: signs.unwrap_or_default(),
         interval: interval.filter(|interval| !interval.is_empty()),
+        interval_alone: interval_alone.filter(|interval| !interval.is_empty()),
         doubt: found.and_then(|found| words::explain_doubt(found, language)),
         comparison: None,
         observed: None,
         missing: None,
     };
     match cell {
-        findings::Cell::Compared(found) => Cell { comparison: Some(comparison(found, language)), ..empty },
+        findings::Cell::Compared(found) => {
+            Cell { comparison: Some(comparison(row, found, language)), ..empty }
+        }
         findings::Cell::Observed(found) => Cell { observed: Some(level(found)), ..empty },
         findings::Cell::Missing(found) => Cell { missing: Some(missing(found, language)), ..empty },
     }
@@ -228,13 +232,21 @@ fn closed(low: f64, high: f64) -> [Option<f64>; 2] {
     [low, high].map(|end| (low > 0.0 && high.is_finite()).then_some(end))
 }
 
-fn comparison(found: &findings::Comparison, language: Language) -> Comparison<'_> {
+fn comparison<'a>(
+    row: &findings::Row,
+    found: &'a findings::Comparison,
+    language: Language,
+) -> Comparison<'a> {
     let [low, high] = closed(found.low, found.high);
+    let [low_alone, high_alone] = closed(found.low_alone, found.high_alone);
     let [sign_low, sign_high] = closed(found.sign_low, found.sign_high);
     Comparison {
         slowdown: found.ratio,
+        value: row.scale_baseline(found.ratio),
         low,
         high,
+        low_alone,
+        high_alone,
         total: found.total.map(|total| {
             let [low, high] = closed(total.low, total.high);
             MeanCost { ratio: total.ratio, low, high }

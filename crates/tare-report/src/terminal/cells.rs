@@ -129,26 +129,15 @@ impl CellMaker<'_> {
     /// Builds the answer, the environment's value below it, and all that is known of both.
     fn comparison(&mut self, row: &Row, at: usize, comparison: &Comparison) -> GridCell {
         let language = self.language;
-        let value = value_of(&comparison.level, row.metric.unit);
         let mut cell = vec![
             self.make_answer(at, comparison),
-            Part::Spans(
-                [value.to_text()]
-                    .into_iter()
-                    .chain(value.half)
-                    .map(|text| make_span(text, Style::new()))
-                    .collect(),
-            ),
+            one(make_span(words::format_value(row, comparison), Style::new())),
         ];
         let remark =
             |text: String| Part::Words(make_span(text.replace(" %", &format!("{GLUE}%")), quiet_style()));
         cell.extend(words::explain_doubt(comparison, language).map(remark));
         let mean = words::mean_where_it_differs(comparison, language);
         cell.extend(mean.map(|mean| remark(say!(language, "mean\u{a0}{mean}", mean = glued(&mean)))));
-        let quotient = words::quotient_where_it_differs(comparison, row, language);
-        cell.extend(quotient.map(|quotient| {
-            remark(say!(language, "the medians' quotient is {quotient}", quotient = quotient))
-        }));
         cell.push(one(make_span(rounds(&comparison.level), quiet_style())));
         let missed = words::find_smallest_difference(comparison).map(format_percent);
         cell.extend(missed.map(|share| remark(say!(language, "may miss <\u{a0}{share}", share = share))));

@@ -1,7 +1,7 @@
 //! A ladder: for each probe a table in which every line adds a mechanism, judged against the line before.
 
 use anstyle::Style;
-use tare_analysis::findings::{Comparison, Findings, Level, Row};
+use tare_analysis::findings::{Comparison, Findings, Row};
 use tare_analysis::orders::OrderEffect;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
@@ -146,19 +146,23 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
     let language = maker.language;
     let head = ["", language.word("time"), language.word("against the line before"), language.word("adds")];
     let mut lines = vec![head.iter().map(|text| words_of(text, quiet_style())).collect::<Vec<_>>()];
-    let value =
-        |level: Option<&Level>| level.map(|level| Figure::without_interval(level.median, unit).to_text());
+    let value = |value: Option<f64>| value.map(|value| Figure::without_interval(value, unit).to_text());
     let cell =
         |text: Option<String>| vec![Part::Spans(vec![make_span(text.unwrap_or_default(), Style::new())])];
     lines.push(vec![
         words_of(&format!("{GLUE}{GLUE}{}", clean_text(&findings.baseline)), Style::new()),
-        cell(value(row.baseline.as_ref())),
+        cell(value(row.baseline.as_ref().map(|level| level.median))),
     ]);
-    let mut below = row.baseline.as_ref();
+    let mut below = row.baseline.as_ref().map(|level| level.median);
     for (at, (step, judged)) in steps.iter().zip(&row.cells).enumerate() {
+        // A step's value is that of the step before times its factor, as what it adds is.
+        let own = match (judged.comparison(), below) {
+            (Some(comparison), Some(below)) => Some(row.metric.direction.scale(below, comparison.ratio)),
+            _ => judged.level().map(|level| level.median),
+        };
         let mut line = vec![
             words_of(&format!("+{GLUE}{}", language.translate_title(&clean_text(step))), Style::new()),
-            cell(value(judged.level())),
+            cell(value(own)),
         ];
         match judged.comparison() {
             Some(comparison) => {
@@ -170,16 +174,16 @@ fn lines(findings: &Findings, row: &Row, steps: &[String], maker: &mut CellMaker
             None => line.push(maker.make_cell(row, at).into_iter().take(1).collect()),
         }
         lines.push(line);
-        below = judged.level().or(below);
+        below = own.or(below);
     }
     lines
 }
 
 /// Computes the cost of a step per operation, from the value of the line before and the slowdown with its
 /// interval.
-fn adds(below: &Level, comparison: &Comparison, unit: Unit, language: Language) -> Option<[String; 2]> {
+fn adds(below: f64, comparison: &Comparison, unit: Unit, language: Language) -> Option<[String; 2]> {
     let text = |ratio: f64| {
-        let more = below.median * (ratio - 1.0);
+        let more = below * (ratio - 1.0);
         let sign = if more < 0.0 { "-" } else { "+" };
         format!("{sign}{}", Figure::without_interval(more.abs(), unit).to_text())
     };

@@ -1,7 +1,7 @@
 //! The table of user commands: a line per environment, as people know it from hyperfine and time(1).
 
 use anstyle::Style;
-use tare_analysis::findings::{Cell, Findings, Level, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Level, Row};
 use tare_analysis::statistics::spread::compute_spread;
 use tare_data::names::USER;
 use tare_data::session::Session;
@@ -12,6 +12,7 @@ use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
 use crate::text::{GLUE, clean_text};
+use crate::words;
 
 /// The column of answers.
 const ANSWER: usize = 3;
@@ -30,7 +31,7 @@ pub fn are_alone(rows: &[&Row], wide: bool) -> bool {
 /// Explains the columns.
 pub fn explain_columns(rows: &[&Row], language: Language) -> String {
     let mut parts = vec![
-        language.word("time = median over rounds (shortest … longest); user, system = processor time, mean"),
+        language.word("time = median over rounds (shortest … longest), that of others times its factor; user, system = processor time, mean"),
     ];
     if rows.iter().any(|row| row.cells.iter().any(|cell| cell.comparison().is_some())) {
         parts.push(language.word("( ) = 95 % interval, in a typical pair"));
@@ -91,7 +92,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     let name = |name: &str| words_of(&clean_text(name).replace(' ', &GLUE.to_string()), Style::new());
     let mut baseline = vec![name(&findings.baseline)];
     match &row.baseline {
-        Some(level) => baseline.extend(time(level, row)),
+        Some(level) => baseline.extend(time(level, None, row)),
         None => baseline.extend([
             maker.make_missing_cell(&baseline_missing(session, row, &findings.baseline), unit),
             GridCell::new(),
@@ -106,7 +107,7 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
         let Some(cell) = row.cells.get(i) else { continue };
         let mut line = vec![name(subject)];
         match cell.level() {
-            Some(level) => line.extend(time(level, row)),
+            Some(level) => line.extend(time(level, cell.comparison(), row)),
             None => line.extend([GridCell::new(), GridCell::new()]),
         }
         line.push(judged(row, i, maker));
@@ -119,8 +120,8 @@ fn lines(session: &Session, findings: &Findings, row: &Row, maker: &mut CellMake
     lines
 }
 
-/// Formats the typical time, and the shortest and longest round.
-fn time(level: &Level, row: &Row) -> [GridCell; 2] {
+/// Formats the typical time, of a comparison by its factor, and the shortest and longest round.
+fn time(level: &Level, comparison: Option<&Comparison>, row: &Row) -> [GridCell; 2] {
     let text = |value: f64| Figure::without_interval(value, row.metric.unit).to_text();
     let range = compute_spread(&level.values).filter(|_| level.rounds > 1).map(|spread| {
         let (least, most) = (text(spread.least), text(spread.most));
@@ -131,7 +132,8 @@ fn time(level: &Level, row: &Row) -> [GridCell; 2] {
         };
         format!("({short} … {most})")
     });
-    [one(text(level.median), Style::new()), one(range.unwrap_or_default(), quiet_style())]
+    let typical = comparison.map_or_else(|| text(level.median), |found| words::format_value(row, found));
+    [one(typical, Style::new()), one(range.unwrap_or_default(), quiet_style())]
 }
 
 /// Formats the mean: a kernel that counts ticks gives a short run all or nothing.
@@ -178,7 +180,8 @@ mod tests {
             |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
         assert!(line("native").contains(" … ") && !line("native").contains("x "), "{text}");
         assert!(line("gvisor").contains("24x (23.9 to 24.4x)"), "{text}");
-        assert!(text.contains("times native") && text.contains("user, system = processor time"), "{text}");
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains("times native") && flat.contains("user, system = processor time"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for width in [40, 50, 64] {
             let text = render_terminal(

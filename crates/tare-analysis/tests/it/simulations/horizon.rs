@@ -1,5 +1,6 @@
 //! A plan may state more rounds than there is time for: that costs little, and adds no false findings.
 
+use tare_analysis::findings::Comparison;
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::{Judgement, judge_pairs};
 use tare_analysis::verdicts::leaving::is_beyond_reach;
@@ -91,10 +92,12 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
             let (then, now) = (cell(&running), cell(&session));
             if reached < TIME {
                 left += 1;
-                assert_eq!((then.low, then.high, then.verdict), (now.low, now.high, now.verdict));
+                let alone = |cell: &Comparison| (cell.low_alone, cell.high_alone, cell.verdict);
+                assert_eq!(alone(&then), alone(&now));
             } else {
                 stayed += 1;
-                let is_narrower = then.low == 0.0 || now.high / now.low < then.high / then.low;
+                let width = |cell: &Comparison| cell.high_alone / cell.low_alone;
+                let is_narrower = then.low_alone == 0.0 || width(&now) < width(&then);
                 assert!(is_narrower || then.verdict.is_settled(), "{then:?} {now:?}");
             }
         }
