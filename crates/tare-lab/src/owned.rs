@@ -37,8 +37,12 @@ pub enum Owned {
     NetworkNamespace(String),
     /// A network device by its name, in a network namespace by its name.
     NetworkDevice { namespace: String, device: String },
+    /// A program of which a launcher declares that it leaves it running. Its processes stay, and are named.
+    Spared(PathBuf),
     /// A control group by its name in the root of every hierarchy.
     ControlGroup(String),
+    /// Control groups by their folders, below that of the session's own process in each hierarchy.
+    PlacedGroups(Vec<PathBuf>),
 }
 
 /// A runtime that is called to remove its containers. A journal names it, and never where it lies or what it is told.

@@ -21,10 +21,10 @@ use crate::containers::speculation::Speculation;
 use crate::containers::steps::Failed;
 use crate::containers::user_namespaces;
 use crate::error::add_error_context;
-use crate::host::control_groups;
+use crate::host::control_groups::{LIMITED, OwnGroups, Purpose, list_largest_limits};
 use crate::host::network_device;
 use crate::network::container::{Net, Way};
-use crate::owned::{MARK, Owned};
+use crate::owned::MARK;
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
@@ -123,6 +123,10 @@ impl Environment for Container {
         if self.limits == Limits::Yes && rootless {
             return Err(NotReady::from_reason("limits=yes: only root may make control groups"));
         }
+        let refusal = OwnGroups::find("").explain_refusal(&LIMITED).filter(|_| self.limits == Limits::Yes);
+        if let Some(reason) = refusal {
+            return Err(NotReady::from_reason(format!("limits=yes: {reason}")));
+        }
         self.speculation.check_ready()?;
         self.namespaces.note_choice(&mut facts);
         self.limits.note_choice(&mut facts);
@@ -155,8 +159,9 @@ fn enter(way: &Way, container: Container, workspace: &mut dyn Workspace) -> Resu
     command.args([ENTER, &json]).env_clear();
     network.inherit_network(&mut command)?;
     if container.limits == Limits::Yes {
-        workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
-        control_groups::join_with_limits(&mut command, workspace.name())?;
+        let limits = Purpose::Limits(&LIMITED, &list_largest_limits());
+        let group = workspace.own_groups().below_own(&format!("{:05}", workspace.number()), limits)?;
+        group.join(&mut command)?;
     }
     root.mount_for(&mut command, workspace)?;
     root.note_places(&mut outside);

@@ -118,6 +118,7 @@ impl Environment for Exec {
             inside: Vec::new(),
             instance: String::new(),
             variables: BTreeMap::new(),
+            leaves: Vec::new(),
             folders: Vec::new(),
             files: BTreeMap::new(),
         };

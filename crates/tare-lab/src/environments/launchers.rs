@@ -202,6 +202,11 @@ impl Environment for Launched {
             inside: template.inside.clone(),
             instance: self.instance.clone().unwrap_or_default(),
             variables: template.variable.clone(),
+            leaves: template
+                .leaves
+                .iter()
+                .filter_map(|name| Some(programs.find(name)?.to_path_buf()))
+                .collect(),
             folders: template.folders.clone(),
             files: template.file.clone(),
         };

@@ -5,9 +5,9 @@ use std::fs;
 use crate::containers::private_mounts;
 use crate::containers::root::Root;
 use crate::containers::user_namespaces;
-use crate::host::control_groups;
+use crate::host::control_groups::{self, Purpose};
 use crate::network::container::{Net, Way};
-use crate::owned::{MARK, Owned};
+use crate::owned::MARK;
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
@@ -120,8 +120,8 @@ fn enter(
     }
     command.args(workspace.words_inside(&root.agent));
     // It makes groups below its own, and leaves them.
-    workspace.record_owned(Owned::ControlGroup(workspace.name().to_owned()))?;
-    control_groups::join_groups(&mut command, workspace.name())?;
+    let group = workspace.own_groups().below_own(&format!("{:05}", workspace.number()), Purpose::Below)?;
+    group.join(&mut command)?;
     // It keeps files below /run, and leaves them.
     private_mounts::apply_with_fresh(&mut command, c"/run");
     root.note_places(&mut outside);

@@ -46,6 +46,8 @@ pub(crate) struct Launcher {
     pub inside: Vec<Sign>,
     pub instance: String,
     pub variables: BTreeMap<String, String>,
+    /// Programs that it leaves running.
+    pub leaves: Vec<PathBuf>,
     pub folders: Vec<String>,
     pub files: BTreeMap<String, String>,
 }
@@ -150,6 +152,7 @@ impl Stage {
 impl Launcher {
     /// Prepares a start.
     pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {
+        workspace.spare_programs(&self.leaves)?;
         let stage = Stage::build(self, workspace)?;
         for name in &self.folders {
             let path = stage.folder.0.join(name);
@@ -286,6 +289,7 @@ impl Launcher {
         words.extend(asked.iter().map(|(_, (_, inside))| inside.clone()));
         let mut command = self.command(&way, &words, stage, workspace)?;
         command.env(MARK, workspace.mark());
+        workspace.tie_command(&mut command)?;
         let sending = if far == Far::Stdin { SENDING_WAIT } else { Duration::ZERO };
         way.look = match look_inside(&mut command, sending) {
             Ok(look) => look,
@@ -449,6 +453,7 @@ impl Launcher {
             mark: workspace.mark().to_owned(),
             folder: workspace.folder().to_owned(),
             name: workspace.name().to_owned(),
+            spared: self.leaves.clone(),
             roots: Vec::new(),
         }
     }

@@ -10,7 +10,7 @@ use tare_data::frame::decode_frame;
 use tare_probes::agent::launched::Look;
 
 use crate::host::heard::Heard;
-use crate::host::processes;
+use crate::host::processes::{self, Signs};
 use crate::platform::until_ready;
 
 /// Time that a launcher has until its command answers. Sandboxes of virtual machines take some seconds.
@@ -30,7 +30,6 @@ pub(super) struct Unseen {
 pub(super) fn look_inside(command: &mut Command, sending: Duration) -> Result<Look, Unseen> {
     let unseen = |reason: String| Unseen { reason, hung: false };
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    processes::die_with_parent(command);
     let program = command.get_program().display().to_string();
     let child = processes::spawn_program(command).map_err(|e| unseen(format!("{program}: {e}")))?;
     let mut looking = Looking::listen_to(child);
@@ -83,7 +82,7 @@ impl Looking {
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                self.child.kill()?;
+                Signs::from_descent(self.child.id()).kill_processes();
                 self.child.wait()?;
                 return Ok(None);
             }

@@ -56,6 +56,7 @@ pub fn make_launcher_schema() -> Value {
                 },
             },
             "variable": texts("variables of the launcher"),
+            "leaves": words("programs that it leaves running for later calls, by name or path"),
             "folders": words("folders in {folder}"),
             "file": texts("files in {folder}"),
         },

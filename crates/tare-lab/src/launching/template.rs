@@ -88,6 +88,9 @@ pub struct Template {
     /// Variables of the launcher, in addition to those of this program.
     #[serde(default)]
     pub variable: BTreeMap<String, String>,
+    /// Programs that it leaves running for later calls, by name or path.
+    #[serde(default)]
+    pub leaves: Vec<String>,
     /// Folders in the folder of a start.
     #[serde(default)]
     pub folders: Vec<String>,
@@ -230,8 +233,9 @@ impl Template {
             return Err("enter has no words".into());
         }
         let profiles = self.profile.values().map(|profile| &profile.words);
-        for words in
-            [&self.enter, &self.copy, &self.version, &self.needs, &self.folders].into_iter().chain(profiles)
+        for words in [&self.enter, &self.copy, &self.version, &self.needs, &self.leaves, &self.folders]
+            .into_iter()
+            .chain(profiles)
         {
             if words.len() > MOST_WORDS || words.iter().any(|word| word.len() > LONGEST_WORD) {
                 return Err(format!(

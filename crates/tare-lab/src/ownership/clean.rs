@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,18 @@ pub(crate) fn take_away(mark: &str, folder: &Path, things: &[Owned], programs: &
         _ => None,
     });
     outcomes.extend(folders.flatten());
+    let spared = signs(mark, folder, things, "").find_spared();
+    outcomes.extend(spared.iter().map(Outcome::new_declared));
     outcomes
+}
+
+/// Lists programs whose processes stay.
+pub(super) fn list_spared(things: &[Owned]) -> Vec<PathBuf> {
+    let spared = things.iter().filter_map(|thing| match thing {
+        Owned::Spared(program) => Some(program.clone()),
+        _ => None,
+    });
+    spared.collect()
 }
 
 /// Collects the signs by which the processes of these things are known.
@@ -145,7 +156,7 @@ fn signs(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Signs {
         _ => None,
     });
     let (mark, folder, name) = (mark.to_owned(), folder.to_owned(), name.to_owned());
-    Signs { mark, folder, name, roots: roots.collect() }
+    Signs { mark, folder, name, spared: list_spared(things), roots: roots.collect() }
 }
 
 fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec<Outcome> {
@@ -201,8 +212,6 @@ pub fn named_in(journal: &[u8]) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use tare_data::generator::Generator;
 
     use super::*;

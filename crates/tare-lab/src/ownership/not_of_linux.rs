@@ -35,6 +35,7 @@ impl Undoing<'_> {
             Owned::NetworkNamespace(name) => Some(format!("network namespace {name}")),
             Owned::NetworkDevice { device, .. } => Some(format!("network device {device}")),
             Owned::ControlGroup(name) => Some(format!("control group {name}")),
+            Owned::PlacedGroups(_) => Some("control groups".to_owned()),
             _ => None,
         };
         things.iter().filter_map(what).map(|what| Outcome::new_left(what, ELSEWHERE)).collect()

@@ -15,9 +15,11 @@ use crate::host::loop_device;
 use crate::host::mounts;
 use crate::host::network_device;
 use crate::host::network_namespace;
+use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::host::waiting::until_found;
 use crate::owned::{Owned, PREFIX, is_named};
+use crate::ownership::clean::list_spared;
 use crate::ownership::forgotten;
 use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::{DELETE_WAIT, NO_SUCH_NAME, Undoing};
@@ -91,9 +93,16 @@ impl Undoing<'_> {
         forgotten::remove_forgotten_container(id_file, self.folder, self.programs)
     }
 
-    /// Removes what the kernel keeps: mounts, network devices and namespaces, control groups, in this order.
+    /// Removes what the kernel keeps: processes by their groups, mounts, network devices and namespaces, control groups, in this order.
     pub fn of_kernel(&self, things: &[Owned]) -> Vec<Outcome> {
-        let mut outcomes = unmount_all(self.folder, things);
+        let groups = things.iter().flat_map(|thing| match thing {
+            Owned::PlacedGroups(groups) => &groups[..],
+            _ => &[],
+        });
+        let spared = list_spared(things);
+        let removed = groups.filter_map(|group| self.remove_placed_group(group, &spared));
+        let mut outcomes: Vec<Outcome> = removed.collect();
+        outcomes.extend(unmount_all(self.folder, things));
         for thing in things.iter().rev() {
             match thing {
                 Owned::NetworkNamespace(name) => outcomes.extend(remove_network_namespace(name)),
@@ -105,6 +114,25 @@ impl Undoing<'_> {
             }
         }
         outcomes
+    }
+
+    /// Removes a group below the session's, or the session's own.
+    fn remove_placed_group(&self, group: &Path, spared: &[PathBuf]) -> Option<Outcome> {
+        let what = format!("control group {}", group.display());
+        if !group.exists() {
+            return None;
+        }
+        let is_ours = group.iter().any(|part| is_named(&part.to_string_lossy(), self.mark));
+        let is_group =
+            || mounts::find_mount(group).is_some_and(|mount| mount.filesystem.starts_with("cgroup"));
+        if !is_ours || !mounts::is_inside(group, Path::new("/")) || !is_group() {
+            return Some(Outcome::new_left(what, NO_SUCH_NAME));
+        }
+        let is_spared = |pid| processes::runs_one_of(pid, spared);
+        match control_groups::remove_group(group, &is_spared) {
+            Ok(_) => Some(Outcome::new_removed(what)),
+            Err(e) => Some(Outcome::new_left(what, e)),
+        }
     }
 }
 

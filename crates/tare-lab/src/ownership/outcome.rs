@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Reason for which a process is left that its launcher declares.
+const DECLARED: &str = "its launcher declares that it leaves it running";
+
 /// Thing that was removed, or could not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
@@ -13,6 +16,16 @@ pub struct Outcome {
 impl Outcome {
     pub(crate) fn new_removed(what: String) -> Self {
         Outcome { what, left_because: None }
+    }
+
+    /// Describes a process that its launcher declares it leaves.
+    pub(crate) fn new_declared(process: impl fmt::Display) -> Self {
+        Outcome::new_left(format!("process {process}"), DECLARED)
+    }
+
+    /// Tells whether it is left as was declared, and nothing is amiss.
+    pub fn is_declared(&self) -> bool {
+        self.left_because.as_deref() == Some(DECLARED)
     }
 
     pub(crate) fn new_left(what: String, because: impl fmt::Display) -> Self {

@@ -1,12 +1,14 @@
 //! The workspace of a session: its scratch folder, the agent's binary in it, and what each start made.
 
+mod starting;
+
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::EXE_SUFFIX;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::rc::Rc;
 
 use sha2::{Digest, Sha256};
@@ -16,12 +18,12 @@ use tare_data::failure::Failure;
 use tare_probes::harness::folder::{keep_empty, spread_folders};
 
 use crate::error::{ErrorKind, LabError};
+use crate::host::control_groups::{OwnGroups, PlacedGroup, Purpose};
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::host::processes::{self, Kept};
+use crate::host::processes::Kept;
 use crate::host::programs::{self, Programs};
 use crate::host::running::Running;
-use crate::owned::MARK;
 use crate::owned::Owned;
 use crate::owned::PREFIX;
 use crate::ownership::clean::{Outcome, take_away};
@@ -81,6 +83,8 @@ struct Shared {
     /// Entries of the journal that belong to no start.
     entries: RefCell<Vec<Owned>>,
     starts: Cell<u32>,
+    /// Control groups below that of this process.
+    groups: OwnGroups,
 }
 
 /// Checks that programs can be started from the scratch folder, and that it is on a disk where that is measured.
@@ -120,7 +124,9 @@ impl SessionWorkspace {
         let shares: BTreeMap<String, PathBuf> = shares.collect::<Result<_, _>>()?;
         let mut journal = Journal::begin(&setting.state, &id, &folder, &Running::from_this_host())?;
         let folders: BTreeSet<PathBuf> = shares.values().chain([&folder]).cloned().collect();
-        let entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
+        let groups = OwnGroups::find(&format!("{PREFIX}{id}"));
+        let mut entries: Vec<Owned> = folders.iter().cloned().map(Owned::Folder).collect();
+        entries.push(Owned::PlacedGroups(groups.list_folders()));
         for entry in &entries {
             journal.record_owned(entry.clone())?;
         }
@@ -143,6 +149,7 @@ impl SessionWorkspace {
             journal,
             entries,
             starts,
+            groups,
         };
         let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
         make_folder(&workspace.shared.folder)?;
@@ -220,6 +227,7 @@ impl SessionWorkspace {
         let folder = self.shared.folder.join(format!("{number:05}"));
         let mark = format!("{}/{number:05}", self.shared.id);
         let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
+        let group = self.shared.groups.below_own(&format!("{number:05}"), Purpose::Apart).ok();
         let mut workspace = StartWorkspace {
             shared: Rc::clone(&self.shared),
             inside: Inside { root: root.clone(), ..self.shared.inside.clone() },
@@ -228,6 +236,8 @@ impl SessionWorkspace {
             mark,
             name,
             number,
+            group,
+            keeps: false,
             companions: Vec::new(),
             owned: Vec::new(),
             left: false,
@@ -312,6 +322,7 @@ impl Shared {
 
     fn close(&self) -> Vec<Outcome> {
         let Some(journal) = self.journal.take() else { return Vec::new() };
+        self.groups.leave();
         let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow(), &self.programs);
         // What is left stays in the journal, for `tare clean`.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
@@ -332,6 +343,10 @@ pub(crate) struct StartWorkspace {
     mark: String,
     name: String,
     number: u32,
+    /// None where no control group may be made.
+    group: Option<PlacedGroup>,
+    /// True where a process keeps all descendants of a command in place of a group.
+    keeps: bool,
     /// Programs that serve the environment.
     companions: Vec<(Child, Kept)>,
     owned: Vec<(u64, Owned)>,
@@ -350,10 +365,18 @@ impl StartWorkspace {
         self.call.as_ref().is_some_and(CallCommand::is_taken)
     }
 
+    /// Tells whether the process that was started is a keeper, and no part of the environment.
+    pub(crate) fn has_keeper(&self) -> bool {
+        self.keeps && self.group.is_none()
+    }
+
     /// Ends every process of this start and removes everything that it made. In bounded time.
     pub(crate) fn clean_up(&mut self) -> Vec<Outcome> {
         self.left = true;
-        let (numbers, things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
+        let (numbers, mut things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
+        let group = |session: PathBuf| session.join(format!("{:05}", self.number));
+        let groups = self.shared.groups.list_folders().into_iter().map(group);
+        things.push(Owned::PlacedGroups(groups.collect()));
         self.companions.iter().for_each(|(_, kept)| kept.end_remaining());
         // Else the trials of the next start would lie where those of this one did.
         let kept = self.shared.folder.join("apart");
@@ -381,88 +404,6 @@ impl Drop for StartWorkspace {
         if !self.left {
             self.clean_up();
         }
-    }
-}
-
-impl Workspace for StartWorkspace {
-    fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn agent(&self) -> &Path {
-        &self.shared.agent
-    }
-
-    fn agent_sha256(&self) -> &str {
-        self.shared.agent_sha256()
-    }
-
-    fn session_folder(&self) -> &Path {
-        &self.shared.folder
-    }
-
-    fn session_mark(&self) -> &str {
-        &self.shared.id
-    }
-
-    fn shares(&self) -> &BTreeMap<String, PathBuf> {
-        &self.shares
-    }
-
-    fn inside(&self) -> &Inside {
-        &self.inside
-    }
-
-    fn mark(&self) -> &str {
-        &self.mark
-    }
-
-    fn words_inside(&self, agent: &str) -> Vec<String> {
-        match &self.call {
-            None => vec![agent.to_owned(), tare_probes::agent::AGENT.to_owned()],
-            Some(call) => call.take_words(agent),
-        }
-    }
-
-    fn is_call(&self) -> bool {
-        self.call.is_some()
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn number(&self) -> u32 {
-        self.number
-    }
-
-    fn start_companion(&mut self, name: &str, mut command: Command) -> Result<PathBuf, LabError> {
-        let path = self.folder.join(format!("{name}.log"));
-        let log = File::create(&path).map_err(|e| storage("cannot write", &path, e))?;
-        let both = log.try_clone().map_err(|e| storage("cannot write", &path, e))?;
-        command.env(MARK, &self.mark).stdin(Stdio::null()).stdout(log).stderr(both);
-        processes::die_with_parent(&mut command);
-        let (child, kept) = processes::start_command(&mut command).map_err(|e| {
-            let what = format!("cannot start {}", command.get_program().display());
-            LabError::new(ErrorKind::Environment, what).with_cause(e)
-        })?;
-        let pid = child.id();
-        self.companions.push((child, kept));
-        // A program that clears its environment is still known by its number.
-        match processes::started_ticks(pid) {
-            Some(started_ticks) => self.record_owned(Owned::Process { pid, started_ticks }).map(|()| path),
-            None => Ok(path),
-        }
-    }
-
-    fn record_owned(&mut self, thing: Owned) -> Result<(), LabError> {
-        let number = self.shared.write_down(&thing)?;
-        self.owned.push((number, thing));
-        Ok(())
-    }
-
-    fn own_for_session(&mut self, thing: Owned) -> Result<(), LabError> {
-        self.shared.own(thing)
     }
 }
 

@@ -12,6 +12,7 @@ use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
+use crate::host::control_groups::OwnGroups;
 use crate::host::programs::{self, Found, Programs};
 use crate::owned::Owned;
 use crate::provider::host_path::HostPath;
@@ -241,6 +242,15 @@ pub trait Workspace {
 
     /// Gives the number of this start, which is unique in the session.
     fn number(&self) -> u32;
+
+    /// Gives control groups below that of this process. Those of the name of this start's number are removed with it.
+    fn own_groups(&self) -> &OwnGroups;
+
+    /// Lets a command of this start end with this process, and with the start whatever the command leaves running.
+    fn tie_command(&self, command: &mut Command) -> Result<(), LabError>;
+
+    /// Has every command of this start be tied with all that descends from it, but for processes of these programs.
+    fn spare_programs(&mut self, programs: &[PathBuf]) -> Result<(), LabError>;
 
     /// Records something in the journal before it is created.
     fn record_owned(&mut self, thing: Owned) -> Result<(), LabError>;

@@ -57,7 +57,7 @@ pub fn enter_environment(
     let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.add_fact("runtime.command", words(&command));
-    processes::die_with_parent(&mut command);
+    workspace.tie_command(&mut command)?;
     let (child, kept) = processes::start_command(&mut command).map_err(|e| {
         let what = format!("cannot enter {specification}");
         let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
@@ -80,7 +80,10 @@ impl Entered {
         let roots = processes::started_ticks(pid).map(|started_ticks| (pid, started_ticks));
         let folder = self.workspace.folder().to_owned();
         let (mark, name) = (self.workspace.mark().to_owned(), self.workspace.name().to_owned());
-        Signs { mark, folder, name, roots: roots.into_iter().collect() }.find_processes()
+        let signs = Signs { mark, folder, name, spared: Vec::new(), roots: roots.into_iter().collect() };
+        let mut processes = signs.find_processes();
+        processes.retain(|found, _| *found != pid || !self.workspace.has_keeper());
+        processes
     }
 
     /// Returns the folder in which this start was made.

@@ -464,5 +464,6 @@ fn linked<'a>(entered: &mut Entered, interrupted: &'a AtomicBool) -> Result<Link
 
 /// Keeps the things that could not be removed.
 fn stuck(outcomes: Vec<clean::Outcome>) -> Vec<clean::Outcome> {
-    outcomes.into_iter().filter(|outcome| outcome.left_because.is_some()).collect()
+    let is_stuck = |outcome: &clean::Outcome| outcome.left_because.is_some() && !outcome.is_declared();
+    outcomes.into_iter().filter(is_stuck).collect()
 }

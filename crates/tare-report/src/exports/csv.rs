@@ -128,7 +128,8 @@ fn fields(
     level: Option<&Level>,
     [missing, reason]: [String; 2],
 ) -> [String; 18] {
-    let [ratio, low, high, low_alone, high_alone, mean, mean_low, mean_high, p, value] = ratios.map(format_number);
+    let [ratio, low, high, low_alone, high_alone, mean, mean_low, mean_high, p, value] =
+        ratios.map(format_number);
     [
         answer.to_owned(),
         verdict.to_owned(),

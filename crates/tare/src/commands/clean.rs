@@ -32,7 +32,8 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
         outcomes.extend(remove_unnamed(&programs));
         outcomes.extend(remove_here_folders());
     }
-    let left = outcomes.iter().filter(|outcome| outcome.left_because.is_some()).count();
+    let is_left = |outcome: &&Outcome| outcome.left_because.is_some() && !outcome.is_declared();
+    let left = outcomes.iter().filter(is_left).count();
     if args.json {
         let all: Vec<_> = outcomes
             .iter()

@@ -115,6 +115,7 @@ impl Bench {
             mark: "no session".into(),
             folder: self.scratch_folder(),
             name: String::new(),
+            spared: Vec::new(),
             roots: Vec::new(),
         };
         let mut remains: Vec<String> =

@@ -181,7 +181,13 @@ impl Wsl {
             entries(self.path("bin/state")).filter(|path| !path.ends_with("One") && !path.ends_with("Two"));
         remains.extend(others.map(|path| path.display().to_string()));
         let folder = self.bench.folder.path().to_owned();
-        let signs = Signs { mark: "no session".into(), folder, name: String::new(), roots: Vec::new() };
+        let signs = Signs {
+            mark: "no session".into(),
+            folder,
+            name: String::new(),
+            spared: Vec::new(),
+            roots: Vec::new(),
+        };
         remains.extend(signs.find_processes().keys().map(|pid| format!("process {pid}")));
         remains
     }

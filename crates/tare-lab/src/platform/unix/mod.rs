@@ -9,12 +9,14 @@ use rustix::fs::statvfs;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 mod gathering;
+mod keeping;
 pub mod mounts;
 pub mod processes;
 mod removal;
 mod state_files;
 mod streams;
 pub(crate) mod taken;
+mod views;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::removal::remove_tree;

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -19,6 +20,8 @@ use rustix::process::{
     set_parent_process_death_signal, setsid,
 };
 
+pub(crate) use super::keeping::keep_descendants;
+use super::views::Views;
 use crate::owned::MARK;
 
 /// Environment variable of programs that are better let finish: they write to a storage that others use too,
@@ -59,6 +62,11 @@ pub struct Mention {
 }
 
 impl Mention {
+    fn of(pid: u32, started_ticks: u64) -> Mention {
+        let program = file_name(&fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default());
+        Mention { pid, started_ticks, program }
+    }
+
     pub fn is_alive(&self) -> bool {
         let stat = Stat::of(self.pid);
         stat.is_some_and(|stat| !stat.dead && stat.started_ticks == self.started_ticks)
@@ -75,7 +83,7 @@ impl fmt::Display for Mention {
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Bytes of a process's stat, which are fewer, and of its environment or mounts, which are rarely more.
 const STAT_BYTES: usize = 1 << 10;
-const USUAL_BYTES: usize = 16 << 10;
+pub(super) const USUAL_BYTES: usize = 16 << 10;
 
 /// A process as /proc/PID/stat has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +119,7 @@ impl Stat {
 
 /// Reads a file of a process, in one read where it has fewer bytes than are usual: every start of an environment looks at all
 /// processes.
-fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
+pub(super) fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usual);
     let mut file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
     file.read_to_end(&mut bytes).ok()?;
@@ -135,13 +143,40 @@ pub struct Signs {
     /// The name that is given to containers and the like: one of `SERVERS` that was started with it, or with a name
     /// that begins with it and `-`.
     pub name: String,
+    /// Programs whose processes are none of those.
+    pub spared: Vec<PathBuf>,
     /// Processes by number and start time; their descendants count too.
     pub roots: Vec<(u32, u64)>,
 }
 
 impl Signs {
+    /// Knows a process and its descendants, and nothing else.
+    pub fn from_descent(pid: u32) -> Signs {
+        let roots = started_ticks(pid).map(|started_ticks| (pid, started_ticks)).into_iter().collect();
+        Signs {
+            mark: "no session".to_owned(),
+            folder: "/no/session".into(),
+            name: String::new(),
+            spared: Vec::new(),
+            roots,
+        }
+    }
+
     /// Finds living processes that carry a sign, and their descendants; never this one nor its ancestors.
     pub fn find_processes(&self) -> BTreeMap<u32, u64> {
+        let mut found = self.find_signed();
+        found.retain(|pid, _| !runs_one_of(*pid, &self.spared));
+        found
+    }
+
+    /// Finds those that carry a sign, and are spared.
+    pub fn find_spared(&self) -> Vec<Mention> {
+        let found = if self.spared.is_empty() { BTreeMap::new() } else { self.find_signed() };
+        let spared = found.iter().filter(|(pid, _)| runs_one_of(**pid, &self.spared));
+        spared.map(|(pid, started_ticks)| Mention::of(*pid, *started_ticks)).collect()
+    }
+
+    fn find_signed(&self) -> BTreeMap<u32, u64> {
         let mut all = all();
         // Taken out before descendants are looked for: the other children of this process are not meant.
         lineage(&all).iter().for_each(|pid| {
@@ -198,18 +233,13 @@ impl Signs {
 
     /// Finds living processes that mention the session and carry no sign of it.
     pub fn find_mentions(&self) -> Vec<Mention> {
-        let (mut all, found) = (all(), self.find_processes());
+        let (mut all, found) = (all(), self.find_signed());
         lineage(&all).iter().for_each(|pid| {
             all.remove(pid);
         });
         let others = all.iter().filter(|(pid, stat)| !stat.dead && !found.contains_key(pid));
         let mentioned = others.filter(|(pid, stat)| self.mentioned(**pid, stat));
-        let mention = |(&pid, stat): (&u32, &Stat)| Mention {
-            pid,
-            started_ticks: stat.started_ticks,
-            program: file_name(&fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default()),
-        };
-        mentioned.map(mention).collect()
+        mentioned.map(|(pid, stat)| Mention::of(*pid, stat.started_ticks)).collect()
     }
 
     /// Checks a command line for the session's name.
@@ -238,9 +268,12 @@ impl Signs {
                 return (killed.into_iter().collect(), Vec::new());
             }
             let waits = began.elapsed() < FINISH_WAIT;
+            // What a root leaves when it dies first would go on unseen, so that a root is the last.
+            let is_root = |(pid, started): (&u32, &u64)| self.roots.contains(&(*pid, *started));
+            let spares_roots = began.elapsed() < KILL_WAIT / 2 && !found.iter().all(is_root);
             let (patient, doomed): (Vec<_>, Vec<_>) =
                 found.iter().partition(|(pid, _)| waits && finishes(**pid));
-            for (&pid, &started_ticks) in doomed {
+            for (&pid, &started_ticks) in doomed.into_iter().filter(|one| !spares_roots || !is_root(*one)) {
                 // What is gone by now, or not ours to kill, shows in the next look.
                 if kill_same_process(pid, started_ticks).is_ok() {
                     killed.insert(pid);
@@ -255,31 +288,11 @@ impl Signs {
     }
 }
 
-/// Mount namespaces with a layer in a folder. Whatever a command leaves running there is known by them, though it has cleared its
-/// environment and left its parent.
-struct Views {
-    /// Option of such a mount, up to the folder's end.
-    layer: Vec<u8>,
-    /// Namespaces by their names, and whether they are such; this process' own never is.
-    known: BTreeMap<PathBuf, bool>,
-}
-
-impl Views {
-    fn new(folder: &Path) -> Views {
-        let layer = [b"upperdir=", folder.as_os_str().as_bytes(), b"/"].concat();
-        let own = fs::read_link("/proc/self/ns/mnt").unwrap_or_default();
-        Views { layer, known: BTreeMap::from([(own, false)]) }
-    }
-
-    fn has(&mut self, pid: u32) -> bool {
-        let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) else { return false };
-        let layer = &self.layer;
-        let is_there = || {
-            let mounts = read_file(pid, "mountinfo", USUAL_BYTES).unwrap_or_default();
-            mounts.windows(layer.len()).any(|window| window == layer)
-        };
-        *self.known.entry(namespace).or_insert_with(is_there)
-    }
+/// Tells whether a process runs one of these files: not another one of its name, nor a copy of it in a layer.
+pub(crate) fn runs_one_of(pid: u32, programs: &[PathBuf]) -> bool {
+    let file = |path: &Path| fs::metadata(path).ok().map(|about| (about.dev(), about.ino()));
+    let runs = |own: (u64, u64)| programs.iter().any(|program| file(program) == Some(own));
+    !programs.is_empty() && file(Path::new(&format!("/proc/{pid}/exe"))).is_some_and(runs)
 }
 
 /// Kills a process if it is still the one that was started then.
@@ -416,6 +429,7 @@ mod tests {
             mark: mark.to_owned(),
             folder: "/var/tmp/tare-a1".into(),
             name: "tare-a1".into(),
+            spared: Vec::new(),
             roots: Vec::new(),
         }
     }

@@ -22,6 +22,7 @@ pub struct Signs {
     pub mark: String,
     pub folder: PathBuf,
     pub name: String,
+    pub spared: Vec<PathBuf>,
     pub roots: Vec<(u32, u64)>,
 }
 
@@ -32,6 +33,10 @@ impl Signs {
     }
 
     pub(crate) fn find_mentions(&self) -> Vec<Mention> {
+        Vec::new()
+    }
+
+    pub(crate) fn find_spared(&self) -> Vec<Mention> {
         Vec::new()
     }
 
@@ -61,6 +66,9 @@ impl fmt::Display for Mention {
 pub(crate) fn die_with_parent(command: &mut Command) {
     command.creation_flags(CREATE_NEW_PROCESS_GROUP);
 }
+
+/// Does nothing: a job has all descendants.
+pub(crate) fn keep_descendants(_: &mut Command) {}
 
 /// A job with a process and all that it starts. Dropped, it ends them; and so does the end of this process, however it came.
 #[derive(Debug)]

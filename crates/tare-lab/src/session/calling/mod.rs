@@ -139,7 +139,7 @@ impl Call {
         let awaited = self.await_end();
         let status = self.child.try_wait();
         let outcomes = self.workspace.clean_up();
-        let left = outcomes.iter().find_map(|outcome| {
+        let left = outcomes.iter().filter(|outcome| !outcome.is_declared()).find_map(|outcome| {
             let because = outcome.left_because.as_ref()?;
             Some(format!("{} is left: {because}", outcome.what))
         });

@@ -289,7 +289,8 @@ fn in_arena<T>(
 
 /// Removes what killed sessions left.
 fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabError> {
-    for Outcome { what, left_because } in clean::remove_leftovers(&setting.state, &setting.programs)? {
+    let outcomes = clean::remove_leftovers(&setting.state, &setting.programs)?;
+    for Outcome { what, left_because } in outcomes.into_iter().filter(|outcome| !outcome.is_declared()) {
         let done = left_because.map_or("removed".to_owned(), |reason| format!("not removed: {reason}"));
         observer.observe_event(Event::Note(format!("a session that was killed left {what} ({done})")));
     }
@@ -297,7 +298,7 @@ fn clean_up(setting: &Setting, observer: &mut dyn Observer) -> Result<(), LabErr
 }
 
 fn note_left(outcomes: Vec<Outcome>, observer: &mut dyn Observer) {
-    for Outcome { what, left_because } in outcomes {
+    for Outcome { what, left_because } in outcomes.into_iter().filter(|outcome| !outcome.is_declared()) {
         if let Some(reason) = left_because {
             observer.observe_event(Event::Note(format!("{what} is left: {reason}; tare clean tries again")));
         }

@@ -1,27 +1,24 @@
-//! Control groups: which versions a host has, and one for programs that make more below theirs.
+//! Control groups: which versions a host has, what their limits refused, those below this process's own, and their removal.
 
-#![allow(unsafe_code, reason = "the standard library runs code between fork and exec only on promise")]
+mod own;
 
-use std::ffi::CString;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use rustix::fs::{Mode, OFlags};
-
-use crate::error::{ErrorKind, LabError};
-use crate::host::mounts::{self, Mount};
+pub use self::own::{OwnGroups, PlacedGroup, Purpose};
+use crate::host::mounts;
 use crate::host::processes;
 use crate::host::waiting::until_found;
+use crate::owned::is_session_folder;
 
 /// Deepest that groups below one that was made here are looked for: runtimes make one level or two.
 const DEEPEST: usize = 8;
 /// The kernel's usual period of processor time.
 const PERIOD_US: usize = 100_000;
+/// Controllers of processor time, memory and processes.
+pub const LIMITED: [&str; 3] = ["cpu", "memory", "pids"];
 /// More memory than a machine has, and more processes than a test starts.
 const LARGEST_MEMORY: u64 = 1 << 50;
 const MOST_PROCESSES: u32 = 100_000;
@@ -90,82 +87,36 @@ fn read_count(path: &Path, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key))?.trim().parse().ok()
 }
 
-/// Makes groups of this name in the hierarchies that systemd keeps processes apart by, and starts the command in them.
-/// Below them it may make what it likes: all goes away with them. Needs root. The caller owns the name beforehand.
-pub fn join_groups(command: &mut Command, name: &str) -> Result<(), LabError> {
-    join_where(command, name, keeps_apart, &[])
-}
-
-/// Makes and joins groups as [`join`] does, in the hierarchies that limit processor time, memory and processes, with
-/// limits that are as large as the machine: the kernel counts and compares, and refuses nothing.
-pub fn join_with_limits(command: &mut Command, name: &str) -> Result<(), LabError> {
+/// Lists limits that are as large as the machine, by the files in which they are written: the kernel counts and compares, and refuses
+/// nothing.
+pub fn list_largest_limits() -> [(&'static str, String); 5] {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let processor_time = (cpus * PERIOD_US).to_string();
-    let limits = [
+    [
         ("cpu.max", format!("{processor_time} {PERIOD_US}")),
         ("cpu.cfs_quota_us", processor_time),
         ("memory.max", LARGEST_MEMORY.to_string()),
         ("memory.limit_in_bytes", LARGEST_MEMORY.to_string()),
         ("pids.max", MOST_PROCESSES.to_string()),
-    ];
-    join_where(command, name, limits_something, &limits)
-}
-
-/// Joins a group in every hierarchy that counts, with those of the limits that it knows.
-fn join_where(
-    command: &mut Command,
-    name: &str,
-    counts: fn(&Mount) -> bool,
-    limits: &[(&str, String)],
-) -> Result<(), LabError> {
-    let mut lists: Vec<CString> = Vec::new();
-    for mount in mounts::list_mounts().unwrap_or_default().iter().filter(|mount| counts(mount)) {
-        let group = mount.point.join(name);
-        let made = fs::create_dir(&group).and_then(|()| {
-            let mut known = limits.iter().filter(|(file, _)| group.join(file).exists());
-            known.try_for_each(|(file, value)| fs::write(group.join(file), value))
-        });
-        made.map_err(|e| {
-            let what = format!("cannot make the control group {}", group.display());
-            LabError::new(ErrorKind::Environment, what).with_cause(e)
-        })?;
-        lists.extend(CString::new(group.join("cgroup.procs").as_os_str().as_bytes()));
-    }
-    let enter = move || -> io::Result<()> {
-        for list in &lists {
-            let list = rustix::fs::open(list.as_c_str(), OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-            // Zero is whoever writes.
-            rustix::io::write(&list, b"0")?;
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
-    unsafe { command.pre_exec(enter) };
-    Ok(())
-}
-
-fn limits_something(mount: &Mount) -> bool {
-    let controllers = ["cpu", "memory", "pids"];
-    mount.filesystem == "cgroup2"
-        || mount.filesystem == "cgroup"
-            && mount.options.split(',').any(|option| controllers.contains(&option))
-}
-
-fn keeps_apart(mount: &Mount) -> bool {
-    mount.filesystem == "cgroup2"
-        || mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == "name=systemd")
+    ]
 }
 
 /// Removes the groups of a name in every hierarchy, with those below them. Whether there were any.
 pub fn remove_groups(name: &str) -> io::Result<bool> {
     let mut any = false;
     for mount in mounts::list_mounts()?.iter().filter(|mount| mount.filesystem.starts_with("cgroup")) {
-        any |= remove_with_below(&mount.point.join(name), 0)?;
+        any |= remove_group(&mount.point.join(name), &|_| false)?;
     }
     Ok(any)
 }
 
-fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
+/// Removes a group with those below it, and ends the processes in them; spared ones are moved to the group above the session's.
+/// Whether there was one.
+pub fn remove_group(group: &Path, is_spared: &dyn Fn(u32) -> bool) -> io::Result<bool> {
+    remove_with_below(group, is_spared, 0)
+}
+
+fn remove_with_below(group: &Path, is_spared: &dyn Fn(u32) -> bool, depth: usize) -> io::Result<bool> {
     let entries = match fs::read_dir(group) {
         Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Ok(false);
@@ -177,12 +128,18 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
         .map(|entry| entry.path())
         .collect();
     for group in below.iter().filter(|_| depth < DEEPEST) {
-        remove_with_below(group, depth + 1)?;
+        remove_with_below(group, is_spared, depth + 1)?;
     }
     let removed = until_found(EMPTY_WAIT, LOOK_AGAIN, || match fs::remove_dir(group) {
         // Processes in the group are the session's; and the dead are in it until their parent has seen them.
         Err(e) if e.kind() == io::ErrorKind::ResourceBusy => {
-            members(group).for_each(|(pid, started)| drop(processes::kill_same_process(pid, started)));
+            for (pid, started) in members(group) {
+                let is_above = |above: &&Path| !above.iter().any(is_session_folder);
+                let _ = match group.ancestors().find(is_above).filter(|_| is_spared(pid)) {
+                    Some(above) => fs::write(above.join("cgroup.procs"), pid.to_string()),
+                    None => processes::kill_same_process(pid, started),
+                };
+            }
             None
         }
         Err(e) if e.kind() != io::ErrorKind::NotFound => Some(Err(e)),
@@ -191,9 +148,11 @@ fn remove_with_below(group: &Path, depth: usize) -> io::Result<bool> {
     removed.unwrap_or_else(|| Err(io::ErrorKind::ResourceBusy.into()))
 }
 
-/// Lists processes in a group, with their start times.
+/// Lists processes in a group besides this one, with their start times.
 fn members(group: &Path) -> impl Iterator<Item = (u32, u64)> {
     let list = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
     let pids: Vec<u32> = list.lines().filter_map(|line| line.parse().ok()).collect();
-    pids.into_iter().filter_map(|pid| Some((pid, processes::started_ticks(pid)?)))
+    pids.into_iter()
+        .filter(|pid| *pid != std::process::id())
+        .filter_map(|pid| Some((pid, processes::started_ticks(pid)?)))
 }
