@@ -82,6 +82,9 @@ pub const GIVEN_UP: u32 = u32::MAX;
 pub struct Turn {
     /// File inside the environment that both sides map, and whose first four bytes say whose turn it is.
     pub path: String,
+    /// Descriptor under which the agent inherited it, in place of the path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<i32>,
     pub is_second: bool,
     /// Time that a step may take, and after which a side that does not hand over is given up.
     pub patience_ms: u64,

@@ -268,7 +268,7 @@ impl Container {
                 command.args(["--pull=never", "--user=0:0", "--entrypoint="]);
                 self.bind_work(workspace, &mut command)?;
             }
-            command.arg(bind(workspace.agent(), AGENT)).arg(image).args(workspace.words_inside(AGENT));
+            command.arg(bind(&workspace.copy_agent()?, AGENT)).arg(image).args(workspace.words_inside(AGENT));
         } else if let Some(root) = root {
             command.arg("--rootfs").arg(root.path()).args(workspace.words_inside(&root.agent));
             root.mount_for(&mut command, workspace)?;
@@ -377,8 +377,8 @@ impl Engine {
     /// Makes the session's empty image.
     fn image(&self, program: &Found, workspace: &mut dyn Workspace) -> Result<String, LabError> {
         let image = format!("tare-{}", workspace.session_mark());
-        let made = workspace.session_folder().join(format!("image-{}", self.name.program()));
-        if made.exists() {
+        let made = format!("image-{}", self.name.program());
+        if workspace.recall(&made).is_some() {
             return Ok(image);
         }
         workspace.own_for_session(self.owned(EngineThing::Image, &image, None))?;
@@ -396,7 +396,7 @@ impl Engine {
             LabError::new(ErrorKind::Environment, format!("{} cannot make an image", self.name.program()))
                 .with_cause(cause)
         })?;
-        fs::write(&made, "").map_err(LabError::storage_error("write", &made))?;
+        workspace.remember(&made, "");
         Ok(image)
     }
 

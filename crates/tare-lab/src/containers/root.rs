@@ -92,7 +92,7 @@ impl Root {
             root.shares.push((path.clone(), inside));
         }
         root.facts.add_fact("root", "empty");
-        let filled = root.fill(workspace.agent(), lower.is_none());
+        let filled = root.fill(&workspace.copy_agent()?, lower.is_none());
         filled.map_err(LabError::storage_error("build a root folder in", workspace.folder()))?;
         if let Some(lower) = lower {
             root.shares.extend(shared_work(workspace)?);
@@ -115,8 +115,8 @@ impl Root {
         }
         self.places.values().try_for_each(|inside| folder(&self.host_path(inside), 0o755))?;
         spread_folders(&self.own_place_path());
-        // A link shares the pages that are in memory already, so that every environment finds the program
-        // equally warm.
+        // A link shares the pages that are in memory already, so that every start finds the program equally warm. Whoever is inside may
+        // write to it: the copy is of this environment alone.
         let copy = self.host_path(&self.agent);
         fs::hard_link(agent, &copy).or_else(|_| fs::copy(agent, &copy).map(drop))
     }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use crate::host::mounts::Mount;
 use crate::host::processes;
 use crate::host::programs::{self, Found};
 use crate::host::waiting::until_found;
+use crate::provider::Workspace;
 
 /// Subcommand that looks at a mount.
 pub(crate) const LOOK: &str = "look-at-mount";
@@ -45,14 +46,15 @@ pub(crate) fn look_main(point: &OsStr) -> i32 {
     0
 }
 
-/// Finds mounts that do not answer, by processes of `program`.
-pub(crate) fn find_silent(program: &Path, mounts: &[&Mount]) -> Vec<PathBuf> {
+/// Finds mounts that do not answer, by processes of the session's program.
+pub(crate) fn find_silent(workspace: &dyn Workspace, mounts: &[&Mount]) -> Vec<PathBuf> {
     let doubtful = mounts.iter().filter(|mount| !ANSWERING.contains(&mount.filesystem.as_str()));
     let looking = doubtful.filter_map(|mount| {
-        let mut command = programs::command(&Found::own(program));
+        let mut command = programs::command(&Found::own(workspace.agent()));
         command.arg(LOOK).arg(&mount.point).env_clear().current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         processes::die_with_parent(&mut command);
+        workspace.hold_program(&mut command).ok()?;
         Some((mount.point.clone(), command.spawn().ok()?))
     });
     let mut looking: Vec<(PathBuf, Child)> = looking.collect();

@@ -157,7 +157,7 @@ impl View<'_> {
         let (all, scratch) = (mounts::list_mounts()?, workspace.session_folder());
         let below = below(&all, lower, scratch);
         let with_files: Vec<&Mount> = below.iter().copied().filter(|mount| shows(mount, scratch)).collect();
-        self.silent = find_silent(workspace.agent(), &with_files);
+        self.silent = find_silent(workspace, &with_files);
         for point in &self.silent {
             self.steps.leave_out(format!("{}, which does not answer", point.display()))?;
         }

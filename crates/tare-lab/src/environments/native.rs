@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use crate::containers::root::Root;
 use crate::host::mounts;
 use crate::host::private_folder;
+use crate::host::processes;
 use crate::host::programs::Programs;
 use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
-use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, Workspace};
+use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, SHARES_FILES, Workspace};
+use crate::storage::places::{INHERITED, TURNS};
 use tare_probes::harness::folder::spread_folders;
 
 pub static PROVIDER: Provider = Provider {
@@ -55,11 +57,19 @@ pub(super) fn enter_with(mut command: Command, workspace: &mut dyn Workspace) ->
     private_folder::make_private_folder(&own).map_err(LabError::storage_error("make the folder", &own))?;
     spread_folders(&own);
     let mut outside = Facts::default();
+    outside.add_fact(SHARES_FILES, "yes");
     let mut places = BTreeMap::new();
     let shares = workspace.shares().iter().map(|(name, path)| (name.as_str(), path));
+    let shares = shares.filter(|(name, _)| *name != TURNS);
     for (name, path) in [("own", &own)].into_iter().chain(shares) {
         mounts::note_file_system(&mut outside, name, path);
         places.insert(name.to_owned(), path.to_string_lossy().into_owned());
+    }
+    if !workspace.is_call() && !workspace.turn_descriptors().is_empty() {
+        // A path may be changed by whoever shares this machine's files.
+        processes::pass_on(&mut command, workspace.turn_descriptors());
+        command.args(workspace.turn_descriptors().iter().map(i32::to_string));
+        places.insert(TURNS.to_owned(), INHERITED.to_owned());
     }
     command.current_dir(workspace.call_folder().unwrap_or(Path::new("/")));
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places, outside })

@@ -10,6 +10,7 @@ use crate::containers::call_filter::{self, NUMBER, allow_call, fail_call, load_f
 use crate::containers::root::Root;
 use crate::containers::tracing;
 use crate::containers::view;
+use crate::provider::SHARES_FILES;
 use crate::provider::prelude::*;
 
 choice! {
@@ -115,6 +116,9 @@ fn enter(program: &Found, seccomp: Seccomp, workspace: &mut dyn Workspace) -> Re
     }
     command.args(workspace.words_inside(&root.agent));
     let mut outside = Facts::default();
+    if !root.is_view() {
+        outside.add_fact(SHARES_FILES, "yes");
+    }
     root.note_places(&mut outside);
     Ok(Entrance { command, host: Some(HostPath::LOOPBACK), places: root.places, outside })
 }

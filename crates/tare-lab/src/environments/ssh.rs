@@ -1,6 +1,5 @@
 //! ssh: another machine, entered with the system's ssh and its configuration.
 
-use std::fs;
 use std::net::{IpAddr, UdpSocket};
 
 use crate::far::shell::{ANSWER_WAIT, Agent, FarShell, HOME_CACHE, hash_words};
@@ -160,12 +159,12 @@ impl Connection<'_> {
 /// between.
 fn here(shell: &FarShell<'_>, workspace: &dyn Workspace) -> Result<Option<IpAddr>, LabError> {
     // Once a session, as for the agent.
-    let kept = workspace.session_folder().join(format!("ssh-here-{}", shell.digest));
-    let text = match fs::read_to_string(&kept) {
-        Ok(text) => text,
-        Err(_) => {
+    let question = format!("ssh-here-{}", shell.digest);
+    let text = match workspace.recall(&question) {
+        Some(text) => text,
+        None => {
             let text = shell.run_script("echo $SSH_CONNECTION")?;
-            fs::write(&kept, &text).map_err(|e| shell.entering_error(format!("{}: {e}", kept.display())))?;
+            workspace.remember(&question, &text);
             text
         }
     };

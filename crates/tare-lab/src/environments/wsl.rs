@@ -263,15 +263,14 @@ impl Line {
         }
         let path = path.to_string_lossy().replace('\\', "/");
         let digest = Sha256::digest(format!("{distribution}\0{path}"));
-        let known = workspace.session_folder().join(format!("wsl-path-{}", encode_hex(&digest[..6])));
-        if let Ok(inside) = fs::read_to_string(&known) {
+        let known = format!("wsl-path-{}", encode_hex(&digest[..6]));
+        if let Some(inside) = workspace.recall(&known) {
             return Some(inside);
         }
         let mut command = self.command(distribution, &["wslpath", "-a", "-u", &path]);
         let answer = programs::run_for_output(command.env(MARK, workspace.mark()), PATH_WAIT).ok()?;
         let inside = answer.trim().to_owned();
-        // Without the file it is asked again.
-        let _ = fs::write(&known, &inside);
+        workspace.remember(&known, &inside);
         inside.starts_with('/').then_some(inside)
     }
 
@@ -302,8 +301,8 @@ impl Line {
             }
         };
         let copy = format!("{PREFIX}{}-{}", workspace.session_mark(), self.digest());
-        let made = workspace.session_folder().join(format!("wsl-copied-{}", self.digest()));
-        if made.exists() {
+        let made = format!("wsl-copied-{}", self.digest());
+        if workspace.recall(&made).is_some() {
             return Ok(copy);
         }
         // Under the session's own name: nothing else is ever removed.
@@ -314,7 +313,7 @@ impl Line {
         let mark = workspace.mark().to_owned();
         wsl_distributions::copy_distribution(&self.program, from, &copy, version, &folder, &mark)
             .map_err(|e| self.failed(format!("copying it: {e}")))?;
-        fs::write(&made, "").map_err(|e| self.failed(format!("{}: {e}", made.display())))?;
+        workspace.remember(&made, "");
         Ok(copy)
     }
 
@@ -325,8 +324,8 @@ impl Line {
         base: &str,
         workspace: &mut dyn Workspace,
     ) -> Result<String, LabError> {
-        let arrived = workspace.session_folder().join(format!("wsl-sent-{}", self.digest()));
-        if let Ok(mode) = fs::read_to_string(&arrived) {
+        let arrived = format!("wsl-sent-{}", self.digest());
+        if let Some(mode) = workspace.recall(&arrived) {
             return Ok(mode);
         }
         if let Entered::Itself(_) = self.entered {
@@ -348,7 +347,7 @@ impl Line {
         command.env(MARK, workspace.mark());
         let answer = programs::ask_with(&mut command, Stdio::from(agent), UPLOAD_WAIT);
         let mode = read_network_mode(&answer.map_err(|e| self.failed(format!("sending the agent: {e}")))?);
-        fs::write(&arrived, &mode).map_err(|e| self.failed(format!("{}: {e}", arrived.display())))?;
+        workspace.remember(&arrived, &mode);
         Ok(mode)
     }
 

@@ -108,12 +108,12 @@ impl FarShell<'_> {
     /// Sends the agent, if it is not there.
     fn upload(&self, workspace: &dyn Workspace) -> Result<(), LabError> {
         // Once a session: each question is a round trip and a shell.
-        let sent = workspace.session_folder().join(format!("far-sent-{}", self.digest));
-        if sent.exists() {
-            return Ok(());
+        let sent = format!("far-sent-{}", self.digest);
+        if workspace.recall(&sent).is_none() {
+            self.upload_if_missing()?;
+            workspace.remember(&sent, "");
         }
-        self.upload_if_missing()?;
-        fs::write(&sent, "").map_err(|e| self.entering_error(format!("{}: {e}", sent.display())))
+        Ok(())
     }
 
     fn upload_if_missing(&self) -> Result<(), LabError> {

@@ -17,7 +17,7 @@ use crate::containers::root::Root;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::host::processes::Signs;
+use crate::host::processes::{self, Signs};
 use crate::host::programs::{self, Found};
 use crate::launching::differences::list_differences;
 use crate::launching::looking::{Unseen, look_inside};
@@ -25,9 +25,11 @@ use crate::launching::relay::{Plan, SENDING_WAIT, Script, relay_command, sent_by
 use crate::launching::template::{Far, Shares, Sign};
 use crate::owned::{MARK, Owned, PREFIX};
 use crate::provider::root::RootFolder;
-use crate::provider::{Entrance, HostPath, Workspace};
+use crate::provider::{Entrance, HostPath, SHARES_FILES, Workspace};
 use crate::storage::places::{OWN, TURNS};
 
+/// Folder of a start with the launcher's own files, or of a view's.
+const FOLDER: &str = "launcher";
 /// Time that copying the program may take.
 const COPY_WAIT: Duration = Duration::from_secs(90);
 
@@ -98,6 +100,8 @@ impl Stage {
         let is_view = workspace.inside().root != RootFolder::Empty && !workspace.is_call();
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let same = |path: &Path| (path.to_owned(), text(path));
+        let folder = workspace.folder().join(FOLDER);
+        make_folder(&folder)?;
         if launcher.root || is_view {
             let root = Root::build(workspace)?;
             let own = (root.own_place_path(), root.places[OWN].clone());
@@ -108,24 +112,22 @@ impl Stage {
                 (name.clone(), (path.unwrap_or_else(|| inside.into()), inside.clone()))
             });
             let shares = shares.collect();
-            // A view hides the folder of the start.
-            let folder = if is_view { root.make_folder("launcher")? } else { same(workspace.folder()) };
+            let folder = if is_view { root.make_folder(FOLDER)? } else { same(&folder) };
             return Ok(Stage { agent: root.agent.clone(), folder, own, shares, root: Some(root) });
         }
         let own = workspace.folder().join(OWN);
-        private_folder::make_private_folder(&own)
-            .map_err(LabError::storage_error("make the folder", &own))?;
+        make_folder(&own)?;
         spread_folders(&own);
         Ok(Stage {
             root: None,
-            folder: same(workspace.folder()),
-            agent: text(workspace.agent()),
+            folder: same(&folder),
+            agent: text(&workspace.copy_agent()?),
             shares: workspace.shares().iter().map(|(name, path)| (name.clone(), same(path))).collect(),
             own: same(&own),
         })
     }
 
-    /// Returns the path at which the launcher itself sees the agent.
+    /// Returns the path at which a relay of the launcher sees the program that it sends.
     fn seen_agent(&self, workspace: &dyn Workspace) -> PathBuf {
         match &self.root {
             Some(root) if root.is_view() => PathBuf::from(&self.agent),
@@ -155,9 +157,7 @@ impl Launcher {
         workspace.spare_programs(&self.leaves)?;
         let stage = Stage::build(self, workspace)?;
         for name in &self.folders {
-            let path = stage.folder.0.join(name);
-            private_folder::make_private_folder(&path)
-                .map_err(LabError::storage_error("make the folder", &path))?;
+            make_folder(&stage.folder.0.join(name))?;
         }
         for (name, text) in &self.files {
             let path = stage.folder.0.join(name);
@@ -185,6 +185,9 @@ impl Launcher {
         outside.add_fact("launcher.far", way.far.name());
         outside.add_fact("launcher.terminal", if way.terminal { "yes" } else { "no" });
         outside.add_fact("launcher.differs", list_differences(&way.look, &look_around()).join(" "));
+        if way.far == Far::Path && stage.root.is_none() {
+            outside.add_fact(SHARES_FILES, "yes");
+        }
         let mut places = BTreeMap::new();
         match folder {
             Some(folder) => drop(places.insert(OWN.to_owned(), format!("{folder}/own"))),
@@ -214,7 +217,7 @@ impl Launcher {
         }
         let filled = self.words.iter().map(|word| self.fill_in(word, stage, workspace, ""));
         let words: Vec<String> = filled.chain(called).collect();
-        let mut command = self.start_command(way, words, None, "relay-call.json", stage, workspace)?;
+        let mut command = self.start_command(way, words, None, stage, workspace)?;
         if let Some(folder) = workspace.call_folder() {
             command.current_dir(folder);
         }
@@ -224,8 +227,8 @@ impl Launcher {
     /// Finds the way in, once a session.
     fn find_way(&self, stage: &Stage, workspace: &mut dyn Workspace) -> Result<Way, LabError> {
         let digest = Sha256::digest(format!("{self:?} {:?}", workspace.inside().root));
-        let kept = workspace.session_folder().join(format!("launcher-{}", encode_hex(&digest[..8])));
-        if let Some(way) = fs::read(&kept).ok().and_then(|json| serde_json::from_slice(&json).ok()) {
+        let kept = format!("launcher-{}", encode_hex(&digest[..8]));
+        if let Some(way) = workspace.recall(&kept).and_then(|json| serde_json::from_str(&json).ok()) {
             return Ok(way);
         }
         let way = self.try_ways(stage, workspace)?;
@@ -235,8 +238,7 @@ impl Launcher {
             let folder = Path::new(base).join(session_name(workspace));
             workspace.own_for_session(Owned::Folder(folder))?;
         }
-        let json = serde_json::to_vec(&way).map_err(|e| self.failed(e.to_string()))?;
-        fs::write(&kept, json).map_err(LabError::storage_error("write", &kept))?;
+        workspace.remember(&kept, &serde_json::to_string(&way).map_err(|e| self.failed(e.to_string()))?);
         Ok(way)
     }
 
@@ -291,6 +293,8 @@ impl Launcher {
         command.env(MARK, workspace.mark());
         workspace.tie_command(&mut command)?;
         let sending = if far == Far::Stdin { SENDING_WAIT } else { Duration::ZERO };
+        processes::die_with_parent(&mut command);
+        workspace.hold_program(&mut command).map_err(|e| self.failed(e.to_string()))?;
         way.look = match look_inside(&mut command, sending) {
             Ok(look) => look,
             Err(unseen) => return Ok(Err(unseen)),
@@ -335,8 +339,7 @@ impl Launcher {
                 None
             }
         };
-        let name = format!("relay-{}.json", words[0]);
-        self.start_command(way, all, script, &name, stage, workspace)
+        self.start_command(way, all, script, stage, workspace)
     }
 
     /// Builds the command that starts these words, by a relay where they need one.
@@ -345,16 +348,13 @@ impl Launcher {
         way: &Way,
         words: Vec<String>,
         script: Option<Script>,
-        plan_name: &str,
         stage: &Stage,
         workspace: &dyn Workspace,
     ) -> Result<Command, LabError> {
         let mut command = match way.terminal || script.is_some() {
             true => {
-                let tare = stage.seen_agent(workspace);
                 let plan = Plan { words, terminal: way.terminal, script };
-                relay_command(&tare, &stage.folder, plan_name, &plan)
-                    .map_err(LabError::storage_error("write in", &stage.folder.0))?
+                relay_command(workspace.agent(), &plan).map_err(|e| self.failed(e.to_string()))?
             }
             false => {
                 let mut command = programs::command(&Found::called(&words[0], Path::new("/")));
@@ -407,8 +407,10 @@ impl Launcher {
     fn copy_program(&self, stage: &Stage, way: &Way, workspace: &dyn Workspace) -> Result<(), LabError> {
         debug_assert_eq!(way.far, Far::Copy);
         let far = copied_path(workspace);
-        let words: Vec<String> =
-            self.copy.iter().map(|word| self.fill_in(word, stage, workspace, &far)).collect();
+        // It is read on this machine, and thus the host's own.
+        let agent = workspace.agent().to_string_lossy();
+        let words = self.copy.iter().map(|word| word.replace("{agent}", &agent));
+        let words: Vec<String> = words.map(|word| self.fill_in(&word, stage, workspace, &far)).collect();
         let mut command = programs::command(&Found::called(&words[0], Path::new("/")));
         command.args(&words[1..]).env(MARK, workspace.mark());
         programs::run_for_output(&mut command, COPY_WAIT)
@@ -426,7 +428,7 @@ impl Launcher {
             ("{turns}", stage.shares.get(TURNS).map(|(_, inside)| inside.clone()).unwrap_or_default()),
             ("{name}", workspace.name().to_owned()),
             ("{mark}", workspace.mark().to_owned()),
-            ("{agent}", text(workspace.agent())),
+            ("{agent}", stage.agent.clone()),
             ("{far}", far.to_owned()),
             ("{root}", root),
             ("{instance}", self.instance.clone()),
@@ -464,6 +466,10 @@ impl Launcher {
             .with_cause(cause)
             .with_hint(format!("try: {words} true"))
     }
+}
+
+fn make_folder(path: &Path) -> Result<(), LabError> {
+    private_folder::make_private_folder(path).map_err(LabError::storage_error("make the folder", path))
 }
 
 /// Returns the name of the session's folders: a cleaning removes a folder of that name wherever the journal has it.

@@ -23,7 +23,7 @@ use crate::host::processes;
 use crate::host::programs::{self, Found};
 use crate::platform::until_ready;
 
-/// Verb under which tare is the relay; the path of its plan follows.
+/// Verb under which tare is the relay; its plan follows.
 pub const RELAY: &str = "launcher-relay";
 /// Time in which a shell must answer a line, and take the whole program.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
@@ -62,9 +62,10 @@ pub(super) fn sent_bytes(size: u64, coded: bool) -> u64 {
 
 /// Carries out a plan; returns the exit code of the launcher.
 pub fn relay_main(plan: &str) -> i32 {
-    let carried_out = fs::read(plan).and_then(|json| {
-        let plan: Plan = serde_json::from_slice(&json)?;
-        Relay::start(&plan)?.carry_out(&plan)
+    let carried_out = serde_json::from_str(plan).map_err(io::Error::from).and_then(|plan: Plan| {
+        // Before the launcher is started: whoever is inside may see the path.
+        let program = plan.script.as_ref().map(|script| fs::read(&script.program)).transpose()?;
+        Relay::start(&plan)?.carry_out(&plan, &program.unwrap_or_default())
     });
     carried_out.unwrap_or_else(|e| {
         // A launcher that has ended has said why, on standard error.
@@ -121,9 +122,9 @@ impl Relay {
         })
     }
 
-    fn carry_out(mut self, plan: &Plan) -> io::Result<i32> {
+    fn carry_out(mut self, plan: &Plan, program: &[u8]) -> io::Result<i32> {
         if let Some(script) = &plan.script {
-            self.send_program(script)?;
+            self.send_program(script, program)?;
         }
         self.pass_on()?;
         if self.is_terminal {
@@ -134,8 +135,7 @@ impl Relay {
         Ok(self.child.wait()?.code().unwrap_or(1))
     }
 
-    fn send_program(&mut self, script: &Script) -> io::Result<()> {
-        let program = fs::read(&script.program)?;
+    fn send_program(&mut self, script: &Script, program: &[u8]) -> io::Result<()> {
         for (line, awaited) in &script.lines {
             let end = Instant::now() + ANSWER_WAIT;
             self.write(format!("{line}\n").as_bytes(), end)?;
@@ -143,7 +143,7 @@ impl Relay {
         }
         let end = Instant::now() + SENDING_WAIT;
         match script.coded {
-            false => self.write(&program, end),
+            false => self.write(program, end),
             true => program
                 .chunks(CODED_LINE / 4 * 3)
                 .try_for_each(|bytes| self.write(format!("{}\n", STANDARD.encode(bytes)).as_bytes(), end)),
@@ -290,16 +290,12 @@ fn open_terminal() -> io::Result<(File, File)> {
     Ok((ours.into(), theirs.into()))
 }
 
-/// Writes a plan into a folder, given with its path as the relay sees it, and returns the command that carries it out.
-pub(super) fn relay_command(
-    tare: &Path,
-    (folder, seen): &(PathBuf, String),
-    name: &str,
-    plan: &Plan,
-) -> io::Result<Command> {
-    fs::write(folder.join(name), serde_json::to_vec(plan)?)?;
+/// Returns the command that carries out a plan. The plan is a word of it: in a file, whoever is inside might change it. The launcher
+/// has this process's variables, as one that needs no relay.
+#[allow(clippy::disallowed_methods, reason = "they are passed on unread, from process to process")]
+pub(super) fn relay_command(tare: &Path, plan: &Plan) -> io::Result<Command> {
     let mut command = programs::command(&Found::own(tare));
-    command.arg(RELAY).arg(Path::new(seen).join(name));
+    command.arg(RELAY).arg(serde_json::to_string(plan)?).env_clear().envs(std::env::vars_os());
     Ok(command)
 }
 

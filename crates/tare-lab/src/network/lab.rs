@@ -21,6 +21,8 @@ use crate::provider::{HostPath, NotReady, Published, Workspace};
 /// networks. No other network knows of it.
 pub const ADDRESS: Ipv4Addr = Ipv4Addr::new(198, 18, 0, 1);
 
+/// Question by which a session remembers that the lab's network is there.
+const NETWORK: &str = "lab-network";
 /// The bridge, its address, and the network of all that are on it.
 const BRIDGE: &str = "bridge";
 const BRIDGED: u32 = u32::from_be_bytes([198, 19, 0, 0]);
@@ -93,18 +95,17 @@ pub fn taps_ready() -> Result<(), NotReady> {
 /// Returns the lab's namespace, made when it is first needed. It stays until the session ends.
 pub fn ensure_lab_namespace(workspace: &mut dyn Workspace) -> Result<PathBuf, LabError> {
     let name = lab_namespace_name(workspace.session_mark());
-    let made = workspace.session_folder().join("lab-network");
     let path = namespaces::namespace_path(&name);
-    if made.exists() {
+    if workspace.recall(NETWORK).is_some() {
         return Ok(path);
     }
     workspace.own_for_session(Owned::NetworkNamespace(name.clone()))?;
     let make = || {
         let path = namespaces::make_namespace(&name)?;
-        namespaces::run_in_namespace(&path, || network_device::set_address("lo", (ADDRESS, 32)))?;
-        fs::write(&made, "")
+        namespaces::run_in_namespace(&path, || network_device::set_address("lo", (ADDRESS, 32)))
     };
     make().map_err(|e| make_network_error("making the lab's network", e))?;
+    workspace.remember(NETWORK, "");
     Ok(path)
 }
 
@@ -140,18 +141,15 @@ pub fn join_bridge(
     there: &Path,
     wire: Wire,
 ) -> Result<(), LabError> {
-    let made = workspace.session_folder().join("lab-bridge");
-    if !made.exists() {
+    if workspace.recall(BRIDGE).is_none() {
         workspace.own_for_session(device_of(lab, BRIDGE))?;
-        let make = || {
-            namespaces::run_in_namespace(lab, || {
-                network_device::make_bridge(BRIDGE)?;
-                network_device::set_address(BRIDGE, wire.near_network())?;
-                network_device::bring_up_device(BRIDGE)
-            })?;
-            fs::write(&made, "")
-        };
-        make().map_err(|e| make_network_error("making the lab's bridge", e))?;
+        namespaces::run_in_namespace(lab, || {
+            network_device::make_bridge(BRIDGE)?;
+            network_device::set_address(BRIDGE, wire.near_network())?;
+            network_device::bring_up_device(BRIDGE)
+        })
+        .map_err(|e| make_network_error("making the lab's bridge", e))?;
+        workspace.remember(BRIDGE, "");
     }
     make_pair(workspace, (lab, near), there)?;
     let done = namespaces::run_in_namespace(lab, || {

@@ -8,6 +8,8 @@ pub(crate) mod journal;
 #[cfg_attr(not(unix), path = "not_of_linux.rs")]
 mod of_linux;
 mod outcome;
+mod shared;
+mod start;
 pub(crate) mod state;
 mod undoing;
 pub mod workspace;

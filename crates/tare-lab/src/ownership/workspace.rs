@@ -1,46 +1,43 @@
 //! The workspace of a session: its scratch folder, the agent's binary in it, and what each start made.
 
-mod starting;
-
+#[cfg(unix)]
+use std::cell::Ref;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::env::consts::EXE_SUFFIX;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::Command;
 use std::rc::Rc;
 
-use sha2::{Digest, Sha256};
 use tare_data::build::Build;
-use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
-use tare_probes::harness::folder::{keep_empty, spread_folders};
 
 use crate::error::{ErrorKind, LabError};
-use crate::host::control_groups::{OwnGroups, PlacedGroup, Purpose};
+use crate::host::control_groups::OwnGroups;
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::host::processes::Kept;
 use crate::host::programs::{self, Programs};
 use crate::host::running::Running;
 use crate::owned::Owned;
 use crate::owned::PREFIX;
-use crate::ownership::clean::{Outcome, take_away};
+use crate::ownership::clean::Outcome;
 use crate::ownership::journal::Journal;
+use crate::ownership::shared::{PLACE, PLACE_HINT, Shared, make_folder, storage};
+pub(crate) use crate::ownership::start::StartWorkspace;
 use crate::platform;
+use crate::provider::KernelKind;
+#[cfg(unix)]
 use crate::provider::call::CallCommand;
-use crate::provider::root::{Inside, RootFolder};
-use crate::provider::{KernelKind, Workspace};
-use crate::storage::Site;
-use crate::storage::places::{SHARE, TURNS, Wanted};
+use crate::provider::root::RootFolder;
+#[cfg(unix)]
+use crate::storage::places::TURNS;
+use crate::storage::places::Wanted;
+#[cfg(unix)]
+use crate::storage::turn_file::TurnFile;
 
 /// File systems that keep files in memory: a place on one would not be on a disk.
 const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "hugetlbfs"];
-
-/// The error of a folder that was named as a place and cannot be one.
-const PLACE: &str = "cannot write in the place";
-const PLACE_HINT: &str = "name a folder that you may write, on a disk with room";
 
 /// Resources that a session is given.
 #[derive(Clone, Debug)]
@@ -61,30 +58,6 @@ pub struct Setting {
 #[derive(Debug)]
 pub struct SessionWorkspace {
     shared: Rc<Shared>,
-}
-
-#[derive(Debug)]
-struct Shared {
-    id: String,
-    folder: PathBuf,
-    agent: PathBuf,
-    /// Hash of the agent; set once it is copied.
-    sha256: OnceCell<String>,
-    identity: Build,
-    shares: BTreeMap<String, PathBuf>,
-    inside: Inside,
-    /// True when a case uses the place where commands find their files.
-    wants_work: bool,
-    /// Places that could not be made.
-    missing: BTreeMap<String, Failure>,
-    programs: Programs,
-    /// None after the end.
-    journal: RefCell<Option<Journal>>,
-    /// Entries of the journal that belong to no start.
-    entries: RefCell<Vec<Owned>>,
-    starts: Cell<u32>,
-    /// Control groups below that of this process.
-    groups: OwnGroups,
 }
 
 /// Checks that programs can be started from the scratch folder, and that it is on a disk where that is measured.
@@ -133,13 +106,13 @@ impl SessionWorkspace {
         let entries = RefCell::new(entries);
         let agent = folder.join(format!("agent{EXE_SUFFIX}"));
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
-        let (sha256, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
+        let (program, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
         let (inside, wants_work) = (setting.wanted.inside.clone(), setting.wanted.work);
         let shared = Shared {
             id,
             folder,
             agent,
-            sha256,
+            program,
             identity,
             shares,
             inside,
@@ -150,10 +123,12 @@ impl SessionWorkspace {
             entries,
             starts,
             groups,
+            answers: RefCell::default(),
+            #[cfg(unix)]
+            turn_files: RefCell::default(),
         };
         let mut workspace = SessionWorkspace { shared: Rc::new(shared) };
         make_folder(&workspace.shared.folder)?;
-        make_folder(&workspace.turns_folder())?;
         for share in workspace.shared.shares.values() {
             let parent = share.parent().unwrap_or(share);
             private_folder::make_private_folder(share)
@@ -162,10 +137,7 @@ impl SessionWorkspace {
         Rc::get_mut(&mut workspace.shared)
             .expect("no start holds it yet")
             .make_places(&setting.wanted, &setting.binary)?;
-        workspace.shared.shares.values().for_each(|share| spread_folders(share));
-        let sha256 = copy_program(&setting.binary, workspace.agent())
-            .map_err(|e| storage("cannot copy the agent to", workspace.agent(), e))?;
-        workspace.shared.sha256.get_or_init(|| sha256);
+        workspace.shared.take_program(&setting.binary)?;
         Ok(workspace)
     }
 
@@ -203,61 +175,55 @@ impl SessionWorkspace {
         self.shared.wants_work
     }
 
-    /// Locates the folder with the files of turns: see [`TURNS`].
-    pub(crate) fn turns_folder(&self) -> PathBuf {
-        self.shared.folder.join(TURNS)
+    /// Has a command that names the agent start the file that is held open. To be called last: see [`Workspace::hold_program`].
+    pub(crate) fn hold_program(&self, command: &mut Command) -> io::Result<()> {
+        self.shared.hold_program(command)
+    }
+
+    /// Makes the files by which these pairs of sides take turns.
+    #[cfg(unix)]
+    pub(crate) fn make_turn_files(&self, pairs: impl Iterator<Item = [usize; 2]>) -> Result<(), LabError> {
+        let folder = self.shared.folder.join(TURNS);
+        make_folder(&folder)?;
+        let made = pairs.map(|pair| TurnFile::create(&folder, pair)).collect::<io::Result<_>>();
+        self.shared.turn_files.replace(made.map_err(|e| storage("cannot write in", &folder, e))?);
+        Ok(())
+    }
+
+    /// Finds the file by which a pair takes turns, in whatever order it is named.
+    #[cfg(unix)]
+    pub(crate) fn find_turn_file(&self, pair: [usize; 2]) -> Option<Ref<'_, TurnFile>> {
+        let find =
+            |files: &Vec<TurnFile>| files.iter().position(|file| pair.iter().all(|side| file.is_of(*side)));
+        let at = find(&self.shared.turn_files.borrow())?;
+        Some(Ref::map(self.shared.turn_files.borrow(), |files| &files[at]))
     }
 
     pub(crate) fn missing_places(&self) -> &BTreeMap<String, Failure> {
         &self.shared.missing
     }
 
-    /// Creates the workspace for one start of an environment with this root.
+    /// Creates the workspace for one start of an environment with this root, which is that side of the session.
     pub(crate) fn make_start_workspace(
         &self,
+        side: usize,
         root: &RootFolder,
         kernel: KernelKind,
     ) -> Result<StartWorkspace, LabError> {
-        let number = self.shared.starts.get();
-        self.shared.starts.set(number + 1);
-        let mut shares = self.shared.shares.clone();
-        if kernel != KernelKind::Own {
-            shares.insert(TURNS.to_owned(), self.turns_folder());
-        }
-        let folder = self.shared.folder.join(format!("{number:05}"));
-        let mark = format!("{}/{number:05}", self.shared.id);
-        let name = format!("{PREFIX}{}-{number:05}", self.shared.id);
-        let group = self.shared.groups.below_own(&format!("{number:05}"), Purpose::Apart).ok();
-        let mut workspace = StartWorkspace {
-            shared: Rc::clone(&self.shared),
-            inside: Inside { root: root.clone(), ..self.shared.inside.clone() },
-            shares,
-            folder,
-            mark,
-            name,
-            number,
-            group,
-            keeps: false,
-            companions: Vec::new(),
-            owned: Vec::new(),
-            left: false,
-            call: None,
-        };
-        workspace.record_owned(Owned::Folder(workspace.folder.clone()))?;
-        make_folder(&workspace.folder)?;
-        Ok(workspace)
+        StartWorkspace::make(&self.shared, side, root, kernel)
     }
 
     /// Creates the workspace for one call of a command in an environment with this root.
     #[cfg(unix)]
     pub(crate) fn make_call_workspace(
         &self,
+        side: usize,
         root: &RootFolder,
         kernel: KernelKind,
         command: &[String],
         is_divided: bool,
     ) -> Result<StartWorkspace, LabError> {
-        let mut workspace = self.make_start_workspace(root, kernel)?;
+        let mut workspace = self.make_start_workspace(side, root, kernel)?;
         workspace.call = Some(CallCommand::new(command, is_divided));
         Ok(workspace)
     }
@@ -274,165 +240,8 @@ impl Drop for SessionWorkspace {
     }
 }
 
-impl Shared {
-    /// Writes down what is about to be made; returns the number of the entry.
-    fn write_down(&self, thing: &Owned) -> Result<u64, LabError> {
-        let mut journal = self.journal.borrow_mut();
-        let ended = || LabError::new(ErrorKind::Environment, "the session has ended already");
-        journal.as_mut().ok_or_else(ended)?.record_owned(thing.clone())
-    }
-
-    fn agent_sha256(&self) -> &str {
-        self.sha256.get().map_or("", String::as_str)
-    }
-
-    /// Makes what the session is to have in its scratch folder. What cannot be made is missing, with the reason.
-    fn make_places(&mut self, wanted: &Wanted, binary: &Path) -> Result<(), LabError> {
-        if !wanted.share && wanted.file_systems.is_empty() {
-            return Ok(());
-        }
-        let (points, images) = (self.folder.join("places"), self.folder.join("images"));
-        make_folder(&points)?;
-        make_folder(&images)?;
-        if wanted.share {
-            let path = points.join(SHARE);
-            make_folder(&path)?;
-            self.shares.insert(SHARE.to_owned(), path);
-        }
-        for file_system in &wanted.file_systems {
-            let (name, point) = (file_system.name.to_owned(), points.join(file_system.name));
-            self.own(Owned::Mount(point.clone()))?;
-            make_folder(&point)?;
-            let (room_bytes, programs) = (wanted.room_bytes, &self.programs);
-            let site = Site { folder: &images, binary, room_bytes, programs, mark: &self.id };
-            match file_system.make_and_mount(site, &point) {
-                Ok(()) => drop(self.shares.insert(name, point)),
-                Err(failure) => drop(self.missing.insert(name, failure)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes down what is about to be made for the whole session.
-    fn own(&self, thing: Owned) -> Result<(), LabError> {
-        self.write_down(&thing)?;
-        self.entries.borrow_mut().push(thing);
-        Ok(())
-    }
-
-    fn close(&self) -> Vec<Outcome> {
-        let Some(journal) = self.journal.take() else { return Vec::new() };
-        self.groups.leave();
-        let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow(), &self.programs);
-        // What is left stays in the journal, for `tare clean`.
-        if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
-            let _ = journal.end();
-        }
-        outcomes
-    }
-}
-
-/// The workspace of one start of an environment. Dropped, it removes what was made in it.
-#[derive(Debug)]
-pub(crate) struct StartWorkspace {
-    shared: Rc<Shared>,
-    inside: Inside,
-    /// Folders that it shares with this machine.
-    shares: BTreeMap<String, PathBuf>,
-    folder: PathBuf,
-    mark: String,
-    name: String,
-    number: u32,
-    /// None where no control group may be made.
-    group: Option<PlacedGroup>,
-    /// True where a process keeps all descendants of a command in place of a group.
-    keeps: bool,
-    /// Programs that serve the environment.
-    companions: Vec<(Child, Kept)>,
-    owned: Vec<(u64, Owned)>,
-    left: bool,
-    /// The command of a call, in place of the agent.
-    call: Option<CallCommand>,
-}
-
-/// Candidates for the place `own` in a start's folder: by itself, in a root folder, or next to a view.
-const OWN_PLACES: [&str; 3] = ["own", "root/own", "base/own"];
-
-impl StartWorkspace {
-    /// Tells whether a provider has taken the words of the call.
-    #[cfg(unix)]
-    pub(crate) fn has_called(&self) -> bool {
-        self.call.as_ref().is_some_and(CallCommand::is_taken)
-    }
-
-    /// Tells whether the process that was started is a keeper, and no part of the environment.
-    pub(crate) fn has_keeper(&self) -> bool {
-        self.keeps && self.group.is_none()
-    }
-
-    /// Ends every process of this start and removes everything that it made. In bounded time.
-    pub(crate) fn clean_up(&mut self) -> Vec<Outcome> {
-        self.left = true;
-        let (numbers, mut things): (Vec<u64>, Vec<Owned>) = self.owned.drain(..).unzip();
-        let group = |session: PathBuf| session.join(format!("{:05}", self.number));
-        let groups = self.shared.groups.list_folders().into_iter().map(group);
-        things.push(Owned::PlacedGroups(groups.collect()));
-        self.companions.iter().for_each(|(_, kept)| kept.end_remaining());
-        // Else the trials of the next start would lie where those of this one did.
-        let kept = self.shared.folder.join("apart");
-        OWN_PLACES.iter().for_each(|own| keep_empty(&self.folder.join(own), &kept));
-        let outcomes = take_away(&self.mark, &self.folder, &things, &self.shared.programs);
-        // Dead by now; this removes their last trace, the entry in the process table.
-        for (mut companion, _) in self.companions.drain(..) {
-            let _ = companion.try_wait();
-        }
-        // One thing that stays keeps all entries: removing what is gone costs nothing.
-        if outcomes.iter().all(|outcome| outcome.left_because.is_none())
-            && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
-        {
-            // A release that cannot be written makes the next cleaning look once more.
-            let _ = journal.record_released(numbers);
-        } else {
-            self.shared.entries.borrow_mut().extend(things);
-        }
-        outcomes
-    }
-}
-
-impl Drop for StartWorkspace {
-    fn drop(&mut self) {
-        if !self.left {
-            self.clean_up();
-        }
-    }
-}
-
-/// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
-fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
-    let mut source = File::open(from)?;
-    let mut copy = platform::make_runnable(&mut OpenOptions::new()).write(true).create_new(true).open(to)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
-    loop {
-        let read = source.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&buffer[..read]);
-        copy.write_all(&buffer[..read])?;
-    }
-    Ok(encode_hex(&hash.finalize()))
-}
-
-fn make_folder(path: &Path) -> Result<(), LabError> {
-    private_folder::make_private_folder(path).map_err(|e| storage("cannot make the folder", path, e))
-}
-
 fn fresh_id() -> io::Result<String> {
     let mut bytes = [0u8; 8];
     platform::randomise_bytes(&mut bytes)?;
     Ok(format!("{:016x}", u64::from_le_bytes(bytes)))
-}
-
-fn storage(what: &str, path: &Path, cause: io::Error) -> LabError {
-    LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).with_cause(cause)
 }

@@ -192,6 +192,9 @@ fn agent_beside(programs: &Programs, name: &str, target: &str) -> Result<(PathBu
     }
 }
 
+/// Fact of an environment that sees files of this machine and of this user: what it changes there stays changed.
+pub const SHARES_FILES: &str = "files.shared";
+
 /// File in the folder of a start that names the step that failed.
 pub(crate) const FAILED_STEP: &str = "failed-step";
 
@@ -202,20 +205,38 @@ pub(crate) const LAST_WORDS: &str = "last-words-";
 /// Resources for building an environment: a scratch folder, the agent's binary, and the journal of created
 /// things.
 pub trait Workspace {
-    /// Returns the start's folder, which is on a disk, empty at first, and removed after leaving.
+    /// Returns the start's folder, which is on a disk, empty at first, and removed after leaving. An environment is shown a folder
+    /// in it, and never itself: the host's own files for the start lie there.
     fn folder(&self) -> &Path;
 
-    /// Locates the static binary to copy in.
+    /// Locates the static binary that this machine runs, in the session's private folder. No environment with files of its own sees it.
     fn agent(&self) -> &Path;
+
+    /// Has a command that names that binary start the file which the session holds open, whatever is at its path. To be called last,
+    /// before the command is started.
+    fn hold_program(&self, command: &mut Command) -> io::Result<()>;
+
+    /// Makes a copy of it for this environment alone, where there is none yet, and returns its path. It lies outside the start's folder,
+    /// on the same file system.
+    fn copy_agent(&self) -> Result<PathBuf, LabError>;
+
+    /// Lists descriptors of the files by which this start takes turns. An agent that shares this machine's files inherits them.
+    fn turn_descriptors(&self) -> &[i32];
 
     /// Gives the SHA-256 of that binary, in hex.
     fn agent_sha256(&self) -> &str;
 
-    /// Locates the session's scratch folder, which all starts share.
+    /// Locates the session's private folder. The folders of all starts lie in it.
     fn session_folder(&self) -> &Path;
 
     /// Identifies processes that outlive this start and end with the session, by their variable `MARK`.
     fn session_mark(&self) -> &str;
+
+    /// Returns what was remembered of a question in this session.
+    fn recall(&self, question: &str) -> Option<String>;
+
+    /// Remembers an answer for the later starts of this session. It is in no file, where an environment might change it.
+    fn remember(&self, question: &str, answer: &str);
 
     /// Lists the host folders to share, by the name of the place where each appears inside.
     fn shares(&self) -> &BTreeMap<String, PathBuf>;

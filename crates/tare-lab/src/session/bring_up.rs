@@ -4,6 +4,7 @@ use tare_data::failure::Failure;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Target};
 
+use crate::provider::SHARES_FILES;
 use crate::session::arena::Arena;
 use crate::session::live::PROOF_FACT;
 
@@ -18,6 +19,8 @@ pub struct BringUp {
     pub proof: Option<String>,
     /// Why it was not brought up any more.
     pub failure: Option<Failure>,
+    /// True where it sees this user's own files.
+    pub shares_files: bool,
 }
 
 impl BringUp {
@@ -66,7 +69,8 @@ pub fn bring_up(
 ) -> Vec<BringUp> {
     let of = |target: &Target| {
         let (name, specification) = (target.name.clone(), target.specification.clone());
-        BringUp { name, specification, times_ns: Vec::new(), proof: None, failure: None }
+        let times_ns = Vec::new();
+        BringUp { name, specification, times_ns, proof: None, failure: None, shares_files: false }
     };
     let mut all: Vec<BringUp> = targets.iter().map(of).collect();
     for time in 1..=starts.times() {
@@ -78,6 +82,7 @@ pub fn bring_up(
                 Ok(started) => {
                     one.times_ns.push(started.elapsed_ns);
                     one.proof = started.outside.get(PROOF_FACT).map(str::to_owned);
+                    one.shares_files = started.outside.get(SHARES_FILES).is_some();
                 }
                 Err(failure) => one.failure = Some(failure),
             }
@@ -101,6 +106,7 @@ mod tests {
             times_ns: times_ns.to_vec(),
             proof: None,
             failure: None,
+            shares_files: false,
         };
         assert_eq!(one(&[]).summary_ns(), None);
         assert_eq!(one(&[7]).summary_ns(), Some([7, 7, 7]));

@@ -46,19 +46,20 @@ pub struct Entered {
     left: bool,
 }
 
-/// Enters an environment that is ready; the specification names it in errors. Waits for nothing: the agent's first
+/// Enters an environment that is ready, as a side of the session by its number; the specification names it in errors. Waits for nothing: the agent's first
 /// frame is the caller's to await.
 pub fn enter_environment(
     specification: &Specification,
     ready: &Ready,
-    session: &SessionWorkspace,
+    (session, side): (&SessionWorkspace, usize),
 ) -> Result<Entered, LabError> {
-    let mut workspace = session.make_start_workspace(&ready.root, ready.kernel)?;
+    let mut workspace = session.make_start_workspace(side, &ready.root, ready.kernel)?;
     let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.add_fact("runtime.command", words(&command));
     workspace.tie_command(&mut command)?;
-    let (child, kept) = processes::start_command(&mut command).map_err(|e| {
+    let started = workspace.hold_program(&mut command).and_then(|()| processes::start_command(&mut command));
+    let (child, kept) = started.map_err(|e| {
         let what = format!("cannot enter {specification}");
         let step = fs::read_to_string(workspace.folder().join(FAILED_STEP));
         let doing = step.unwrap_or_else(|_| command.get_program().display().to_string());

@@ -39,8 +39,6 @@ use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, find_peer_ways};
 use crate::session::targets::Resolved;
 use crate::storage::places::{OWN, TURNS, WORK};
-#[cfg(unix)]
-use crate::storage::turn_file::TurnFile;
 use crate::study::user_command::CarriedFile;
 use crate::study::{calls, startup};
 
@@ -77,8 +75,6 @@ pub struct LiveArena<'a> {
     refusals: Refusals,
     /// Processors that this session may use.
     pub(super) allowed_processors: Vec<usize>,
-    /// Number of files of turns that were made.
-    pub(super) turn_files: u32,
 }
 
 pub(super) struct LiveTarget<'a> {
@@ -97,9 +93,7 @@ pub(super) struct Inside<'a> {
     pub(super) link: Link<'a>,
     /// Folder of the files of turns, as seen from inside.
     pub(super) turns: Option<String>,
-    /// The file of this start's turns, once it has one, and their proof.
-    #[cfg(unix)]
-    pub(super) turn_file: Option<TurnFile>,
+    /// Proof of this start's turns.
     #[cfg(unix)]
     pub(super) proven: Option<Result<Turning, Failure>>,
 }
@@ -129,7 +123,6 @@ impl<'a> LiveArena<'a> {
             #[cfg(unix)]
             refusals: Refusals::count_now(),
             allowed_processors: list_allowed_processors(),
-            turn_files: 0,
         }
     }
 
@@ -265,7 +258,7 @@ impl<'a> LiveArena<'a> {
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let began = Instant::now();
-        let entered = entered::enter_environment(specification, ready, self.workspace);
+        let entered = entered::enter_environment(specification, ready, (self.workspace, index));
         let mut entered = entered.map_err(|error| self.died(error))?;
         let link = linked(&mut entered, self.interrupted)?;
         Ok(Launched { began, entered, link })
@@ -275,7 +268,7 @@ impl<'a> LiveArena<'a> {
     fn make_start(&mut self, index: usize) -> Result<(Started, Inside<'a>), Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let (began, deadline) = (Instant::now(), self.start_deadline());
-        let mut entered = entered::enter_environment(specification, ready, self.workspace)
+        let mut entered = entered::enter_environment(specification, ready, (self.workspace, index))
             .map_err(|error| self.died(error))?;
         let mut link = linked(&mut entered, self.interrupted)?;
         if !self.workspace.wants_work() {
@@ -318,16 +311,12 @@ impl<'a> LiveArena<'a> {
                     settling_ns: ready.settling.as_nanos() as u64,
                 };
                 target.described = Some(described);
-                #[cfg(unix)]
-                let (turn_file, proven) = (None, None);
                 let inside = Inside {
                     entered,
                     link,
                     turns,
                     #[cfg(unix)]
-                    turn_file,
-                    #[cfg(unix)]
-                    proven,
+                    proven: None,
                 };
                 Ok((started, inside))
             }

@@ -159,6 +159,12 @@ pub(crate) fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
     own.or(baseline).filter(|_| target.role != Role::Baseline)
 }
 
+/// Lists the environments that are paired, each before its partner.
+#[cfg(unix)]
+pub(crate) fn list_pairs(targets: &[Target]) -> impl Iterator<Item = [usize; 2]> {
+    (0..targets.len()).filter_map(|index| Some([index, partner_of(targets, index)?]))
+}
+
 /// Drops looks before a number of rounds, and adds one at it; only the last stays where fewer rounds fit.
 pub(crate) fn not_before(least: u32, looks: Vec<u32>) -> Vec<u32> {
     let last = looks.last().copied();

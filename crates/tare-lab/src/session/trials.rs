@@ -192,6 +192,7 @@ impl Rounds<'_> {
         let drawn = self.draw(slot, "processor").draw_below(processors.len().max(1) as u64);
         Turn {
             path: String::new(),
+            descriptor: None,
             is_second: false,
             patience_ms: ((step_ns * PATIENCE_FACTOR / 1e6) as u64).max(least_ms),
             settle,

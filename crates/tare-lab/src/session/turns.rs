@@ -15,6 +15,7 @@ use crate::session::arriving::allowance::Allowance;
 use crate::session::arriving::listening::{Listening, fresh_nonce};
 use crate::session::link::{Link, LinkError};
 use crate::session::live::{Inside, LiveArena, LiveTarget};
+use crate::storage::places::INHERITED;
 use crate::storage::turn_file::TurnFile;
 
 /// Hand-overs that prove that two environments can take turns, and the time that each may take.
@@ -71,6 +72,7 @@ impl LiveArena<'_> {
             slower: 0.0,
             turn: Some(Turn {
                 path: String::new(),
+                descriptor: None,
                 is_second,
                 patience_ms: PROOF_PATIENCE_MS,
                 settle: 0,
@@ -96,9 +98,8 @@ impl LiveArena<'_> {
             let outcome = Outcome { failure: Some(failure), ..Outcome::default() };
             [(outcome.clone(), Vec::new()), (outcome, Vec::new())]
         };
-        let folder = self.workspace.turns_folder();
-        self.turn_files += 1;
-        let name = format!("{:05}", self.turn_files);
+        // As the workspace outlives this, so does the file: what an environment does to its names changes nothing here.
+        let workspace = self.workspace;
         let Ok([first, second]) = self.targets.get_disjoint_mut(pair) else {
             return failed(unproven("it is the other environment itself"));
         };
@@ -106,24 +107,15 @@ impl LiveArena<'_> {
         if let [(LiveTarget { inside: None, .. }, _), _] | [_, (LiveTarget { inside: None, .. }, _)] = sides {
             return failed(Failure::new(FailureKind::Died, "the environment is not entered"));
         }
-        let file = match first.inside.as_mut().map(|inside| &mut inside.turn_file) {
-            Some(Some(file)) => file,
-            Some(none) => match TurnFile::create(&folder, name) {
-                Ok(file) => none.insert(file),
-                Err(e) => return failed(unproven(&format!("the file of the turns: {e}"))),
-            },
-            None => return failed(unproven("it is not entered")),
+        let Some(file) = workspace.find_turn_file(pair) else {
+            return failed(unproven("the session has no file for the turns of these two"));
         };
-        if let Err(e) = file.write_word(0) {
+        if let Err(e) = file.begin() {
             return failed(unproven(&format!("the file of the turns: {e}")));
         }
-        let file = match file.try_clone() {
-            Ok(file) => file,
-            Err(e) => return failed(unproven(&format!("the file of the turns: {e}"))),
-        };
         let [mut of_first, mut of_second] = requests;
         for (target, request) in [(&*first, &mut of_first), (&*second, &mut of_second)] {
-            if let Err(failure) = fill_in(target, request, &file.name) {
+            if let Err(failure) = fill_in(target, request, &file) {
                 return failed(failure);
             }
         }
@@ -132,11 +124,14 @@ impl LiveArena<'_> {
 }
 
 /// Completes a request by what its environment knows of the pair.
-fn fill_in(target: &LiveTarget<'_>, request: &mut TrialRequest, name: &str) -> Result<(), Failure> {
+fn fill_in(target: &LiveTarget<'_>, request: &mut TrialRequest, file: &TurnFile) -> Result<(), Failure> {
     let folder = target.inside.as_ref().and_then(|inside| inside.turns.as_deref());
     let folder = folder.ok_or_else(|| unproven("it shares no folder with this machine"))?;
     if let Some(turn) = &mut request.turn {
-        turn.path = format!("{folder}/{name}");
+        match folder == INHERITED {
+            true => turn.descriptor = Some(file.descriptor()),
+            false => turn.path = format!("{folder}/{}", file.name().display()),
+        }
     }
     request.nonce = fresh_nonce()?;
     request.slower = target.resolved.ready.slower;

@@ -15,9 +15,11 @@ use crate::storage::file_systems::{self, FILE_SYSTEMS, FileSystem};
 
 /// The environment's own file system.
 pub const OWN: &str = "own";
-/// Folder that environments on this machine's kernel share with it for the files by which two of them take turns. No case
+/// Folder of a start that an environment on this machine's kernel shares with it for the files by which it takes turns. No case
 /// works there.
 pub(crate) const TURNS: &str = "turns";
+/// Path of that folder for an agent that inherits the open files instead.
+pub(crate) const INHERITED: &str = "inherited";
 /// Place where a command finds its files: a folder of the view that an environment has of this machine's
 /// files; without a view, as [`OWN`].
 pub(crate) const WORK: &str = "work";

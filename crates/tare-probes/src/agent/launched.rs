@@ -82,9 +82,10 @@ fn find_base() -> Option<String> {
 
 /// Finds the folder in which a session's folder holds the program: `BASE/tare-SESSION/tare-START/agent`.
 fn find_base_of(program: &Path) -> Option<String> {
-    let session = program.ancestors().nth(2)?;
-    let is_named = session.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
-    let base = session.parent().filter(|_| is_named)?;
+    let (start, session) = (program.parent()?, program.ancestors().nth(2)?);
+    let is_named =
+        |folder: &Path| folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX));
+    let base = session.parent().filter(|_| is_named(session) && is_named(start))?;
     base.canonicalize().ok()?.to_str().map(str::to_owned)
 }
 
@@ -110,7 +111,7 @@ pub(super) fn serve_launched(program: &Path, words: &[OsString]) -> io::Result<(
     }
     make_raw();
     let made = words.get(1).map(|folder| Made::create(Path::new(folder))).transpose()?;
-    let served = serve_requests(program);
+    let served = serve_requests(program, &[]);
     drop(made);
     remove_copy(program, words.first());
     served

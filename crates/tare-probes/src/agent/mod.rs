@@ -26,7 +26,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
     let (program, verb) = (Path::new(arguments.first()?), arguments.get(1)?.to_str()?);
     let rest = &arguments[2..];
     let done = match verb {
-        AGENT => resident::serve_requests(program),
+        AGENT => resident::serve_requests(program, rest),
         trial_process::TRIAL => trial_process::run_requested_trial(program, rest.first().map(Path::new)),
         called::CALLED => called::run_timed(rest),
         #[cfg(unix)]

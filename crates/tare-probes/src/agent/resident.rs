@@ -1,6 +1,6 @@
 //! The resident agent: reads requests, and starts a process for each trial.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -15,7 +15,9 @@ use super::identity::identify_program;
 use super::trial_process::{TRIAL, send_frame};
 use crate::carried::user_files::Carried;
 use crate::harness::stopwatch::now_ns;
-use crate::platform::{begin_agent, describe_ending, ended_by_alarm, set_process_group, wait_for_trial};
+use crate::platform::{
+    begin_agent, describe_ending, ended_by_alarm, set_inherited, set_process_group, wait_for_trial,
+};
 use crate::variables::inherited_variables;
 
 /// First argument under which the program is the resident agent.
@@ -29,9 +31,14 @@ const EXPENSIVE_READ_NS: u64 = 500;
 
 /// Serves requests from standard input until one asks it to leave, or the stream ends.
 ///
-/// `program` is the path under which this binary can be started again: /proc may be missing.
-pub fn serve_requests(program: &Path) -> io::Result<()> {
+/// `program` is the path under which this binary can be started again: /proc may be missing. `inherited` are the numbers of
+/// descriptors of files for turns, which a trial gets if its request names one.
+pub fn serve_requests(program: &Path, inherited: &[OsString]) -> io::Result<()> {
     begin_agent();
+    inherited
+        .iter()
+        .filter_map(|number| number.to_str()?.parse().ok())
+        .for_each(|number| set_inherited(number, false));
     let signs = crate::signs::collect_signs();
     let settled_ns = now_ns() + settling_ns(&signs);
     send_frame(&Frame::Hello {
@@ -107,9 +114,12 @@ fn start_trial(program: &OsStr, request: &TrialRequest, carried: Option<&Path>) 
     // A pipe that is closed after the request, not /dev/null: an environment may have no /dev.
     command.arg(TRIAL).args(carried).env_clear().envs(inherited_variables()).stdin(Stdio::piped());
     set_process_group(&mut command);
+    let descriptor = request.turn.as_ref().and_then(|turn| turn.descriptor);
+    descriptor.iter().for_each(|number| set_inherited(*number, true));
     let ended = command
         .spawn()
         .and_then(|child| wait_for_trial(child, request.deadline_ms, |child| send_request(child, &json)));
+    descriptor.iter().for_each(|number| set_inherited(*number, false));
     let (kind, reason) = match ended {
         Err(e) => (FailureKind::Died, format!("could not start the trial's process: {e}")),
         Ok(None) => (FailureKind::Deadline, format!("{} ms, and it had to be killed", request.deadline_ms)),

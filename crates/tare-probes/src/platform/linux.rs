@@ -10,6 +10,7 @@ use std::ptr::NonNull;
 pub(crate) use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 pub(crate) use rustix::fs::OFlags;
 pub(crate) use rustix::io::Errno;
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 pub(crate) use rustix::param::page_size;
 pub(crate) use rustix::pipe::pipe;
@@ -85,6 +86,13 @@ pub(crate) fn bound_trial(deadline_ms: u64) {
     }
     // The default action of SIGALRM ends the process.
     set_alarm(deadline_ms.clamp(1, LONGEST_DEADLINE_MS));
+}
+
+/// Has programs that this process starts inherit a descriptor, or no longer.
+pub(crate) fn set_inherited(number: i32, is_inherited: bool) {
+    let flags = if is_inherited { FdFlags::empty() } else { FdFlags::CLOEXEC };
+    // SAFETY: a flag of the descriptor is changed and nothing else; one that is not open has none.
+    let _ = fcntl_setfd(unsafe { BorrowedFd::borrow_raw(number) }, flags);
 }
 
 /// Makes a trial's process lead a process group, so that what it leaves is found.

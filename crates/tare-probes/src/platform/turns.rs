@@ -6,6 +6,7 @@
 
 #![allow(unsafe_code, reason = "maps a file, and waits for a word in it")]
 
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -49,8 +50,13 @@ impl Turns {
             Failure::new(FailureKind::NotSupported, format!("{what} the file of the turns: {e}"))
         };
         let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let file =
-            openat(CWD, turn.path.as_str(), flags, Mode::empty()).map_err(|e| refused("opening", e))?;
+        let file = match turn.descriptor {
+            // SAFETY: inherited for this alone, and closed once it is mapped.
+            Some(descriptor) => unsafe { OwnedFd::from_raw_fd(descriptor) },
+            None => {
+                openat(CWD, turn.path.as_str(), flags, Mode::empty()).map_err(|e| refused("opening", e))?
+            }
+        };
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping, whose address the kernel chooses.
         let start = unsafe { mmap(std::ptr::null_mut(), LENGTH, access, shared, &file, 0) };
@@ -169,6 +175,7 @@ impl Drop for Turns {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::IntoRawFd;
     use std::path::PathBuf;
 
     use super::*;
@@ -181,7 +188,7 @@ mod tests {
 
     fn side(path: &std::path::Path, is_second: bool) -> Turns {
         let path = path.to_str().unwrap().to_owned();
-        let turn = Turn { path, is_second, patience_ms: 50, settle: 0, processor: None };
+        let turn = Turn { path, descriptor: None, is_second, patience_ms: 50, settle: 0, processor: None };
         Turns::open(&turn, 7, Duration::from_secs(5)).unwrap()
     }
 
@@ -249,9 +256,28 @@ mod tests {
     }
 
     #[test]
+    fn an_inherited_file_is_mapped_wherever_the_path_leads() {
+        let (path, precious) = (file("inherited"), file("precious"));
+        let inherited = std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let turn = Turn {
+            path: precious.to_str().unwrap().to_owned(),
+            descriptor: Some(inherited.into_raw_fd()),
+            is_second: false,
+            patience_ms: 1,
+            settle: 0,
+            processor: None,
+        };
+        Turns::open(&turn, 0, Duration::from_secs(1)).unwrap().give_up();
+        assert_eq!(std::fs::read(&path).unwrap()[..4], GIVEN_UP.to_ne_bytes());
+        assert_eq!(std::fs::read(&precious).unwrap(), [0; LENGTH]);
+        [path, precious].map(|path| std::fs::remove_file(path).unwrap());
+    }
+
+    #[test]
     fn a_file_that_cannot_be_mapped_is_a_reason_to_measure_alone() {
         let turn = |path: &str| Turn {
             path: path.into(),
+            descriptor: None,
             is_second: false,
             patience_ms: 1,
             settle: 0,

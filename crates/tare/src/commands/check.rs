@@ -42,6 +42,8 @@ struct Seen {
     about: String,
     /// Sign by which it was recognised, or why none was seen; empty where it was not entered.
     proof: String,
+    /// True where it sees this user's own files.
+    shares_files: bool,
 }
 
 /// Ready environments and the state of this machine.
@@ -125,7 +127,7 @@ fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, 
         Err(e) if e.kind == ErrorKind::Environment => Err(NotReady::from_reason(e.to_string())),
         Err(e) => return Err(e),
     };
-    let state = ready.map(|about| Seen { about, proof: String::new() });
+    let state = ready.map(|about| Seen { about, proof: String::new(), shares_files: false });
     Ok(Tried { name: name.to_owned(), specification: specification.to_owned(), state })
 }
 
@@ -163,6 +165,7 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
         let specification = environments::parse_environment(&tried.specification)?.specification;
         let Some(one) = entered.iter().find(|one| one.specification == specification) else { continue };
         seen.proof = one.proof.clone().unwrap_or_default();
+        seen.shares_files = one.shares_files;
         if let Some(failure) = &one.failure {
             tried.state = Err(NotReady::from_reason(format!("cannot be entered: {}", failure.reason)));
         }
@@ -175,9 +178,9 @@ fn document(found: &Findings) -> String {
         .environments
         .iter()
         .map(|Tried { name, state, .. }| match state {
-            Ok(Seen { about, proof }) => {
-                json!({ "environment": name, "ready": true, "version": about, "proof": proof })
-            }
+            Ok(Seen { about, proof, shares_files }) => json!({
+                "environment": name, "ready": true, "version": about, "proof": proof, "shares_files": shares_files
+            }),
             Err(n) => {
                 json!({ "environment": name, "ready": false, "reason": n.reason, "command": n.command })
             }
@@ -244,8 +247,9 @@ fn describe_rows(rows: &[&Tried]) -> String {
     let mut text = String::new();
     for Tried { name, state, .. } in rows {
         let _ = match state {
-            Ok(Seen { about, proof }) => {
-                let parts = [about, proof].into_iter().filter(|part| !part.is_empty());
+            Ok(Seen { about, proof, shares_files }) => {
+                let shared = if *shares_files { language.word("shares your files") } else { "" };
+                let parts = [about, proof, shared].into_iter().filter(|part| !part.is_empty());
                 let parts: Vec<String> = parts.map(|part| plain_line(part)).collect();
                 writeln!(text, "  {name:widest$}  {ready}  {}", parts.join("; "))
             }

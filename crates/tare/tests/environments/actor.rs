@@ -84,7 +84,8 @@ fn act() {
     let entered: Vec<Spoken> = enters
         .split_whitespace()
         .filter_map(|text| parse_if_ready("act", text))
-        .map(|specification| Spoken::enter_environment(&session, &specification))
+        .enumerate()
+        .map(|(side, specification)| Spoken::enter_side(&session, side, &specification))
         .collect();
     println!("\n{READY}");
     std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

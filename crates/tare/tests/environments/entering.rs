@@ -29,7 +29,7 @@ fn visit(test: &str, text: &str) {
         let mut inside = Spoken::enter_environment(&session, &specification);
         inside.request_description();
         inside.run_null_trial(1, None);
-        let folder = bench.shares["share"].join(format!("tare-{}", session.id()));
+        let folder = bench.shares["share"].join(format!("tare-{}/00", session.id()));
         let changed = || std::fs::metadata(&folder).unwrap().modified().unwrap();
         for (place, is_seen) in [("own", false), ("share", true)] {
             let before = changed();
@@ -44,8 +44,8 @@ fn visit(test: &str, text: &str) {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
         let below: Vec<_> =
-            std::fs::read_dir(session.folder()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        // What all starts share has names of its own; a start's folder has its number.
+            std::fs::read_dir(session.folder().join("00")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        // What the starts of a side share has names of its own; a start's folder has its number.
         let of_starts: Vec<_> = below.iter().filter(|name| name.to_string_lossy().starts_with('0')).collect();
         assert!(of_starts.is_empty(), "a start left something behind: {below:?}");
     }

@@ -206,7 +206,7 @@ fn be_refused(bench: &Bench, session: &SessionWorkspace, script: &str) -> String
 fn explain_refusal(specification: &Specification, session: &SessionWorkspace) -> String {
     let named = environments::find_environment(specification.clone()).unwrap();
     let ready = named.check_ready(session.programs()).unwrap();
-    entered::enter_environment(specification, &ready, session).unwrap_err().to_string()
+    entered::enter_environment(specification, &ready, (session, 0)).unwrap_err().to_string()
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod commands;
 mod docker;
 mod entering;
 mod images;
+mod inodes;
 mod launchers;
 mod paths;
 mod roots;

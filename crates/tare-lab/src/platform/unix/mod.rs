@@ -9,6 +9,7 @@ use rustix::fs::statvfs;
 use rustix::rand::{GetRandomFlags, getrandom};
 
 mod gathering;
+mod held;
 mod keeping;
 pub mod mounts;
 pub mod processes;
@@ -19,6 +20,7 @@ pub(crate) mod taken;
 mod views;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
+pub(crate) use self::held::Held;
 pub(crate) use self::removal::remove_tree;
 pub(crate) use self::state_files::StateFiles;
 pub use self::state_files::explain_distrust;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -15,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, kill_process, pidfd_open, pidfd_send_signal,
     set_parent_process_death_signal, setsid,
@@ -342,6 +344,20 @@ fn prefer_to_kill() {
     {
         let _ = rustix::io::write(&file, BEFORE_OTHERS);
     }
+}
+
+/// Lets a command inherit these descriptors, under their numbers.
+pub(crate) fn pass_on(command: &mut Command, descriptors: &[i32]) {
+    let descriptors = descriptors.to_vec();
+    let prepare = move || {
+        descriptors.iter().try_for_each(|descriptor| {
+            // SAFETY: whoever starts the command has it open until then.
+            let descriptor = unsafe { BorrowedFd::borrow_raw(*descriptor) };
+            Ok(fcntl_setfd(descriptor, FdFlags::empty())?)
+        })
+    };
+    // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
 }
 
 /// Guarantee that a process ends with this one: here by the kernel, as [`die_with_parent`] asked it to.

@@ -63,7 +63,7 @@ impl LiveArena<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new(FailureKind::Died, "interrupted"));
             }
-            Call::start(&target.specification, ready, self.workspace, &command, is_divided)
+            Call::start(&target.specification, ready, (self.workspace, index), &command, is_divided)
         };
         if count > 1 {
             let began = Instant::now();
@@ -112,12 +112,12 @@ impl Call {
     fn start(
         specification: &Specification,
         ready: &Ready,
-        session: &SessionWorkspace,
+        (session, side): (&SessionWorkspace, usize),
         command: &[String],
         is_divided: bool,
     ) -> Result<Call, Failure> {
         let died = |cause: String| Failure::new(FailureKind::Died, cause);
-        let workspace = session.make_call_workspace(&ready.root, ready.kernel, command, is_divided);
+        let workspace = session.make_call_workspace(side, &ready.root, ready.kernel, command, is_divided);
         let mut workspace = workspace.map_err(|e| died(e.to_string()))?;
         let Entrance { mut command, .. } =
             ready.prepare_entrance(&mut workspace).map_err(|e| died(e.to_string()))?;
@@ -126,6 +126,7 @@ impl Call {
             return Err(Failure::new(FailureKind::NotSupported, reason));
         }
         prepare_streams(&mut command, &workspace);
+        workspace.hold_program(&mut command).map_err(|e| died(e.to_string()))?;
         let began = Instant::now();
         let child = processes::spawn_program(&mut command);
         let mut child = child.map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;

@@ -341,6 +341,7 @@ fn try_start(workspace: &SessionWorkspace, listen: IpAddr) -> Result<HostPeer, P
     if let Some(namespace) = workspace.namespace_of(listen) {
         network_namespace::inherit_namespace(&mut command, &namespace)?;
     }
+    workspace.hold_program(&mut command)?;
     let mut peer = HostPeer { child: command.spawn()?, port: 0, secret };
     let request = PeerRequest {
         listen: SocketAddr::new(listen, 0),

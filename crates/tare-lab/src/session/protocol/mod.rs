@@ -35,6 +35,8 @@ use crate::session::arena::Arena;
 use crate::session::bring_up::{self, BringUp, Starts};
 use crate::session::live::LiveArena;
 use crate::session::peers::{self, Peers};
+#[cfg(unix)]
+use crate::session::prepare::list_pairs;
 use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::Rounds;
 use crate::session::targets::{
@@ -275,6 +277,8 @@ fn in_arena<T>(
         let running = "another session of tare is running on this machine: each disturbs the other";
         observer.observe_event(Event::Note(running.into()));
     }
+    #[cfg(unix)]
+    workspace.make_turn_files(list_pairs(&targets(&resolved)))?;
     let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
     let mut arena = arena.with_peers(peers.clone()).with_deadline(budget.map(|budget| budget.until));
     arena.set_carried_files(carried);

@@ -30,6 +30,9 @@ pub(crate) fn set_alarm(_after_ms: u64) {}
 /// Does nothing: the agent's job ends the trial's process.
 pub(crate) fn bound_trial(_deadline_ms: u64) {}
 
+/// Does nothing: no agent inherits a file here.
+pub(crate) fn set_inherited(_number: i32, _is_inherited: bool) {}
+
 /// Does nothing: a trial's process gets its job after it was started, in [`wait_for_trial`].
 pub(crate) fn set_process_group(_command: &mut Command) {}
 

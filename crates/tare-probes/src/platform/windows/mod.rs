@@ -24,7 +24,8 @@ pub(crate) mod turns;
 
 pub use job::Job;
 pub(crate) use job::{
-    begin_agent, bound_trial, describe_ending, ended_by_alarm, set_alarm, set_process_group, wait_for_trial,
+    begin_agent, bound_trial, describe_ending, ended_by_alarm, set_alarm, set_inherited, set_process_group,
+    wait_for_trial,
 };
 
 /// Handles by the names that the portable loops know.
