@@ -16,6 +16,8 @@ mod importing;
 mod own_commands;
 mod peers;
 mod places;
+#[cfg(unix)]
+mod planted;
 mod program;
 #[path = "../refusals/mod.rs"]
 mod refusals;
