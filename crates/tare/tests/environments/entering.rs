@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use rustix::system::sethostname;
+
+use crate::bench::machine::{Machine, leave_the_machines_name};
 use crate::bench::{Bench, Spoken, TARE, control_groups, find_programs, parse_if_ready};
 
 /// Set-ups of bench/setups, and environments that are tried in each.
@@ -17,10 +20,38 @@ const ONCE: [(&str, Option<&str>, Option<&str>); 3] = [
     ("proc.shell", Some("own"), None),
 ];
 
+/// Environments of root that have this machine's name and may change it. All others have a UTS namespace of their own, or may not.
+const RENAMES: [&str; 3] =
+    ["native", "container?root=host&namespaces=mounts&net=host", "exec:bwrap --dev-bind / / --"];
+/// Environments in which a command tries to change the name, each with the programs of this machine.
+const TRIED: [&str; 19] = [
+    "native",
+    "native?root=host",
+    "traced?root=host",
+    "proot?root=host",
+    "landlock?root=host",
+    "container?root=host",
+    "container?root=host&namespaces=mounts&net=host",
+    "container?root=host&net=host",
+    "docker-like?root=host",
+    "bwrap?root=host",
+    "bwrap?root=host&net=host",
+    "exec:bwrap --dev-bind / / --",
+    "exec:bwrap --dev-bind / / --?root=host",
+    "oci:runc?root=host",
+    "oci:crun?root=host",
+    "nspawn?root=host",
+    "podman?root=host",
+    "gvisor?root=host",
+    "uml?root=host",
+];
+
 /// Enters the environment and tries everything in it. The contents of a share must match the host's folder,
 /// before and after.
 fn visit(test: &str, text: &str) {
     let Some(specification) = parse_if_ready(test, text) else { return };
+    leave_the_machines_name();
+    let machine = Machine::look();
     let bench = Bench::new();
     std::fs::write(bench.shares["share"].join("kept"), "the user's own").unwrap();
     let session = bench.make_session();
@@ -54,6 +85,7 @@ fn visit(test: &str, text: &str) {
     assert_eq!(bench.list_remains(), [""; 0]);
     assert!(control_groups(|name| name.contains(&id)).is_empty());
     assert_eq!(std::fs::read_to_string(bench.shares["share"].join("kept")).unwrap(), "the user's own");
+    assert_eq!(machine.list_changes(), [""; 0], "{text} changed the machine");
 }
 
 #[test]
@@ -209,6 +241,34 @@ fn a_pinned_session_stays_on_one_processor_in_every_engine() {
     assert_eq!(described.len(), environments.len() + 2, "{described:?}");
     for environment in described {
         assert_eq!(environment["inside"]["cpu.count"], "1", "{environment}");
+    }
+}
+
+#[test]
+fn only_the_listed_environments_rename_the_machine() {
+    if !leave_the_machines_name() {
+        return println!(
+            "SKIPPED only_the_listed_environments_rename_the_machine: only root can change its name"
+        );
+    }
+    for text in TRIED {
+        let Some(specification) = parse_if_ready("only_the_listed_environments_rename_the_machine", text)
+        else {
+            continue;
+        };
+        sethostname(b"before").unwrap();
+        let (bench, folder) = (Bench::new(), tempfile::tempdir().unwrap());
+        let session = bench.make_session();
+        let mut inside = Spoken::enter_environment(&session, &specification);
+        // It is tried in both ways; whether the environment allows it is all the same.
+        let rename = "hostname renamed || echo renamed >/proc/sys/kernel/hostname; exit 0";
+        let failure =
+            inside.run_command(1, &format!("command = ['/bin/sh', '-c', '{rename}']"), folder.path());
+        assert_eq!(failure, None, "{text}");
+        inside.leave_environment();
+        session.close();
+        let is_renamed = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap() != "before\n";
+        assert_eq!(is_renamed, RENAMES.contains(&text), "{text}");
     }
 }
 

@@ -117,6 +117,7 @@ impl Bench {
             mark: "no session".into(),
             folder: self.scratch_folder(),
             name: String::new(),
+            spared: Vec::new(),
             roots: Vec::new(),
         };
         let mut remains: Vec<String> =
@@ -196,7 +197,12 @@ impl Spoken {
     ///
     /// One boot in hundreds of a kernel on an emulated processor hangs: such a guest gets a second one.
     pub fn enter_environment(session: &SessionWorkspace, specification: &Specification) -> Spoken {
-        let mut spoken = Spoken::start(session, specification);
+        Spoken::enter_side(session, 0, specification)
+    }
+
+    /// Enters as a side of the session.
+    pub fn enter_side(session: &SessionWorkspace, side: usize, specification: &Specification) -> Spoken {
+        let mut spoken = Spoken::start((session, side), specification);
         let mut first = spoken.link.receive(Instant::now() + WAIT);
         if matches!(first, Err(LinkError::Deadline)) && specification.provider == "qemu" {
             println!("{specification} hangs and is booted once more: {:#?}", spoken.link.take_notes());
@@ -204,7 +210,7 @@ impl Spoken {
             for outcome in spoken.entered.leave_environment(Duration::ZERO) {
                 assert_eq!(outcome.left_because, None, "{}", outcome.what);
             }
-            spoken = Spoken::start(session, specification);
+            spoken = Spoken::start((session, side), specification);
             first = spoken.link.receive(Instant::now() + WAIT);
         }
         match first.map(|arrived| arrived.frame) {
@@ -213,9 +219,9 @@ impl Spoken {
         }
     }
 
-    fn start(session: &SessionWorkspace, specification: &Specification) -> Spoken {
+    fn start(session: (&SessionWorkspace, usize), specification: &Specification) -> Spoken {
         let named = environments::find_environment(specification.clone()).unwrap();
-        let ready = named.check_ready(session.programs()).unwrap();
+        let ready = named.check_ready(session.0.programs()).unwrap();
         let mut entered = entered::enter_environment(specification, &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
