@@ -1,4 +1,4 @@
-//! Links: every target in this repository exists, headings included.
+//! Links: every target in this repository exists, headings and tests included.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -100,4 +100,45 @@ fn the_table_of_contents_lists_every_page() {
     for page in book::list_documents().into_iter().filter(|page| page.starts_with(&docs)) {
         assert!(listed.contains(&page) || page.ends_with("SUMMARY.md"), "docs/SUMMARY.md lacks {page:?}");
     }
+}
+
+/// Adds the names of all tests in the sources of a folder.
+fn add_tests(folder: &Path, names: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        // Links lead to folders of the repository.
+        if entry.file_type().unwrap().is_dir() {
+            add_tests(&path, names);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let functions =
+                text.split("#[test]").skip(1).filter_map(|rest| rest.split_once("fn ")?.1.split_once('('));
+            names.extend(functions.map(|(name, _)| name.to_owned()));
+        }
+    }
+}
+
+/// Tells whether a quoted text is the name of a test: several words of code.
+fn is_test_name(text: &&str) -> bool {
+    text.trim_matches('_').contains('_')
+        && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+#[test]
+fn each_promise_on_security_names_tests_that_are_there() {
+    let _lock = book::lock_documents();
+    let page = fs::read_to_string(book::repository_root().join("docs/internals/security.md")).unwrap();
+    let mut tests = BTreeSet::new();
+    add_tests(&book::repository_root().join("crates"), &mut tests);
+    let page = book::without_fences(&page);
+    let promises = page.split("\n- ").skip(1).map(|rest| rest.split("\n\n").next().unwrap_or_default());
+    let mut promised = 0;
+    for promise in promises {
+        let named: Vec<&str> = promise.split('`').skip(1).step_by(2).filter(is_test_name).collect();
+        assert!(!named.is_empty() && promise.ends_with('`'), "no test is named for: {promise}");
+        let missing: Vec<_> = named.into_iter().filter(|name| !tests.contains(*name)).collect();
+        assert!(missing.is_empty(), "no tests of these names: {missing:?}");
+        promised += 1;
+    }
+    assert!(promised > 40, "only {promised} promises were found");
 }
