@@ -11,6 +11,7 @@ mod entering;
 mod images;
 mod inodes;
 mod launchers;
+mod leaving;
 mod paths;
 mod roots;
 mod services;

@@ -85,7 +85,7 @@ impl fmt::Display for Mention {
 const KERNEL_THREAD: u64 = 0x0020_0000;
 /// Bytes of a process's stat, which are fewer, and of its environment or mounts, which are rarely more.
 const STAT_BYTES: usize = 1 << 10;
-pub(super) const USUAL_BYTES: usize = 16 << 10;
+const USUAL_BYTES: usize = 16 << 10;
 
 /// A process as /proc/PID/stat has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Stat {
 
 /// Reads a file of a process, in one read where it has fewer bytes than are usual: every start of an environment looks at all
 /// processes.
-pub(super) fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
+fn read_file(pid: u32, name: &str, usual: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usual);
     let mut file = fs::File::open(format!("/proc/{pid}/{name}")).ok()?;
     file.read_to_end(&mut bytes).ok()?;

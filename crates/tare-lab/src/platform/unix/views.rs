@@ -5,8 +5,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::processes::{USUAL_BYTES, read_file};
-
 /// Mount namespaces with a layer in a folder. Whatever a command leaves running there is known by them, though it has cleared its
 /// environment and left its parent.
 pub(super) struct Views {
@@ -27,7 +25,7 @@ impl Views {
         let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) else { return false };
         let layer = &self.layer;
         let is_there = || {
-            let mounts = read_file(pid, "mountinfo", USUAL_BYTES).unwrap_or_default();
+            let mounts = fs::read(format!("/proc/{pid}/mountinfo")).unwrap_or_default();
             mounts.windows(layer.len()).any(|window| window == layer)
         };
         *self.known.entry(namespace).or_insert_with(is_there)

@@ -1,0 +1,101 @@
+//! What launchers leave running: it ends with its start, whatever it did to hide, unless the launcher declares it.
+
+use std::fs;
+use std::process::Command;
+
+use tare_data::session::specification::Specification;
+use tare_lab::ownership::clean::{Outcome, remove_leftovers};
+
+use crate::actor::Actor;
+use crate::bench::{Bench, Spoken, control_groups};
+use crate::launchers::write_launcher;
+
+/// A launcher that leaves a program behind, which has cut itself loose of everything.
+struct Leaving {
+    specification: Specification,
+    program: String,
+}
+
+impl Leaving {
+    fn write(bench: &Bench, number: u32, leaves: &str) -> Leaving {
+        let seconds = format!("9{number}{}", std::process::id());
+        let cleared = if leaves.is_empty() { "env -i" } else { "" };
+        let script = format!(
+            "[ \"$1\" = version ] && exit\nsetsid -f {cleared} sleep {seconds} >/dev/null 2>&1 </dev/null\nexec \"$@\""
+        );
+        let launcher = write_launcher(bench, "leaves", &script);
+        let template = bench.folder.path().join("leaves.toml");
+        let text = "name = 'leaves'\ntitle = 'a box of mine'\nsummary = 's'\nstands_for = 'x'\ninstall = 'make box'\n";
+        let words = format!("enter = ['{}']\nversion = ['version']\n{leaves}\n", launcher.display());
+        fs::write(&template, format!("{text}{words}")).unwrap();
+        let specification = template.to_str().unwrap().parse().unwrap();
+        Leaving { specification, program: format!("sleep\0{seconds}\0") }
+    }
+
+    /// Counts what it has left and still runs.
+    fn count(&self) -> usize {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+        lines.filter(|line| line == self.program.as_bytes()).count()
+    }
+}
+
+#[test]
+fn whatever_a_launcher_leaves_running_ends_with_its_start_alone() {
+    let bench = Bench::new();
+    let leaving = Leaving::write(&bench, 1, "");
+    let session = bench.make_session();
+    let mut starts = [(); 2].map(|()| Spoken::enter_environment(&session, &leaving.specification));
+    starts.iter_mut().for_each(|inside| inside.run_null_trial(1, Some("own")));
+    let [first, second] = starts;
+    // A look comes before the first start.
+    assert_eq!(leaving.count(), 3);
+    assert!(first.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(leaving.count(), 1);
+    assert!(second.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
+    assert_eq!(leaving.count(), 0);
+    let id = session.id().to_owned();
+    assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(control_groups(|name| name.contains(&id)).is_empty());
+}
+
+#[test]
+fn what_a_launcher_left_running_goes_after_its_session_was_killed() {
+    let bench = Bench::new();
+    let leaving = Leaving::write(&bench, 2, "");
+    let mut actor = Actor::start(&bench, &[&leaving.specification.to_string()]);
+    actor.wait_until_ready();
+    actor.kill();
+    assert_eq!(leaving.count(), 2);
+    for outcome in remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap() {
+        assert_eq!(outcome.left_because, None, "{}", outcome.what);
+    }
+    assert_eq!(leaving.count(), 0);
+    assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+#[test]
+fn what_a_launcher_declares_it_leaves_is_spared_and_named() {
+    let bench = Bench::new();
+    let leaving = Leaving::write(&bench, 3, "leaves = ['sleep', 'no-such-program']");
+    let session = bench.make_session();
+    let mut inside = Spoken::enter_environment(&session, &leaving.specification);
+    inside.run_null_trial(1, Some("own"));
+    assert!(inside.leave_environment().iter().all(|o| o.left_because.is_none() || o.is_declared()));
+    session.close();
+    // One of a look, and one of the start.
+    assert_eq!(leaving.count(), 2);
+    let clean = || remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap();
+    let named = clean();
+    assert!(named.iter().all(Outcome::is_declared), "{named:?}");
+    let pids =
+        named.iter().filter_map(|outcome| outcome.what.strip_prefix("process ")?.strip_suffix(" (sleep)"));
+    let pids: Vec<&str> = pids.collect();
+    assert_eq!(pids.len(), 2, "{named:?}");
+    assert!(Command::new("kill").args(pids).status().unwrap().success());
+    while leaving.count() > 0 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(clean().iter().all(|outcome| outcome.left_because.is_none()));
+    assert!(fs::read_dir(bench.state_folder()).unwrap().next().is_none());
+}
