@@ -58,6 +58,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// Probe of the harness itself, which times nothing.
+    pub const HARNESS: &str = "null";
+
+    /// Checks if it shows what the harness takes, and no cost of an environment.
+    pub fn is_of_harness(&self) -> bool {
+        self.probe == Row::HARNESS
+    }
+
     /// Computes the value that a cost ratio makes of the baseline's: what is shown of an environment that is compared, so that the
     /// quotient of two values is the ratio beside them. The ratio is that of pairs, and medians of all rounds may have another.
     pub fn scale_baseline(&self, ratio: f64) -> Option<f64> {

@@ -43,13 +43,12 @@ pub struct Selector(Option<String>);
 
 impl Selector {
     /// Matches a cell. An environment may be named as its column is headed, or as it is entered (`oci:crun`);
-    /// a case by its probe or by all that fixes it.
-    pub fn matches_cell(&self, target: &TargetNames, case: &str, probe: &str) -> bool {
+    /// a case by any of its names: its row's heading, its probe, and all that fixes it.
+    pub fn matches_cell(&self, target: &TargetNames, case: &[&str]) -> bool {
         let Some(pattern) = &self.0 else { return true };
         let chosen = |target: &str| {
             matches_pattern(pattern, target)
-                || matches_pattern(pattern, &format!("{target}:{case}"))
-                || matches_pattern(pattern, &format!("{target}:{probe}"))
+                || case.iter().any(|name| matches_pattern(pattern, &format!("{target}:{name}")))
         };
         chosen(target.name) || target.specification.is_some_and(|entered| chosen(&entered.to_string()))
     }
@@ -81,6 +80,20 @@ impl Condition {
     /// Reads a condition on two records.
     pub fn of_two(text: &str) -> Result<Condition, String> {
         Condition::parse(text, &Kind::OF_TWO)
+    }
+
+    /// Reads `ENV[:CASE]=RATIO`, the most that is allowed, which a shell needs no quotes for.
+    pub fn at_most(text: &str, kind: Kind) -> Result<Condition, String> {
+        let (selector, ratio) =
+            text.rsplit_once('=').ok_or("an environment and a ratio are needed, e.g. container=1.5")?;
+        if selector.is_empty() {
+            return Err(format!("an environment precedes '={ratio}', e.g. container={ratio}"));
+        }
+        Ok(Condition {
+            kind,
+            selector: Selector(Some(selector.to_owned())),
+            beyond: Some(parse_ratio(ratio)?),
+        })
     }
 
     fn parse(text: &str, kinds: &[Kind]) -> Result<Condition, String> {
@@ -215,9 +228,17 @@ impl Outcome {
 
     /// Checks if the gate fails: a condition holds, could not be decided, or had nothing to compare.
     pub fn is_shut(&self) -> bool {
-        self.count_cells(Ruling::Trips) > 0
-            || (!self.allows_undecided && self.count_cells(Ruling::Undecided) > 0)
-            || (!self.cells.is_empty() && self.count_cells(Ruling::Missing) == self.cells.len())
+        self.cells.iter().any(|cell| self.is_shut_by(cell))
+    }
+
+    /// Checks if a cell is one that the gate fails by.
+    pub fn is_shut_by(&self, cell: &Judged) -> bool {
+        match cell.answer {
+            Ruling::Trips => true,
+            Ruling::Undecided => !self.allows_undecided,
+            Ruling::Missing => self.count_cells(Ruling::Missing) == self.cells.len(),
+            Ruling::Passes => false,
+        }
     }
 
     /// Finds the answer for a cell; none where no condition chose it.
@@ -262,12 +283,14 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// Puts conditions to every headline cell of a session. `targets` are its subjects, in the order of the findings.
+/// Puts conditions to every headline cell of a session but those of the harness, which times nothing. `targets` are its subjects, in the order of the findings.
 pub fn judge_findings(findings: &Findings, targets: &[TargetNames<'_>], conditions: &[Condition]) -> Outcome {
     let mut judging = Judging::new(conditions);
-    for (at, row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline) {
+    for (at, row) in findings.rows.iter().enumerate().filter(|(_, row)| row.headline && !row.is_of_harness())
+    {
         for (target, (cell, names)) in row.cells.iter().zip(targets).enumerate() {
-            let chooses = |selector: &Selector| selector.matches_cell(names, &row.case, &row.probe);
+            let chooses =
+                |selector: &Selector| selector.matches_cell(names, &[&row.case, &row.probe, &row.label]);
             judging.judge_cell((at, target), chooses, |condition| condition.answer(cell));
         }
     }

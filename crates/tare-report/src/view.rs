@@ -19,14 +19,11 @@ const MOST_ROUNDS_OFFERED: u32 = 1000;
 /// Place that every environment has; its facts name the file system on which the session measured.
 const OWN_PLACE: &str = "own";
 
-/// Probe of the harness itself, which times nothing.
-const HARNESS: &str = "null";
-
 /// Selects the rows of a view: the headline of every case, or every metric and the harness.
 pub(crate) fn select_rows(findings: &Findings, every_metric: bool) -> Vec<&Row> {
     // Somebody who asks for the harness alone gets it.
-    let is_alone = findings.rows.iter().all(|row| row.probe == HARNESS);
-    let is_headline = |row: &&Row| row.headline && (is_alone || row.probe != HARNESS);
+    let is_alone = findings.rows.iter().all(Row::is_of_harness);
+    let is_headline = |row: &&Row| row.headline && (is_alone || !row.is_of_harness());
     findings.rows.iter().filter(|row| every_metric || is_headline(row)).collect()
 }
 

@@ -235,10 +235,10 @@ pub struct Report {
     /// Export these records too, each to its own file: %n in a file name expands to the record's name without
     /// its extension.
     #[arg(value_name = "RECORDS", requires = "exports")]
-    #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "wide", "facts", "fail_if"])]
+    #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "wide", "facts", "fail_if", "at_most"])]
     pub more: Vec<PathBuf>,
     /// Show figures of other tools next to the session's, from a record made by 'tare import'.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "exports", "fail_if"])]
+    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "exports", "fail_if", "at_most"])]
     pub beside: Option<PathBuf>,
     /// Show and export only these probes, comma-separated, with * as a wildcard, e.g. 'sys.*,file.seq';
     /// verdicts still take the whole session into account.

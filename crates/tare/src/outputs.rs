@@ -6,7 +6,7 @@ use std::fs::{self, Metadata};
 use std::io::{self, ErrorKind as IoKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
-use tare_analysis::gate::Outcome;
+use tare_analysis::gate::{Condition, Kind, Outcome};
 use tare_lab::error::{ErrorKind, LabError};
 use tare_report::exports::{Source, Writing, is_binary};
 
@@ -27,6 +27,7 @@ pub fn has_printed_export(view: &View) -> bool {
 /// Rejects more than one document on standard output, which no reader could separate, before anything is
 /// measured.
 pub fn check_outputs(view: &View) -> Result<(), LabError> {
+    check_redirection(&view.fail_if)?;
     let own = [view.json || view.facts, view.markdown, view.csv].iter().filter(|selected| **selected).count();
     let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
     if let Some(binary) = printed().find(|wanted| is_binary(wanted.export))
@@ -42,6 +43,22 @@ pub fn check_outputs(view: &View) -> Result<(), LabError> {
     }
     Err(LabError::new(ErrorKind::Usage, "only one document can go to standard output")
         .with_hint("name files for the others: --export FORMAT=FILE"))
+}
+
+/// Refuses a condition whose ratio a shell took for the name of a file: unquoted, `>1.5` sends standard output there.
+pub fn check_redirection(conditions: &[Condition]) -> Result<(), LabError> {
+    let lacks_ratio = |condition: &&Condition| {
+        matches!(condition.kind, Kind::Slower | Kind::Regressed) && condition.beyond.is_none()
+    };
+    let is_number = |name: &String| name.trim_end_matches('x').parse::<f64>().is_ok();
+    let (Some(condition), Some(ratio)) =
+        (conditions.iter().find(lacks_ratio), platform::name_of_output().filter(is_number))
+    else {
+        return Ok(());
+    };
+    let what = format!("the shell took '>{ratio}' for a file, and left the condition '{condition}'");
+    let hint = format!("quote it: --fail-if '{condition}>{ratio}'; or write --at-most ENVIRONMENT={ratio}");
+    Err(LabError::usage_error(what).with_hint(hint))
 }
 
 /// Refuses an output that would replace a record. Checked before anything is measured, for a record that may not be there yet.

@@ -352,10 +352,12 @@ impl ChangedCell {
 /// Puts conditions to every headline cell of two records.
 pub fn judge_changes(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut judging = Judging::new(conditions);
-    for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| row.headline) {
+    let is_judged = |row: &ChangedRow| row.headline && row.probe != Row::HARNESS;
+    for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| is_judged(row)) {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
-            let chooses = |selector: &Selector| selector.matches_cell(&names, &row.case, &row.probe);
+            let chooses =
+                |selector: &Selector| selector.matches_cell(&names, &[&row.case, &row.probe, &row.label]);
             judging.judge_cell((at, of_target), chooses, |condition| cell.answer(condition));
         }
     }

@@ -209,6 +209,31 @@ fn a_bound_is_answered_by_the_interval_that_is_shown_and_by_nothing_else() {
 }
 
 #[test]
+fn a_case_has_three_names_and_the_harness_is_no_cell() {
+    let named = |case: &str, label: &str, condition: &str| {
+        let row = Row { label: label.into(), ..row(case, vec![compared(Verdict::Slower, 2.0, 3.0)]) };
+        let findings = Findings { rows: vec![row], ..findings() };
+        let targets = [TargetNames { name: "gvisor", specification: None }];
+        judge_findings(&findings, &targets, &[condition.parse().unwrap()]).count_cells(Ruling::Trips)
+    };
+    let of_file = |condition| named("file.seq?op=read@own", "read 4K, warm", condition);
+    assert_eq!(
+        ["slower:gvisor:file.seq>1.5", "slower:gvisor:read 4K, warm>1.5", "slower:*:*op=read*"].map(of_file),
+        [1; 3]
+    );
+    assert_eq!(named("null", "empty loop (harness)", "slower"), 0);
+}
+
+#[test]
+fn a_bound_is_a_condition_without_a_character_of_the_shells() {
+    let read = Condition::at_most("wsl:Debian?version=2:file.*=1.5x", Kind::Slower).unwrap();
+    assert_eq!(read, "slower:wsl:Debian?version=2:file.*>1.5".parse().unwrap());
+    for wrong in ["container", "=1.5", "container=", "container=0.9"] {
+        Condition::at_most(wrong, Kind::Slower).unwrap_err();
+    }
+}
+
+#[test]
 fn what_is_no_condition_says_why() {
     let wrong = |text: &str| text.parse::<Condition>().unwrap_err();
     assert!(wrong("slow").contains("slower, undecided, missing"));

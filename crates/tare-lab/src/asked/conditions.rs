@@ -1,8 +1,10 @@
 //! Conditions of `--fail-if` before a session: one that can match no cell is a mistake, and found before it costs time.
 
+use tare_analysis::findings::Row;
 use tare_analysis::gate::{Condition, TargetNames};
 use tare_data::names::Case;
 use tare_data::session::{Role, Target};
+use tare_probes::find_probe;
 
 use crate::error::{ErrorKind, LabError};
 
@@ -16,7 +18,17 @@ pub(crate) fn check_conditions(
     let chooses = |condition: &&Condition| {
         subjects().any(|target| {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
-            cases.iter().any(|case| condition.selector.matches_cell(&names, &case.to_string(), &case.probe))
+            cases.iter().filter(|case| case.probe != Row::HARNESS).any(|case| {
+                let label = find_probe(&case.probe).map(|probe| (probe.label)(&case.parameters));
+                // The heading of a row ends with a place or a peer that is not the usual one.
+                let ends = [
+                    case.place.as_ref().map(|place| format!(" @{place}")),
+                    case.peer.as_ref().map(|peer| format!(" >{peer}")),
+                ];
+                let label = label.unwrap_or_default();
+                let longer = format!("{label}{}", ends.into_iter().flatten().collect::<String>());
+                condition.selector.matches_cell(&names, &[&case.to_string(), &case.probe, &label, &longer])
+            })
         })
     };
     match conditions.iter().find(|condition| !chooses(condition)) {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tare_analysis::findings::Cell;
-use tare_analysis::gate::Ruling;
+use tare_analysis::gate::{Judged, Ruling};
 
 use super::export::{Export, Headline, Source, Writing};
 use crate::language::Language;
@@ -13,7 +13,7 @@ use crate::words;
 
 pub static EXPORT: Export = Export {
     name: "junit",
-    summary: "JUnit XML, a test case for each cell: failed where a --fail-if condition is met, skipped where there is no comparison",
+    summary: "JUnit XML, a test case for each cell: failed where a --fail-if condition is met, an error where it shuts the gate undecided, skipped where there is no comparison",
     writing: Writing::Whole,
     render,
 };
@@ -22,6 +22,8 @@ enum Result {
     Passed,
     /// The reason, in one line.
     Failed(String),
+    /// It shuts the gate without meeting a condition.
+    Error(String),
     Skipped(String),
 }
 
@@ -53,19 +55,27 @@ fn render(source: &Source) -> Vec<u8> {
 
 /// Counts cells, failed ones and errors for the attributes, and the skipped ones.
 fn counts<'a, 'b: 'a>(cells: impl Iterator<Item = &'a (Headline<'b>, Result)>) -> (String, usize) {
-    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    let (mut tests, mut failures, mut errors, mut skipped) = (0, 0, 0, 0);
     for (_, result) in cells {
         tests += 1;
         failures += usize::from(matches!(result, Result::Failed(_)));
+        errors += usize::from(matches!(result, Result::Error(_)));
         skipped += usize::from(matches!(result, Result::Skipped(_)));
     }
-    (format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\""), skipped)
+    (format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\""), skipped)
 }
 
 fn result(source: &Source, cell: &Headline) -> Result {
-    let judged = source.gate.and_then(|gate| gate.find_answer(cell.at.0, cell.at.1));
-    match judged.filter(|judged| judged.answer == Ruling::Trips) {
-        Some(judged) => Result::Failed(format!("{}: {}", judged.condition, finding(source, cell))),
+    let judged = source
+        .gate
+        .and_then(|gate| gate.find_answer(cell.at.0, cell.at.1).filter(|judged| gate.is_shut_by(judged)));
+    match judged {
+        Some(Judged { answer: Ruling::Trips, condition, .. }) => {
+            Result::Failed(format!("{condition}: {}", finding(source, cell)))
+        }
+        Some(Judged { condition, .. }) => {
+            Result::Error(format!("{condition} could not be decided: {}", finding(source, cell)))
+        }
         None if words::find_comparison(cell.cell).is_none() => Result::Skipped(finding(source, cell)),
         None => Result::Passed,
     }
@@ -96,6 +106,7 @@ fn test_case(xml: &mut String, source: &Source, cell: &Headline, result: &Result
     let _ = match result {
         Result::Passed => Ok(()),
         Result::Failed(why) => writeln!(xml, "      <failure message=\"{}\"/>", attribute(why)),
+        Result::Error(why) => writeln!(xml, "      <error message=\"{}\"/>", attribute(why)),
         Result::Skipped(why) => writeln!(xml, "      <skipped message=\"{}\"/>", attribute(why)),
     };
     let _ = writeln!(xml, "      <system-out>{}</system-out>", attribute(&finding(source, cell)));
@@ -151,6 +162,10 @@ mod tests {
         );
         assert!(gated.contains("<skipped message=\"not comparable: emulated processor (TCG)"), "{gated}");
         assert_eq!(shown(Some("missing")).matches("<failure").count(), 2);
+        let undecided = shown(Some("slower:container"));
+        assert!(undecided.matches("<error message=\"slower:container could not be decided: ").count() > 0);
+        let errors = undecided.matches("<error ").count();
+        assert!(undecided.contains(&format!("failures=\"0\" errors=\"{errors}\">")), "{undecided}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tare_analysis::gate::Condition;
+use tare_analysis::gate::{Condition, Kind};
 
 /// Compare older records with newer ones, or combine the records of several sessions.
 ///
@@ -11,6 +11,7 @@ use tare_analysis::gate::Condition;
 /// with several records on each side by how much these differ, with one by --between. With --together, reports each
 /// environment's slowdown over all sessions, and how much it varies between them.
 #[derive(Debug, clap::Args)]
+#[command(group(clap::ArgGroup::new("gate").multiple(true)))]
 #[command(after_help = "Examples:
   tare compare before.tare --to after.tare
   tare compare before-*.tare --to after-*.tare     measure how much sessions differ, too
@@ -31,7 +32,7 @@ pub struct Compare {
     #[arg(long, value_name = "PERCENT", default_value = "0.5%", value_parser = parse_spread, conflicts_with = "together")]
     pub between: f64,
     /// Combine the records instead.
-    #[arg(long, conflicts_with_all = ["to", "fail_if"])]
+    #[arg(long, conflicts_with_all = ["to", "fail_if", "at_most"])]
     pub together: bool,
     /// Print the result as JSON.
     #[arg(long, conflicts_with = "markdown")]
@@ -44,11 +45,22 @@ pub struct Compare {
     pub wide: bool,
     /// Exit with 6 if a cell has regressed, is undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with
     /// * as a wildcard (repeatable).
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_two)]
+    #[arg(long, group = "gate", value_name = "CONDITION", value_parser = Condition::of_two)]
     pub fail_if: Vec<Condition>,
-    /// Let a --fail-if condition pass if it cannot be decided, instead of exiting with 6.
-    #[arg(long, requires = "fail_if")]
+    /// Exit with 6 unless a cell is shown to take at most this many times as long as before:
+    /// ENVIRONMENT[:CASE]=RATIO, as --fail-if 'regressed:ENVIRONMENT>RATIO' does (repeatable).
+    #[arg(long, group = "gate", value_name = "BOUND", value_parser = |text: &str| Condition::at_most(text, Kind::Regressed))]
+    pub at_most: Vec<Condition>,
+    /// Let a condition of --fail-if or --at-most pass if it cannot be decided, instead of exiting with 6.
+    #[arg(long, requires = "gate")]
     pub allow_undecided: bool,
+}
+
+impl Compare {
+    /// Lists all conditions that the changes must not meet.
+    pub fn list_conditions(&self) -> Vec<Condition> {
+        self.fail_if.iter().chain(&self.at_most).cloned().collect()
+    }
 }
 
 /// Reads a spread in percent as a standard deviation of logarithms.

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use tare_analysis::gate::Condition;
+use tare_analysis::gate::{Condition, Kind};
 use tare_report::exports::{self, EXPORTS, Export};
 
 /// Options for showing, exporting and checking results.
 #[derive(Debug, Clone, clap::Args)]
-#[command(next_help_heading = "Output")]
+#[command(next_help_heading = "Output", group(clap::ArgGroup::new("gate").multiple(true)))]
 pub struct View {
     /// Print the result as JSON.
     #[arg(long, conflicts_with_all = ["markdown", "csv"])]
@@ -46,14 +46,23 @@ pub struct View {
     pub exports: Vec<Wanted>,
     /// Exit with 6 if a cell is slower, undecided or missing: KIND[:ENVIRONMENT[:CASE]][>RATIO], with * as a
     /// wildcard (repeatable).
-    #[arg(long, value_name = "CONDITION", value_parser = Condition::of_one)]
+    #[arg(long, group = "gate", value_name = "CONDITION", value_parser = Condition::of_one)]
     pub fail_if: Vec<Condition>,
-    /// Let a --fail-if condition pass if it cannot be decided, instead of exiting with 6.
-    #[arg(long, hide_short_help = true, requires = "fail_if")]
+    /// Exit with 6 unless a cell is shown to take at most this many times as long: ENVIRONMENT[:CASE]=RATIO, as
+    /// --fail-if 'slower:ENVIRONMENT>RATIO' does (repeatable).
+    #[arg(long, group = "gate", value_name = "BOUND", value_parser = |text: &str| Condition::at_most(text, Kind::Slower))]
+    pub at_most: Vec<Condition>,
+    /// Let a condition of --fail-if or --at-most pass if it cannot be decided, instead of exiting with 6.
+    #[arg(long, hide_short_help = true, requires = "gate")]
     pub allow_undecided: bool,
 }
 
 impl View {
+    /// Lists all conditions that the results must not meet.
+    pub fn list_conditions(&self) -> Vec<Condition> {
+        self.fail_if.iter().chain(&self.at_most).cloned().collect()
+    }
+
     /// Tells whether standard output gets a document for programs, or Markdown, which is UTF-8 always.
     pub fn is_document(&self) -> bool {
         self.json || self.markdown || self.csv

@@ -160,12 +160,12 @@ fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -
         planted: true,
         margin: args.view.margin.map(libm::log1p),
         seed: args.seed,
-        conditions: args.view.fail_if.clone(),
+        conditions: args.view.list_conditions(),
         ..Request::new(measured, &args.against, record.to_owned())
     }
 }
 
 fn overrides(args: &Run) -> Overrides {
-    let (peers, conditions) = (args.peers.clone(), args.view.fail_if.clone());
+    let (peers, conditions) = (args.peers.clone(), args.view.list_conditions());
     Overrides { peers, budget: args.budget, conditions, trust: args.trust }
 }

@@ -17,8 +17,8 @@ pub fn format_import_alone(
     record: &Path,
     args: &Report,
 ) -> Result<String, LabError> {
-    let View { json, markdown, csv, html, published, exports, fail_if, .. } = &args.view;
-    let wants_session = !exports.is_empty() || !fail_if.is_empty();
+    let View { json, markdown, csv, html, published, exports, .. } = &args.view;
+    let wants_session = !exports.is_empty() || !args.view.list_conditions().is_empty();
     if wants_session || args.beside.is_some() || !published.is_empty() {
         let what = format!("{} holds figures of other tools, and no session", record.display());
         return Err(LabError::new(ErrorKind::Usage, what)

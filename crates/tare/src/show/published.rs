@@ -16,7 +16,7 @@ pub fn check_article_names(names: &[String]) -> Result<(), LabError> {
 
 /// Recomputes the articles' own comparisons, without a session.
 pub fn format_articles_alone(view: &View) -> Result<String, LabError> {
-    let wants_record = !view.exports.is_empty() || !view.fail_if.is_empty();
+    let wants_record = !view.exports.is_empty() || !view.list_conditions().is_empty();
     if wants_record || view.csv || view.html.is_some() {
         return Err(LabError::new(
             ErrorKind::Usage,

@@ -66,7 +66,8 @@ pub fn show_session(
     only: &[String],
 ) -> Result<Exit, CommandError> {
     // A margin to look at opens no gate.
-    let of_gate = (view.margin.is_some() && !view.fail_if.is_empty()).then(|| found(&session, view));
+    let of_gate =
+        (view.margin.is_some() && !view.list_conditions().is_empty()).then(|| found(&session, view));
     let mut findings = compute_view_findings(&mut session, view)?;
     keep(only, &mut session, &mut findings)?;
     let of_gate = match of_gate {
@@ -196,14 +197,15 @@ fn table(session: &Session, findings: &Findings, view: &View, record: &Path) -> 
 
 /// Evaluates the conditions of --fail-if, if there are any. Rejects one that matches no cell.
 fn judged(session: &Session, findings: &Findings, view: &View) -> Result<Option<Outcome>, LabError> {
-    if view.fail_if.is_empty() {
+    let conditions = view.list_conditions();
+    if conditions.is_empty() {
         return Ok(None);
     }
     let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
     let targets: Vec<TargetNames> = subjects
         .map(|target| TargetNames { name: &target.name, specification: Some(&target.specification) })
         .collect();
-    let mut outcome = tare_analysis::gate::judge_findings(findings, &targets, &view.fail_if);
+    let mut outcome = tare_analysis::gate::judge_findings(findings, &targets, &conditions);
     outcome.allows_undecided = view.allow_undecided;
     match outcome.idle.first() {
         None => Ok(Some(outcome)),

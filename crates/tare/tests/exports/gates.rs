@@ -1,5 +1,8 @@
 //! Conditions of --fail-if: exit codes, and the line about undecided cells.
 
+use std::fs::File;
+
+use crate::program::Said;
 use crate::records::{Made, USUAL, with_record};
 
 fn gated(made: Made, conditions: &[&str]) -> (Option<i32>, String) {
@@ -65,6 +68,33 @@ fn a_condition_that_matches_nothing_is_a_mistake() {
 }
 
 #[test]
+fn a_row_is_named_by_its_heading_as_by_its_probe() {
+    for case in ["sys.getppid", "system call", "system *"] {
+        assert_eq!(gated(USUAL, &[&format!("slower:container:{case}>2.5")]).0, Some(6), "{case}");
+    }
+}
+
+#[test]
+fn a_bound_needs_no_quotes_and_one_that_a_shell_takes_is_a_mistake() {
+    let program = with_record(USUAL);
+    for (bound, code) in [("container:sys.getppid=2.5", 6), ("container=5", 0), ("container", 2), ("=2", 2)] {
+        let said = program.run_tare(&["report", "s.tare", "--at-most", bound]);
+        assert_eq!(said.code, Some(code), "{bound}: {said:?}");
+    }
+    let eaten = |condition: &str, file: &str| {
+        let output = File::create(program.path(file)).unwrap();
+        let mut command = program.tare_command(&["report", "s.tare", "--fail-if", condition]);
+        Said::from_output(command.stdout(output).output().unwrap())
+    };
+    let said = eaten("slower:container", "1.5");
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.err.contains("the shell took '>1.5' for a file"), "{said:?}");
+    assert!(said.err.contains("--fail-if 'slower:container>1.5'; or write --at-most"), "{said:?}");
+    assert_eq!(eaten("slower:container", "1.5.txt").code, Some(6));
+    assert_eq!(eaten("missing:container:sys.*", "2").code, Some(0), "it has no ratio to lose");
+}
+
+#[test]
 fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
     let program = crate::program::Program::new();
     let run = |condition: &str, record: &str| {
@@ -73,7 +103,7 @@ fn a_session_ends_with_its_gate_and_a_wrong_gate_begins_none() {
             "--in",
             "container",
             "--only",
-            "null",
+            "sys.getppid",
             "--rounds",
             "2",
             "--record",

@@ -16,11 +16,13 @@ use crate::{outputs, ui};
 
 /// Reports what changed from older records to newer ones.
 pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
+    outputs::check_redirection(&args.fail_if)?;
+    let conditions = args.list_conditions();
     let (old, new) = (read_all(&args.records)?, read_all(&args.to)?);
     note_order(&old, &new);
     let [then, now] = [&old, &new].map(|side| side.iter().map(Read::as_side).collect::<Vec<_>>());
     let changes = change::compare_records(&then, &now, args.between);
-    let mut outcome = change::judge_changes(&changes, &args.fail_if);
+    let mut outcome = change::judge_changes(&changes, &conditions);
     outcome.allows_undecided = args.allow_undecided;
     if let Some(idle) = outcome.idle.first() {
         let targets: Vec<String> = changes.targets.iter().map(|target| target.name.clone()).collect();
@@ -45,7 +47,7 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
         },
         args.json || args.markdown,
     )?;
-    Ok(match args.fail_if.is_empty() {
+    Ok(match conditions.is_empty() {
         true => Exit::Done,
         false => outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)),
     })
