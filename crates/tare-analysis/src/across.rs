@@ -9,7 +9,7 @@
 use serde::Serialize;
 
 use crate::change::{Side, Target, find_cost, find_objection, find_rows, list_subjects, widest_margin};
-use crate::findings::{Row, Verdict};
+use crate::findings::{Answer, Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::normal::Z_975;
 use crate::statistics::signed_ranks::Interval;
@@ -69,7 +69,9 @@ pub struct Slowdown {
     /// intervals explain.
     pub between: f64,
     pub p: f64,
+    #[serde(skip)]
     pub verdict: Verdict,
+    pub answer: Answer,
 }
 
 /// A session's value: the logarithm of its ratio, and the standard error that the session states.
@@ -92,6 +94,8 @@ impl Slowdown {
         let t = student::find_two_sided_quantile(CHANCE, degrees);
         let half = t * (variance / count).sqrt();
         let next = t * (variance * (1.0 + 1.0 / count)).sqrt();
+        let verdict = decide_verdict(Interval { low: mean - half, high: mean + half }, margin);
+        let ends = [mean - half, mean + half].map(libm::exp);
         Some(Slowdown {
             ratios: values.iter().map(|value| value.map(|value| libm::exp(value.ln))).collect(),
             sessions,
@@ -102,9 +106,15 @@ impl Slowdown {
             next_high: libm::exp(mean + next),
             between: (variance - within).max(0.0).sqrt(),
             p: 1.0 - student::compute_two_sided_chance(mean / (variance / count).sqrt(), degrees),
-            verdict: decide_verdict(Interval { low: mean - half, high: mean + half }, margin),
+            verdict,
+            answer: answer(verdict, ends),
         })
     }
+}
+
+/// Returns the answer over sessions. The margin has shaped the verdict; a bound is the usual one.
+fn answer(verdict: Verdict, ends: [f64; 2]) -> Answer {
+    Answer::from_verdict(verdict, ends, 1.0)
 }
 
 /// Joins records, at least [`FEWEST_SESSIONS`] for any cell to have a slowdown.
@@ -178,6 +188,7 @@ fn confirm(rows: &mut [JoinedRow]) {
         for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
             if !kept && slowdown.verdict.side().is_some() {
                 slowdown.verdict = slowdown.verdict.to_unconfirmed();
+                slowdown.answer = answer(slowdown.verdict, [slowdown.low, slowdown.high]);
             }
         }
     }

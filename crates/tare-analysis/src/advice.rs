@@ -132,9 +132,9 @@ pub enum Choice {
     /// Slower than the best by more than the margin.
     Slower(Against),
     /// The interval reaches to both sides of the margin, or there are too few starts.
-    Inconclusive(Against),
+    NotSure(Against),
     /// A part of the work has no comparison there.
-    NotJudged { part: usize, reason: Unjudged },
+    NotCompared { part: usize, reason: Unjudged },
 }
 
 /// Time of a kind of work over that in the best environment, and its interval; 0 and infinity where there is
@@ -262,14 +262,14 @@ fn choices(
     let mut all: Vec<Choice> = Vec::with_capacity(environments);
     for (environment, time) in times.into_iter().enumerate() {
         all.push(match time {
-            Err(not_judged) => not_judged,
+            Err(not_compared) => not_compared,
             Ok(_) if environment == best => Choice::Best { ratio_to_baseline: least_time },
             Ok(ratio_to_baseline) => {
                 against(&shares, ratio_to_baseline, margin, |part| slowdown(part, environment, best))
             }
         });
     }
-    if all.iter().any(|standing| matches!(standing, Choice::Inconclusive(_))) {
+    if all.iter().any(|standing| matches!(standing, Choice::NotSure(_))) {
         all[best] = Choice::BestSoFar { ratio_to_baseline: least_time };
     }
     all
@@ -281,7 +281,7 @@ fn time(kind: &Kind, mut slowdown: impl FnMut(usize) -> Result<Slowdown, Unjudge
     for (at, part) in kind.parts.iter().enumerate() {
         match slowdown(at) {
             Ok(here) => sum += part.share * here.ratio,
-            Err(reason) => return Err(Choice::NotJudged { part: at, reason }),
+            Err(reason) => return Err(Choice::NotCompared { part: at, reason }),
         }
     }
     Ok(sum)
@@ -299,7 +299,7 @@ fn against(
     for (part, share) in shares.iter().enumerate() {
         let over_best = match slowdown(part) {
             Ok(over_best) => over_best,
-            Err(reason) => return Choice::NotJudged { part, reason },
+            Err(reason) => return Choice::NotCompared { part, reason },
         };
         sum.ratio += share * over_best.ratio;
         sum.low += share * over_best.low;
@@ -312,7 +312,7 @@ fn against(
     } else if is_decidable && sum.low >= 1.0 / edge && sum.high <= edge {
         Choice::AsGood(sum)
     } else {
-        Choice::Inconclusive(sum)
+        Choice::NotSure(sum)
     }
 }
 
@@ -376,7 +376,7 @@ mod tests {
     #[test]
     fn nothing_is_best_while_another_may_be() {
         let all = of(&[1.0], &[&[1.0, 1.045]]);
-        assert!(matches!(all[1], Choice::Inconclusive(_)), "{all:?}");
+        assert!(matches!(all[1], Choice::NotSure(_)), "{all:?}");
         assert_eq!(all[0], Choice::BestSoFar { ratio_to_baseline: 1.0 });
     }
 
@@ -386,11 +386,11 @@ mod tests {
             let ratio = if one == other { 1.0 } else { 9.0f64.powi(one as i32 - other as i32) };
             Ok(Slowdown { ratio, low: ratio, high: ratio, is_decidable: one == other })
         });
-        assert!(matches!(all[1], Choice::Inconclusive(_)), "{all:?}");
+        assert!(matches!(all[1], Choice::NotSure(_)), "{all:?}");
     }
 
     #[test]
-    fn a_part_without_a_value_is_named_and_the_environment_is_not_judged() {
+    fn a_part_without_a_value_is_named_and_the_environment_is_not_compared() {
         let all = choices(&kind(&[0.5, 0.5]), 3, 0.05, |part, one, other| match (part, one) {
             (1, 2) => Err(Unjudged::Missing(Missing::NotReached)),
             _ => {
@@ -398,8 +398,8 @@ mod tests {
                 Ok(Slowdown { ratio, low: ratio, high: ratio, is_decidable: true })
             }
         });
-        let not_judged = Choice::NotJudged { part: 1, reason: Unjudged::Missing(Missing::NotReached) };
-        assert_eq!(all[2], not_judged);
+        let not_compared = Choice::NotCompared { part: 1, reason: Unjudged::Missing(Missing::NotReached) };
+        assert_eq!(all[2], not_compared);
         assert!(matches!(all[0], Choice::Best { .. }) && matches!(all[1], Choice::Slower(_)));
     }
 
@@ -407,7 +407,7 @@ mod tests {
     fn nothing_is_judged_where_the_session_has_no_such_case() {
         let all = choices(&kind(&[1.0]), 2, 0.05, |_, _, _| Err(Unjudged::NotInSession));
         assert_eq!(all.len(), 2);
-        assert!(all.iter().all(|standing| matches!(standing, Choice::NotJudged { .. })), "{all:?}");
+        assert!(all.iter().all(|standing| matches!(standing, Choice::NotCompared { .. })), "{all:?}");
     }
 
     /// An article's recommendation follows from its own figures in this form, where it printed both sides.

@@ -15,8 +15,8 @@ use crate::quantity::Quantity;
 pub mod answer;
 pub mod verdict;
 
-pub use answer::Answer;
-pub use verdict::{Shown, Side, Verdict};
+pub use answer::{Answer, Kind, Why};
+pub use verdict::{Side, Verdict};
 
 /// Findings of a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -230,36 +230,28 @@ pub enum Cell {
 impl Comparison {
     /// Returns the answer of verdict, interval and margin.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, self.high, self.margin)
+        Answer::from_verdict(self.verdict, [self.low, self.high], self.margin)
     }
 }
 
 impl Missing {
     /// Returns why nothing is compared: no value, or one that must not be.
-    pub fn to_shown(&self) -> Shown {
+    pub fn why(&self) -> Why {
         match self {
-            Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Shown::NotComparable,
-            Missing::Failed(_) | Missing::NotReached => Shown::NotMeasured,
-            Missing::NoBaseline(_) | Missing::NotComparable { .. } => Shown::NotComparable,
+            Missing::Failed(failure) if failure.kind == FailureKind::NotComparable => Why::NotComparable,
+            Missing::Failed(_) | Missing::NotReached => Why::NotMeasured,
+            Missing::NoBaseline(_) | Missing::NotComparable { .. } => Why::NotComparable,
         }
     }
 }
 
 impl Cell {
-    /// Returns the verdict, or why there is none.
-    pub fn to_shown(&self) -> Shown {
-        match self {
-            Cell::Compared(comparison) => Shown::Verdict(comparison.verdict),
-            Cell::Observed(_) => Shown::Observed,
-            Cell::Missing(missing) => missing.to_shown(),
-        }
-    }
-
-    /// Returns the answer; none where nothing is compared.
+    /// Returns the answer, or why there is none.
     pub fn answer(&self) -> Answer {
         match self {
             Cell::Compared(comparison) => comparison.answer(),
-            Cell::Observed(_) | Cell::Missing(_) => Answer::None,
+            Cell::Observed(_) => Answer::from_reason(Why::Observed),
+            Cell::Missing(missing) => Answer::from_reason(missing.why()),
         }
     }
 

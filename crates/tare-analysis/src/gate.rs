@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
-use crate::findings::{Answer, Cell, Findings};
+use crate::findings::{self, Answer, Cell, Findings};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,11 +189,11 @@ pub(crate) fn rule_on_interval([low, high]: [f64; 2], ratio: f64) -> Ruling {
 
 /// Rules on "slower than the margin": only an answer that is decided passes.
 pub(crate) fn rule_on_slower(answer: Answer) -> Ruling {
-    match answer {
-        Answer::Slower => Ruling::Trips,
-        Answer::Faster | Answer::Same => Ruling::Passes,
-        Answer::AtMost | Answer::NotSure => Ruling::Undecided,
-        Answer::None => Ruling::Missing,
+    match answer.kind() {
+        findings::Kind::Slower | findings::Kind::AtLeast => Ruling::Trips,
+        findings::Kind::Faster | findings::Kind::Same => Ruling::Passes,
+        findings::Kind::AtMost | findings::Kind::NotSure => Ruling::Undecided,
+        findings::Kind::None => Ruling::Missing,
     }
 }
 

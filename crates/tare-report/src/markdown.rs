@@ -1,6 +1,6 @@
 //! The findings as Markdown, for pull requests and issues on the usual forges.
 
-use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Missing, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Missing, Row};
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
@@ -97,7 +97,7 @@ fn compared(
     notes: &mut Notes,
 ) -> String {
     let answer = escape_markdown(&words::format_answer(comparison, ENGLISH));
-    let is_difference = matches!(comparison.answer(), Answer::Slower | Answer::Faster);
+    let is_difference = matches!(comparison.answer().kind(), Kind::Slower | Kind::AtLeast | Kind::Faster);
     let head = if is_difference { format!("**{answer}**") } else { answer };
     let signs = escape_markdown(&signs::write_signs(findings, at, comparison));
     let value = words::format_value(row, comparison);

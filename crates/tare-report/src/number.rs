@@ -226,6 +226,13 @@ pub(crate) fn format_times(ratio: f64, margin: f64) -> String {
     format!("{}x", times_with(ratio, times_decimals(ratio, margin)))
 }
 
+/// Formats such a ratio rounded down, so that it stays a bound from below: `41x`, `1.2x`.
+pub(crate) fn format_times_below(ratio: f64) -> String {
+    let decimals = times_decimals(ratio, f64::NAN);
+    let scale = 10f64.powi(decimals as i32);
+    format!("{}x", times_with((ratio * scale).floor() / scale, decimals))
+}
+
 /// Formats the ends of an interval of such ratios, `6.1` and `21x`; none while there is no interval.
 pub(crate) fn times_range(low: f64, high: f64, margin: f64) -> Option<(String, String)> {
     if !(low > 0.0 && high.is_finite()) {

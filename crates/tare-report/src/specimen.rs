@@ -257,18 +257,22 @@ pub fn make_findings(targets: usize) -> Findings {
     }
 }
 
-/// Builds a cell of each kind that can be shown.
-pub fn one_cell_of_each() -> Vec<(Shown, Cell)> {
-    let cell = |shown| match shown {
-        Shown::Verdict(verdict) => {
-            let starts = SharedStarts { starts: 3, between: None, design_effect: None };
-            let starts = Some(starts)
-                .filter(|_| [Verdict::SlowerInFewStarts, Verdict::FasterInFewStarts].contains(&verdict));
-            Cell::Compared(Box::new(Comparison { verdict, starts, ..make_comparison(100.0, 1.25, 1) }))
-        }
-        Shown::Observed => Cell::Observed(make_level(100.0, 1)),
-        Shown::NotComparable => Cell::Missing(Missing::NoBaseline(make_level(100.0, 1))),
-        Shown::NotMeasured => Cell::Missing(Missing::NotReached),
-    };
-    Shown::list_all().map(|shown| (shown, cell(shown))).collect()
+/// Builds a cell of each verdict, of each bound, and of each reason for having none.
+pub fn one_cell_of_each() -> Vec<Cell> {
+    let mut all: Vec<Comparison> = Vec::new();
+    for verdict in Verdict::ALL.iter().copied() {
+        let is_of_few_starts = [Verdict::SlowerInFewStarts, Verdict::FasterInFewStarts].contains(&verdict);
+        let starts = SharedStarts { starts: 3, between: None, design_effect: None };
+        let starts = Some(starts).filter(|_| is_of_few_starts);
+        all.push(Comparison { verdict, starts, ..make_comparison(100.0, 1.25, 1) });
+    }
+    all.push(make_comparison(100.0, 1.012, 1));
+    all.push(Comparison { high: f64::INFINITY, ..make_comparison(100.0, 41.7, 1) });
+    let compared = all.into_iter().map(|comparison| Cell::Compared(Box::new(comparison)));
+    let others = [
+        Cell::Observed(make_level(100.0, 1)),
+        Cell::Missing(Missing::NoBaseline(make_level(100.0, 1))),
+        Cell::Missing(Missing::NotReached),
+    ];
+    compared.chain(others).collect()
 }

@@ -1,6 +1,6 @@
 //! An environment's cost in a sentence, from the answers of its cells alone: it can contradict none of them.
 
-use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
 
 use crate::answers::signs;
 use crate::calls::describe_calls;
@@ -42,13 +42,14 @@ fn summarise_many(findings: &Findings, language: Language) -> String {
     let cells = |at: usize| -> Vec<Compared> {
         rows.iter().filter_map(|row| Some((*row, row.cells.get(at)?.comparison()?))).collect()
     };
-    let has =
-        |at: usize, wanted: &[Answer]| cells(at).iter().any(|(_, found)| wanted.contains(&found.answer()));
+    let has = |at: usize, wanted: &[Kind]| {
+        cells(at).iter().any(|(_, found)| wanted.contains(&found.answer().kind()))
+    };
     let all = 0..findings.subjects.len();
-    let slower: Vec<usize> = all.clone().filter(|at| has(*at, &[Answer::Slower])).collect();
+    let slower: Vec<usize> = all.clone().filter(|at| has(*at, &[Kind::Slower, Kind::AtLeast])).collect();
     let (sure, unsure): (Vec<usize>, Vec<usize>) = all
         .filter(|at| !slower.contains(at) && !cells(*at).is_empty())
-        .partition(|at| has(*at, &[Answer::Same, Answer::AtMost, Answer::Faster]));
+        .partition(|at| has(*at, &[Kind::Same, Kind::AtMost, Kind::Faster]));
     let names = |group: &[usize]| {
         let names: Vec<String> = group.iter().map(|at| clean_text(&findings.subjects[*at])).collect();
         language.join_with_and(&names)
@@ -57,7 +58,7 @@ fn summarise_many(findings: &Findings, language: Language) -> String {
     let costs: Vec<(usize, Compared)> = slower
         .iter()
         .flat_map(|at| cells(*at).into_iter().map(move |cell| (*at, cell)))
-        .filter(|(_, (_, found))| found.answer() == Answer::Slower)
+        .filter(|(_, (_, found))| found.answer().kind().is_slower())
         .collect();
     let worst = costs.iter().max_by(|a, b| a.1.1.ratio.total_cmp(&b.1.1.ratio));
     if let Some((at, cell)) = worst
@@ -115,20 +116,20 @@ fn list_clauses(findings: &Findings, target: usize, language: Language) -> Vec<S
     let rows = view::select_rows(findings, false);
     let cells: Vec<(&Row, &Cell)> =
         rows.iter().filter_map(|row| Some((*row, row.cells.get(target)?))).collect();
-    let of = |answer: Answer| -> Vec<Compared> {
+    let of = |answers: &[Kind]| -> Vec<Compared> {
         let with = cells.iter().filter_map(|(row, cell)| Some((*row, cell.comparison()?)));
-        with.filter(|(_, comparison)| comparison.answer() == answer).collect()
+        with.filter(|(_, comparison)| answers.contains(&comparison.answer().kind())).collect()
     };
     let all = cells.iter().filter(|(_, cell)| cell.comparison().is_some()).count();
     let missing = cells.iter().filter(|(_, cell)| matches!(cell, Cell::Missing(_))).count();
     let mut clauses = Vec::new();
-    if all > 0 && of(Answer::Same).len() == all {
+    if all > 0 && of(&[Kind::Same]).len() == all {
         clauses.push(say!(language, "costs nothing that was measured: same in {all} of {all}", all = all));
     } else {
-        clauses.extend(describe_slower(&of(Answer::Slower), all, language));
-        clauses.extend(describe_faster(&of(Answer::Faster), all, language));
+        clauses.extend(describe_slower(&of(&[Kind::Slower, Kind::AtLeast]), all, language));
+        clauses.extend(describe_faster(&of(&[Kind::Faster]), all, language));
         clauses.extend(describe_others(
-            [of(Answer::Same), of(Answer::AtMost), of(Answer::NotSure)],
+            [of(&[Kind::Same]), of(&[Kind::AtMost]), of(&[Kind::NotSure])],
             all,
             language,
         ));
@@ -331,16 +332,16 @@ mod tests {
 
     #[test]
     fn every_answer_is_in_the_line() {
-        for (_, cell) in specimen::one_cell_of_each() {
+        for cell in specimen::one_cell_of_each() {
             let mut findings = specimen::make_findings(1);
             findings.rows.truncate(1);
             findings.rows[0].cells[0] = cell;
-            let word = match findings.rows[0].cells[0].answer() {
-                Answer::Slower | Answer::Faster => " times",
-                Answer::Same => "same",
-                Answer::AtMost => "at most",
-                Answer::NotSure => "not sure",
-                Answer::None => "not",
+            let word = match findings.rows[0].cells[0].answer().kind() {
+                Kind::Slower | Kind::AtLeast | Kind::Faster => " times",
+                Kind::Same => "same",
+                Kind::AtMost => "at most",
+                Kind::NotSure => "not sure",
+                Kind::None => "not",
             };
             let text = summarise_environments(&findings, Language::English).remove(0).1;
             assert!(text.contains(word), "{word}: {text}");

@@ -1,6 +1,6 @@
 //! Shared parts of the views: the header, legend, checks and warnings around a table.
 
-use tare_analysis::findings::{Answer, Cell, Findings, PlantedCost, Row};
+use tare_analysis::findings::{Cell, Findings, Kind, PlantedCost, Row};
 use tare_analysis::verdicts::rows::MARGIN;
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quote_word;
@@ -49,9 +49,9 @@ pub(crate) fn make_heading(session: &Session, findings: &Findings, language: Lan
     // On the first line, because it is what a reader must know of such a session.
     let rows = select_rows(findings, false);
     let mut answers =
-        rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(|cell| cell.answer());
-    let compared = match answers.next().is_some_and(|first| first == Answer::NotSure)
-        && answers.all(|a| a == Answer::NotSure)
+        rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(|cell| cell.answer().kind());
+    let compared = match answers.next().is_some_and(|first| first == Kind::NotSure)
+        && answers.all(|a| a == Kind::NotSure)
     {
         false => compared,
         true => say!(language, "{compared}: nothing is decided", compared = compared),
@@ -163,16 +163,16 @@ pub(crate) fn make_baseline_banner(findings: &Findings, language: Language) -> O
 
 /// Explains the answers that occur in rows.
 pub(crate) fn explain_answers(session: &Session, rows: &[&Row], language: Language) -> Vec<String> {
-    let has = |answers: &[Answer]| {
+    let has = |answers: &[Kind]| {
         let cells = rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison);
-        cells.map(|cell| cell.answer()).any(|answer| answers.contains(&answer))
+        cells.map(|cell| cell.answer().kind()).any(|answer| answers.contains(&answer))
     };
     let margin = format_margins(&session.plan.cases, language);
     [
-        has(&[Answer::Slower, Answer::NotSure])
+        has(&[Kind::Slower, Kind::AtLeast, Kind::NotSure])
             .then(|| language.word("10x = takes ten times as long").to_owned()),
-        has(&[Answer::Faster]).then(|| language.word("0.5x = takes half as long").to_owned()),
-        has(&[Answer::Same]).then(|| say!(language, "same = less than {margin} apart", margin = margin)),
+        has(&[Kind::Faster]).then(|| language.word("0.5x = takes half as long").to_owned()),
+        has(&[Kind::Same]).then(|| say!(language, "same = less than {margin} apart", margin = margin)),
     ]
     .into_iter()
     .flatten()

@@ -2,9 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{
-    Answer, Cell, Comparison, Family, Missing, Needed, Row, Shown, Total, Verdict,
-};
+use tare_analysis::findings::{Answer, Cell, Comparison, Family, Kind, Missing, Needed, Row, Total, Why};
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
@@ -12,57 +10,98 @@ use tare_data::session::demand::Work;
 use tare_data::warning::Warning;
 
 use crate::language::{Language, message, say};
-use crate::number::{Figure, format_share_above, format_times, times_range};
+use crate::number::{Figure, format_share_above, format_times, format_times_below, times_range};
 use crate::text::clean_text;
 
 /// Answer of a cell that is not compared.
 pub const NOT_COMPARED: &str = "–";
 
+/// An answer with the factor and the ends of the interval that it rests on, to be said.
+#[derive(Clone, Copy)]
+pub(crate) struct Said {
+    pub answer: Answer,
+    pub ratio: f64,
+    pub low: f64,
+    pub high: f64,
+    /// The largest factor that counts as the same.
+    pub margin: f64,
+}
+
+impl Said {
+    fn of_comparison(comparison: &Comparison) -> Said {
+        let Comparison { ratio, low, high, margin, .. } = *comparison;
+        Said { answer: comparison.answer(), ratio, low, high, margin }
+    }
+
+    /// Says it as the table of answers does: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
+    pub fn in_words(self, language: Language) -> String {
+        match self.answer.kind() {
+            Kind::Slower | Kind::Faster => self.factor(language),
+            Kind::Same => language.word("same").to_owned(),
+            Kind::AtLeast => {
+                let times = language.translate_ratio(&format_times_below(self.low));
+                say!(language, "over {times}", times = times)
+            }
+            Kind::AtMost => {
+                let share = format_share_above(self.high - 1.0);
+                say!(language, "at most {share} slower", share = share)
+            }
+            Kind::NotSure => say!(language, "~{times}, not sure", times = self.factor(language)),
+            Kind::None => NOT_COMPARED.to_owned(),
+        }
+    }
+
+    /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`.
+    pub fn in_short(self, language: Language) -> String {
+        match self.answer.kind() {
+            Kind::AtMost => format!("<{}", format_share_above(self.high - 1.0).replace(' ', "")),
+            Kind::AtLeast => format!(">{}", language.translate_ratio(&format_times_below(self.low))),
+            Kind::NotSure => format!("~{}?", self.factor(language)),
+            Kind::Slower | Kind::Faster | Kind::Same | Kind::None => self.in_words(language),
+        }
+    }
+
+    fn factor(self, language: Language) -> String {
+        // An estimate that is not sure has not left the margin, however many digits it has.
+        let margin = if self.answer.is_decided() { self.margin } else { f64::NAN };
+        language.translate_ratio(&format_times(self.ratio, margin))
+    }
+
+    /// Formats the interval of the factor; empty while there are too few rounds for one.
+    pub fn interval(self, language: Language) -> String {
+        format_range([self.low, self.high], self.margin, language)
+    }
+}
+
 /// Says the answer of a comparison: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
 ///
 /// A factor is how many times as long the environment takes.
 pub fn format_answer(comparison: &Comparison, language: Language) -> String {
-    match comparison.answer() {
-        Answer::Slower | Answer::Faster => format_factor(comparison, language),
-        Answer::Same => language.word("same").to_owned(),
-        Answer::AtMost => {
-            let share = format_share_above(comparison.high - 1.0);
-            say!(language, "at most {share} slower", share = share)
-        }
-        Answer::NotSure => {
-            say!(language, "~{times}, not sure", times = format_factor(comparison, language))
-        }
-        Answer::None => NOT_COMPARED.to_owned(),
-    }
+    Said::of_comparison(comparison).in_words(language)
 }
 
-/// Says the same in at most eight columns: `10x`, `same`, `<3%`, `~57x?`.
+/// Says the same in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`.
 pub fn format_short_answer(comparison: &Comparison, language: Language) -> String {
-    match comparison.answer() {
-        Answer::AtMost => format!("<{}", format_share_above(comparison.high - 1.0).replace(' ', "")),
-        Answer::NotSure => format!("~{}?", format_factor(comparison, language)),
-        Answer::Slower | Answer::Faster | Answer::Same | Answer::None => format_answer(comparison, language),
-    }
+    Said::of_comparison(comparison).in_short(language)
 }
 
 /// Formats how many times as long an environment takes: `10x`.
 pub fn format_factor(comparison: &Comparison, language: Language) -> String {
-    // An estimate that is not sure has not left the margin, however many digits it has.
-    let margin = if comparison.answer().is_decided() { comparison.margin } else { f64::NAN };
-    language.translate_ratio(&format_times(comparison.ratio, margin))
+    Said::of_comparison(comparison).factor(language)
 }
 
 /// Formats the interval of the factor, `(6.1 to 21x)`; empty while there are too few rounds for one.
 pub fn format_interval(comparison: &Comparison, language: Language) -> String {
-    interval_of(comparison.low, comparison.high, comparison.margin, language)
+    Said::of_comparison(comparison).interval(language)
 }
 
 /// Formats the interval of the factor at 95 %, as if no other cell had been measured.
 pub(crate) fn format_interval_alone(comparison: &Comparison, language: Language) -> String {
-    interval_of(comparison.low_alone, comparison.high_alone, comparison.margin, language)
+    format_range([comparison.low_alone, comparison.high_alone], comparison.margin, language)
 }
 
-fn interval_of(low: f64, high: f64, margin: f64, language: Language) -> String {
+/// Formats the ends of an interval of factors, `(6.1 to 21x)`; empty where one is open.
+pub(crate) fn format_range([low, high]: [f64; 2], margin: f64, language: Language) -> String {
     match times_range(low, high, margin) {
         None => String::new(),
         Some((low, high)) if high.trim_end_matches('x') == low => {
@@ -77,11 +116,11 @@ fn interval_of(low: f64, high: f64, margin: f64, language: Language) -> String {
 /// Formats the ratio of mean costs if its interval does not contain the typical ratio: `1.3x (1.1 to 1.6x)`.
 pub fn mean_where_it_differs(comparison: &Comparison, language: Language) -> Option<String> {
     let Total { ratio: mean, low, high } = comparison.total?;
-    let differs = !(low..=high).contains(&comparison.ratio) || comparison.verdict == Verdict::TypicallySame;
+    let differs = !(low..=high).contains(&comparison.ratio) || comparison.answer().why() == Some(Why::Mean);
     let margin = comparison.margin;
     differs.then(|| {
         let mean = language.translate_ratio(&format_times(mean, margin));
-        format!("{mean} {}", interval_of(low, high, margin, language)).trim_end().to_owned()
+        format!("{mean} {}", format_range([low, high], margin, language)).trim_end().to_owned()
     })
 }
 
@@ -97,30 +136,22 @@ pub fn explain_doubt(comparison: &Comparison, language: Language) -> Option<Stri
         let starts = comparison.starts.map_or(0, |shared| shared.starts) as usize;
         language.counted(starts, "start", "starts")
     };
-    match comparison.verdict {
-        Verdict::Slower
-        | Verdict::Faster
-        | Verdict::Same
-        | Verdict::SlightlySlower
-        | Verdict::SlightlyFaster => None,
-        Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts => {
-            Some(say!(language, "seen in {starts}: another start may differ", starts = starts()))
-        }
-        Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed => {
-            Some(language.word("may be chance, as one of many cells").to_owned())
-        }
-        Verdict::SlowerUnclear => Some(language.word("it is slower, by an unclear size").to_owned()),
-        Verdict::FasterUnclear => Some(language.word("it is faster, by an unclear size").to_owned()),
-        Verdict::TypicallySame => Some(language.word("typically; the mean cost may differ").to_owned()),
-        Verdict::Inconclusive => Some(language.word("too few rounds for this much noise").to_owned()),
-    }
+    Some(match comparison.answer().why()? {
+        Why::Starts => say!(language, "seen in {starts}: another start may differ", starts = starts()),
+        Why::Cells => language.word("may be chance, as one of many cells").to_owned(),
+        Why::Size if comparison.ratio > 1.0 => language.word("it is slower, by an unclear size").to_owned(),
+        Why::Size => language.word("it is faster, by an unclear size").to_owned(),
+        Why::Mean => language.word("typically; the mean cost may differ").to_owned(),
+        Why::Rounds => language.word("too few rounds for this much noise").to_owned(),
+        Why::Observed | Why::NotComparable | Why::NotMeasured => return None,
+    })
 }
 
 /// Checks if there is more to know of a comparison than its answer: stalls, groups, few starts, a mean that differs.
 pub fn has_more_to_know(comparison: &Comparison) -> bool {
     let is_known_elsewhere =
         |warning: &Warning| matches!(warning, Warning::RoundsRepeated { .. } | Warning::EmulatedProcessor);
-    comparison.verdict == Verdict::TypicallySame
+    comparison.answer().why() == Some(Why::Mean)
         || mean_where_it_differs(comparison, Language::English).is_some()
         || comparison.warnings.iter().any(|warning| !is_known_elsewhere(warning))
 }
@@ -182,9 +213,9 @@ pub(crate) fn describe_missing(missing: &Missing, language: Language) -> String 
 
 /// Returns the word of a cell without a comparison.
 pub fn missing_word(missing: &Missing) -> &'static str {
-    match missing.to_shown() {
-        Shown::NotComparable => message!("not comparable"),
-        Shown::NotMeasured | Shown::Observed | Shown::Verdict(_) => message!("not measured"),
+    match missing.why() {
+        Why::NotComparable => message!("not comparable"),
+        _ => message!("not measured"),
     }
 }
 

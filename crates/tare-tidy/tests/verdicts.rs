@@ -36,8 +36,8 @@ fn compile(verdicts: &str, answers: &str) -> Output {
         pub mod findings {
             pub mod verdict;
             pub mod answer;
-            pub use self::answer::Answer;
-            pub use self::verdict::{Shown, Side, Verdict};
+            pub use self::answer::{Answer, Kind, Why};
+            pub use self::verdict::{Side, Verdict};
         }
         pub mod language {
             macro_rules! message { ($message:literal) => { $message }; }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::findings::Verdict;
+use crate::findings::Answer;
 use crate::statistics::level::ALPHA;
 use crate::statistics::normal::{Z_975, upper_tail};
 use crate::statistics::student;
@@ -14,7 +14,8 @@ pub struct Cost {
     pub low: f64,
     pub high: f64,
     pub rounds: u32,
-    pub verdict: Verdict,
+    /// The answer of the record's cell; none where several records are joined.
+    pub answer: Option<Answer>,
 }
 
 /// The new slowdown over the old one, with its 95 % interval.

@@ -20,12 +20,15 @@ use tare_data::session::{Plan, Role, Session};
 pub use self::costs::{Cost, Factor};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
-use crate::findings::{Cell, Comparison, Findings, Missing, Row};
-use crate::gate::{Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval};
+use crate::findings::{Answer, Cell, Comparison, Findings, Missing, Row, Verdict};
+use crate::gate::{
+    Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval, rule_on_slower,
+};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
+use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
 use crate::verdicts::rows::MARGIN;
-use crate::verdicts::verdict::Margin;
+use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Spread between sessions of one machine where nothing measures it and no other is stated, as a standard deviation of
 /// logarithms: 0.5 %, by which the ratios of trials that take turns differ from one session to the next.
@@ -36,19 +39,6 @@ pub const STATED_SPREAD: f64 = 0.005;
 pub struct Side<'a> {
     pub session: &'a Session,
     pub findings: &'a Findings,
-}
-
-/// Verdict of both sides on a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// The interval of the change lies above 1 by more than the margin.
-    Regressed,
-    /// The interval of the change lies below 1 by more than the margin.
-    Improved,
-    /// The interval of the change lies within the margin.
-    Unchanged,
-    Inconclusive,
 }
 
 /// Older and newer records compared.
@@ -84,7 +74,8 @@ pub enum ChangedCell {
     Compared {
         old: Cost,
         new: Cost,
-        change: Change,
+        /// Whether it is slower than it was.
+        answer: Answer,
         /// Factor from the old slowdown to the new one; none where a side has no interval.
         factor: Option<Factor>,
     },
@@ -93,17 +84,15 @@ pub enum ChangedCell {
 }
 
 /// Judges the interval of a change. A control that is off makes both a change and sameness harder to claim.
-pub fn judge_change(factor: Factor, margin: Margin) -> Change {
-    let (low, high) = (libm::log(factor.low), libm::log(factor.high));
-    if low > margin.difference_edge() {
-        Change::Regressed
-    } else if high < -margin.difference_edge() {
-        Change::Improved
-    } else if -margin.sameness_edge() <= low && high <= margin.sameness_edge() {
-        Change::Unchanged
-    } else {
-        Change::Inconclusive
-    }
+pub fn judge_change(factor: Factor, margin: Margin) -> Verdict {
+    let [low, high] = [factor.low, factor.high].map(libm::log);
+    decide_verdict(Interval { low, high }, margin)
+}
+
+/// Returns the answer of a change; not sure where there is no factor.
+fn answer_change(factor: Option<Factor>, verdict: Verdict, margin: Margin) -> Answer {
+    let ends = factor.map_or([0.0, f64::INFINITY], |factor| [factor.low, factor.high]);
+    Answer::from_verdict(verdict, ends, libm::exp(margin.planned))
 }
 
 /// Compares older records with newer ones, at least one of each. `spread` is that between sessions, as a standard deviation of
@@ -140,18 +129,20 @@ pub(crate) fn find_rows<'a>(sides: &[Side<'a>], row: &Row) -> Vec<SideRow<'a>> {
 /// misses one time in twenty, and there are many.
 fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
     for headline in [true, false] {
-        let mut family: Vec<(&mut Change, f64)> = Vec::new();
+        let mut family: Vec<(&mut Answer, Factor, Margin)> = Vec::new();
         for (row, margin) in rows.iter_mut().zip(margins).filter(|(row, _)| row.headline == headline) {
             for cell in &mut row.cells {
-                if let ChangedCell::Compared { change, factor: Some(factor), .. } = cell {
-                    family.push((change, factor.p_beyond(margin.difference_edge())));
+                if let ChangedCell::Compared { answer, factor: Some(factor), .. } = cell {
+                    family.push((answer, *factor, *margin));
                 }
             }
         }
-        let p: Vec<f64> = family.iter().map(|(_, p)| *p).collect();
-        for ((change, _), kept) in family.into_iter().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-            if !kept && matches!(change, Change::Regressed | Change::Improved) {
-                *change = Change::Inconclusive;
+        let p = family.iter().map(|(_, factor, margin)| factor.p_beyond(margin.difference_edge()));
+        let kept = benjamini_hochberg(&p.collect::<Vec<_>>(), FALSE_SHARE);
+        for ((answer, factor, margin), _) in family.into_iter().zip(kept).filter(|(_, kept)| !kept) {
+            let verdict = judge_change(factor, margin);
+            if verdict.is_settled() && !verdict.is_within_margin() {
+                *answer = answer_change(Some(factor), verdict.to_unconfirmed(), margin);
             }
         }
     }
@@ -229,8 +220,9 @@ fn changed_cell(sides: [&Vec<SideRow<'_>>; 2], target: &Target, margin: Margin, 
         return ChangedCell::NotComparable { reason, old, new };
     }
     if let Some((old, new, factor)) = compare_costs(&old, &new, spread) {
-        let change = factor.map_or(Change::Inconclusive, |factor| judge_change(factor, margin));
-        return ChangedCell::Compared { old, new, change, factor };
+        let verdict = factor.map_or(Verdict::Inconclusive, |factor| judge_change(factor, margin));
+        let answer = answer_change(factor, verdict, margin);
+        return ChangedCell::Compared { old, new, answer, factor };
     }
     let lacking = |side: &Vec<SideRow<'_>>, which: &str| {
         side.first().and_then(|(side, row)| missing(find_cell(*side, *row, target), which))
@@ -268,8 +260,8 @@ fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String
 
 pub(crate) fn cell_cost(cell: &Cell) -> Option<Cost> {
     let Cell::Compared(comparison) = cell else { return None };
-    let Comparison { ratio, low, high, rounds, verdict, .. } = **comparison;
-    Some(Cost { ratio, low, high, rounds, verdict })
+    let Comparison { ratio, low_alone: low, high_alone: high, rounds, .. } = **comparison;
+    Some(Cost { ratio, low, high, rounds, answer: Some(comparison.answer()) })
 }
 
 /// Explains why a record has no ratio in a cell; None where it has one, or an observation.
@@ -328,32 +320,41 @@ pub(crate) fn widest_margin(sides: &[(Side, Option<&Row>)]) -> Margin {
 impl ChangedCell {
     /// Answers a condition for a cell of two records, by what is shown of it.
     fn answer(&self, condition: &Condition) -> Ruling {
-        let ChangedCell::Compared { change, factor, .. } = self else {
+        let ChangedCell::Compared { answer, factor, .. } = self else {
             return if condition.kind == Kind::Missing { Ruling::Trips } else { Ruling::Missing };
         };
+        let ruling = rule_on_slower(*answer);
         match (condition.kind, condition.beyond) {
             (Kind::Missing, _) => Ruling::Passes,
-            (Kind::Undecided, _) if *change == Change::Inconclusive => Ruling::Trips,
+            (Kind::Undecided, _) if ruling == Ruling::Undecided => Ruling::Trips,
             (Kind::Undecided, _) => Ruling::Passes,
             (Kind::Regressed, Some(ratio)) => {
                 factor.map_or(Ruling::Undecided, |factor| rule_on_interval([factor.low, factor.high], ratio))
             }
-            (Kind::Regressed, None) => match change {
-                Change::Regressed => Ruling::Trips,
-                Change::Improved | Change::Unchanged => Ruling::Passes,
-                Change::Inconclusive => Ruling::Undecided,
-            },
+            (Kind::Regressed, None) => ruling,
             // It is about one record only; two say nothing of it.
             (Kind::Slower, _) => Ruling::Missing,
         }
     }
 }
 
+impl Changes {
+    /// Lists the headline rows, with their positions, but those of the harness, which times nothing.
+    pub fn list_headlines(&self) -> impl Iterator<Item = (usize, &ChangedRow)> {
+        self.rows.iter().enumerate().filter(|(_, row)| row.headline && row.probe != Row::HARNESS)
+    }
+
+    /// Counts the headline cells that were compared.
+    pub fn count_compared(&self) -> usize {
+        let cells = self.list_headlines().flat_map(|(_, row)| &row.cells);
+        cells.filter(|cell| matches!(cell, ChangedCell::Compared { .. })).count()
+    }
+}
+
 /// Puts conditions to every headline cell of two records.
 pub fn judge_changes(changes: &Changes, conditions: &[Condition]) -> Outcome {
     let mut judging = Judging::new(conditions);
-    let is_judged = |row: &ChangedRow| row.headline && row.probe != Row::HARNESS;
-    for (at, row) in changes.rows.iter().enumerate().filter(|(_, row)| is_judged(row)) {
+    for (at, row) in changes.list_headlines() {
         for (of_target, (target, cell)) in changes.targets.iter().zip(&row.cells).enumerate() {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };
             let chooses =

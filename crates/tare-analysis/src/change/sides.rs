@@ -67,7 +67,7 @@ impl Known {
         let (mean, half) = (mean(values), self.half_width(1.0 / values.len() as f64));
         let rounds = costs.iter().map(|cost| cost.rounds).sum();
         let [ratio, low, high] = [mean, mean - half, mean + half].map(libm::exp);
-        Cost { ratio, low, high, rounds, ..costs[0] }
+        Cost { ratio, low, high, rounds, answer: None }
     }
 
     fn divide(&self, old: &[Value], new: &[Value]) -> Factor {

@@ -1,4 +1,4 @@
-//! Answers that a verdict and its interval give to the question "is this environment slower?".
+//! Answers to the question "is this environment slower?", and what each leaves open.
 
 use serde::{Serialize, Serializer};
 
@@ -7,14 +7,30 @@ use super::verdict::Verdict;
 /// The highest slowdown that is given as a bound where the margin is small: beyond it "at most" says too little.
 const LARGEST_BOUND: f64 = 1.10;
 
-/// The answer to "is it slower?".
+/// The answer to "is it slower?", with the reason why it says no more.
+///
+/// The analysis alone makes one, from a verdict and the interval that is shown; whoever prints it decides nothing.
+///
+/// ```compile_fail
+/// use tare_analysis::findings::{Answer, Kind};
+/// let decided_elsewhere = Answer { kind: Kind::Slower, why: None };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub struct Answer {
+    kind: Kind,
+    why: Option<Why>,
+}
+
+/// Kinds of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
     /// The interval lies beyond the margin.
     Slower,
     Faster,
     /// The interval lies within the margin.
     Same,
+    /// Slower, and beyond the lower end of an interval without an upper one.
+    AtLeast,
     /// Not decided, and a slowdown beyond the interval's small upper end is excluded. A speedup may be open.
     AtMost,
     NotSure,
@@ -22,57 +38,144 @@ pub enum Answer {
     None,
 }
 
-impl Answer {
-    pub const ALL: [Answer; 6] =
-        [Answer::Slower, Answer::Faster, Answer::Same, Answer::AtMost, Answer::NotSure, Answer::None];
+/// Reasons why an answer says no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// Too few rounds for this much noise.
+    Rounds,
+    /// Seen in a few starts, and another may differ.
+    Starts,
+    /// It may be chance, as one of many cells.
+    Cells,
+    /// The direction is known, and the size is not.
+    Size,
+    /// The typical cost is the same, and the mean cost may not be.
+    Mean,
+    /// A value that is never compared, such as a maximum.
+    Observed,
+    /// There is a value, and comparing it would mislead.
+    NotComparable,
+    NotMeasured,
+}
 
-    /// Returns the answer of a verdict at a margin, both ratios; `high` is the upper end of the interval.
+impl Answer {
+    /// Returns the answer of a verdict at a margin, both ratios; `low` and `high` are the ends of the interval that is shown.
     ///
     /// The verdict has compared the interval with the margin, and knows besides whether the rounds, the starts and the
     /// other cells let that count.
-    pub fn from_verdict(verdict: Verdict, high: f64, margin: f64) -> Answer {
+    pub(crate) fn from_verdict(verdict: Verdict, [low, high]: [f64; 2], margin: f64) -> Answer {
+        let settled = |kind: Kind| Answer { kind, why: None };
+        let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
+        // An interval of speedups alone bounds no slowdown: its size is the open question.
+        let is_bounded = high > 1.0 / margin && high <= bound;
+        let kind = if is_bounded { Kind::AtMost } else { Kind::NotSure };
+        let open = |why: Why| Answer { kind, why: Some(why) };
         match verdict {
-            Verdict::Slower => Answer::Slower,
-            Verdict::Faster => Answer::Faster,
-            Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster | Verdict::TypicallySame => {
-                Answer::Same
+            Verdict::Slower if high == f64::INFINITY && low > 1.0 => {
+                Answer { kind: Kind::AtLeast, why: Some(Why::Size) }
             }
-            Verdict::SlowerUnclear
-            | Verdict::SlowerInFewStarts
-            | Verdict::SlowerUnconfirmed
-            | Verdict::FasterUnclear
-            | Verdict::FasterInFewStarts
-            | Verdict::FasterUnconfirmed
-            | Verdict::Inconclusive => {
-                let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
-                // An interval of speedups alone bounds no slowdown: its size is the open question.
-                if high > 1.0 / margin && high <= bound { Answer::AtMost } else { Answer::NotSure }
-            }
+            Verdict::Slower => settled(Kind::Slower),
+            Verdict::Faster => settled(Kind::Faster),
+            Verdict::Same | Verdict::SlightlySlower | Verdict::SlightlyFaster => settled(Kind::Same),
+            Verdict::TypicallySame => Answer { kind: Kind::Same, why: Some(Why::Mean) },
+            Verdict::SlowerUnclear | Verdict::FasterUnclear => open(Why::Size),
+            Verdict::SlowerInFewStarts | Verdict::FasterInFewStarts => open(Why::Starts),
+            Verdict::SlowerUnconfirmed | Verdict::FasterUnconfirmed => open(Why::Cells),
+            Verdict::Inconclusive => open(Why::Rounds),
         }
     }
 
-    /// Checks if the question is settled: a bound is not an answer to it.
+    /// Returns the answer where nothing is compared.
+    pub(crate) fn from_reason(why: Why) -> Answer {
+        Answer { kind: Kind::None, why: Some(why) }
+    }
+
+    pub const fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Returns why it says no more; none where it says all.
+    pub const fn why(self) -> Option<Why> {
+        self.why
+    }
+
+    /// Checks if the question is settled: a bound from above is not an answer to it.
+    pub const fn is_decided(self) -> bool {
+        self.kind.is_decided()
+    }
+}
+
+impl Kind {
+    pub const ALL: [Kind; 7] =
+        [Kind::Slower, Kind::AtLeast, Kind::Faster, Kind::Same, Kind::AtMost, Kind::NotSure, Kind::None];
+
+    /// Checks if answers of this kind settle the question.
     pub const fn is_decided(self) -> bool {
         match self {
-            Answer::Slower | Answer::Faster | Answer::Same => true,
-            Answer::AtMost | Answer::NotSure | Answer::None => false,
+            Kind::Slower | Kind::AtLeast | Kind::Faster | Kind::Same => true,
+            Kind::AtMost | Kind::NotSure | Kind::None => false,
         }
+    }
+
+    /// Checks if it says that the environment is slower, by whatever size.
+    pub const fn is_slower(self) -> bool {
+        matches!(self, Kind::Slower | Kind::AtLeast)
     }
 
     /// Returns the name that programs read.
     pub const fn name(self) -> &'static str {
         match self {
-            Answer::Slower => "slower",
-            Answer::Faster => "faster",
-            Answer::Same => "same",
-            Answer::AtMost => "at_most",
-            Answer::NotSure => "not_sure",
-            Answer::None => "none",
+            Kind::Slower => "slower",
+            Kind::Faster => "faster",
+            Kind::Same => "same",
+            Kind::AtLeast => "at_least",
+            Kind::AtMost => "at_most",
+            Kind::NotSure => "not_sure",
+            Kind::None => "none",
+        }
+    }
+}
+
+impl Why {
+    pub const ALL: [Why; 8] = [
+        Why::Rounds,
+        Why::Starts,
+        Why::Cells,
+        Why::Size,
+        Why::Mean,
+        Why::Observed,
+        Why::NotComparable,
+        Why::NotMeasured,
+    ];
+
+    /// Returns the name that programs read.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Why::Rounds => "rounds",
+            Why::Starts => "starts",
+            Why::Cells => "cells",
+            Why::Size => "size",
+            Why::Mean => "mean",
+            Why::Observed => "observed",
+            Why::NotComparable => "not_comparable",
+            Why::NotMeasured => "not_measured",
         }
     }
 }
 
 impl Serialize for Answer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.kind.serialize(serializer)
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for Why {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.name())
     }
@@ -82,28 +185,30 @@ impl Serialize for Answer {
 mod tests {
     use super::*;
 
-    fn answer(verdict: Verdict, high: f64) -> Answer {
-        Answer::from_verdict(verdict, high, 1.02)
+    fn answer(verdict: Verdict, high: f64) -> Kind {
+        Answer::from_verdict(verdict, [0.9, high], 1.02).kind()
     }
 
     #[test]
     fn each_region_has_its_answer() {
-        assert_eq!(answer(Verdict::Slower, 1.05), Answer::Slower);
-        assert_eq!(answer(Verdict::Faster, 0.9), Answer::Faster);
-        assert_eq!(answer(Verdict::SlightlySlower, 1.015), Answer::Same);
-        assert_eq!(answer(Verdict::TypicallySame, 1.01), Answer::Same);
-        assert_eq!(answer(Verdict::Inconclusive, 1.01), Answer::AtMost, "too few rounds to say the same");
-        assert_eq!(answer(Verdict::SlowerUnconfirmed, 1.10), Answer::AtMost);
-        assert_eq!(answer(Verdict::SlowerUnconfirmed, 1.101), Answer::NotSure);
-        assert_eq!(answer(Verdict::SlowerInFewStarts, f64::INFINITY), Answer::NotSure);
-        assert_eq!(answer(Verdict::Inconclusive, f64::NAN), Answer::NotSure);
-        assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9), Answer::NotSure, "no slowdown to bound");
+        assert_eq!(answer(Verdict::Slower, 1.05), Kind::Slower);
+        assert_eq!(answer(Verdict::Faster, 0.9), Kind::Faster);
+        assert_eq!(answer(Verdict::SlightlySlower, 1.015), Kind::Same);
+        assert_eq!(answer(Verdict::TypicallySame, 1.01), Kind::Same);
+        assert_eq!(answer(Verdict::Inconclusive, 1.01), Kind::AtMost, "too few rounds to say the same");
+        assert_eq!(answer(Verdict::SlowerUnconfirmed, 1.10), Kind::AtMost);
+        assert_eq!(answer(Verdict::SlowerUnconfirmed, 1.101), Kind::NotSure);
+        assert_eq!(answer(Verdict::SlowerInFewStarts, f64::INFINITY), Kind::NotSure);
+        assert_eq!(answer(Verdict::Inconclusive, f64::NAN), Kind::NotSure);
+        assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9), Kind::NotSure, "no slowdown to bound");
+        let beyond = |low: f64| Answer::from_verdict(Verdict::Slower, [low, f64::INFINITY], 1.02).kind();
+        assert_eq!([beyond(40.0), beyond(0.0)], [Kind::AtLeast, Kind::Slower]);
     }
 
     #[test]
     fn a_wide_margin_has_a_wider_bound() {
-        let at = |high| Answer::from_verdict(Verdict::Inconclusive, high, 1.2);
-        assert_eq!([at(1.4), at(1.41)], [Answer::AtMost, Answer::NotSure]);
+        let at = |high| Answer::from_verdict(Verdict::Inconclusive, [0.0, high], 1.2).kind();
+        assert_eq!([at(1.4), at(1.41)], [Kind::AtMost, Kind::NotSure]);
     }
 
     #[test]
@@ -112,10 +217,10 @@ mod tests {
             for high in [0.5, 1.0, 1.09, 2.0, f64::INFINITY] {
                 let answer = answer(*verdict, high);
                 assert!(answer.is_decided() || !verdict.is_settled(), "{verdict:?} {high}");
-                assert_ne!(answer, Answer::None);
+                assert_ne!(answer, Kind::None);
             }
         }
-        let decided: Vec<Answer> = Answer::ALL.into_iter().filter(|answer| answer.is_decided()).collect();
-        assert_eq!(decided, [Answer::Slower, Answer::Faster, Answer::Same]);
+        let decided: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.is_decided()).collect();
+        assert_eq!(decided, [Kind::Slower, Kind::AtLeast, Kind::Faster, Kind::Same]);
     }
 }

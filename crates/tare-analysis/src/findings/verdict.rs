@@ -118,32 +118,3 @@ impl Verdict {
         }
     }
 }
-
-/// All that a cell can show: a verdict, or in its place the reason why nothing is compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shown {
-    Verdict(Verdict),
-    /// A value that is never compared, such as a maximum.
-    Observed,
-    /// There is a value, and comparing it would mislead.
-    NotComparable,
-    NotMeasured,
-}
-
-impl Shown {
-    /// Returns everything that a cell can show, verdicts first.
-    pub fn list_all() -> impl Iterator<Item = Shown> {
-        let verdicts = Verdict::ALL.iter().copied().map(Shown::Verdict);
-        verdicts.chain([Shown::Observed, Shown::NotComparable, Shown::NotMeasured])
-    }
-
-    /// Returns the name that programs read.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Shown::Verdict(verdict) => verdict.name(),
-            Shown::Observed => "observed",
-            Shown::NotComparable => "not_comparable",
-            Shown::NotMeasured => "not_measured",
-        }
-    }
-}

@@ -166,7 +166,7 @@ fn with_cell(row: CellRow, cell: &Cell) -> CellRow {
     let mut row = with_level(row, cell.level());
     match cell {
         Cell::Compared(comparison) => {
-            let Comparison { ratio, low, high, verdict, .. } = **comparison;
+            let Comparison { ratio, low_alone: low, high_alone: high, verdict, .. } = **comparison;
             let is_known = low > 0.0 && high.is_finite();
             row.ratio = Some(ratio).filter(|ratio| ratio.is_finite());
             (row.low, row.high) = (Some(low).filter(|_| is_known), Some(high).filter(|_| is_known));

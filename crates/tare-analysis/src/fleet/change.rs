@@ -7,12 +7,13 @@ use serde::Serialize;
 use super::cost::FEWEST_NODES;
 use super::pair_change::links_changed;
 use super::{NodeFigure, NodeRatio, PairFigure};
-use crate::change::Change;
+use crate::findings::{Answer, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{
     Interval, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
 };
+use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// A case before and after.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,7 +41,11 @@ pub struct Changed {
     pub low: f64,
     pub high: f64,
     pub p: f64,
-    pub change: Change,
+    /// The largest factor that counts as the same.
+    #[serde(skip)]
+    pub margin: f64,
+    /// Whether it is slower than it was.
+    pub answer: Answer,
 }
 
 /// A case, a metric, and the layer; none for the baseline.
@@ -115,17 +120,15 @@ pub(crate) fn compare_fleets(before: Values<'_>, after: Values<'_>) -> Vec<Fleet
 fn changed(values: &[f64], margin: f64, nulls: &mut Nulls) -> Changed {
     let null = nulls.get_null(values.len());
     let Interval { low, high } = compute_hodges_lehmann_interval(values, null, ALPHA);
-    let change = if low > margin {
-        Change::Regressed
-    } else if high < -margin {
-        Change::Improved
-    } else if -margin <= low && high <= margin {
-        Change::Unchanged
-    } else {
-        Change::Inconclusive
-    };
     let factor = libm::exp(hodges_lehmann(values));
-    Changed { factor, low: libm::exp(low), high: libm::exp(high), p: p_value(values, null), change }
+    let (low, high, margin) = (libm::exp(low), libm::exp(high), libm::exp(margin));
+    let answer = Answer::from_verdict(judge([low, high], margin), [low, high], margin);
+    Changed { factor, low, high, p: p_value(values, null), margin, answer }
+}
+
+fn judge(ends: [f64; 2], margin: f64) -> Verdict {
+    let [low, high] = ends.map(libm::log);
+    decide_verdict(Interval { low, high }, Margin::from_planned(libm::log(margin)))
 }
 
 /// Leaves the changes that the family of all cells bears out.
@@ -133,8 +136,10 @@ fn confirm(changes: &mut [FleetChange]) {
     let mut family: Vec<&mut Changed> = changes.iter_mut().filter_map(|cell| cell.change.as_mut()).collect();
     let p: Vec<f64> = family.iter().map(|changed| changed.p).collect();
     for (changed, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-        if !kept && matches!(changed.change, Change::Regressed | Change::Improved) {
-            changed.change = Change::Inconclusive;
+        let ends = [changed.low, changed.high];
+        let verdict = judge(ends, changed.margin);
+        if !kept && verdict.side().is_some() {
+            changed.answer = Answer::from_verdict(verdict.to_unconfirmed(), ends, changed.margin);
         }
     }
 }

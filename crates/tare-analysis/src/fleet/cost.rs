@@ -68,7 +68,7 @@ pub struct FleetCost {
 impl FleetCost {
     /// Returns the answer of verdict, interval and margin.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, self.high, self.margin)
+        Answer::from_verdict(self.verdict, [self.low, self.high], self.margin)
     }
 }
 

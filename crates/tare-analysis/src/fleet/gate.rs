@@ -7,7 +7,6 @@ use super::change::FleetChange;
 use super::cost::LayerCost;
 use super::slow::Standing;
 use super::summary::Fleet;
-use crate::change::Change;
 use crate::gate::{Condition, Kind, Ruling, TargetNames, rule_on_interval, rule_on_slower};
 
 /// When a fleet's gate is tripped.
@@ -129,11 +128,7 @@ fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
         let answer = match (cell.change, condition.beyond) {
             (None, _) => Ruling::Missing,
             (Some(changed), Some(ratio)) => rule_on_interval([changed.low, changed.high], ratio),
-            (Some(changed), None) => match changed.change {
-                Change::Regressed => Ruling::Trips,
-                Change::Improved | Change::Unchanged => Ruling::Passes,
-                Change::Inconclusive => Ruling::Undecided,
-            },
+            (Some(changed), None) => rule_on_slower(changed.answer),
         };
         let is_chosen = chooses(fleet, condition, target, &cell.case, &cell.metric);
         is_chosen.then(|| (answer, format!("{target}: {}", cell.case)))

@@ -63,7 +63,7 @@ mod tests {
     use tare_data::generator::Generator;
 
     use super::*;
-    use crate::change::Change;
+    use crate::findings::Kind;
     use crate::fleet::change::{Values, compare_fleets};
 
     const NODES: usize = 12;
@@ -100,9 +100,9 @@ mod tests {
                 let of = |pairs| Values { figures: &[], ratios: &[], pairs };
                 let changed = compare_fleets(of(&before), of(&after)).remove(0).change.unwrap();
                 held += usize::from((changed.low..=changed.high).contains(&libm::exp(by)));
-                match (changed.change, by > 0.0) {
-                    (Change::Regressed, true) => found += 1,
-                    (Change::Regressed | Change::Improved, false) => false_ones += 1,
+                match (changed.answer.kind(), by > 0.0) {
+                    (Kind::Slower, true) => found += 1,
+                    (Kind::Slower | Kind::Faster, false) => false_ones += 1,
                     _ => {}
                 }
             }

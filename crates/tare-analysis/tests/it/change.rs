@@ -2,7 +2,7 @@
 
 use tare_analysis::Options;
 use tare_analysis::change::*;
-use tare_analysis::findings::{Cell, Verdict};
+use tare_analysis::findings::{Cell, Kind, Verdict};
 use tare_analysis::gate::{Condition, Ruling};
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge_pairs;
@@ -16,7 +16,7 @@ use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, draw_normal, simulate_pairs};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {
-    Cost { ratio, low, high, rounds: 12, verdict: Verdict::Slower }
+    Cost { ratio, low, high, rounds: 12, answer: None }
 }
 
 #[test]
@@ -46,12 +46,12 @@ fn each_change_has_its_word() {
             Margin::from_planned(libm::log(1.02)),
         )
     };
-    assert_eq!(of(1.03, 1.2), Change::Regressed);
-    assert_eq!(of(0.8, 0.97), Change::Improved);
-    assert_eq!(of(0.99, 1.01), Change::Unchanged);
-    assert_eq!(of(1.001, 1.01), Change::Unchanged, "within the margin");
-    assert_eq!(of(1.01, 1.2), Change::Inconclusive, "it reaches into the margin");
-    assert_eq!(of(0.9, 1.1), Change::Inconclusive);
+    assert_eq!(of(1.03, 1.2), Verdict::Slower);
+    assert_eq!(of(0.8, 0.97), Verdict::Faster);
+    assert_eq!(of(0.99, 1.01), Verdict::Same);
+    assert!(of(1.001, 1.01).is_within_margin());
+    assert_eq!(of(1.01, 1.2), Verdict::SlowerUnclear, "it reaches into the margin");
+    assert_eq!(of(0.9, 1.1), Verdict::Inconclusive);
 }
 
 /// Builds a session of two cases in which gvisor costs so much in the first, and the control so much in both.
@@ -89,10 +89,10 @@ fn answers(changes: &Changes, condition: &str) -> Vec<Ruling> {
 #[test]
 fn a_layer_that_has_become_slower_trips_the_gate() {
     let changes = compared(&costing(2.0), &costing(2.4));
-    let ChangedCell::Compared { change, factor, .. } = changes.rows[0].cells[0] else {
+    let ChangedCell::Compared { answer, factor, .. } = changes.rows[0].cells[0] else {
         panic!("{changes:?}")
     };
-    assert_eq!(change, Change::Regressed);
+    assert_eq!(answer.kind(), Kind::Slower);
     let factor = factor.unwrap();
     assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.17, "{factor:?}");
     assert_eq!(answers(&changes, "regressed"), [Ruling::Trips, Ruling::Passes]);
@@ -134,8 +134,8 @@ fn what_does_not_mean_the_same_is_not_compared() {
 #[test]
 fn a_session_that_differs_from_itself_widens_the_margin() {
     let changes = compared(&costing(2.0), &session_of(2.4, 1.5));
-    let ChangedCell::Compared { change, .. } = changes.rows[0].cells[0] else { panic!("{changes:?}") };
-    assert_eq!(change, Change::Inconclusive);
+    let ChangedCell::Compared { answer, .. } = changes.rows[0].cells[0] else { panic!("{changes:?}") };
+    assert_eq!(answer.kind(), Kind::NotSure);
 }
 
 /// Counts how often a change is claimed among many pairs of sessions, in percent.
@@ -157,7 +157,7 @@ fn claimed(effect: f64, margin: f64) -> f64 {
         let found = pairs.iter().filter(|(old, new)| {
             // Rounds that are alike by chance may leave too few blocks for an interval.
             let Some(factor) = Factor::from_costs(old, new, 0.0) else { return false };
-            matches!(judge_change(factor, Margin::from_planned(margin)), Change::Regressed | Change::Improved)
+            matches!(judge_change(factor, Margin::from_planned(margin)), Verdict::Slower | Verdict::Faster)
         });
         let percent = 100.0 * found.count() as f64 / PAIRS as f64;
         println!("{model:?}: {percent:.1} % of changes by {effect:.3} claimed at the margin {margin:.3}");
@@ -209,17 +209,17 @@ fn a_change_of_one_cell_among_many_is_claimed_only_where_it_stands_out() {
         ratios[7] = ratio;
         let changes = compared(&old, &many(&ratios));
         let changed = |row: &ChangedRow| match row.cells[0] {
-            ChangedCell::Compared { change, .. } => change,
+            ChangedCell::Compared { answer, .. } => answer.kind(),
             ChangedCell::NotComparable { .. } => panic!("{row:?}"),
         };
         let others = changes.rows.iter().enumerate().filter(|(at, _)| *at != 7).map(|(_, row)| changed(row));
-        assert!(others.into_iter().all(|change| change == Change::Unchanged));
+        assert!(others.into_iter().all(|change| change == Kind::Same));
         changed(&changes.rows[7])
     };
-    assert_eq!(word(2.2), Change::Regressed);
-    assert_eq!(word(2.0), Change::Unchanged);
+    assert_eq!(word(2.2), Kind::Slower);
+    assert_eq!(word(2.0), Kind::Same);
     // Alone, its interval is beyond the margin; among forty it may be chance.
-    assert_eq!(word(2.0 * 1.0225), Change::Inconclusive);
+    assert_eq!(word(2.0 * 1.0225), Kind::NotSure);
 }
 
 #[test]
@@ -257,11 +257,11 @@ fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
             drawn[side].iter().map(|(session, findings)| Side { session, findings }).collect()
         });
         let changes = compare_records(&old, &new, stated);
-        let ChangedCell::Compared { change, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
+        let ChangedCell::Compared { answer, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
             panic!("{changes:?}")
         };
         held += usize::from(factor.low <= 1.0 && 1.0 <= factor.high);
-        claimed += usize::from(matches!(change, Change::Regressed | Change::Improved));
+        claimed += usize::from(matches!(answer.kind(), Kind::Slower | Kind::Faster));
     }
     let share = |count: usize| count as f64 / TIMES as f64;
     let shares = Shares { held: share(held), claimed: share(claimed) };
@@ -297,10 +297,10 @@ fn a_change_among_several_sessions_a_side_is_found() {
     let new: Vec<Side<'_>> =
         new.iter().zip(&now).map(|(session, findings)| Side { session, findings }).collect();
     let changes = compare_records(&old, &new, 0.0);
-    let ChangedCell::Compared { old, change, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
+    let ChangedCell::Compared { old, answer, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
         panic!("{changes:?}")
     };
-    assert_eq!((change, old.rounds, factor.degrees), (Change::Regressed, 36, Some(4)));
+    assert_eq!((answer.kind(), old.rounds, factor.degrees), (Kind::Slower, 36, Some(4)));
     assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.15, "{factor:?}");
     assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
 }

@@ -1,6 +1,6 @@
 //! Findings on sessions whose truth is known.
 
-use tare_analysis::findings::{Answer, Cell, Comparison, Family, Leading, Needed, Row, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Family, Kind, Leading, Needed, Row, Verdict};
 use tare_analysis::{Options, compute_findings};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
@@ -55,7 +55,7 @@ fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
     let docker = expect_comparison(&findings.rows[0].cells[0]);
     assert!((0.98..1.02).contains(&docker.low) && docker.high < 1.02, "{docker:?}");
     assert_eq!(docker.verdict, Verdict::TypicallySame);
-    assert_eq!(docker.answer(), Answer::Same);
+    assert_eq!(docker.answer().kind(), Kind::Same);
     let Some(Warning::MeanCost { ratio, low, .. }) = docker.warnings.first() else {
         panic!("{:?}", docker.warnings)
     };

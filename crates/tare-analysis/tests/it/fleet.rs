@@ -1,7 +1,6 @@
 //! A fleet put together from its sessions' rows: costs, spread, changes, omissions, and conditions.
 
-use tare_analysis::change::Change;
-use tare_analysis::findings::Verdict;
+use tare_analysis::findings::{Kind, Verdict};
 use tare_analysis::fleet::cells::{CellRow, SessionCells, VERSION};
 use tare_analysis::fleet::gate::{FleetCondition, is_shut, judge_fleet};
 use tare_analysis::fleet::slow::Standing;
@@ -140,9 +139,9 @@ fn two_fleets_are_paired_by_node() {
     let changes = fleet.changes.as_ref().unwrap();
     let of = |target: Option<&str>| changes.iter().find(|of| of.target.as_deref() == target).unwrap();
     let layer = of(Some("gvisor"));
-    assert_eq!((layer.nodes, layer.left_out, layer.change.unwrap().change), (9, 1, Change::Regressed));
+    assert_eq!((layer.nodes, layer.left_out, layer.change.unwrap().answer.kind()), (9, 1, Kind::Slower));
     assert!((layer.change.unwrap().factor - 1.2).abs() < 0.01);
-    assert_eq!(of(None).change.unwrap().change, Change::Unchanged);
+    assert_eq!(of(None).change.unwrap().answer.kind(), Kind::Same);
     let answers = |text: &str| judge_fleet(&fleet, &[text.parse().unwrap()], 20, 2).remove(0).answer;
     assert_eq!((answers("regressed"), answers("regressed>1.3")), (Ruling::Trips, Ruling::Passes));
 }

@@ -122,7 +122,8 @@ fn find_reason(id: &str) -> Result<Option<&'static str>, String> {
 impl Estimate {
     /// Reads a comparison that has an interval.
     fn from_comparison(comparison: &Value) -> Option<Estimate> {
-        let [value, low, high] = ["slowdown", "low", "high"].map(|field| comparison[field].as_f64());
+        let [value, low, high] =
+            ["slowdown", "low_alone", "high_alone"].map(|field| comparison[field].as_f64());
         Some(Estimate { value: value?.ln(), low: low?.ln(), high: high?.ln() })
     }
 
@@ -185,7 +186,7 @@ mod tests {
     use super::*;
 
     fn document_of(case: &str, slowdowns: [f64; 8]) -> Value {
-        let cell = |slowdown: f64| json!({ "comparison": { "slowdown": slowdown, "low": slowdown * 0.99, "high": slowdown * 1.01 } });
+        let cell = |slowdown: f64| json!({ "comparison": { "slowdown": slowdown, "low_alone": slowdown * 0.99, "high_alone": slowdown * 1.01 } });
         json!({ "rows": [{ "headline": true, "case": case, "cells": slowdowns.map(cell) }] })
     }
 

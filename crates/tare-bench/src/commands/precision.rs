@@ -136,7 +136,7 @@ fn costs(report: &Value, seconds: &BTreeMap<String, f64>) -> Costs {
     let cost = |row: &Value| {
         let case = row["case"].as_str()?;
         let comparison = &row["cells"][0]["comparison"];
-        let width = libm::log(comparison["high"].as_f64()? / comparison["low"].as_f64()?);
+        let width = libm::log(comparison["high_alone"].as_f64()? / comparison["low_alone"].as_f64()?);
         let cost = width * width * seconds.get(case)?;
         (cost > 0.0 && cost.is_finite()).then(|| (case.to_owned(), cost))
     };
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     fn report(high: f64) -> Value {
-        let comparison = json!({ "low": 1.0, "high": high });
+        let comparison = json!({ "low_alone": 1.0, "high_alone": high });
         json!({ "rows": [{ "case": "a", "headline": true, "cells": [{ "comparison": comparison }] }] })
     }
 

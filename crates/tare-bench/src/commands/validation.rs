@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::Value;
-use tare_analysis::findings::{self, Verdict};
+
 use tare_analysis::statistics::binomial::share_interval;
 use tare_data::batch::{Batch, Phase};
 use tare_data::generator::Generator;
@@ -230,15 +230,13 @@ fn said_by_tare(setting: &Setting, pattern: &str, cost: f64, seed: u64) -> Resul
     verdict(&document).ok_or_else(|| format!("{pattern}: there is no comparison: {}", document["failures"]))
 }
 
-/// Reads the verdict on the first headline row.
+/// Reads the answer of the first headline row.
 fn verdict(document: &Value) -> Option<Answer> {
     let row = document["rows"].as_array()?.iter().find(|row| row["headline"] == true)?;
-    let verdict: Verdict = serde_json::from_value(row["cells"].get(0)?["verdict"].clone()).ok()?;
-    // A direction whose size is open decides nothing.
-    Some(match verdict.side().filter(|_| verdict.is_settled()) {
-        Some(findings::Side::Slower) => Answer::Slower,
-        Some(findings::Side::Faster) => Answer::Faster,
-        None => Answer::Nothing,
+    Some(match row["cells"].get(0)?["answer"].as_str()? {
+        "slower" | "at_least" => Answer::Slower,
+        "faster" => Answer::Faster,
+        _ => Answer::Nothing,
     })
 }
 
@@ -258,13 +256,12 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_that_is_not_settled_finds_nothing() {
-        let said = |verdict: &str| {
-            let row = serde_json::json!({ "headline": true, "cells": [{ "verdict": verdict }] });
+    fn an_answer_that_is_not_sure_finds_nothing() {
+        let said = |answer: &str| {
+            let row = serde_json::json!({ "headline": true, "cells": [{ "answer": answer }] });
             super::verdict(&serde_json::json!({ "rows": [row] })).unwrap()
         };
-        assert_eq!(said("slower_unconfirmed"), Answer::Nothing);
-        assert_eq!(said("slower_unclear"), Answer::Nothing);
-        assert_eq!(said("slightly_slower"), Answer::Slower);
+        assert_eq!([said("not_sure"), said("at_most"), said("same")], [Answer::Nothing; 3]);
+        assert_eq!(said("slower"), Answer::Slower);
     }
 }

@@ -29,7 +29,7 @@ exec "BENCH" delayed --delay-us "$delay" -- sh -c "$*"
 
 /// Result of a session with one row and one subject.
 struct Said {
-    verdict: String,
+    answer: String,
     /// Bounds of the ratio; above 1 the subject is slower. Without an upper one there are too few rounds.
     low: f64,
     high: Option<f64>,
@@ -61,12 +61,12 @@ pub fn run_truths(setting: &Setting) -> Result<bool, String> {
 fn filter(setting: &Setting, folder: &Path) -> Result<bool, String> {
     let said = session(setting, folder, "podman?seccomp=unconfined", "podman?seccomp=default")?;
     let difference_ns = said.difference_ns();
-    let excludes = said.low > 1.0 && said.verdict == "slower";
+    let excludes = said.low > 1.0 && said.answer == "slower";
     let found = excludes && (FILTER_NS.0..=FILTER_NS.1).contains(&difference_ns);
     println!(
         "{}  Podman's filter of system calls: {} by {difference_ns:.1} ns a call ({:.1} -> {:.1} ns), interval {}",
         told(found),
-        said.verdict,
+        said.answer,
         said.baseline_ns,
         said.subject_ns,
         interval(&said),
@@ -89,7 +89,7 @@ fn delay(setting: &Setting, folder: &Path) -> Result<bool, String> {
     println!(
         "{}  {DELAY_US} us injected into each call: {} by {:.2} us ({:.2} -> {:.2} us), {:+.2} % of what was injected, interval {}",
         told(found),
-        said.verdict,
+        said.answer,
         difference_ns / 1e3,
         said.baseline_ns / 1e3,
         said.subject_ns / 1e3,
@@ -141,7 +141,7 @@ fn said(document: &Value) -> Option<Said> {
     let cell = row["cells"].get(0)?;
     let comparison = &cell["comparison"];
     Some(Said {
-        verdict: cell["verdict"].as_str()?.to_owned(),
+        answer: cell["answer"].as_str()?.to_owned(),
         low: comparison["low"].as_f64()?,
         high: comparison["high"].as_f64(),
         baseline_ns: row["baseline"]["median"].as_f64()?,
@@ -158,7 +158,7 @@ mod tests {
         let mut document = serde_json::json!({ "rows": [{
             "headline": true,
             "baseline": { "median": 100.0 },
-            "cells": [{ "verdict": "slower", "comparison": { "low": 1.2, "high": 1.4, "level": { "median": 130.0 } } }],
+            "cells": [{ "answer": "slower", "comparison": { "low": 1.2, "high": 1.4, "level": { "median": 130.0 } } }],
         }] });
         let found = said(&document).unwrap();
         assert_eq!((found.difference_ns(), found.high), (30.0, Some(1.4)));

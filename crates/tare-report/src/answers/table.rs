@@ -1,7 +1,7 @@
 //! The one table of answers: signs, words, meanings and colours. Terminal, page, exports and documents use it.
 
 use anstyle::{AnsiColor, Style};
-use tare_analysis::findings::Answer;
+use tare_analysis::findings::Kind;
 
 use crate::language::message;
 
@@ -42,7 +42,7 @@ const UNSURE: Colour = colour(ansi(AnsiColor::Yellow), "#7d5700", "#e9bd5b");
 const ABSENT: Colour = colour(Style::new().dimmed(), "#5d656e", "#9aa3ac");
 
 /// Finds the line of an answer.
-pub const fn answer_words(answer: Answer) -> AnswerWords {
+pub const fn answer_words(answer: Kind) -> AnswerWords {
     const fn line(
         sign: &'static str,
         word: &'static str,
@@ -53,22 +53,28 @@ pub const fn answer_words(answer: Answer) -> AnswerWords {
     }
     const BY_MORE: &str = message!("by more than {margin}");
     match answer {
-        Answer::Slower => line("▲", message!("slower"), BY_MORE, SLOWER),
-        Answer::Faster => line("▼", message!("faster"), BY_MORE, FASTER),
-        Answer::Same => line("=", message!("same"), message!("less than {margin} apart"), SAME),
-        Answer::AtMost => line(
+        Kind::Slower => line("▲", message!("slower"), BY_MORE, SLOWER),
+        Kind::Faster => line("▼", message!("faster"), BY_MORE, FASTER),
+        Kind::Same => line("=", message!("same"), message!("less than {margin} apart"), SAME),
+        Kind::AtLeast => line(
+            "≥",
+            message!("slower, by an unknown size"),
+            message!("less is excluded, and more is open"),
+            SLOWER,
+        ),
+        Kind::AtMost => line(
             "≤",
             message!("at most a little slower"),
             message!("more is excluded, and less is not decided"),
             BOUNDED,
         ),
-        Answer::NotSure => line(
+        Kind::NotSure => line(
             "?",
             message!("not sure"),
             message!("the estimate so far; more rounds would decide it"),
             UNSURE,
         ),
-        Answer::None => line("–", message!("not compared"), message!("for the reason given"), ABSENT),
+        Kind::None => line("–", message!("not compared"), message!("for the reason given"), ABSENT),
     }
 }
 
@@ -79,7 +85,7 @@ mod tests {
     use std::path::Path;
 
     use serde_json::Value;
-    use tare_analysis::findings::{Cell, Findings, Shown, Verdict};
+    use tare_analysis::findings::{Cell, Findings, Why};
     use tare_data::session::Session;
 
     use super::*;
@@ -96,12 +102,6 @@ mod tests {
         (session, findings)
     }
 
-    /// Builds an undecided cell whose slowdown is bounded.
-    fn bounded() -> Option<(Shown, Cell)> {
-        let comparison = specimen::make_comparison(100.0, 1.012, 1);
-        Some((Shown::Verdict(comparison.verdict), Cell::Compared(Box::new(comparison))))
-    }
-
     fn exported(name: &str, session: &Session, findings: &Findings) -> String {
         let export = EXPORTS.iter().find(|export| export.name == name).unwrap();
         String::from_utf8((export.render)(&Source { session, findings, gate: None })).unwrap()
@@ -114,19 +114,23 @@ mod tests {
 
     #[test]
     fn every_output_says_the_same_of_a_cell() {
-        for (shown, cell) in specimen::one_cell_of_each().into_iter().chain(bounded()) {
-            let (name, answer) = (shown.name(), cell.answer().name());
+        let all = specimen::one_cell_of_each();
+        let kinds: BTreeSet<&str> = all.iter().map(|cell| cell.answer().kind().name()).collect();
+        assert_eq!(kinds, Kind::ALL.map(Kind::name).into(), "there is a cell of each");
+        for cell in all {
+            let (answer, why) = (cell.answer().kind().name(), cell.answer().why().map(Why::name));
             let word = words::cell_word(&cell, Language::English);
             let japanese = words::cell_word(&cell, Language::Japanese);
             let whole = words::describe_cell(&cell, Language::English);
-            let (session, findings) = with_cell(cell);
             // Tables show only the value of a cell that is never compared.
-            let is_observed = shown == Shown::Observed;
+            let is_observed = matches!(cell, Cell::Observed(_));
+            let (session, findings) = with_cell(cell);
 
             let document: Value =
                 serde_json::from_str(&crate::json::render_json(&session, &findings)).unwrap();
             let cell = &document["rows"][0]["cells"][0];
-            assert_eq!([&cell["answer"], &cell["verdict"], &cell["words"]], [answer, name, word.as_str()]);
+            assert_eq!([&cell["answer"], &cell["words"]], [answer, word.as_str()]);
+            assert_eq!(cell["why"].as_str(), why);
             let interval = cell["interval"].as_str().unwrap_or_default();
             assert!(whole.contains(interval), "{whole}");
 
@@ -135,10 +139,9 @@ mod tests {
             let heads = reader.headers().unwrap().clone();
             let lines: Vec<_> = reader.records().map(|line| line.unwrap()).collect();
             let field = |name: &str| &lines[1][heads.iter().position(|head| head == name).unwrap()];
-            assert_eq!([field("answer"), field("verdict")], [answer, name]);
+            assert_eq!([field("answer"), field("why")], [answer, why.unwrap_or_default()]);
 
             let text = exported("openmetrics", &session, &findings);
-            assert!(text.contains(&format!("tare_verdict=\"{name}\"}} 1")), "{name}: {text}");
             assert!(text.contains(&format!("tare_answer=\"{answer}\"}} 1")), "{answer}: {text}");
 
             let text = exported("junit", &session, &findings);
@@ -160,10 +163,7 @@ mod tests {
     #[test]
     fn cells_have_the_words_of_the_answers_and_no_other() {
         let mut all = BTreeSet::new();
-        for (shown, cell) in specimen::one_cell_of_each().into_iter().chain(bounded()) {
-            if shown == Shown::Observed {
-                continue;
-            }
+        for cell in specimen::one_cell_of_each() {
             let Cell::Compared(found) = &cell else {
                 assert_eq!(words::cell_word(&cell, Language::English), "–");
                 continue;
@@ -178,7 +178,7 @@ mod tests {
                 );
             }
         }
-        let expected = ["at", "most", "not", "same", "slower", "sure"];
+        let expected = ["at", "most", "not", "over", "same", "slower", "sure"];
         assert_eq!(all, expected.map(str::to_owned).into());
     }
 
@@ -197,36 +197,22 @@ mod tests {
     #[test]
     fn guide_and_reference_have_every_answer_and_no_other() {
         let reference = document("reference/report-json.md");
-        let names: BTreeSet<String> = Shown::list_all().map(|shown| shown.name().to_owned()).collect();
-        assert_eq!(first_column(&reference, "| `verdict` | `answer` | means |\n"), names);
-        let answers: BTreeSet<String> = Answer::ALL.map(|answer| answer.name().to_owned()).into();
+        let answers: BTreeSet<String> = Kind::ALL.map(|answer| answer.name().to_owned()).into();
         assert_eq!(first_column(&reference, "| `answer` | means |\n"), answers);
+        let reasons: BTreeSet<String> = Why::ALL.map(|why| why.name().to_owned()).into();
+        assert_eq!(first_column(&reference, "| `why` | `answer` | means |\n"), reasons);
         let guide = document("guide/reading-a-report.md");
         assert_eq!(first_column(&guide, "| `answer` | in a cell | means |\n"), answers);
     }
 
     #[test]
-    fn the_schema_has_every_verdict_and_no_other() {
+    fn the_schema_has_every_answer_and_reason_and_no_other() {
         let schema: Value = serde_json::from_str(&document("reference/report.schema.json")).unwrap();
-        let cell = &schema["$defs"]["cell"];
-        let names = |of: &Value| -> BTreeSet<String> {
-            of["enum"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect()
+        let names = |of: &str| -> BTreeSet<String> {
+            let all = schema["$defs"]["cell"]["properties"][of]["enum"].as_array().unwrap();
+            all.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect()
         };
-        assert_eq!(
-            names(&cell["properties"]["verdict"]),
-            Shown::list_all().map(|s| s.name().to_owned()).collect()
-        );
-        assert_eq!(
-            names(&cell["properties"]["answer"]),
-            Answer::ALL.map(|answer| answer.name().to_owned()).into()
-        );
-        let kinds: Vec<BTreeSet<String>> = cell["oneOf"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|kind| names(&kind["properties"]["verdict"]))
-            .collect();
-        let verdicts = Verdict::ALL.iter().map(|verdict| verdict.name().to_owned()).collect();
-        assert!(kinds.contains(&verdicts), "{kinds:?}");
+        assert_eq!(names("answer"), Kind::ALL.map(|kind| kind.name().to_owned()).into());
+        assert_eq!(names("why"), Why::ALL.map(|why| why.name().to_owned()).into());
     }
 }

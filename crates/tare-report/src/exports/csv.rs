@@ -1,6 +1,6 @@
 //! The findings as CSV: one line for each cell, for spreadsheets and data frames.
 
-use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Level, Missing, Row, Shown};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Level, Missing, Row, Why};
 use tare_data::session::Session;
 
 use super::export::{Export, Source, Writing};
@@ -27,7 +27,7 @@ const HEAD: [&str; 29] = [
     "headline",
     "environment",
     "answer",
-    "verdict",
+    "why",
     "slowdown",
     "slowdown_low",
     "slowdown_high",
@@ -78,9 +78,9 @@ fn shared(session: &Session, row: &Row) -> [String; 10] {
 }
 
 fn baseline(level: Option<&Level>) -> [String; 18] {
-    let verdict = if level.is_some() { "baseline" } else { Shown::NotMeasured.name() };
+    let why = if level.is_some() { "baseline" } else { Why::NotMeasured.name() };
     fields(
-        [Answer::None.name(), verdict],
+        [Kind::None.name(), why],
         [None; 10],
         level.map(|l| l.rounds),
         level,
@@ -105,7 +105,8 @@ fn cell_fields(row: &Row, cell: &Cell) -> [String; 18] {
             [words::missing_name(missing), escape_text(reason)]
         }
     };
-    fields([cell.answer().name(), cell.to_shown().name()], ratios, rounds, level, missing)
+    let answer = cell.answer();
+    fields([answer.kind().name(), answer.why().map_or("", Why::name)], ratios, rounds, level, missing)
 }
 
 /// Lists the typical ratio and that of mean costs with their intervals, p, and the value that is shown.
@@ -122,7 +123,7 @@ fn ratios(row: &Row, comparison: &Comparison) -> [Option<f64>; 10] {
 }
 
 fn fields(
-    [answer, verdict]: [&str; 2],
+    [answer, why]: [&str; 2],
     ratios: [Option<f64>; 10],
     rounds: Option<u32>,
     level: Option<&Level>,
@@ -132,7 +133,7 @@ fn fields(
         ratios.map(format_number);
     [
         answer.to_owned(),
-        verdict.to_owned(),
+        why.to_owned(),
         ratio,
         low,
         high,
@@ -166,10 +167,10 @@ mod tests {
         assert_eq!(lines.len(), 8 * 4, "seven headlines and a maximum, in four environments");
         let of = |name: &str| HEAD.iter().position(|head| *head == name).unwrap();
         let gvisor = lines.iter().find(|l| &l[of("environment")] == "gvisor").unwrap();
-        assert_eq!(&gvisor[of("verdict")], "slower");
+        assert_eq!(&gvisor[of("answer")], "slower");
         assert_eq!(&gvisor[of("slowdown")], "24.13");
         assert_eq!(&gvisor[of("unit")], "nanoseconds");
-        let missing = lines.iter().find(|l| &l[of("verdict")] == "not_comparable").unwrap();
+        let missing = lines.iter().find(|l| &l[of("why")] == "not_comparable").unwrap();
         assert_eq!(&missing[of("slowdown")], "");
         assert_eq!(&missing[of("reason")], "emulated processor (TCG): no KVM that works here");
     }

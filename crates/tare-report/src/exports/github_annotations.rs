@@ -1,6 +1,6 @@
 //! Workflow commands of GitHub Actions, shown at the top of a job's page.
 
-use tare_analysis::findings::{Answer, Cell};
+use tare_analysis::findings::Cell;
 use tare_analysis::gate::Ruling;
 
 use super::export::{Export, Headline, Source, Writing};
@@ -76,7 +76,7 @@ fn warnings(source: &Source) -> Level {
         )));
     }
     let slower = source.headlines().filter(|cell| {
-        words::find_comparison(cell.cell).is_some_and(|c| c.answer() == Answer::Slower)
+        words::find_comparison(cell.cell).is_some_and(|c| c.answer().kind().is_slower())
             && !is_met(source, cell)
     });
     all.extend(slower.map(|cell| (title(&cell), finding(source, &cell))));

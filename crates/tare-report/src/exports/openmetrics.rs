@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use tare_analysis::findings::{Answer, Comparison, Row, Shown};
+use tare_analysis::findings::{Comparison, Kind, Row};
 use tare_data::unit::Unit;
 
 use super::export::{Export, Source, Writing};
@@ -67,20 +67,12 @@ fn render(source: &Source) -> Vec<u8> {
             if let Some(comparison) = words::find_comparison(cell) {
                 slowdown(&mut all, row, target, comparison);
             }
-            let answers = Answer::ALL.map(Answer::name);
+            let answers = Kind::ALL.map(Kind::name);
             states(
                 &mut all,
                 ("tare_answer", "Whether it is slower."),
                 labels(row, target),
-                (&answers, cell.answer().name()),
-            );
-            let verdicts: Vec<&str> = Shown::list_all().map(Shown::name).collect();
-            let verdict = cell.to_shown().name();
-            states(
-                &mut all,
-                ("tare_verdict", "Verdict of the statistics."),
-                labels(row, target),
-                (&verdicts, verdict),
+                (&answers, cell.answer().kind().name()),
             );
         }
     }
@@ -190,20 +182,17 @@ mod tests {
 
     #[test]
     fn exactly_one_state_is_true_whatever_a_cell_shows() {
-        for (shown, cell) in specimen::one_cell_of_each() {
+        for cell in specimen::one_cell_of_each() {
+            let name = cell.answer().kind().name();
             let mut findings = specimen::make_findings(1);
             findings.rows.truncate(1);
             findings.rows[0].cells[0] = cell;
             let session = specimen::make_session(1);
             let source = Source { session: &session, findings: &findings, gate: None };
             let text = String::from_utf8(render(&source)).unwrap();
-            for set in ["tare_verdict{", "tare_answer{"] {
-                let states = text.lines().filter(|line| line.starts_with(set));
-                let current: Vec<&str> = states.filter(|line| line.ends_with(" 1")).collect();
-                assert_eq!(current.len(), 1, "{shown:?}: {text}");
-            }
-            let state = format!("tare_verdict=\"{}\"}} 1\n", shown.name());
-            assert!(text.contains(&state), "{state}: {text}");
+            let states = text.lines().filter(|line| line.starts_with("tare_answer{"));
+            assert_eq!(states.filter(|line| line.ends_with(" 1")).count(), 1, "{name}: {text}");
+            assert!(text.contains(&format!("tare_answer=\"{name}\"}} 1\n")), "{name}: {text}");
         }
     }
 
@@ -214,8 +203,7 @@ mod tests {
         let text = String::from_utf8(bytes).unwrap();
         let labels = "environment=\"gvisor\",case=\"sys.getppid\",probe=\"sys.getppid\",metric=\"time\",headline=\"true\"";
         assert!(text.contains(&format!("tare_slowdown_ratio{{{labels}}} 24.13\n")), "{text}");
-        assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"slower\"}} 1\n")));
-        assert!(text.contains(&format!("tare_verdict{{{labels},tare_verdict=\"same\"}} 0\n")));
+        assert!(text.contains(&format!("tare_answer{{{labels},tare_answer=\"same\"}} 0\n")));
         assert!(text.contains(&format!("tare_answer{{{labels},tare_answer=\"slower\"}} 1\n")));
         let native = labels.replace("gvisor", "native");
         assert!(text.contains(&format!("tare_time_seconds{{{native}}} 0.0000001734")), "{text}");

@@ -193,7 +193,7 @@ fn costs(view: &FleetView) -> String {
                         format!("{} {}", format_ratio(of.ratio), ratio_interval(of.low, of.high, of.ratio)),
                         format_percent(libm::expm1(of.between)),
                         ratio_interval(of.next_low, of.next_high, of.ratio),
-                        answer_words(of.answer()).word.to_owned(),
+                        answer_words(of.answer().kind()).word.to_owned(),
                         apart,
                     ],
                 }
@@ -212,10 +212,7 @@ fn changes(view: &FleetView) -> String {
     let row = |of: &tare_analysis::fleet::change::FleetChange| {
         let changed = of.change.map_or(["too few nodes or pairs".to_owned(), String::new()], |changed| {
             let by = ratio_interval(changed.low, changed.high, changed.factor);
-            [
-                format!("{} {by}", format_ratio(changed.factor)),
-                words::describe_change(changed.change).to_owned(),
-            ]
+            [format!("{} {by}", format_ratio(changed.factor)), words::describe_change(&changed).to_owned()]
         });
         let [factor, word] = changed;
         let label = escaped(&words::format_label(view.fleet, &of.case, &of.metric));

@@ -167,7 +167,7 @@ fn cost_row(view: &FleetView, cost: &LayerCost) -> [String; 5] {
             format!("{} {}", format_ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
             format_percent(libm::expm1(fleet.between)),
             ratio_interval(fleet.next_low, fleet.next_high, fleet.ratio),
-            answer_words(fleet.answer()).word.to_owned(),
+            answer_words(fleet.answer().kind()).word.to_owned(),
         ],
         None => {
             let nodes = cost
@@ -201,7 +201,7 @@ fn changes(view: &FleetView, out: &mut Lines) {
         rows.push(match of.change {
             Some(changed) => {
                 let by = ratio_interval(changed.low, changed.high, changed.factor);
-                let word = words::describe_change(changed.change).to_owned();
+                let word = words::describe_change(&changed).to_owned();
                 [label, target, format!("{} {by}", format_ratio(changed.factor)), nodes, word]
             }
             None if of.nodes < FEWEST_NODES => {

@@ -1,12 +1,14 @@
 //! Words of a fleet's table and page.
 
-use tare_analysis::change::Change;
+use tare_analysis::findings::Kind;
+use tare_analysis::fleet::change::Changed;
 use tare_analysis::fleet::cost::LayerCost;
 use tare_analysis::fleet::slow::{Deviation, NodeStanding, Standing};
 use tare_analysis::fleet::spread::Advice;
 use tare_analysis::fleet::summary::{CaseOf, Fleet};
 use tare_data::unit::{Direction, Unit};
 
+use crate::answers::table::answer_words;
 use crate::number::{Figure, format_percent, format_ratio};
 use crate::text::clean_text;
 
@@ -46,12 +48,11 @@ pub(super) fn describe_advice(advice: Advice) -> &'static str {
     }
 }
 
-pub(super) fn describe_change(change: Change) -> &'static str {
-    match change {
-        Change::Regressed => "slower than before",
-        Change::Improved => "faster than before",
-        Change::Unchanged => "unchanged",
-        Change::Inconclusive => "inconclusive",
+pub(super) fn describe_change(changed: &Changed) -> &'static str {
+    match changed.answer.kind() {
+        Kind::Slower | Kind::AtLeast => "slower than before",
+        Kind::Faster => "faster than before",
+        kind @ (Kind::Same | Kind::AtMost | Kind::NotSure | Kind::None) => answer_words(kind).word,
     }
 }
 

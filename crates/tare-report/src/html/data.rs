@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use tare_analysis::findings::{Answer, Findings};
+use tare_analysis::findings::{Findings, Kind};
 use tare_analysis::published::find_repeated_article;
 use tare_analysis::statistics::modes::count_group_values;
 use tare_analysis::unixbench::{Entry, TESTS, TargetScores, compute_scores};
@@ -111,16 +111,16 @@ impl<'a> Page<'a> {
             (comparison.smallest, comparison.total) = (None, None);
             (comparison.sign_low, comparison.sign_high) = (None, None);
         });
-        // The page goes by answers.
+        // The page has the words of both.
         let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
-        cells.for_each(|cell| (cell.verdict, cell.interval_alone) = (None, None));
+        cells.for_each(|cell| (cell.why, cell.interval_alone) = (None, None));
         Page {
             language: options.language.language_tag(),
             words,
             beside: options.beside.map(|found| BesideRows::from_beside(found, &report)),
             rounds,
             report,
-            answers: Answer::ALL.map(|answer| PageAnswer::of(answer, options.language)).into(),
+            answers: Kind::ALL.map(|answer| PageAnswer::of(answer, options.language)).into(),
             signs: Sign::ALL
                 .map(|sign| PageSign {
                     sign: sign.character(),
@@ -163,7 +163,7 @@ struct PageAnswer {
 }
 
 impl PageAnswer {
-    fn of(answer: Answer, language: Language) -> Self {
+    fn of(answer: Kind, language: Language) -> Self {
         let AnswerWords { sign, word, meaning, colour } = answer_words(answer);
         let [light, dark] = colour.page;
         PageAnswer {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use tare_analysis::findings::{
-    Answer, CheckBeside, Family, Leading, PlantedCost, SharedStarts, Smallest, WithoutRow,
+    CheckBeside, Family, Kind, Leading, PlantedCost, SharedStarts, Smallest, Why, WithoutRow,
 };
 use tare_analysis::published::Beside;
 use tare_data::facts::Facts;
@@ -219,12 +219,9 @@ pub struct Cell<'a> {
     #[serde(rename = "environment")]
     pub target: &'a str,
     /// `none` without a comparison.
-    pub answer: Answer,
-    /// Name of the verdict, or of the reason for having none: `observed`, `not_comparable`, `not_measured`.
-    ///
-    /// Only a page has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<&'static str>,
+    pub answer: Kind,
+    /// Why it says no more; null where it says all.
+    pub why: Option<Why>,
     /// The answer as the table says it.
     pub words: String,
     /// The answer in a few letters, for narrow tables.

@@ -206,8 +206,8 @@ fn fill_cell<'a>(
     let interval_alone = found.map(|found| words::format_interval_alone(found, language));
     let empty = Cell {
         target,
-        answer: cell.answer(),
-        verdict: Some(cell.to_shown().name()),
+        answer: cell.answer().kind(),
+        why: cell.answer().why(),
         words: words::cell_word(cell, language),
         short: words::short_cell_word(cell, language),
         signs: signs.unwrap_or_default(),

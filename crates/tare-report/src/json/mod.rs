@@ -21,7 +21,7 @@ pub use crate::text::json::render_pretty_json;
 /// Name of the format, in every document.
 pub const SCHEMA: &str = "tare-report";
 /// Version of the format. Fields may be added under the same version; a changed or removed one raises it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Writes the document on one line, with a line break at its end.
 pub fn render_json(session: &Session, findings: &Findings) -> String {

@@ -146,7 +146,7 @@ fn a_cell_has_estimate_interval_verdict_and_raw_values() {
     let document = document(2);
     let cell = &document["rows"][0]["cells"][1];
     assert_eq!(cell["environment"], "gvisor");
-    assert_eq!(cell["verdict"], "slower");
+    assert_eq!((&cell["answer"], &cell["why"]), (&json!("slower"), &Value::Null));
     assert_eq!(cell["comparison"]["slowdown"], 24.13);
     assert!(cell["comparison"]["low"].as_f64().unwrap() < 24.13);
     assert_eq!(cell["comparison"]["level"]["values"].as_array().unwrap().len(), 18);

@@ -2,17 +2,22 @@
 
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
-use tare_analysis::change::{Change, ChangedCell, ChangedRow, Changes, Cost, Factor};
+use tare_analysis::change::{ChangedCell, ChangedRow, Changes, Cost, Factor, Target};
+use tare_analysis::findings::{Answer, Kind};
 use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
+use crate::answers::table::answer_words;
 use crate::language::Language;
-use crate::number::{format_percent, format_ratio, ratio_interval};
+use crate::number::{format_percent, format_times};
 use crate::text::{clean_text, count_columns, join_with_and, wrap_text};
+use crate::words::{self, Said};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-diff";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
+/// Said in place of a table.
+pub const NOTHING_COMPARED: &str = "Nothing could be compared: no environment beside the baseline has a slowdown in the records of both sides.";
 /// Limit on shown facts, unless all are requested; further ones are counted.
 const MOST_FACTS: usize = 16;
 
@@ -30,37 +35,36 @@ pub struct Diff<'a> {
     pub width: usize,
 }
 
-fn change_word(change: Change) -> &'static str {
-    match change {
-        Change::Regressed => "regressed",
-        Change::Improved => "improved",
-        Change::Unchanged => "unchanged",
-        Change::Inconclusive => "inconclusive",
-    }
-}
-
 const NOTE: &str = "Slowdowns are compared, each paired within its own session; values of different sessions are not. \
-regressed, improved = by more than the margin; unchanged = shown to be within it; [ ] = 95 % confidence interval.";
+2x = takes twice as long as before; same = less than the margin apart; in brackets: 95 % confidence intervals.";
 
-fn slowdown(cost: &Cost) -> String {
-    format!("{} {}", format_ratio(cost.ratio), ratio_interval(cost.low, cost.high, cost.ratio))
+/// Says the answer that a record has of a cell, in a few letters, or with its interval.
+fn slowdown(cost: &Cost, wide: bool) -> String {
+    let Cost { answer, ratio, low, high, .. } = *cost;
+    let said = answer.map(|answer| Said { answer, ratio, low, high, margin: f64::NAN });
+    let short = said.map_or_else(|| format_times(ratio, f64::NAN), |said| said.in_short(Language::English));
+    let interval = words::format_range([low, high], f64::NAN, Language::English);
+    if wide { format!("{short} {interval}").trim_end().to_owned() } else { short }
 }
 
-/// Formats label, slowdown in the old record, slowdown in the new one, and change.
-fn row_texts(row: &ChangedRow, cell: &ChangedCell) -> [String; 4] {
+/// Formats label, answer in the old record, answer in the new one, and change.
+fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
     let label = if row.headline {
         clean_text(&row.label)
     } else {
         format!("{}, {}", clean_text(&row.label), clean_text(&row.metric))
     };
-    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), slowdown);
+    let shown = |one: &Option<Cost>| one.as_ref().map_or("-".into(), |cost| slowdown(cost, wide));
     match cell {
-        ChangedCell::Compared { old, new, change, factor } => {
-            let by = factor.map(|Factor { ratio: by, low, high, .. }| {
-                format!(" {} {}", format_ratio(by), ratio_interval(low, high, by))
-            });
-            let change = format!("{}{}", change_word(*change), by.unwrap_or_default());
-            [label, slowdown(old), slowdown(new), change]
+        ChangedCell::Compared { old, new, answer, factor } => {
+            let change = factor.map_or_else(
+                || answer_words(answer.kind()).word.to_owned(),
+                |Factor { ratio, low, high, .. }| {
+                    let said = Said { answer: *answer, ratio, low, high, margin: f64::NAN };
+                    format!("{} {}", said.in_words(Language::English), said.interval(Language::English))
+                },
+            );
+            [label, slowdown(old, wide), slowdown(new, wide), change.trim_end().to_owned()]
         }
         ChangedCell::NotComparable { reason, old, new } => {
             [label, shown(old), shown(new), format!("not comparable: {}", clean_text(reason))]
@@ -124,9 +128,36 @@ fn fact_text(fact: &ChangedFact) -> String {
     )
 }
 
+/// Says of each environment in how many rows it is slower than before, or that nothing could be compared.
+fn summarise(diff: &Diff) -> Vec<String> {
+    if diff.changes.count_compared() == 0 {
+        return vec![NOTHING_COMPARED.to_owned()];
+    }
+    let names = diff.changes.targets.iter().map(|target| count_columns(&clean_text(&target.name)));
+    let widest = names.max().unwrap_or(0);
+    let of_target = |(at, target): (usize, &Target)| {
+        let cells =
+            || diff.changes.rows.iter().filter(|row| row.headline).filter_map(|row| row.cells.get(at));
+        let kinds = || {
+            cells().map(|cell| match cell {
+                ChangedCell::Compared { answer, .. } => answer.kind(),
+                ChangedCell::NotComparable { .. } => Kind::None,
+            })
+        };
+        let count = |kind: Kind| kinds().filter(|of| *of == kind).count();
+        let parts = Kind::ALL.map(|kind| (count(kind), answer_words(kind).word));
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, word)| format!("{word} in {count}")).collect();
+        let name = clean_text(&target.name);
+        let pad = " ".repeat(widest.saturating_sub(count_columns(&name)));
+        format!("{name}{pad}  {} of {}", parts.join(", "), cells().count())
+    };
+    diff.changes.targets.iter().enumerate().map(of_target).collect()
+}
+
 /// Renders a table for each environment, then the facts that differ.
 pub fn render_diff_terminal(diff: &Diff) -> String {
-    let mut out = diff.heads().join("\n") + "\n";
+    let mut out = diff.heads().join("\n") + "\n\n" + &summarise(diff).join("\n") + "\n";
     for (at, target) in diff.changes.targets.iter().enumerate() {
         out.push_str(&format!("\n{}\n", clean_text(&target.name)));
         out.push_str(&target_table(diff, at));
@@ -148,8 +179,8 @@ pub fn render_diff_terminal(diff: &Diff) -> String {
 
 /// Renders the rows of one environment.
 fn target_table(diff: &Diff, at: usize) -> String {
-    let mut rows = vec![["", "old", "new", ""].map(str::to_owned)];
-    rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at])));
+    let mut rows = vec![["", "old", "new", "times the old"].map(str::to_owned)];
+    rows.extend(diff.rows().map(|row| row_texts(row, &row.cells[at], diff.wide)));
     let width = |column: usize| rows.iter().map(|row| count_columns(&row[column])).max().unwrap_or(0);
     let widths = [width(0).max(4), width(1), width(2)];
     let mut out = String::new();
@@ -181,11 +212,11 @@ pub fn render_diff_markdown(diff: &Diff) -> String {
         format!("{}\n\n| environment | probe | old | new | |\n|---|---|---|---|---|\n", heads.join("\n"));
     for (at, target) in diff.changes.targets.iter().enumerate() {
         for row in diff.rows() {
-            let [label, old, new, change] = row_texts(row, &row.cells[at]).map(|text| literal(&text));
-            let changed = matches!(
-                row.cells[at],
-                ChangedCell::Compared { change: Change::Regressed | Change::Improved, .. }
-            );
+            let [label, old, new, change] = row_texts(row, &row.cells[at], true).map(|text| literal(&text));
+            let is_changed =
+                |answer: &Answer| matches!(answer.kind(), Kind::Slower | Kind::AtLeast | Kind::Faster);
+            let changed =
+                matches!(&row.cells[at], ChangedCell::Compared { answer, .. } if is_changed(answer));
             let change = if changed { format!("**{change}**") } else { change };
             let target = literal(&clean_text(&target.name));
             out.push_str(&format!("| {target} | {label} | {old} | {new} | {change} |\n"));
@@ -256,7 +287,7 @@ pub(crate) fn record_of<'a>((session, file): (&'a Session, &'a str)) -> Record<'
 pub fn list_met_cells(changes: &Changes, outcome: &Outcome) -> Vec<String> {
     crate::gate::list_first_cells(outcome, Language::English, |judged| {
         let row = changes.rows.get(judged.row)?;
-        let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?);
+        let [label, old, new, change] = row_texts(row, row.cells.get(judged.target)?, false);
         let target = clean_text(&changes.targets.get(judged.target)?.name);
         Some(format!("{target}: {label} {old} -> {new} {change} ({})", judged.condition))
     })
@@ -301,16 +332,16 @@ mod tests {
     #[test]
     fn markdown_has_a_row_a_cell() {
         let text = shown(render_diff_markdown);
-        assert!(text.contains("| gvisor | system call | 24.1x \\[23.9, 24.4\\] | 29.0x"), "{text}");
+        assert!(text.contains("| gvisor | system call | 24x (23.9 to 24.4x) | 29x"), "{text}");
         assert_eq!(text.lines().filter(|line| line.starts_with("| ")).count(), 1 + 2 * 7);
     }
 
     #[test]
     fn json_has_every_cell_and_fact() {
         let read: serde_json::Value = serde_json::from_str(&shown(render_diff_json)).unwrap();
-        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &3.into()));
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-diff".into(), &4.into()));
         let cell = &read["rows"][0]["cells"][1]["compared"];
-        assert_eq!(cell["change"], "regressed");
+        assert_eq!(cell["answer"], "slower");
         assert!((cell["factor"]["ratio"].as_f64().unwrap() - 29.0 / 24.1).abs() < 0.01, "{cell}");
         assert!(
             read["rows"][2]["cells"][0]["not_comparable"]["reason"].as_str().unwrap().contains("definitions")

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 use tare_analysis::across::{Joined, JoinedCell, JoinedRow, Slowdown};
-use tare_analysis::findings::Answer;
 use tare_data::session::Session;
 
 use crate::answers::table::answer_words;
@@ -12,7 +11,7 @@ use crate::text::{clean_text, count_columns, wrap_text};
 
 /// Name of the JSON document's format, and its version, which a changed or removed field raises.
 const SCHEMA: &str = "tare-pool";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// Records with their sessions and files, and their joint findings.
 #[derive(Clone, Copy)]
@@ -57,9 +56,7 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
 }
 
 fn word(slowdown: &Slowdown) -> String {
-    // The margin has shaped the verdict; a bound is the usual one.
-    let answer = Answer::from_verdict(slowdown.verdict, slowdown.high, 1.0);
-    answer_words(answer).word.to_owned()
+    answer_words(slowdown.answer.kind()).word.to_owned()
 }
 
 impl Pool<'_> {
@@ -194,7 +191,7 @@ mod tests {
     #[test]
     fn json_has_every_session_of_a_cell() {
         let read: serde_json::Value = serde_json::from_str(&shown(render_pool_json)).unwrap();
-        assert_eq!((&read["schema"], &read["version"]), (&"tare-pool".into(), &1.into()));
+        assert_eq!((&read["schema"], &read["version"]), (&"tare-pool".into(), &2.into()));
         assert_eq!(read["records"][2]["file"], "c.tare");
         let cell = &read["rows"][0]["cells"][1]["joined"];
         assert_eq!((&cell["sessions"], &cell["verdict"]), (&3.into(), &"slower".into()));

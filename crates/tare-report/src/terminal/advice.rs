@@ -2,11 +2,12 @@
 
 use anstyle::{AnsiColor, Style};
 use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
-use tare_analysis::findings::Findings;
+use tare_analysis::findings::{Findings, Kind};
 use tare_data::session::Session;
 
 use super::cells::quiet_style;
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
+use crate::answers::table::answer_words;
 use crate::language::Language;
 use crate::notes::Notes;
 use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
@@ -103,15 +104,15 @@ fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
         Choice::Slower(against) => {
             beside(&format!("{} slower", format_ratio(against.ratio)), colour(AnsiColor::Red), against)
         }
-        Choice::Inconclusive(against) => beside("not sure", quiet_style(), against),
-        Choice::NotJudged { part, reason } => {
+        Choice::NotSure(against) => beside(answer_words(Kind::NotSure).word, quiet_style(), against),
+        Choice::NotCompared { part, reason } => {
             let mark = notes.add_note(&why(&kind.parts[*part], reason));
-            one(format!("not judged {mark}"), quiet_style())
+            one(format!("{} {mark}", answer_words(Kind::None).word), quiet_style())
         }
     }
 }
 
-/// Explains why an environment is not judged.
+/// Explains why an environment is not compared.
 fn why(part: &OfPart, reason: &Unjudged) -> String {
     let what = name_of(part);
     match reason {
@@ -200,8 +201,8 @@ mod tests {
                     vec![part(1.0, "exec")],
                     vec![
                         so_far(),
-                        Choice::Inconclusive(against(1.05)),
-                        Choice::NotJudged { part: 0, reason: missing },
+                        Choice::NotSure(against(1.05)),
+                        Choice::NotCompared { part: 0, reason: missing },
                     ],
                 ),
             ],
@@ -231,7 +232,7 @@ mod tests {
             ]),
             "{text}"
         );
-        assert!(has(&["testing of a large project", "best so far", "not sure", "not judged ¹"]), "{text}");
+        assert!(has(&["testing of a large project", "best so far", "not sure", "not compared ¹"]), "{text}");
         assert!(has(&["¹ exec: the session ended before it"]), "{text}");
         assert!(has(&["70 % exec, 30 % fork: counted once."]), "{text}");
         let legend = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,7 +1,7 @@
 //! The table of answers: how many times as long a row takes in each environment, in one line a row.
 
 use anstyle::Style;
-use tare_analysis::findings::{Answer, Cell, Comparison, Findings, Row};
+use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Row};
 use tare_data::session::Session;
 use tare_data::unit::Direction;
 
@@ -210,10 +210,10 @@ fn answered(findings: &Findings, row: &Row, at: usize, notes: &mut Notes, langua
 }
 
 fn compared(comparison: &Comparison, language: Language) -> Answered {
-    let answer = comparison.answer();
+    let answer = comparison.answer().kind();
     let interval = match answer {
-        Answer::Slower | Answer::Faster | Answer::NotSure => words::format_interval(comparison, language),
-        Answer::Same | Answer::AtMost | Answer::None => String::new(),
+        Kind::Slower | Kind::Faster | Kind::NotSure => words::format_interval(comparison, language),
+        Kind::Same | Kind::AtLeast | Kind::AtMost | Kind::None => String::new(),
     };
     Answered {
         words: words::format_answer(comparison, language),
@@ -240,11 +240,15 @@ fn align_numbers(values: Vec<String>) -> Vec<String> {
 /// A bound counts apart: it excludes more than it says, and does not say which side is slower.
 pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> String {
     let baseline = clean_text(&findings.baseline);
-    let answers: Vec<Answer> =
-        rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison).map(Comparison::answer).collect();
+    let answers: Vec<Kind> = rows
+        .iter()
+        .flat_map(|row| &row.cells)
+        .filter_map(Cell::comparison)
+        .map(|cell| cell.answer().kind())
+        .collect();
     let all = answers.len();
     let decided = answers.iter().filter(|answer| answer.is_decided()).count();
-    let bounds = answers.iter().filter(|&&answer| answer == Answer::AtMost).count();
+    let bounds = answers.iter().filter(|&&answer| answer == Kind::AtMost).count();
     let reading = say!(language, "Times the time of {baseline}:", baseline = baseline);
     let counts = match (all, decided, bounds) {
         (0, _, _) => return reading,
@@ -272,25 +276,25 @@ pub fn make_caption(findings: &Findings, rows: &[&Row], language: Language) -> S
 /// Explains the answers that occur in a table of a form.
 pub fn explain_answers(session: &Session, rows: &[&Row], form: Form, language: Language) -> Vec<String> {
     let cells = || rows.iter().flat_map(|row| &row.cells).filter_map(Cell::comparison);
-    let has = |answer: Answer| cells().any(|cell| cell.answer() == answer);
+    let has = |answer: Kind| cells().any(|cell| cell.answer().kind() == answer);
     let is_short = form == Form::Short;
     let mut parts = view::explain_answers(session, rows, language);
     let is_rate = |row: &&Row| row.metric.direction == Direction::Higher;
-    if rows.iter().any(is_rate) && (has(Answer::Slower) || has(Answer::NotSure)) {
+    if rows.iter().any(is_rate) && (has(Kind::Slower) || has(Kind::NotSure)) {
         parts.push(language.word("rates too: 2x = twice as long").to_owned());
     }
-    if has(Answer::AtMost) {
+    if has(Kind::AtMost) {
         let explanation = match is_short {
             true => language.word("<3% = at most 3 % slower, perhaps the same or faster"),
             false => language.word("at most = perhaps the same or faster"),
         };
         parts.push(explanation.to_owned());
     }
-    if has(Answer::NotSure) && is_short {
+    if has(Kind::NotSure) && is_short {
         parts.push(language.word("~10x? = about 10x, not sure").to_owned());
     }
     let is_interval = |cell: &Comparison| {
-        !matches!(cell.answer(), Answer::Same | Answer::AtMost)
+        !matches!(cell.answer().kind(), Kind::Same | Kind::AtMost)
             && !words::format_interval(cell, language).is_empty()
     };
     if form == Form::Interval && cells().any(is_interval) {

@@ -2,7 +2,7 @@
 
 use anstyle::Style;
 use tare_analysis::bill::{Bill, Charge, Charged, Explained, Line, compute_charges};
-use tare_analysis::findings::{Comparison, Findings, Verdict};
+use tare_analysis::findings::{Comparison, Findings, Kind, Why};
 use tare_data::session::Session;
 use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
@@ -209,10 +209,10 @@ pub(crate) fn format_headline(
         verdict = words::format_answer(comparison, language),
         interval = words::format_interval(comparison, language),
     );
-    if comparison.verdict == Verdict::Same {
+    if is_same(comparison) {
         return say!(language, "{verdict}. Nothing is left to explain.", verdict = verdict);
     }
-    if comparison.verdict != Verdict::Inconclusive {
+    if comparison.answer().why() != Some(Why::Rounds) {
         return verdict;
     }
     match has_interval(comparison) {
@@ -233,10 +233,15 @@ pub(crate) fn format_headline(
 /// With too few rounds for an interval nobody knows, and the headline says so.
 pub(crate) fn difference_is_found(findings: &Findings, command: &Explained, bill: &Bill) -> bool {
     let compared = comparison(findings, &command.case, &bill.target);
-    compared.is_none_or(|comparison| match comparison.verdict == Verdict::Inconclusive {
+    compared.is_none_or(|comparison| match comparison.answer().why() == Some(Why::Rounds) {
         true => !has_interval(comparison),
-        false => comparison.verdict != Verdict::Same,
+        false => !is_same(comparison),
     })
+}
+
+/// Checks if typical and mean costs are known to be the same.
+fn is_same(comparison: &Comparison) -> bool {
+    comparison.answer().kind() == Kind::Same && comparison.answer().why().is_none()
 }
 
 fn has_interval(comparison: &Comparison) -> bool {

@@ -25,7 +25,7 @@ pub fn quiet_style() -> Style {
 
 /// Returns the style of a comparison's answer.
 pub fn answer_style(comparison: &Comparison) -> Style {
-    answer_words(comparison.answer()).colour.terminal
+    answer_words(comparison.answer().kind()).colour.terminal
 }
 
 /// Builds the label of a row with the place of its work; a further metric of a case is indented under its

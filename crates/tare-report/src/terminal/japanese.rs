@@ -1,7 +1,7 @@
 //! Snapshots of the terminal in Japanese, and tests that wide characters stay within their columns.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::{Answer, Findings};
+use tare_analysis::findings::{Findings, Kind};
 
 use super::ladder;
 use super::tests::is_word;
@@ -108,7 +108,7 @@ fn no_line_is_wider_than_asked() {
 
 #[test]
 fn every_answer_has_its_own_word() {
-    let word = |answer: Answer| Language::Japanese.word(answer_words(answer).word);
-    let words: std::collections::BTreeSet<_> = Answer::ALL.map(word).into();
-    assert_eq!(words.len(), Answer::ALL.len(), "{words:?}");
+    let word = |answer: Kind| Language::Japanese.word(answer_words(answer).word);
+    let words: std::collections::BTreeSet<_> = Kind::ALL.map(word).into();
+    assert_eq!(words.len(), Kind::ALL.len(), "{words:?}");
 }

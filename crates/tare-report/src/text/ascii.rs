@@ -17,7 +17,7 @@ const MARKS: [(char, char); 10] = [
     ('⁰', 'j'),
 ];
 /// Other signs that tare prints, each by one of the same width where there is one.
-const SIGNS: [(char, &str); 14] = [
+const SIGNS: [(char, &str); 15] = [
     ('µ', "u"),
     ('─', "-"),
     ('±', "+-"),
@@ -29,6 +29,7 @@ const SIGNS: [(char, &str); 14] = [
     ('”', "\""),
     ('…', "..."),
     ('≤', "<="),
+    ('≥', ">="),
     ('━', "="),
     ('╌', "."),
     ('\u{a0}', " "),

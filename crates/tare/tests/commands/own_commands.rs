@@ -339,7 +339,7 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
     assert_eq!(calls["choices"][0]["best"]["ratio_to_baseline"], 1.0, "{calls}");
     assert!(calls["choices"][1]["slower"]["low"].as_f64().is_some_and(|low| low > 1.05), "{calls}");
     // What the session did not measure is not judged, for anybody.
-    let reason = |at: usize| &disk["choices"][at]["not_judged"]["reason"];
+    let reason = |at: usize| &disk["choices"][at]["not_compared"]["reason"];
     assert_eq!([reason(0), reason(1)], ["not_in_session"; 2], "{disk}");
 
     let refused = program.run_tare(&["advise", "a.tare", "--for", "biuld"]);

@@ -127,9 +127,9 @@ fn the_example_has_a_container_that_is_the_same_and_a_sandbox_that_is_slower() {
     let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
     let headlines: Vec<_> =
         document["rows"].as_array().unwrap().iter().filter(|row| row["headline"] == true).collect();
-    let count = |environment: &str, verdict: &str| {
+    let count = |environment: &str, answer: &str| {
         let cells = headlines.iter().flat_map(|row| row["cells"].as_array().unwrap());
-        cells.filter(|cell| cell["environment"] == environment && cell["verdict"] == verdict).count()
+        cells.filter(|cell| cell["environment"] == environment && cell["answer"] == answer).count()
     };
     assert!(count("container", "same") * 2 > headlines.len(), "the container is mostly the same");
     assert_eq!(count("container", "slower"), 0);

@@ -17,7 +17,8 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     let said = compare(USUAL, DEARER, &[]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
     for words in [
-        "regressed 1.33x [",
+        "container slower in 2, not compared in 1 of 3",
+        "3x 4x 1.33x (",
         "not comparable in the old record: no primes here",
         "kernel.release: 6.1 -> 6.2 (this machine)",
     ] {
@@ -26,9 +27,9 @@ fn a_layer_that_has_become_slower_is_named_with_the_facts_that_differ() {
     }
     assert!(said.out.lines().all(|line| line.chars().count() <= 80), "{}", said.out);
     let markdown = compare(USUAL, DEARER, &["--md"]).out;
-    assert!(markdown.contains("**regressed 1.33x \\["), "{markdown}");
+    assert!(markdown.contains("**1.33x ("), "{markdown}");
     let json = compare(DEARER, USUAL, &["--json"]).parse_json();
-    assert_eq!(json["rows"][0]["cells"][0]["compared"]["change"], "improved");
+    assert_eq!(json["rows"][0]["cells"][0]["compared"]["answer"], "faster");
     assert_eq!(json["facts"][0]["old"], "6.2");
 }
 
@@ -49,7 +50,9 @@ fn another_definition_is_not_compared() {
     let said = compare(USUAL, Made { definition: Some("another"), ..DEARER }, &["--fail-if", "regressed"]);
     assert_eq!(said.code, Some(6), "{said:?}");
     assert!(said.err.starts_with("condition not checked: none of 3 cells could be compared"), "{said:?}");
-    assert!(!said.out.contains("regressed 1"), "{said:?}");
+    let said = compare(USUAL, Made { definition: Some("another"), ..DEARER }, &[]);
+    assert_eq!(said.code, Some(7), "nothing is decided: {said:?}");
+    assert!(said.out.contains("Nothing could be compared"), "{said:?}");
 }
 
 #[test]
@@ -67,7 +70,7 @@ fn records_are_pooled_from_three_on_and_each_session_counts_once() {
     assert!(said.out.contains("between sessions") && said.out.contains("3.10x"), "{}", said.out);
     let json =
         program.run_tare(&["compare", "--together", "--json", "a.tare", "b.tare", "c.tare"]).parse_json();
-    assert_eq!(json["rows"][0]["cells"][0]["joined"]["verdict"], "slower");
+    assert_eq!(json["rows"][0]["cells"][0]["joined"]["answer"], "slower");
     let said = program.run_tare(&["compare", "--together", "a.tare", "b.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("tare compare OLD --to NEW"), "{said:?}");
@@ -97,16 +100,16 @@ fn several_records_a_side_show_how_much_sessions_differ() {
     let change = |said: &Said| {
         let json = said.parse_json();
         let cell = &json["rows"][0]["cells"][0]["compared"];
-        (cell["change"].as_str().unwrap_or_default().to_owned(), json["stated_spread"].as_f64())
+        (cell["answer"].as_str().unwrap_or_default().to_owned(), json["stated_spread"].as_f64())
     };
     let one = compare("a1@ --to b3@ --between 0% --json");
-    assert_eq!(change(&one), ("regressed".to_owned(), Some(0.0)), "two sessions that differ by chance");
+    assert_eq!(change(&one), ("slower".to_owned(), Some(0.0)), "two sessions that differ by chance");
     let one = compare("a1@ --to b3@ --between 5% --json");
-    assert_eq!(change(&one), ("inconclusive".to_owned(), Some(0.05)));
+    assert_eq!(change(&one), ("not_sure".to_owned(), Some(0.05)));
     let three = compare("a1@ a2@ a3@ --to b1@ b2@ b3@ --json");
-    assert_eq!(change(&three), ("inconclusive".to_owned(), None));
+    assert_eq!(change(&three), ("not_sure".to_owned(), None));
     assert_eq!(three.parse_json()["old"].as_array().map(Vec::len), Some(3));
-    assert_eq!(change(&compare("a1@ a2@ a3@ --to c@ c@ --json")).0, "regressed");
+    assert_eq!(change(&compare("a1@ a2@ a3@ --to c@ c@ --json")).0, "slower");
     let said = compare("a1@ a2@ --to b1@");
     assert!(said.out.starts_with("old  a1.tare") && said.out.contains("as wide as"), "{}", said.out);
     assert!(compare("a1@ --to b1@").out.contains("differ by 0.5 % by chance"));

@@ -129,14 +129,14 @@ fn openmetrics_is_read_by_the_parser_of_prometheus() {
         (&"gauge".into(), &"seconds".into())
     );
     assert_eq!(
-        (&read["tare_verdict"]["type"], &read["tare_session"]["type"]),
+        (&read["tare_answer"]["type"], &read["tare_session"]["type"]),
         (&"stateset".into(), &"info".into())
     );
-    let states = read["tare_verdict"]["samples"].as_array().unwrap();
+    let states = read["tare_answer"]["samples"].as_array().unwrap();
     let true_states = states.iter().filter(|s| s[1]["environment"] == "container" && s[2] == 1.0);
-    assert!(true_states.clone().any(|s| s[1]["tare_verdict"] == "slower"), "{states:?}");
+    assert!(true_states.clone().any(|s| s[1]["tare_answer"] == "slower"), "{states:?}");
     let names: std::collections::BTreeSet<_> =
-        states.iter().map(|s| s[1]["tare_verdict"].to_string()).collect();
+        states.iter().map(|s| s[1]["tare_answer"].to_string()).collect();
     assert_eq!(true_states.count() * names.len(), states.len(), "one state of each set is true");
 }
 

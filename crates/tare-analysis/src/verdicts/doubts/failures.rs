@@ -3,7 +3,7 @@
 use tare_data::failure::{BROKE_OFF, Failure};
 use tare_data::session::Trial;
 
-use crate::findings::{Answer, Verdict};
+use crate::findings::{Answer, Kind, Verdict};
 use crate::statistics::binomial::at_least;
 use crate::statistics::binomial::fisher::compute_share_p;
 use crate::statistics::level::ALPHA;
@@ -39,7 +39,7 @@ impl FailedTrials {
         let stands = match verdict {
             Verdict::Slower | Verdict::SlowerInFewStarts => fails_more || !self.differ(LEVEL),
             Verdict::Faster | Verdict::FasterInFewStarts => !fails_more || !self.differ(LEVEL),
-            _ if answer == Answer::Same => !self.may_differ(),
+            _ if answer.kind() == Kind::Same => !self.may_differ(),
             _ => !self.differ(LEVEL),
         };
         (!stands)

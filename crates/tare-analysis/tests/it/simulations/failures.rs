@@ -1,6 +1,6 @@
 //! Failures that hide slowness: trials of an environment above a limit fail, and those that are left say nothing of them.
 
-use tare_analysis::findings::{Answer, Cell, Missing};
+use tare_analysis::findings::{Cell, Kind, Missing};
 use tare_analysis::{Options, compute_findings};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
@@ -20,7 +20,7 @@ struct Side {
 }
 
 /// Computes the answer of a session, which its subject may leave as soon as it is decided, or the reason why there is none.
-fn run_session(seed: u64, [baseline, subject]: [Side; 2], may_leave: bool) -> Result<Answer, String> {
+fn run_session(seed: u64, [baseline, subject]: [Side; 2], may_leave: bool) -> Result<Kind, String> {
     let mut session = make_plain_session(1, ROUNDS);
     let case = session.plan.cases[0].id.clone();
     for round in 0..ROUNDS {
@@ -37,13 +37,13 @@ fn run_session(seed: u64, [baseline, subject]: [Side; 2], may_leave: bool) -> Re
         }
     }
     match &compute_findings(&session, &Options::default()).rows[0].cells[0] {
-        Cell::Compared(comparison) => Ok(comparison.answer()),
+        Cell::Compared(comparison) => Ok(comparison.answer().kind()),
         Cell::Missing(Missing::NotComparable { reason, .. }) => Err(reason.clone()),
         other => panic!("{other:?}"),
     }
 }
 
-fn count(sides: [Side; 2], is_meant: impl Fn(&Result<Answer, String>) -> bool) -> u64 {
+fn count(sides: [Side; 2], is_meant: impl Fn(&Result<Kind, String>) -> bool) -> u64 {
     (0..SESSIONS).filter(|seed| is_meant(&run_session(*seed, sides, false))).count() as u64
 }
 
@@ -55,7 +55,7 @@ const HIDING_FEW: Side = Side { failing: 0.1, cost: 1.0 };
 #[test]
 fn nothing_is_the_same_or_bounded_where_one_side_fails_more_often() {
     for sides in [[STEADY, HIDING], [HIDING, STEADY]] {
-        let wrong = count(sides, |answer| matches!(answer, Ok(Answer::Same | Answer::AtMost)));
+        let wrong = count(sides, |answer| matches!(answer, Ok(Kind::Same | Kind::AtMost)));
         assert!(wrong as f64 <= most_false(SESSIONS) * SESSIONS as f64, "{wrong} of {SESSIONS}");
     }
     let reason = run_session(1, [STEADY, HIDING], false).unwrap_err();
@@ -65,7 +65,7 @@ fn nothing_is_the_same_or_bounded_where_one_side_fails_more_often() {
 #[test]
 fn few_failures_of_one_side_are_enough() {
     for sides in [[STEADY, HIDING_FEW], [HIDING_FEW, STEADY]] {
-        let is_same = |seed: &u64| run_session(*seed, sides, true) == Ok(Answer::Same);
+        let is_same = |seed: &u64| run_session(*seed, sides, true) == Ok(Kind::Same);
         let wrong = (0..SESSIONS).filter(is_same).count();
         assert!(wrong as f64 <= most_false(SESSIONS) * SESSIONS as f64, "{wrong} of {SESSIONS}");
     }
@@ -73,16 +73,16 @@ fn few_failures_of_one_side_are_enough() {
 
 #[test]
 fn failures_of_both_sides_take_no_answer_away() {
-    let same = count([HIDING, HIDING], |answer| *answer == Ok(Answer::Same));
+    let same = count([HIDING, HIDING], |answer| *answer == Ok(Kind::Same));
     assert!(same as f64 >= 0.95 * SESSIONS as f64, "{same} of {SESSIONS}");
 }
 
 #[test]
 fn a_direction_stands_against_the_failures_of_the_slower_side_alone() {
     let slow = Side { cost: 3.0, ..HIDING };
-    assert_eq!(count([STEADY, slow], |answer| *answer == Ok(Answer::Slower)), SESSIONS);
-    assert_eq!(count([slow, STEADY], |answer| *answer == Ok(Answer::Faster)), SESSIONS);
+    assert_eq!(count([STEADY, slow], |answer| *answer == Ok(Kind::Slower)), SESSIONS);
+    assert_eq!(count([slow, STEADY], |answer| *answer == Ok(Kind::Faster)), SESSIONS);
     let quick = Side { cost: 0.5, ..HIDING };
-    let wrong = count([STEADY, quick], |answer| *answer == Ok(Answer::Faster));
+    let wrong = count([STEADY, quick], |answer| *answer == Ok(Kind::Faster));
     assert!(wrong as f64 <= most_false(SESSIONS) * SESSIONS as f64, "{wrong} of {SESSIONS}");
 }

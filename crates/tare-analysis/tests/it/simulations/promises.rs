@@ -288,7 +288,9 @@ fn a_gate_gives_the_answer_of_the_interval_that_is_shown() {
         let found =
             compute_findings(&race_session(make_plain_session(12, rounds), seed, side), &Options::default());
         for (at, row) in found.rows.iter().enumerate() {
-            let Comparison { low, high, .. } = *expect_comparison(&row.cells[0]);
+            let Comparison { low, high, ratio, .. } = *expect_comparison(&row.cells[0]);
+            let quotient = row.scale_baseline(ratio).unwrap() / row.baseline.as_ref().unwrap().median;
+            assert!(low <= quotient && quotient <= high, "values that are shown contradict: {row:?}");
             for (ratio, answer) in [(0.9 * low, Ruling::Trips), (1.1 * high, Ruling::Passes)] {
                 if !(1.0..f64::INFINITY).contains(&ratio) {
                     continue;

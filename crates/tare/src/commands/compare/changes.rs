@@ -47,9 +47,13 @@ pub fn report_changes(args: &Compare) -> Result<Exit, CommandError> {
         },
         args.json || args.markdown,
     )?;
+    // Nothing is decided where there was nothing to compare.
+    let by_changes = if changes.count_compared() == 0 { Exit::Undecided } else { Exit::Done };
     Ok(match conditions.is_empty() {
-        true => Exit::Done,
-        false => outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)),
+        true => by_changes,
+        false => {
+            by_changes.min(outputs::report_conditions(&outcome, &diff::list_met_cells(&changes, &outcome)))
+        }
     })
 }
 

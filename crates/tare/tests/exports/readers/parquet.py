@@ -15,7 +15,7 @@ query = """
 environments = duckdb.execute(query, [parquet, probe]).fetchall()
 failed = duckdb.execute("select count(*) from read_parquet(?) where value is null", [parquet]).fetchone()[0]
 cells = duckdb.execute(
-    "select environment, verdict, slowdown, median from read_csv(?) where probe = ? and headline", [csv, probe]
+    "select environment, answer, slowdown, median from read_csv(?) where probe = ? and headline", [csv, probe]
 ).fetchall()
 print(
     json.dumps(
