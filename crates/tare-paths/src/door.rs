@@ -4,21 +4,28 @@
 //! The folder itself is named by the user, and may be reached through links.
 
 use std::error::Error;
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Write};
+#[cfg(unix)]
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(unix)]
+use rustix::fs::OFlags;
 use tare_data::foreign::Foreign;
 
 use crate::platform::FolderHandle;
-pub use crate::platform::{About, Kind};
+pub use crate::platform::{About, Creation, Kind};
 
 /// Entries of a folder that are listed.
 const MOST_ENTRIES: usize = 1 << 20;
-/// Permissions of a new file, before the umask.
+/// Permissions of a new file, of a new folder and of one for its owner alone, before the umask.
 const NEW_FILE: u32 = 0o666;
+const NEW_FOLDER: u32 = 0o777;
+const PRIVATE_FOLDER: u32 = 0o700;
 /// Tries at a name for a file that is not there yet.
 const MOST_NAMES: u32 = 1000;
 
@@ -57,6 +64,50 @@ impl Door {
     /// Opens the folder that the user named.
     pub fn open(path: &Path) -> io::Result<Door> {
         Ok(Door { handle: FolderHandle::open(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a folder by a path whose last name may not be a link.
+    pub fn open_itself(path: &Path) -> io::Result<Door> {
+        Ok(Door { handle: FolderHandle::open_itself(path)?, path: path.to_owned() })
+    }
+
+    /// Opens a folder below.
+    pub fn open_folder(&self, inside: &Path) -> io::Result<Door> {
+        let handle = self.named(inside, self.handle.open_folder(checked(inside)?))?;
+        Ok(Door { handle, path: self.join(inside) })
+    }
+
+    /// Makes a folder that must not be there yet, its owner's alone, and opens it.
+    pub fn make_new_folder(&self, inside: &Path) -> io::Result<Door> {
+        self.named(inside, self.handle.make_folder(checked(inside)?, PRIVATE_FOLDER))?;
+        self.open_folder(inside)
+    }
+
+    /// Opens a file to read and write it; where that makes it, only for its owner.
+    #[cfg(unix)]
+    pub fn open_with(&self, inside: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        self.named(inside, self.handle.open_with(checked(inside)?, flags | OFlags::RDWR))
+    }
+
+    /// Opens a file to read and append; one that this makes is its owner's alone.
+    pub fn open_to_append(&self, inside: &Path, creation: Creation) -> io::Result<File> {
+        self.named(inside, self.handle.open_to_append(checked(inside)?, creation))
+    }
+
+    /// Waits until the folder's entries are on the disk.
+    pub fn sync(&self) -> io::Result<()> {
+        self.handle.sync()
+    }
+
+    /// Removes all that is in the folder, but the entry of a name. Where something stays, the rest is removed.
+    pub fn empty(&self, but: &str) -> io::Result<()> {
+        self.handle.empty(OsStr::new(but))
+    }
+
+    /// Removes a folder below with all that is in it, and nothing that is not a folder.
+    pub fn remove_tree(&self, inside: &Path) -> io::Result<()> {
+        self.open_folder(inside)?.empty("")?;
+        self.remove_folder(inside)
     }
 
     /// Returns the folder's path as it was named.
@@ -127,7 +178,7 @@ impl Door {
         let mut above: Vec<&Path> = inside.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
         above.reverse();
         for folder in above {
-            match self.named(folder, self.handle.make_folder(checked(folder)?)) {
+            match self.named(folder, self.handle.make_folder(checked(folder)?, NEW_FOLDER)) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => {}
             }
@@ -215,6 +266,13 @@ impl Door {
 
     fn is_a_link(&self, inside: &Path) -> io::Error {
         planted(format!("{} is a link, which is not followed", self.join(inside).display()))
+    }
+}
+
+#[cfg(unix)]
+impl AsFd for Door {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.descriptor()
     }
 }
 

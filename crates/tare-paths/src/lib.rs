@@ -6,3 +6,5 @@
 
 pub mod door;
 mod platform;
+
+pub use platform::{explain_distrust, remove_tree};

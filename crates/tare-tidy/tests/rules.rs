@@ -10,7 +10,7 @@ use tare_tidy::{arrows, comments, cycles, inside, lists, public, shape, words};
 const ARROWS: arrows::Arrows<'_> = &[
     ("tare-data", &[], &[]),
     ("tare-paths", &["tare-data"], &[]),
-    ("tare-probes", &["tare-data"], &[]),
+    ("tare-probes", &["tare-data", "tare-paths"], &[]),
     ("tare-record", &["tare-data", "tare-paths"], &[]),
     ("tare-analysis", &["tare-data"], &[]),
     ("tare-lab", &["tare-data", "tare-paths", "tare-probes", "tare-record", "tare-analysis"], &[]),

@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use tare_paths::remove_tree;
 use tare_record::locks::try_lock;
 use tempfile::TempDir;
 
-use crate::platform::remove_tree;
 
 /// Name of such a folder, before its random letters, and how many these are.
 const NAME: &str = "kernel-";

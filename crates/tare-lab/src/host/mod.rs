@@ -25,4 +25,5 @@ pub use self::wsl_distributions::find_default_distribution;
 
 #[cfg(windows)]
 pub use crate::platform::console;
-pub use crate::platform::{explain_distrust, mounts, processes};
+pub use crate::platform::{mounts, processes};
+pub use tare_paths::explain_distrust;

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use tare_paths::remove_tree;
+
 use crate::error::LabError;
 use crate::host::mounts;
 use crate::host::processes::{Mention, Signs};
@@ -18,7 +20,6 @@ use crate::ownership::journal::{self, Abandoned, Found};
 pub use crate::ownership::of_linux::remove_unnamed;
 pub use crate::ownership::outcome::Outcome;
 use crate::ownership::undoing::Undoing;
-use crate::platform::remove_tree;
 
 /// Time in which what only mentions a session may end by itself, and the pause between two looks at it.
 const PATIENCE: Duration = Duration::from_secs(2);

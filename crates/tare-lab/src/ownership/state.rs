@@ -1,32 +1,29 @@
 //! The state folder: what tare remembers from one session to the next, believed only where nobody else can write.
 
-use std::ffi::OsStr;
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use tare_paths::door::{Creation, Door};
+pub(crate) use tare_paths::explain_distrust;
 
 use crate::error::{ErrorKind, LabError};
-use crate::platform::{self, StateFiles};
-
-pub(crate) use crate::platform::explain_distrust;
+use crate::platform;
 
 /// A state folder that is one's own. Its files are opened in it, and never through a link.
 #[derive(Debug)]
-pub(crate) struct StateFolder {
-    files: StateFiles,
-    path: PathBuf,
-}
+pub(crate) struct StateFolder(Door);
 
 impl StateFolder {
     /// Opens the folder; None where there is none. One in which others can write is refused.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, LabError> {
         let failed = |e| LabError::new(ErrorKind::Storage, cannot(path)).with_cause(e);
-        let files = match StateFiles::open_folder(path) {
+        let folder = match Door::open(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            files => files.map_err(failed)?,
+            folder => folder.map_err(failed)?,
         };
-        match explain_distrust(&files.metadata().map_err(failed)?) {
-            None => Ok(Some(StateFolder { files, path: path.to_owned() })),
+        match explain_distrust(&folder.metadata().map_err(failed)?) {
+            None => Ok(Some(StateFolder(folder))),
             Some(because) => Err(LabError::new(ErrorKind::Storage, cannot(path))
                 .with_cause(because)
                 .with_hint("make it your own (chown, chmod go-w), or name another with XDG_STATE_HOME")),
@@ -42,30 +39,33 @@ impl StateFolder {
 
     /// Opens a file of the folder to read and append.
     pub(crate) fn open_file(&self, path: &Path) -> io::Result<File> {
-        self.files.open(name(path)?)
+        self.0.open_to_append(name(path)?, Creation::Never)
     }
 
     /// Makes a new file in the folder, to append.
     pub(crate) fn create_file(&self, path: &Path) -> io::Result<File> {
-        self.files.create(name(path)?)
+        self.0.open_to_append(name(path)?, Creation::Always)
     }
 
     /// Opens a file of the folder to read and append; made where there is none.
     pub(crate) fn open_or_create_file(&self, path: &Path) -> io::Result<File> {
-        self.files.open_or_create(name(path)?)
+        self.0.open_to_append(name(path)?, Creation::IfMissing)
     }
 
     /// Waits until its entries are on the disk.
     pub(crate) fn sync(&self) -> Result<(), LabError> {
-        self.files.sync().map_err(|e| {
-            LabError::new(ErrorKind::Storage, format!("cannot sync the state folder {}", self.path.display()))
-                .with_cause(e)
+        self.0.sync().map_err(|e| {
+            LabError::new(
+                ErrorKind::Storage,
+                format!("cannot sync the state folder {}", self.0.path().display()),
+            )
+            .with_cause(e)
         })
     }
 }
 
-fn name(path: &Path) -> io::Result<&OsStr> {
-    path.file_name().ok_or(io::ErrorKind::InvalidInput.into())
+fn name(path: &Path) -> io::Result<&Path> {
+    path.file_name().map(Path::new).ok_or(io::ErrorKind::InvalidInput.into())
 }
 
 fn cannot(path: &Path) -> String {

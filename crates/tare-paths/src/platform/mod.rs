@@ -3,14 +3,13 @@
 use std::time::SystemTime;
 
 #[cfg(unix)]
-mod unix;
-#[cfg(windows)]
-mod windows;
+mod removal;
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(windows, path = "windows.rs")]
+mod system;
 
-#[cfg(unix)]
-pub(crate) use unix::FolderHandle;
-#[cfg(windows)]
-pub(crate) use windows::FolderHandle;
+pub(crate) use system::FolderHandle;
+pub use system::{explain_distrust, remove_tree};
 
 /// Kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +19,14 @@ pub enum Kind {
     Link,
     /// A pipe, a socket or a device.
     Other,
+}
+
+/// Creation of a file that is opened; always that of one which must not be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Creation {
+    Never,
+    IfMissing,
+    Always,
 }
 
 /// Facts of an entry that are known without opening it.

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -14,10 +15,12 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{About, Kind};
+use super::removal::empty_folder;
+pub use super::removal::remove_tree;
+use super::{About, Creation, Kind};
 
-/// Permissions of a new folder, before the umask.
-const NEW_FOLDER: Mode = Mode::from_raw_mode(0o777);
+/// Bits of a mode by which others than the owner may write.
+const OTHERS_WRITE: u32 = 0o022;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open folder.
@@ -31,6 +34,45 @@ pub(crate) struct FolderHandle {
 impl FolderHandle {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(FolderHandle { folder: open(path, FOLDER, Mode::empty())?.into(), by_parts: false })
+    }
+
+    /// Opens a folder by a path whose last name is none of a link.
+    pub(crate) fn open_itself(path: &Path) -> io::Result<Self> {
+        let folder = open(path, FOLDER | OFlags::NOFOLLOW, Mode::empty())?;
+        Ok(FolderHandle { folder: folder.into(), by_parts: false })
+    }
+
+    pub(crate) fn open_folder(&self, inside: &Path) -> io::Result<Self> {
+        let folder = self.open_below(inside, FOLDER, Mode::empty())?;
+        Ok(FolderHandle { folder: folder.into(), by_parts: self.by_parts })
+    }
+
+    pub(crate) fn open_with(&self, inside: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        self.open_below(inside, flags | OFlags::NOCTTY, Mode::RUSR | Mode::WUSR)
+    }
+
+    /// Opens a file to read and append.
+    pub(crate) fn open_to_append(&self, inside: &Path, creation: Creation) -> io::Result<File> {
+        let flags = match creation {
+            Creation::Never => OFlags::NONBLOCK,
+            Creation::IfMissing => OFlags::NONBLOCK | OFlags::CREATE,
+            Creation::Always => OFlags::CREATE | OFlags::EXCL,
+        };
+        Ok(self.open_with(inside, flags | OFlags::RDWR | OFlags::APPEND)?.into())
+    }
+
+    /// Waits until its entries are on the disk.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.folder.sync_all()
+    }
+
+    /// Removes all that is in the folder but the entry of a name.
+    pub(crate) fn empty(&self, but: &OsStr) -> io::Result<()> {
+        empty_folder(self.open_below(Path::new(""), FOLDER, Mode::empty())?, but)
+    }
+
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.folder.as_fd()
     }
 
     /// Makes the folder behave as if openat2 were refused.
@@ -87,8 +129,9 @@ impl FolderHandle {
         Ok(entries)
     }
 
-    pub(crate) fn make_folder(&self, inside: &Path) -> io::Result<()> {
-        self.in_parent(inside, |parent, name| mkdirat(parent, name, NEW_FOLDER))
+    /// Makes a folder with these permissions, before the umask.
+    pub(crate) fn make_folder(&self, inside: &Path, mode: u32) -> io::Result<()> {
+        self.in_parent(inside, |parent, name| mkdirat(parent, name, Mode::from_raw_mode(mode)))
     }
 
     pub(crate) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -122,7 +165,8 @@ impl FolderHandle {
     fn open_below(&self, inside: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
         let inside = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        if !self.by_parts {
+        // A name by itself leads nowhere else, and layers that do not know openat2 are spared it.
+        if !self.by_parts && inside.iter().count() > 1 {
             let stays = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
             match openat2(&self.folder, inside, flags, mode, stays) {
                 // Older kernels do not have it, and filters of system calls answer in either way.
@@ -144,6 +188,17 @@ fn open_by_parts(folder: BorrowedFd<'_>, inside: &Path, flags: OFlags, mode: Mod
         above = Some(openat(folder, part, FOLDER | OFlags::NOFOLLOW, Mode::empty())?);
     }
     openat(above.as_ref().map_or(folder, OwnedFd::as_fd), last, flags, mode)
+}
+
+/// Explains why a file or folder is not trusted; None where only its owner, this user, can have written it.
+pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        return Some("it belongs to another user");
+    }
+    if about.mode() & OTHERS_WRITE != 0 {
+        return Some("others may write in it");
+    }
+    (!about.is_file() && !about.is_dir()).then_some("it is not a file")
 }
 
 fn kind(kind: FileType) -> Kind {

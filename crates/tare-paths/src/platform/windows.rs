@@ -2,11 +2,12 @@
 
 #![allow(clippy::disallowed_methods, reason = "this is where a path is looked at before")]
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{About, Kind};
+use super::{About, Creation, Kind};
 
 /// A folder.
 #[derive(Debug)]
@@ -16,6 +17,34 @@ impl FolderHandle {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let folder = path.canonicalize()?;
         if folder.is_dir() { Ok(FolderHandle(folder)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    pub(crate) fn open_itself(path: &Path) -> io::Result<Self> {
+        FolderHandle::open(path)
+    }
+
+    pub(crate) fn open_folder(&self, inside: &Path) -> io::Result<Self> {
+        let folder = self.whole(inside)?;
+        if folder.is_dir() { Ok(FolderHandle(folder)) } else { Err(io::ErrorKind::NotADirectory.into()) }
+    }
+
+    /// Opens a file to read and append. Who may open it is inherited from the user's own folder.
+    pub(crate) fn open_to_append(&self, inside: &Path, creation: Creation) -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true);
+        options.create(creation == Creation::IfMissing).create_new(creation == Creation::Always);
+        options.open(self.below_parent(inside)?)
+    }
+
+    /// Does nothing: the system itself writes down the entries of folders.
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Removes all that is in the folder; nothing here has an entry that stays.
+    pub(crate) fn empty(&self, _: &OsStr) -> io::Result<()> {
+        fs::remove_dir_all(&self.0)?;
+        fs::create_dir(&self.0)
     }
 
     pub(crate) fn open_file(&self, inside: &Path) -> io::Result<File> {
@@ -45,7 +74,8 @@ impl FolderHandle {
         listed.collect()
     }
 
-    pub(crate) fn make_folder(&self, inside: &Path) -> io::Result<()> {
+    /// Makes a folder. Permissions are those of the one above.
+    pub(crate) fn make_folder(&self, inside: &Path, _: u32) -> io::Result<()> {
         fs::create_dir(self.below_parent(inside)?)
     }
 
@@ -78,6 +108,16 @@ impl FolderHandle {
         let name = inside.file_name().ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.whole(inside.parent().unwrap_or(Path::new("")))?.join(name))
     }
+}
+
+/// Explains why a file or folder is not trusted. Its owner shows in its folder, which is the user's.
+pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
+    (!about.is_file() && !about.is_dir()).then_some("it is not a file")
+}
+
+/// Removes a folder with all that is in it.
+pub fn remove_tree(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path)
 }
 
 fn kind(kind: fs::FileType) -> Kind {

@@ -88,9 +88,8 @@ fn measure(
     let has_canary = request.turn.is_none() || (request.trial / 2).is_multiple_of(PAIRS_A_CANARY);
     let canary_ns = has_canary.then(measure_canary);
     let watch = if request.turn.is_some() { Watch::of_process() } else { Watch::of_all() };
-    let directory = folder.as_ref().map(Folder::path);
-    let mut trial =
-        Trial::new(request, program, directory, &mut sink).with_carried(carried).with_turns(turns);
+    let door = folder.as_ref().map(Folder::door);
+    let mut trial = Trial::new(request, program, door, &mut sink).with_carried(carried).with_turns(turns);
     let outcome = run(&mut trial);
     if outcome.is_err() {
         trial.give_up();

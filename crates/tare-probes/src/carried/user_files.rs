@@ -11,6 +11,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{LONGEST_CARRIED_NAME, LONGEST_PIECE, MOST_CARRIED, Piece};
+use tare_paths::door::Door;
 
 use crate::harness::trial::broken_failure;
 
@@ -84,27 +85,27 @@ fn folders(top: &Path, folder: &Path) -> io::Result<()> {
 }
 
 /// Copies a command's files into the folder that it runs in, and returns their number.
-pub fn copy_command_files(carried: Option<&Path>, command: &str, into: &Path) -> Result<u64, Failure> {
+pub fn copy_command_files(carried: Option<&Path>, command: &str, into: &Door) -> Result<u64, Failure> {
     let Some(from) = carried.map(|carried| carried.join(command)) else {
         return Err(Failure::new(FailureKind::Broken, "the files of the command were not carried along"));
     };
     copy_below(&from, into, 0).map_err(|e| broken_failure("copying the files of the command", e))
 }
 
-fn copy_below(from: &Path, into: &Path, depth: usize) -> io::Result<u64> {
+fn copy_below(from: &Path, into: &Door, depth: usize) -> io::Result<u64> {
     if depth > DEEPEST {
         return Err(io::Error::other("folders are too deep"));
     }
     let mut copied = 0;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
-        let to = into.join(entry.file_name());
+        let to = PathBuf::from(entry.file_name());
         if entry.file_type()?.is_dir() {
-            std::fs::create_dir(&to)?;
-            copied += copy_below(&entry.path(), &to, depth + 1)?;
+            copied += copy_below(&entry.path(), &into.make_new_folder(&to)?, depth + 1)?;
         } else {
             // Through file descriptors alone, for the same reason.
-            let (mut source, mut target) = (File::open(entry.path())?, File::create(&to)?);
+            let mut source = File::open(entry.path())?;
+            let mut target = File::from(into.open_with(&to, OFlags::CREATE | OFlags::EXCL)?);
             io::copy(&mut source, &mut target)?;
             let mode = rustix::fs::fstat(&source)?.st_mode & 0o777;
             target.set_permissions(PermissionsExt::from_mode(mode))?;
@@ -140,10 +141,18 @@ mod tests {
         carried.write_piece(&piece(&place, "b", 0, b"")).unwrap();
         let into = place.join("run");
         std::fs::create_dir(&into).unwrap();
-        assert_eq!(copy_command_files(carried.folder(), "build", &into).unwrap(), 2);
+        let door = Door::open(&into).unwrap();
+        assert_eq!(copy_command_files(carried.folder(), "build", &door).unwrap(), 2);
         assert_eq!(std::fs::read_to_string(into.join("src/a.sh")).unwrap(), "one and two");
         assert_eq!(std::fs::metadata(into.join("src/a.sh")).unwrap().permissions().mode() & 0o777, 0o755);
-        assert!(copy_command_files(carried.folder(), "other", &into).is_err());
+        assert!(copy_command_files(carried.folder(), "other", &door).is_err());
+        let (planted, outside) = (place.join("planted"), place.join("outside"));
+        std::fs::create_dir(&planted).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, planted.join("src")).unwrap();
+        let planted = Door::open(&planted).unwrap();
+        assert!(copy_command_files(carried.folder(), "build", &planted).is_err());
+        assert_eq!(std::fs::read_dir(outside).unwrap().count(), 0);
         std::fs::remove_dir_all(&place).unwrap();
     }
 

@@ -9,7 +9,8 @@ mod tracepoints;
 mod tracer;
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 
 use serde::Serialize;
@@ -45,6 +46,7 @@ pub fn count_program(rest: &[OsString]) -> i32 {
 
 fn keep(result: &Path, (counted, code): (impl Serialize, i32)) -> io::Result<i32> {
     let text = serde_json::to_vec(&counted).map_err(io::Error::other)?;
-    // One file that the caller named, in the trial's own folder.
-    std::fs::write(result, text).map(|()| code)
+    // One file that the caller named, next to the trial's folder: what others have put there is not written to.
+    let _ = std::fs::remove_file(result);
+    File::create_new(result)?.write_all(&text).map(|()| code)
 }

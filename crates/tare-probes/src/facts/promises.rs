@@ -9,6 +9,7 @@ use std::path::Path;
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 use tare_data::session::declared::Promise;
+use tare_paths::door::Door;
 
 use crate::harness::buffer::Buffer;
 use crate::harness::files;
@@ -48,13 +49,13 @@ pub fn note_place(facts: &mut Facts, place: &Path) {
     let sync = match () {
         () if in_memory => Some("a file system in memory: nothing is made durable".to_owned()),
         () if volatile => Some("an overlay mounted volatile: fdatasync does nothing".to_owned()),
-        () => sync(folder.path()),
+        () => sync(folder.door()),
     };
-    let each_write = sync.is_some().then(|| each_write(folder.path())).flatten();
+    let each_write = sync.is_some().then(|| each_write(folder.door())).flatten();
     note_outcome(facts, Promise::Sync.fact_key(), sync);
     note_outcome(facts, Promise::EachWrite.fact_key(), each_write);
-    note_outcome(facts, Promise::Direct.fact_key(), direct(folder.path()));
-    note_outcome(facts, Promise::CacheControl.fact_key(), cache(folder.path()));
+    note_outcome(facts, Promise::Direct.fact_key(), direct(folder.door()));
+    note_outcome(facts, Promise::CacheControl.fact_key(), cache(folder.door()));
 }
 
 /// Recognises overlay options by which nothing is synced. Newer kernels show the longer form.
@@ -69,17 +70,17 @@ pub fn note_outcome(facts: &mut Facts, key: &str, outcome: Option<String>) {
 }
 
 /// Is a sync after a write slower than the write?
-fn sync(directory: &Path) -> Option<String> {
-    let file = files::open_file(directory, "sync", OFlags::TRUNC).ok()?;
+fn sync(folder: &Door) -> Option<String> {
+    let file = files::create_file(folder, "sync", OFlags::empty()).ok()?;
     let (write_ns, sync_ns) = shortest(&file, &file, syscall::fdatasync)?;
     let why = "fdatasync costs no more than a write: the bytes stay in memory";
     Some(judge_sync(write_ns, sync_ns, why))
 }
 
 /// Is a write that has to be durable when it returns slower than one that has not?
-fn each_write(directory: &Path) -> Option<String> {
-    let plain = files::open_file(directory, "dsync", OFlags::TRUNC).ok()?;
-    let durable = files::open_file(directory, "dsync", OFlags::DSYNC).ok()?;
+fn each_write(folder: &Door) -> Option<String> {
+    let plain = files::create_file(folder, "dsync", OFlags::empty()).ok()?;
+    let durable = files::open_file(folder, "dsync", OFlags::DSYNC).ok()?;
     let data = Buffer::new_random(BLOCK, 5).ok()?;
     let (write_ns, durable_ns) = shortest(&plain, &durable, |file| syscall::pwrite(file, &data, 0))?;
     let why = "a write that must be durable costs no more than another: the bytes stay in memory";
@@ -117,8 +118,8 @@ fn judge_sync(write_ns: u64, sync_ns: u64, why: &str) -> String {
 }
 
 /// Does a write with O_DIRECT go around the cache?
-fn direct(directory: &Path) -> Option<String> {
-    let file = match files::open_file(directory, "direct", OFlags::TRUNC | OFlags::DIRECT) {
+fn direct(folder: &Door) -> Option<String> {
+    let file = match files::create_file(folder, "direct", OFlags::DIRECT) {
         Ok(file) => file,
         Err(e) if e.kind == FailureKind::NotSupported => return Some(e.reason),
         Err(_) => return None,
@@ -130,7 +131,7 @@ fn direct(directory: &Path) -> Option<String> {
         _ => return None,
     }
     #[cfg(unix)]
-    if let Some(outcome) = seen_in_cache(directory, file.as_fd()) {
+    if let Some(outcome) = seen_in_cache(folder, file.as_fd()) {
         return Some(outcome);
     }
     // Without a view of the cache: a device takes whole blocks only, a cache takes anything.
@@ -143,17 +144,16 @@ fn direct(directory: &Path) -> Option<String> {
 
 /// Reports whether data just written past the cache are in it; None where that cannot be seen.
 #[cfg(unix)]
-fn seen_in_cache(directory: &Path, file: BorrowedFd<'_>) -> Option<String> {
-    let cached =
-        cache_is_visible(directory).then(|| files::cached_share(file, TRIAL_BYTES as u64)).flatten()?;
+fn seen_in_cache(folder: &Door, file: BorrowedFd<'_>) -> Option<String> {
+    let cached = cache_is_visible(folder).then(|| files::cached_share(file, TRIAL_BYTES as u64)).flatten()?;
     Some(if cached == 0.0 { OK.into() } else { "O_DIRECT is accepted and served from the cache".into() })
 }
 
 /// Checks that mincore distinguishes a file just written (cached) from a hole that was never read (not
 /// cached).
 #[cfg(unix)]
-fn cache_is_visible(directory: &Path) -> bool {
-    let Ok(file) = files::open_file(directory, "visible", OFlags::TRUNC) else { return false };
+fn cache_is_visible(folder: &Door) -> bool {
+    let Ok(file) = files::create_file(folder, "visible", OFlags::empty()) else { return false };
     let Ok(data) = Buffer::new_random(TRIAL_BYTES, 3) else { return false };
     let size = TRIAL_BYTES as u64;
     let hole = rustix::fs::ftruncate(&file, 2 * size).is_ok();
@@ -163,8 +163,8 @@ fn cache_is_visible(directory: &Path) -> bool {
 }
 
 /// Is a file gone from the cache after it was dropped?
-fn cache(directory: &Path) -> Option<String> {
-    let file = files::open_file(directory, "cache", OFlags::TRUNC).ok()?;
+fn cache(folder: &Door) -> Option<String> {
+    let file = files::create_file(folder, "cache", OFlags::empty()).ok()?;
     let data = Buffer::new_random(TRIAL_BYTES, 4).ok()?;
     files::fill_file(file.as_fd(), &data, TRIAL_BYTES, TRIAL_BYTES as u64).ok()?;
     Some(match files::drop_cache(file.as_fd(), TRIAL_BYTES as u64) {

@@ -9,6 +9,7 @@ use rustix::fs::{Advice, CWD, MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use tare_data::failure::{Failure, FailureKind};
+use tare_paths::door::Door;
 
 pub(crate) use crate::harness::blocks::fill_file;
 use crate::harness::blocks::{SPARE, no_room};
@@ -22,9 +23,9 @@ const SMALL_SHARE: u64 = 20;
 const STILL_CACHED: f64 = 1.0 / 256.0;
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
-pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
+pub(crate) fn check_room(folder: &Door, bytes: u64) -> Result<(), Failure> {
     // File systems that do not report their size (some shares) return 0 of 0.
-    match rustix::fs::statvfs(directory) {
+    match rustix::fs::fstatvfs(folder) {
         Ok(about) if about.f_blocks > 0 => {
             let free = about.f_bavail.saturating_mul(about.f_frsize);
             if free >= bytes.saturating_add(SPARE) {
@@ -36,14 +37,20 @@ pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
     }
 }
 
-/// Opens a file of the trial's folder for reading and writing, made where it is not there.
-pub fn open_file(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
-    let all = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC | flags;
-    rustix::fs::openat(CWD, directory.join(name), all, Mode::RUSR | Mode::WUSR).map_err(|e| {
-        if flags.contains(OFlags::DIRECT) && matches!(e, Errno::INVAL | Errno::OPNOTSUPP) {
+/// Makes a file of the trial's folder, and opens it for reading and writing. What is there already, somebody else has put there.
+pub fn create_file(folder: &Door, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    open_file(folder, name, OFlags::CREATE | OFlags::EXCL | flags)
+}
+
+/// Opens a file that the trial has made in its folder, for reading and writing.
+pub(crate) fn open_file(folder: &Door, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    folder.open_with(Path::new(name), flags).map_err(|e| {
+        if flags.contains(OFlags::DIRECT)
+            && matches!(Errno::from_io_error(&e), Some(Errno::INVAL | Errno::OPNOTSUPP))
+        {
             return Failure::new(FailureKind::NotSupported, "the file system has no O_DIRECT");
         }
-        broken_failure(&format!("opening a file in {}", directory.display()), e)
+        broken_failure(&format!("opening a file in {}", folder.path().display()), e)
     })
 }
 
@@ -113,8 +120,9 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_fails_before_it_is_written() {
-        let failure = check_room(Path::new("/"), u64::MAX / 2).unwrap_err();
+        let root = Door::open(Path::new("/")).unwrap();
+        let failure = check_room(&root, u64::MAX / 2).unwrap_err();
         assert!(failure.reason.ends_with("free: No space left on device"), "{}", failure.reason);
-        assert_eq!(check_room(Path::new("/"), 0), Ok(()));
+        assert_eq!(check_room(&root, 0), Ok(()));
     }
 }

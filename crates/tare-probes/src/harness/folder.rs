@@ -1,22 +1,15 @@
-//! A folder of the trial's own: made fresh, taken away afterwards, with calls that every layer translates.
+//! A folder of the trial's own: made fresh, held open, and taken away afterwards, with calls that every layer translates.
 //!
 //! The standard library reads metadata by statx(2), whose paths proot 5.1 passes on untranslated, so that
-//! a file inside is not found. Here only openat, getdents, mkdirat and unlinkat are used.
+//! a file inside is not found.
 
-#[cfg(unix)]
-use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
-#[cfg(unix)]
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-#[cfg(unix)]
-use rustix::fs::{AtFlags, CWD, Dir, IFlags, Mode, OFlags};
-#[cfg(unix)]
-use rustix::io::Errno;
+use rustix::fs::IFlags;
 use tare_data::failure::Failure;
+use tare_paths::door::{Door, Kind};
 
 use crate::harness::trial::broken_failure;
 
@@ -24,18 +17,14 @@ use crate::harness::trial::broken_failure;
 const NAME: &str = "tare-trial";
 /// Prefix of the empty folders that stay.
 const STAYS: &str = ".tare-empty";
-/// Entries of a place among which they are looked for.
-#[cfg(unix)]
-const MOST_KEPT: usize = 10_000;
-/// Deepest folder that is removed: the probes make two levels, a user's build many.
-#[cfg(unix)]
-const DEEPEST: usize = 64;
 
 /// A folder that is emptied and removed when dropped.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
-    /// Path under which it stays, empty.
+    place: Door,
+    name: PathBuf,
+    door: Door,
+    /// Name under which it stays, empty.
     stays: Option<PathBuf>,
 }
 
@@ -65,18 +54,17 @@ impl Folder {
 
     fn make(place: &Path, name: &str, apart: Option<String>) -> Result<Folder, Failure> {
         let make = || {
-            for left in list_names(place)?.into_iter().filter(|entry| is_of_trial(entry, name)) {
-                match remove_all(&place.join(left)) {
-                    Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                        return Err(e);
-                    }
+            let place = Door::open_itself(place)?;
+            let entries = place.list_entries(Path::new(""))?.into_iter();
+            for (left, _) in entries.filter(|(entry, kind)| *kind == Kind::Folder && is_of_trial(entry, name))
+            {
+                match place.remove_tree(Path::new(&left)) {
+                    Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
                     _ => {}
                 }
             }
-            let named = |begin: &str| apart.as_ref().map(|name| place.join(format!("{begin}-{name}")));
-            let path = named(name).unwrap_or_else(|| place.join(name));
-            make(&path)?;
-            Ok(Folder { path, stays: named(STAYS) })
+            let named = |begin: &str| apart.as_ref().map(|name| PathBuf::from(format!("{begin}-{name}")));
+            Folder::make_in(place, named(name).unwrap_or_else(|| name.into()), named(STAYS))
         };
         make().map_err(|e| broken_failure(&format!("making a folder in {}", place.display()), e))
     }
@@ -84,23 +72,31 @@ impl Folder {
     /// Makes a folder of this name, which must not be there.
     #[cfg(unix)]
     pub(crate) fn make_named(place: &Path, name: &str) -> io::Result<Folder> {
-        let path = place.join(name);
-        make(&path)?;
-        Ok(Folder { path, stays: None })
+        Folder::make_in(Door::open_itself(place)?, name.into(), None)
+    }
+
+    fn make_in(place: Door, name: PathBuf, stays: Option<PathBuf>) -> io::Result<Folder> {
+        let door = place.make_new_folder(&name)?;
+        Ok(Folder { place, name, door, stays })
+    }
+
+    /// Returns the open folder, below which the trial's files are reached.
+    pub fn door(&self) -> &Door {
+        &self.door
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.door.path()
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
         // One that cannot be removed is found by the next trial, and so is one that cannot get its other name.
-        let _ = match &self.stays {
-            None => remove_all(&self.path),
-            Some(stays) => empty(&self.path).and_then(|()| std::fs::rename(&self.path, stays)),
-        };
+        let _ = self.door.empty("").and_then(|()| match &self.stays {
+            None => self.place.remove_folder(&self.name),
+            Some(stays) => self.place.rename(&self.name, stays),
+        });
     }
 }
 
@@ -112,7 +108,7 @@ impl Drop for Folder {
 /// the host.
 #[cfg(unix)]
 pub fn spread_folders(folder: &Path) {
-    let Ok(folder) = open(CWD, folder) else { return };
+    let Ok(folder) = Door::open_itself(folder) else { return };
     if let Ok(flags) = rustix::fs::ioctl_getflags(&folder) {
         let _ = rustix::fs::ioctl_setflags(&folder, flags | IFlags::TOPDIR);
     }
@@ -130,14 +126,15 @@ pub fn keep_empty(_place: &Path, _kept: &Path) {}
 /// Whoever is inside may have put anything there: links are not followed, and what is moved is neither opened nor counted on.
 #[cfg(unix)]
 pub fn keep_empty(place: &Path, kept: &Path) {
-    let Ok(from) = open(CWD, place) else { return };
-    let Ok(entries) = Dir::read_from(&from) else { return };
-    let names = entries.take(MOST_KEPT).flatten().map(|entry| entry.file_name().to_owned());
-    let names: Vec<_> = names.filter(|name| name.to_bytes().starts_with(STAYS.as_bytes())).collect();
-    if names.is_empty() || make(kept).is_err_and(|e| e.kind() != ErrorKind::AlreadyExists) {
+    let Ok(from) = Door::open_itself(place) else { return };
+    let Ok(entries) = from.list_entries(Path::new("")) else { return };
+    let names = entries.into_iter().map(|(name, _)| name);
+    let names: Vec<String> = names.filter(|name| name.starts_with(STAYS)).collect();
+    let made = || rustix::fs::mkdirat(rustix::fs::CWD, kept, rustix::fs::Mode::RWXU);
+    if names.is_empty() || made().is_err_and(|e| e != rustix::io::Errno::EXIST) {
         return;
     }
-    let Ok(to) = open(CWD, kept) else { return };
+    let Ok(to) = Door::open_itself(kept) else { return };
     for name in &names {
         // What cannot be moved goes with the place.
         let _ = rustix::fs::renameat(&from, name, &to, name);
@@ -160,96 +157,6 @@ fn is_of_trial(entry: &str, name: &str) -> bool {
     };
     let names = [NAME, side_name(false), side_name(true)].into_iter().filter(|known| known.starts_with(name));
     names.filter_map(|known| entry.strip_prefix(known)).any(|rest| rest.is_empty() || is_apart(rest))
-}
-
-/// Lists the names in a folder that are UTF-8, as all are that tare gives.
-#[cfg(unix)]
-pub(crate) fn list_names(folder: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in Dir::read_from(&open(CWD, folder)?)? {
-        names.extend(entry?.file_name().to_str().map(str::to_owned));
-    }
-    Ok(names)
-}
-
-/// Lists the names in a folder that are UTF-8, as all are that tare gives.
-#[cfg(windows)]
-fn list_names(folder: &Path) -> io::Result<Vec<String>> {
-    let names = std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
-    Ok(names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
-}
-
-#[cfg(unix)]
-fn make(path: &Path) -> io::Result<()> {
-    Ok(rustix::fs::mkdirat(CWD, path, Mode::RWXU)?)
-}
-
-#[cfg(windows)]
-fn make(path: &Path) -> io::Result<()> {
-    std::fs::create_dir(path)
-}
-
-/// Removes a folder with all that is in it. Follows no link; anything else than a folder stays.
-#[cfg(unix)]
-fn remove_all(path: &Path) -> io::Result<()> {
-    // Not every layer has looked first whether it is a folder.
-    let folder = open(CWD, path).map_err(|e| if e == Errno::LOOP { Errno::NOTDIR } else { e })?;
-    remove_within(&folder, 0, "")?;
-    Ok(rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)?)
-}
-
-/// Removes a folder with all that is in it. Follows no link; anything else than a folder stays.
-#[cfg(windows)]
-fn remove_all(path: &Path) -> io::Result<()> {
-    match path.symlink_metadata()?.is_dir() {
-        true => std::fs::remove_dir_all(path),
-        false => Err(ErrorKind::NotADirectory.into()),
-    }
-}
-
-/// Removes all that is in a folder.
-#[cfg(unix)]
-fn empty(path: &Path) -> io::Result<()> {
-    Ok(remove_within(&open(CWD, path)?, 0, "")?)
-}
-
-/// Removes all that is in a folder.
-#[cfg(windows)]
-fn empty(path: &Path) -> io::Result<()> {
-    std::fs::remove_dir_all(path)?;
-    make(path)
-}
-
-/// Opens a folder, and no link to one.
-#[cfg(unix)]
-pub(crate) fn open(parent: BorrowedFd<'_>, name: &Path) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(parent, name, flags, Mode::empty())
-}
-
-/// Removes a file, or a folder with all that is in it.
-#[cfg(unix)]
-fn remove(parent: BorrowedFd<'_>, name: &Path, depth: usize) -> Result<(), Errno> {
-    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
-        // Linux returns EISDIR, POSIX EPERM.
-        Err(Errno::ISDIR | Errno::PERM) if depth < DEEPEST => {}
-        other => return other,
-    }
-    remove_within(&open(parent, name)?, depth, "")?;
-    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
-}
-
-/// Removes all that is in a folder, but the entry of a name.
-#[cfg(unix)]
-pub(crate) fn remove_within(folder: &OwnedFd, depth: usize, but: &str) -> Result<(), Errno> {
-    for entry in Dir::read_from(folder)? {
-        let entry = entry?;
-        let entry = entry.file_name();
-        if ![c".", c".."].contains(&entry) && entry.to_bytes() != but.as_bytes() {
-            remove(folder.as_fd(), Path::new(OsStr::from_bytes(entry.to_bytes())), depth + 1)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,11 +4,10 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, FlockOperation, OFlags, Stat};
 use rustix::io::Errno;
-
-use crate::harness::folder::{list_names, open, remove_within};
+use tare_paths::door::Door;
 
 /// Beginning of the names of all these folders.
 const PREFIX: &str = "tare-here-";
@@ -19,8 +18,6 @@ pub const PRICES: &str = "prices";
 const MARKER: &str = ".tare-here";
 /// Age in s from which another run's folder is left over. None is used for as long, and not every lock reaches those who share a folder.
 const LEFT_OVER_S: i64 = 60;
-/// Entries of a place among which folders are looked for.
-const MOST_ENTRIES: usize = 10_000;
 
 /// A folder that a killed run left.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,8 +30,9 @@ pub struct LeftOver {
 /// A folder of this run, with its marker; removed when dropped.
 #[derive(Debug)]
 pub struct OwnFolder {
-    path: PathBuf,
-    folder: OwnedFd,
+    place: Door,
+    name: PathBuf,
+    folder: Door,
     /// Held for its lock, which ends with this process.
     _marker: OwnedFd,
 }
@@ -42,43 +40,30 @@ pub struct OwnFolder {
 impl OwnFolder {
     /// Makes a folder that must not be there, and its marker first of all.
     pub fn make(place: &Path, name: &str) -> io::Result<OwnFolder> {
-        let path = place.join(name);
-        rustix::fs::mkdirat(CWD, &path, Mode::RWXU)?;
-        let marked = open(CWD, &path).and_then(|folder| {
-            let marker = open_marker(&folder, OFlags::CREATE | OFlags::EXCL)?;
-            // Where it is refused, it is refused to later runs as well.
-            let _ = rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive);
-            Ok((folder, marker))
-        });
-        match marked {
-            Ok((folder, marker)) => Ok(OwnFolder { path, folder, _marker: marker }),
-            Err(e) => {
-                let _ = rustix::fs::unlinkat(CWD, &path, AtFlags::REMOVEDIR);
-                Err(e.into())
-            }
-        }
+        let (place, name) = (Door::open_itself(place)?, PathBuf::from(name));
+        let folder = place.make_new_folder(&name)?;
+        let marker = folder.open_with(Path::new(MARKER), OFlags::CREATE | OFlags::EXCL);
+        let marker = marker.inspect_err(|_| drop(place.remove_folder(&name)))?;
+        // Where it is refused, it is refused to later runs as well.
+        let _ = rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive);
+        Ok(OwnFolder { place, name, folder, _marker: marker })
     }
 
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn door(&self) -> &Door {
+        &self.folder
     }
 }
 
 impl Drop for OwnFolder {
     fn drop(&mut self) {
         // One that cannot be removed is found by a later run.
-        let _ = remove_marked(&self.path, &self.folder);
+        let _ = remove_marked(&self.place, &self.name, &self.folder);
     }
 }
 
 /// Returns a run's name, from its process and the moment when it began: those that begin at the same moment have other numbers.
 pub fn name_run(process: i32, began_ns: u64) -> String {
     format!("{PREFIX}{process}-{began_ns:x}")
-}
-
-/// Returns the name of a run's folder for a use.
-pub fn name_folder(run: &str, used_for: &str) -> String {
-    format!("{run}-{used_for}")
 }
 
 /// Recognises a name exactly as a run gives it to a folder, and returns the run's own.
@@ -105,49 +90,44 @@ pub fn remove_left_over(place: &Path) -> Vec<LeftOver> {
 
 /// Removes folders in a place that have an unlocked marker and are as old as their run requires, in s.
 fn sweep(place: &Path, age_s: impl Fn(&str) -> i64) -> Vec<LeftOver> {
-    let names = list_names(place).unwrap_or_default();
-    let swept = names.iter().take(MOST_ENTRIES).filter_map(|name| {
-        let folder = place.join(name);
-        let left_because = remove_unused(&folder, age_s(find_run(name)?))?.err();
-        Some(LeftOver { folder, left_because })
+    let Ok(place) = Door::open_itself(place) else { return Vec::new() };
+    let entries = place.list_entries(Path::new("")).unwrap_or_default();
+    let swept = entries.iter().filter_map(|(name, _)| {
+        let left_because = remove_unused(&place, Path::new(name), age_s(find_run(name)?))?.err();
+        Some(LeftOver { folder: place.join(Path::new(name)), left_because })
     });
     swept.collect()
 }
 
 /// Removes a folder of this user that nobody uses, or gives the reason why it stays; None where a run may use it, or none made it.
-fn remove_unused(path: &Path, age_s: i64) -> Option<Result<(), String>> {
-    let folder = open(CWD, path).ok()?;
+fn remove_unused(place: &Door, name: &Path, age_s: i64) -> Option<Result<(), String>> {
+    let folder = place.open_folder(name).ok()?;
     let is_own = |about: &Stat| about.st_uid == rustix::process::geteuid().as_raw();
     let now_s = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
     let is_old = |about: &Stat| now_s.saturating_sub(about.st_mtime) >= age_s;
     rustix::fs::fstat(&folder).ok().filter(|about| is_own(about) && is_old(about))?;
     let is_file = |about: &Stat| FileType::from_raw_mode(about.st_mode) == FileType::RegularFile;
-    let marker = open_marker(&folder, OFlags::empty())
-        .ok()
-        .filter(|marker| rustix::fs::fstat(marker).is_ok_and(|about| is_own(&about) && is_file(&about)));
-    let Some(marker) = marker else {
+    let marker = folder.open_with(Path::new(MARKER), OFlags::NONBLOCK).ok();
+    let is_marker =
+        |file: &OwnedFd| rustix::fs::fstat(file).is_ok_and(|about| is_own(&about) && is_file(&about));
+    let Some(marker) = marker.filter(is_marker) else {
         // A run that was killed before it made its marker had made nothing else.
-        return rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR).ok().map(Ok);
+        return place.remove_folder(name).ok().map(Ok);
     };
     match rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Some(remove_marked(path, &folder).map_err(|e| e.to_string())),
+        Ok(()) => Some(remove_marked(place, name, &folder).map_err(|e| e.to_string())),
         Err(Errno::WOULDBLOCK) => None,
         Err(e) => Some(Err(format!(
-            "whether it is used cannot be seen, since {MARKER} in it cannot be locked ({e}): remove it while no tare here runs"
+            "it stays, since {MARKER} in it cannot be locked ({e}), so that it may be in use: remove it while no tare here runs"
         ))),
     }
 }
 
 /// Removes a folder with all that is in it, the marker last: until then another run can go on where this one ends.
-fn remove_marked(path: &Path, folder: &OwnedFd) -> Result<(), Errno> {
-    remove_within(folder, 0, MARKER)?;
-    rustix::fs::unlinkat(folder, MARKER, AtFlags::empty())?;
-    rustix::fs::unlinkat(CWD, path, AtFlags::REMOVEDIR)
-}
-
-fn open_marker(folder: &OwnedFd, flags: OFlags) -> Result<OwnedFd, Errno> {
-    let flags = flags | OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    rustix::fs::openat(folder.as_fd(), MARKER, flags, Mode::RUSR | Mode::WUSR)
+fn remove_marked(place: &Door, name: &Path, folder: &Door) -> io::Result<()> {
+    folder.empty(MARKER)?;
+    folder.remove_file(Path::new(MARKER))?;
+    place.remove_folder(name)
 }
 
 #[cfg(test)]
@@ -159,7 +139,7 @@ mod tests {
     use crate::harness::child::Child;
 
     fn name(moment: u64) -> String {
-        name_folder(&name_run(7, moment), FILES)
+        format!("{}-{FILES}", name_run(7, moment))
     }
 
     fn plant(folder: &Path) {
@@ -175,7 +155,7 @@ mod tests {
     #[test]
     fn names_are_recognised_whole() {
         assert_eq!(find_run("tare-here-12-7f-files"), Some("tare-here-12-7f"));
-        assert_eq!(find_run(&name_folder(&name_run(i32::MAX, u64::MAX), PRICES)).map(str::len), Some(37));
+        assert_eq!(find_run(&format!("{}-{PRICES}", name_run(i32::MAX, u64::MAX))).map(str::len), Some(37));
         for near in [
             "tare-here-project",
             "tare-here-laptop.json",
@@ -206,7 +186,7 @@ mod tests {
         let (own, of) = (place.path().to_owned(), path.clone());
         let run = Child::fork(&[], move || {
             let folder = OwnFolder::make(&own, &name(1)).unwrap();
-            fs::write(folder.path().join("sync"), "in use").unwrap();
+            fs::write(folder.door().join(Path::new("sync")), "in use").unwrap();
             loop {
                 std::thread::park();
             }

@@ -47,8 +47,8 @@ const FILES_MS: u64 = 1_200;
 const PRICES_MS: u64 = 1_200;
 /// Time for keeping the processors busy, which others may use as well.
 const BURST_MS: u64 = 1_000;
-/// Word for a folder that is gone, where others have the reason why they stay.
-const REMOVED: &str = "removed";
+/// Words for a folder that is gone, where others have the reason why they stay.
+const REMOVED: &str = "removed, since a tare here that was killed had left it";
 /// Passes over everything that is timed, where there is time for a thorough answer.
 const PASSES: usize = 3;
 /// Beginnings of the keys of facts that are times in blocks, to which a later pass adds its own.
@@ -96,9 +96,9 @@ pub const VARIABLES: [&str; 14] = [
     "AWS_LAMBDA_FUNCTION_NAME",
 ];
 
-/// Finds out where this process runs and what limits it, and removes what earlier runs left, which it returns. Creates nothing that
-/// outlives it.
-pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Vec<LeftOver>) {
+/// Finds out where this process runs and what limits it. Creates nothing that outlives it, and removes folders that earlier runs left:
+/// also returns what became of each, by its path.
+pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Facts) {
     let began_ns = now_ns();
     let mut steps = Steps::until(began_ns + wanted.longest_ms * 1_000_000);
     steps.facts = wanted.variables.clone();
@@ -122,7 +122,7 @@ pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Vec<LeftOver>) {
         add_series(&mut steps, |steps| collect_times(steps, wanted, &name, began_ns));
     }
     steps.facts.0.remove(prices::TOOK);
-    let left = if passes > 0 { remove_folders(&mut steps, wanted, &name) } else { Vec::new() };
+    let left = if passes > 0 { remove_folders(&mut steps, wanted, &name) } else { Facts::default() };
     let took_ms = (now_ns() - began_ns) / 1_000_000;
     (Surroundings { facts: steps.facts, lost: steps.lost, took_ms }, left)
 }
@@ -132,7 +132,7 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     let references = &wanted.references;
     let collect_prices = |steps: &mut Steps, earlier: &Facts| {
         steps.run_step("prices", PRICES_MS, NeedsChild, |noting| {
-            prices::note_prices(noting, references, &left_over::name_folder(name, PRICES), earlier)
+            prices::note_prices(noting, references, &format!("{name}-{PRICES}"), earlier)
         })
     };
     steps.run_step("clock", TIMING_MS, Harmless, costs::note_clock);
@@ -141,7 +141,7 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     steps.facts.0.remove(prices::TOOK);
     if let Some(work) = wanted.places.iter().find(|place| place.role == "work") {
         steps.run_step("files", FILES_MS, NeedsChild, |noting| {
-            costs::note_files(noting, work, references, &left_over::name_folder(name, FILES))
+            costs::note_files(noting, work, references, &format!("{name}-{FILES}"))
         });
     }
     collect_prices(steps, &Facts::default());
@@ -152,26 +152,21 @@ fn collect_times(steps: &mut Steps, wanted: &Wanted, name: &str, zero_ns: u64) {
     });
 }
 
-/// Removes folders of steps that were ended, and those of earlier runs. Facts have no paths.
-fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) -> Vec<LeftOver> {
+/// Removes folders of steps that were ended, and those of earlier runs. Tells by path of all that it does not pass over.
+fn remove_folders(steps: &mut Steps, wanted: &Wanted, name: &str) -> Facts {
     steps.extend(PLACE_MS);
     let work = wanted.places.iter().filter(|place| place.role == "work").map(|place| &place.path);
     let places: BTreeSet<&PathBuf> = work.chain(&wanted.references).collect();
     let facts = std::mem::take(&mut steps.facts);
     for place in places {
         steps.run_step("tidying", PLACE_MS, NeedsChild, |noting| {
-            for left in left_over::remove_left(place, name) {
-                let because = left.left_because.as_deref().unwrap_or(REMOVED);
-                noting.add_fact(&left.folder.to_string_lossy(), because);
+            for LeftOver { folder, left_because } in left_over::remove_left(place, name) {
+                let because = left_because.unwrap_or_else(|| REMOVED.to_owned());
+                noting.add_fact(&folder.to_string_lossy(), because);
             }
         });
     }
-    let found = std::mem::replace(&mut steps.facts, facts).0.into_iter();
-    let read = |(folder, because): (String, String)| LeftOver {
-        folder: folder.into(),
-        left_because: Some(because).filter(|because| because != REMOVED),
-    };
-    found.map(read).collect()
+    std::mem::replace(&mut steps.facts, facts)
 }
 
 /// Collects times in blocks, and adds them to those that are there.

@@ -3,13 +3,13 @@
 #![allow(unsafe_code, reason = "numbers of descriptors that are opened and closed in a loop")]
 
 use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use tare_data::failure::Failure;
+use tare_paths::door::Door;
 
 use super::repeated::{Loop, timed_loop};
 use crate::harness::files;
@@ -33,103 +33,101 @@ const SHORTEST_ENTRY: usize = 24;
 const TURNS: usize = 1500;
 
 /// Makes a file of a size, and returns it open.
-fn file_of(folder: &Path, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
-    let file = files::open_file(folder, "f", OFlags::empty())?;
+fn file_of(folder: &Door, size: usize) -> Result<rustix::fd::OwnedFd, Failure> {
+    let file = files::create_file(folder, "f", OFlags::empty())?;
     files::fill_file(file.as_fd(), &vec![b't'; size], size, size as u64)?;
     Ok(file)
 }
 
 /// Opens the trial's folder, from which paths are looked up.
-fn at(folder: &Path) -> Result<rustix::fd::OwnedFd, Failure> {
+fn at(folder: &Door) -> Result<rustix::fd::OwnedFd, Failure> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::openat(CWD, folder, flags, Mode::empty())
+    rustix::fs::openat(folder, c".", flags, Mode::empty())
         .map_err(|e| broken_failure("opening the trial's folder", e))
 }
 
-pub fn stat_file(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn stat_file(folder: &Door) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| stats(operations, at.as_fd(), c"f")))
 }
 
-pub fn stat_deep(folder: &Path) -> Result<Loop<'_>, Failure> {
-    let mut deep = std::path::PathBuf::new();
+pub fn stat_deep(folder: &Door) -> Result<Loop<'_>, Failure> {
+    let mut deepest = None;
     for _ in 0..FOLDERS {
-        deep.push("d");
-        let made = rustix::fs::mkdirat(CWD, folder.join(&deep), Mode::RWXU);
-        made.map_err(|e| broken_failure("making a folder", e))?;
+        let made = deepest.as_ref().unwrap_or(folder).make_new_folder(Path::new("d"));
+        deepest = Some(made.map_err(|e| broken_failure("making a folder", e))?);
     }
-    file_of(&folder.join(&deep), SMALL)?;
-    let path =
-        CString::new(deep.join("f").as_os_str().as_bytes()).map_err(|e| broken_failure("a path", e))?;
+    file_of(deepest.as_ref().unwrap_or(folder), SMALL)?;
+    let path = CString::new("d/".repeat(FOLDERS) + "f").map_err(|e| broken_failure("a path", e))?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| stats(operations, at.as_fd(), &path)))
 }
 
-pub fn stat_missing(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn stat_missing(folder: &Door) -> Result<Loop<'_>, Failure> {
     let at = at(folder)?;
     Ok(Box::new(move |operations| stats_of_nothing(operations, at.as_fd())))
 }
 
-pub fn open_file(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn open_file(folder: &Door) -> Result<Loop<'_>, Failure> {
     file_of(folder, SMALL)?;
     let at = at(folder)?;
     Ok(Box::new(move |operations| opens(operations, at.as_fd())))
 }
 
-pub fn stat_new(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn stat_new(folder: &Door) -> Result<Loop<'_>, Failure> {
     let (names, at) = (turns(folder)?, at(folder)?);
     let mut turn = 0;
     Ok(Box::new(move |operations| stats_in_turn(operations, at.as_fd(), &names, &mut turn)))
 }
 
-pub fn read_new(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn read_new(folder: &Door) -> Result<Loop<'_>, Failure> {
     let (names, at) = (turns(folder)?, at(folder)?);
     let (mut turn, mut into) = (0, [0; SMALL]);
     Ok(Box::new(move |operations| reads_in_turn(operations, at.as_fd(), &names, &mut turn, &mut into)))
 }
 
 /// Makes the files that are taken in turn, and returns their names.
-fn turns(folder: &Path) -> Result<Vec<CString>, Failure> {
+fn turns(folder: &Door) -> Result<Vec<CString>, Failure> {
     let name = |turn: usize| {
         let name = format!("turn-{turn}");
-        let file = files::open_file(folder, &name, OFlags::empty())?;
+        let file = files::create_file(folder, &name, OFlags::empty())?;
         files::fill_file(file.as_fd(), &[b't'; SMALL], SMALL, SMALL as u64)?;
         CString::new(name).map_err(|e| broken_failure("a path", e))
     };
     (0..TURNS).map(name).collect()
 }
 
-pub fn list_folder(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn list_folder(folder: &Door) -> Result<Loop<'_>, Failure> {
     for entry in 0..ENTRIES {
-        drop(files::open_file(folder, &format!("entry-{entry}"), OFlags::empty())?);
+        drop(files::create_file(folder, &format!("entry-{entry}"), OFlags::empty())?);
     }
     let (at, mut listing) = (at(folder)?, vec![0; LISTING]);
     Ok(Box::new(move |operations| lists(operations, at.as_fd(), &mut listing)))
 }
 
-pub fn read_small(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn read_small(folder: &Door) -> Result<Loop<'_>, Failure> {
     reading(folder, SMALL)
 }
 
-pub fn read_large(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn read_large(folder: &Door) -> Result<Loop<'_>, Failure> {
     reading(folder, LARGE)
 }
 
-pub fn write_small(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn write_small(folder: &Door) -> Result<Loop<'_>, Failure> {
     writing(folder, SMALL)
 }
 
-pub fn write_large(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn write_large(folder: &Door) -> Result<Loop<'_>, Failure> {
     writing(folder, LARGE)
 }
 
-fn reading(folder: &Path, size: usize) -> Result<Loop<'_>, Failure> {
+fn reading(folder: &Door, size: usize) -> Result<Loop<'_>, Failure> {
     let (file, mut into) = (file_of(folder, size)?, vec![0; size]);
     Ok(Box::new(move |operations| reads(operations, file.as_fd(), &mut into)))
 }
 
-fn writing(folder: &Path, size: usize) -> Result<Loop<'_>, Failure> {
+fn writing(folder: &Door, size: usize) -> Result<Loop<'_>, Failure> {
     let (file, from) = (file_of(folder, size)?, vec![b'w'; size]);
     Ok(Box::new(move |operations| writes(operations, file.as_fd(), &from)))
 }

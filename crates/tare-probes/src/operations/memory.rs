@@ -2,12 +2,11 @@
 
 #![allow(unsafe_code, reason = "mapping is what is measured")]
 
-use std::path::Path;
-
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tare_data::failure::Failure;
+use tare_paths::door::Door;
 
 use super::repeated::{Loop, timed_loop};
 use crate::harness::files;
@@ -20,18 +19,18 @@ const MAPPED: usize = 64 << 10;
 /// By how much the heap grows: what glibc's malloc asks for at a time.
 const GROWTH: usize = 132 << 10;
 
-pub fn map_memory(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn map_memory(_: &Door) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(maps))
 }
 
-pub fn map_file(folder: &Path) -> Result<Loop<'_>, Failure> {
-    let file = files::open_file(folder, "f", OFlags::empty())?;
+pub fn map_file(folder: &Door) -> Result<Loop<'_>, Failure> {
+    let file = files::create_file(folder, "f", OFlags::empty())?;
     let page = rustix::param::page_size();
     files::fill_file(file.as_fd(), &vec![b't'; page], page, page as u64)?;
     Ok(Box::new(move |operations| file_maps(operations, file.as_fd(), page)))
 }
 
-pub fn protect_memory(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn protect_memory(_: &Door) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
     // Its neighbours keep their protection, so that the kernel splits and joins the mapping as it does for a program.
     let start = syscall::map_memory(MAPPED).map_err(|e| broken_failure("mapping memory", e))?;
@@ -39,7 +38,7 @@ pub fn protect_memory(_: &Path) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(move |operations| protects(operations, start + page, page, &mut writable)))
 }
 
-pub fn grow_heap(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn grow_heap(_: &Door) -> Result<Loop<'_>, Failure> {
     Ok(Box::new(|operations| {
         let end = syscall::set_break(0)?;
         heaps(operations, end)
@@ -54,7 +53,7 @@ const FILE_PAGES: usize = 64;
 /// Touches new pages of memory that grows by as much as malloc asks for, as that of a program which needs
 /// more and more. It is mapped, since a heap has no room to grow where tare runs in user-mode Linux; mapping
 /// is not timed.
-pub fn new_page(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn new_page(_: &Door) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
     let mut pieces = Vec::with_capacity(PIECES);
     Ok(Box::new(move |operations| {
@@ -91,7 +90,7 @@ fn give_back(pieces: &mut Vec<usize>) -> Result<(), Errno> {
 }
 
 /// Touches each page of a mapped file in sequence.
-pub fn file_page(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn file_page(folder: &Door) -> Result<Loop<'_>, Failure> {
     file_pages(folder, |address| {
         // SAFETY: the address is within the mapping that `file_pages` made.
         unsafe { address.read_volatile() == b't' }
@@ -99,7 +98,7 @@ pub fn file_page(folder: &Path) -> Result<Loop<'_>, Failure> {
 }
 
 /// Stores to each page of a mapped file for the first time, which copies it.
-pub fn copied_page(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn copied_page(folder: &Door) -> Result<Loop<'_>, Failure> {
     file_pages(folder, |address| {
         // SAFETY: the address is within the mapping that `file_pages` made, which is private and writable.
         unsafe { address.write_volatile(b'w') };
@@ -108,9 +107,9 @@ pub fn copied_page(folder: &Path) -> Result<Loop<'_>, Failure> {
 }
 
 /// Touches a file's pages by a mapping that is made anew, untimed, when all are touched.
-fn file_pages(folder: &Path, touch: fn(*mut u8) -> bool) -> Result<Loop<'_>, Failure> {
+fn file_pages(folder: &Door, touch: fn(*mut u8) -> bool) -> Result<Loop<'_>, Failure> {
     let page = rustix::param::page_size();
-    let file = files::open_file(folder, "f", OFlags::empty())?;
+    let file = files::create_file(folder, "f", OFlags::empty())?;
     files::fill_file(file.as_fd(), &vec![b't'; page], page, (page * FILE_PAGES) as u64)?;
     Ok(Box::new(move |operations| {
         let (mut stopwatch, mut done, mut right) = (Stopwatch::default(), 0, 0);

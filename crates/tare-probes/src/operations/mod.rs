@@ -7,14 +7,13 @@ mod processes;
 mod repeated;
 mod small_program;
 
-use std::path::Path;
-
 use tare_data::failure::Failure;
+use tare_paths::door::Door;
 
 use self::repeated::Loop;
 
 /// Preparation of an operation in a fresh folder of the trial's own.
-pub type Prepare = for<'a> fn(&'a Path) -> Result<Loop<'a>, Failure>;
+pub type Prepare = for<'a> fn(&'a Door) -> Result<Loop<'a>, Failure>;
 
 /// Every operation that a description names, with its loop.
 static LOOPS: &[(&str, Prepare)] = &[

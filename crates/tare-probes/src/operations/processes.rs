@@ -4,10 +4,10 @@
 #![allow(unsafe_code, reason = "clone with a stack of its own, and what the child does on it")]
 
 use std::ffi::CString;
-use std::path::Path;
 
 use rustix::io::Errno;
 use tare_data::failure::Failure;
+use tare_paths::door::Door;
 
 use super::repeated::Loop;
 use super::small_program;
@@ -22,17 +22,17 @@ const VFORK: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
 /// end.
 const THREAD: i32 = libc::CLONE_VM | libc::CLONE_FS | libc::CLONE_FILES | libc::CLONE_SIGHAND | libc::SIGCHLD;
 
-pub fn spawn_program(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn spawn_program(_: &Door) -> Result<Loop<'_>, Failure> {
     Ok(children(VFORK, nothing, None))
 }
 
-pub fn exec_program(folder: &Path) -> Result<Loop<'_>, Failure> {
+pub fn exec_program(folder: &Door) -> Result<Loop<'_>, Failure> {
     let program =
         small_program::write_small_program(folder).map_err(|e| broken_failure("writing a program", e))?;
     Ok(children(VFORK, become_program, Some(program)))
 }
 
-pub fn start_thread(_: &Path) -> Result<Loop<'_>, Failure> {
+pub fn start_thread(_: &Door) -> Result<Loop<'_>, Failure> {
     Ok(children(THREAD, nothing, None))
 }
 

@@ -6,11 +6,14 @@
 
 use std::arch::global_asm;
 use std::ffi::CString;
-use std::fs;
-use std::io;
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use rustix::fs::OFlags;
+use tare_paths::door::Door;
 
 // Both words before the code are data: whether it is the interpreter's, and the size of a page.
 #[cfg(target_arch = "x86_64")]
@@ -164,15 +167,16 @@ const WRITE: u32 = 2;
 const READ: u32 = 4;
 
 /// Writes the program and its interpreter into a folder, and returns the program's path.
-pub fn write_small_program(folder: &Path) -> io::Result<CString> {
-    let (program, interpreter) = (folder.join("p"), folder.join("i"));
+pub fn write_small_program(folder: &Door) -> io::Result<CString> {
+    let [program, interpreter] = ["p", "i"].map(Path::new);
     let page = rustix::param::page_size();
-    let name = CString::new(interpreter.as_os_str().as_bytes())?;
-    for (path, bytes) in [(&interpreter, file(None, page)), (&program, file(Some(&name), page))] {
-        fs::write(path, bytes)?;
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    let name = CString::new(folder.join(interpreter).as_os_str().as_bytes())?;
+    for (path, bytes) in [(interpreter, file(None, page)), (program, file(Some(&name), page))] {
+        let mut file = File::from(folder.open_with(path, OFlags::CREATE | OFlags::EXCL)?);
+        file.write_all(&bytes)?;
+        file.set_permissions(Permissions::from_mode(0o755))?;
     }
-    Ok(CString::new(program.as_os_str().as_bytes())?)
+    Ok(CString::new(folder.join(program).as_os_str().as_bytes())?)
 }
 
 /// Lays out a page for each segment: the headers, the code, constants, and data.

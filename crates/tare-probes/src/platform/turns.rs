@@ -270,7 +270,9 @@ mod tests {
         Turns::open(&turn, 0, Duration::from_secs(1)).unwrap().give_up();
         assert_eq!(std::fs::read(&path).unwrap()[..4], GIVEN_UP.to_ne_bytes());
         assert_eq!(std::fs::read(&precious).unwrap(), [0; LENGTH]);
-        [path, precious].map(|path| std::fs::remove_file(path).unwrap());
+        for path in [path, precious] {
+            std::fs::remove_file(path).unwrap();
+        }
     }
 
     #[test]

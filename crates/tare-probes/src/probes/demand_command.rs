@@ -35,7 +35,7 @@ pub(super) fn measure_demand_command(trial: &mut Trial<'_>) -> Result<(), Failur
     command.set_up()?;
     let mut as_it_is = Stopwatch::default();
     let used = command.run_timed(&mut as_it_is)?.into_used()?;
-    let result = trial.directory()?.with_file_name(RESULT);
+    let result = trial.folder()?.path().with_file_name(RESULT);
     let slowdown = |counted_ns: u64| counted_ns as f64 / as_it_is.elapsed_ns().max(1) as f64;
     let ((mut demand, took), ran) = counted::<Demand>(UserCommand::from_trial(trial)?, BY_TRACER, &result)?;
     ran?;

@@ -6,10 +6,10 @@ use crate::probe::prelude::*;
 
 pub(super) fn measure_file_copy(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let (block, size) = whole_blocks(trial.parameters(), 1..=LARGEST, LARGEST)?;
-    let directory = trial.directory()?;
-    files::check_room(directory, 2 * size)?;
-    let from = files::open_file(directory, "from", OFlags::TRUNC)?;
-    let to = files::open_file(directory, "to", OFlags::TRUNC)?;
+    let folder = trial.folder()?;
+    files::check_room(folder, 2 * size)?;
+    let from = files::create_file(folder, "from", OFlags::empty())?;
+    let to = files::create_file(folder, "to", OFlags::empty())?;
     let content = Buffer::new_random(size as usize, trial.seed())?;
     files::fill_file(from.as_fd(), &content, block as usize, size)?;
     files::fill_file(to.as_fd(), &Buffer::new_zeroed(size as usize)?, block as usize, size)?;
@@ -17,7 +17,7 @@ pub(super) fn measure_file_copy(trial: &mut Trial<'_>) -> Result<(), Failure> {
     for file in [&from, &to] {
         rewind_file(file.as_fd()).map_err(|e| broken_failure("rewinding", e))?;
     }
-    let checked = files::open_file(directory, "to", OFlags::empty())?;
+    let checked = files::open_file(folder, "to", OFlags::empty())?;
     let mut buffer = Buffer::new_zeroed(block as usize)?;
     let mut place = 0;
     trial.repeat(|operations, report| {

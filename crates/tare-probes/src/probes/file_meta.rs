@@ -13,12 +13,12 @@ const BYTES: usize = 1024;
 const ROOM_A_FILE: u64 = 8192;
 
 pub(super) fn measure_file_meta(trial: &mut Trial<'_>) -> Result<(), Failure> {
-    let directory = trial.directory()?;
-    let root = Root::open(directory).map_err(|e| broken_failure("opening the trial's folder", e))?;
+    let folder = trial.folder()?;
+    let root = Root::open(folder).map_err(|e| broken_failure("opening the trial's folder", e))?;
     let content = [b't'; BYTES];
     let mut made = 0;
     trial.repeat(|operations, report| {
-        files::check_room(directory, operations * ROOM_A_FILE)?;
+        files::check_room(folder, operations * ROOM_A_FILE)?;
         let tree = Tree::make(&root, made..made + operations)?;
         made += operations;
         let mut all = Stopwatch::default();

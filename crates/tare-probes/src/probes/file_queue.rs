@@ -13,12 +13,12 @@ use crate::probe::prelude::*;
 
 pub(super) fn measure_file_queue(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let settings = QueueSettings::from_parameters(trial.parameters())?;
-    let directory = trial.directory()?;
-    files::check_room(directory, settings.size)?;
-    let file = files::open_file(directory, "queue", OFlags::TRUNC)?;
+    let folder = trial.folder()?;
+    files::check_room(folder, settings.size)?;
+    let file = files::create_file(folder, "queue", OFlags::empty())?;
     files::fill_file(file.as_fd(), &Buffer::new_random(POOL, trial.seed())?, POOL, settings.size)?;
     drop(file);
-    let file = files::open_file(directory, "queue", OFlags::DIRECT)?;
+    let file = files::open_file(folder, "queue", OFlags::DIRECT)?;
     let mut generator = Generator::for_part(trial.seed(), "file.queue");
     let mut next = 0;
     std::thread::scope(|scope| {

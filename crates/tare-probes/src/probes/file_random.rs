@@ -10,12 +10,12 @@ use crate::probe::prelude::*;
 
 pub(super) fn measure_file_random(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let job = RandomSettings::from_parameters(trial.parameters())?;
-    let directory = trial.directory()?;
-    files::check_room(directory, job.files * job.file_bytes)?;
+    let folder = trial.folder()?;
+    files::check_room(folder, job.files * job.file_bytes)?;
     // Block by block, as sysbench makes them.
     let block = Buffer::new_random(job.block, trial.seed())?;
     let make = |number: u64| {
-        let file = files::open_file(directory, &format!("file.{number}"), OFlags::TRUNC)?;
+        let file = files::create_file(folder, &format!("file.{number}"), OFlags::empty())?;
         files::fill_file(file.as_fd(), &block, job.block, job.file_bytes).map(|()| file)
     };
     let files: Vec<OwnedFd> = (0..job.files).map(make).collect::<Result<_, _>>()?;

@@ -1,7 +1,7 @@
 //! Loop of `file.seq`: see its description.
 
 use std::ops::Range;
-use std::path::Path;
+use tare_paths::door::Door;
 
 use crate::harness::syscall;
 use crate::probe::prelude::*;
@@ -9,8 +9,8 @@ use crate::probe::size_words;
 
 pub(super) fn measure_file_seq(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let job = SequentialSettings::from_parameters(trial.parameters())?;
-    let directory = trial.directory()?;
-    files::check_room(directory, job.size)?;
+    let folder = trial.folder()?;
+    files::check_room(folder, job.size)?;
     match job.operation {
         Operation::Write(sync) => write_file(trial, &job, sync),
         Operation::Read(cache) => read_file(trial, &job, cache),
@@ -101,15 +101,15 @@ impl SequentialSettings {
 }
 
 fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Result<(), Failure> {
-    let directory = trial.directory()?;
+    let folder = trial.folder()?;
     let pool = job.pool(trial.seed())?;
     let source = if job.both { Some(Source::open(job, &pool)?) } else { None };
     let mut copy = Buffer::new_zeroed(job.block)?;
     let piece = job.piece(trial.takes_turns());
     let pieces = job.size.div_ceil(piece);
     let wanted = job.count_files(sync, trial.count_passes());
-    let has_room = files::check_room(directory, job.size * wanted).is_ok();
-    let mut files = EmptyFiles::create(directory, sync, if has_room { wanted } else { 1 })?;
+    let has_room = files::check_room(folder, job.size * wanted).is_ok();
+    let mut files = EmptyFiles::create(folder, sync, if has_room { wanted } else { 1 })?;
     let mut pass = Written::new(files.take_next()?);
     trial.run_passes(pieces + 1, true, |number, report| {
         if number == pieces {
@@ -136,15 +136,16 @@ fn write_file(trial: &mut Trial<'_>, job: &SequentialSettings, sync: Sync) -> Re
 /// Emptying the same file for each pass needs a commit of the journal between two of them, which takes as
 /// long as a pass, and nobody times it.
 struct EmptyFiles<'a> {
-    directory: &'a Path,
+    folder: &'a Door,
     sync: Sync,
     left: Vec<OwnedFd>,
 }
 
 impl EmptyFiles<'_> {
-    fn create(directory: &Path, sync: Sync, count: u64) -> Result<EmptyFiles<'_>, Failure> {
-        let mut files = EmptyFiles { directory, sync, left: Vec::new() };
-        files.left = (0..count).map(|number| files.open(number)).collect::<Result<_, _>>()?;
+    fn create(folder: &Door, sync: Sync, count: u64) -> Result<EmptyFiles<'_>, Failure> {
+        let mut files = EmptyFiles { folder, sync, left: Vec::new() };
+        let create = |number| files::create_file(folder, &name(number), files.flags());
+        files.left = (0..count).map(create).collect::<Result<_, _>>()?;
         files.left.iter().try_for_each(write_out_creation)?;
         Ok(files)
     }
@@ -154,19 +155,22 @@ impl EmptyFiles<'_> {
         if let Some(file) = self.left.pop() {
             return Ok(file);
         }
-        let file = self.open(0)?;
+        let file = files::open_file(self.folder, &name(0), OFlags::TRUNC | self.flags())?;
         write_out_creation(&file)?;
         Ok(file)
     }
 
-    fn open(&self, number: u64) -> Result<OwnedFd, Failure> {
-        let flags = match self.sync {
+    fn flags(&self) -> OFlags {
+        match self.sync {
             Sync::Direct => OFlags::DIRECT,
             Sync::Dsync => OFlags::DSYNC,
             _ => OFlags::empty(),
-        };
-        files::open_file(self.directory, &format!("written-{number}"), OFlags::TRUNC | flags)
+        }
     }
+}
+
+fn name(number: u64) -> String {
+    format!("written-{number}")
 }
 
 /// Writes out that a file is there and empty: it is not for its first pass to do.
@@ -201,8 +205,8 @@ impl Written {
 }
 
 fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> Result<(), Failure> {
-    let directory = trial.directory()?;
-    let filled = files::open_file(directory, "read", OFlags::TRUNC)?;
+    let folder = trial.folder()?;
+    let filled = files::create_file(folder, "read", OFlags::empty())?;
     let pool = job.pool(trial.seed())?;
     let fill = if cache == Cache::Warm && files::may_stay_in_cache(job.size) {
         files::fill_cache
@@ -211,7 +215,7 @@ fn read_file(trial: &mut Trial<'_>, job: &SequentialSettings, cache: Cache) -> R
     };
     fill(filled.as_fd(), &pool, pool.len(), job.size)?;
     let flags = if cache == Cache::Direct { OFlags::DIRECT } else { OFlags::empty() };
-    let file = files::open_file(directory, "read", flags)?;
+    let file = files::open_file(folder, "read", flags)?;
     let mut block = Buffer::new_zeroed(job.block)?;
     match cache {
         Cache::Warm => {

@@ -9,9 +9,9 @@ const BLOCKS: u64 = 256;
 
 pub(super) fn measure_file_sync(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let size = BLOCKS * BLOCK as u64;
-    let directory = trial.directory()?;
-    files::check_room(directory, size)?;
-    let file = files::open_file(directory, "log", OFlags::TRUNC)?;
+    let folder = trial.folder()?;
+    files::check_room(folder, size)?;
+    let file = files::create_file(folder, "log", OFlags::empty())?;
     files::fill_file(file.as_fd(), &Buffer::new_zeroed(BLOCK)?, BLOCK, size)?;
     let mut data = Buffer::new_random(BLOCK, trial.seed())?;
     let mut next = 0u64;

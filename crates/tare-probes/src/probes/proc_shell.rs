@@ -1,10 +1,13 @@
 //! Loop of `proc.shell`: see its description.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
 use rustix::fs::{Access, AtFlags, CWD};
 use tare_data::generator::Generator;
+use tare_paths::door::Door;
 
 use crate::carried::applets;
 use crate::probe::prelude::*;
@@ -12,15 +15,16 @@ use crate::variables::inherited_variables;
 
 pub(super) fn measure_proc_shell(trial: &mut Trial<'_>) -> Result<(), Failure> {
     let parallel = trial.parameters().get_integer_within("parallel", 1..=MOST_PARALLEL)?;
-    let directory = trial.directory()?;
-    files::check_room(directory, parallel * ROOM_A_SCRIPT)?;
+    let folder = trial.folder()?;
+    let directory = folder.path();
+    files::check_room(folder, parallel * ROOM_A_SCRIPT)?;
     let text = text();
-    write(directory, applets::DATA, &text)?;
+    write(folder, applets::DATA, &text)?;
     let program =
         std::path::absolute(trial.program()).map_err(|e| broken_failure("this program's path", e))?;
     let is_host = trial.parameters().one_of("variant", &[("host", true), ("carried", false)])?;
-    let variant = if is_host { Variant::host(directory)? } else { Variant::Carried { program: &program } };
-    check_once(&variant, directory, &text)?;
+    let variant = if is_host { Variant::host(folder)? } else { Variant::Carried { program: &program } };
+    check_once(&variant, folder, &text)?;
     trial.repeat(|operations, report| {
         let mut stopwatch = Stopwatch::default();
         let mut well = 0;
@@ -38,6 +42,8 @@ pub(super) fn measure_proc_shell(trial: &mut Trial<'_>) -> Result<(), Failure> {
 
 /// Scripts side by side beyond this are a slip of the pen.
 const MOST_PARALLEL: u64 = 1_024;
+/// Bytes of the line in which wc counts.
+const LONGEST_COUNT: u64 = 4096;
 /// Files of one script, with their blocks.
 const ROOM_A_SCRIPT: u64 = 128 << 10;
 /// Programs that the script calls.
@@ -61,7 +67,7 @@ enum Variant<'a> {
 
 impl Variant<'_> {
     /// Finds the environment's own programs, all of which must be there, and writes the scripts.
-    fn host(directory: &Path) -> Result<Self, Failure> {
+    fn host(folder: &Door) -> Result<Self, Failure> {
         let find = |name: &&str| {
             let paths = FOLDERS.iter().map(|folder| format!("{folder}/{name}"));
             paths
@@ -73,9 +79,9 @@ impl Variant<'_> {
             let reason = format!("no {} in the environment", missing.join(", "));
             return Err(Failure::new(FailureKind::NotSupported, reason));
         }
-        write(directory, "keep.sh", SCRIPT.as_bytes())?;
-        write(directory, "script.sh", [SCRIPT, REMOVE].concat().as_bytes())?;
-        write(directory, "scripts.sh", SCRIPTS.as_bytes())?;
+        write(folder, "keep.sh", SCRIPT.as_bytes())?;
+        write(folder, "script.sh", [SCRIPT, REMOVE].concat().as_bytes())?;
+        write(folder, "scripts.sh", SCRIPTS.as_bytes())?;
         Ok(Variant::Host { shell: find(&"sh").unwrap_or_default() })
     }
 
@@ -114,20 +120,22 @@ fn run_script(mut command: Command, directory: &Path) -> Result<ExitStatus, Fail
 }
 
 /// Runs one script that leaves its files, and checks what it counted.
-fn check_once(variant: &Variant<'_>, directory: &Path, text: &[u8]) -> Result<(), Failure> {
-    let status = run_script(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), directory)?;
+fn check_once(variant: &Variant<'_>, folder: &Door, text: &[u8]) -> Result<(), Failure> {
+    let status = run_script(variant.command(["keep.sh", "0"], &["script", "0", "keep"]), folder.path())?;
     if !status.success() {
         return Err(broken_failure("the script", status));
     }
-    let counted = std::fs::read_to_string(directory.join(&applets::list_script_files("0")[3]));
+    let counted = folder.read_bytes(Path::new(&applets::list_script_files("0")[3]), LONGEST_COUNT);
     let counted = counted.map_err(|e| broken_failure("reading what the script counted", e))?;
+    let counted = String::from_utf8_lossy(&counted);
     let found = counted.split_ascii_whitespace().next().and_then(|number| number.parse().ok());
     let expected = text.split(|&b| b == b'\n').filter(|line| applets::has_word(line)).count();
     prove_count("lines that the script found", found.unwrap_or(0), expected as u64)
 }
 
-fn write(directory: &Path, name: &str, content: &[u8]) -> Result<(), Failure> {
-    std::fs::write(directory.join(name), content).map_err(|e| broken_failure(&format!("writing {name}"), e))
+fn write(folder: &Door, name: &str, content: &[u8]) -> Result<(), Failure> {
+    let file = files::create_file(folder, name, OFlags::empty())?;
+    File::from(file).write_all(content).map_err(|e| broken_failure(&format!("writing {name}"), e))
 }
 
 const LINES: usize = 362;

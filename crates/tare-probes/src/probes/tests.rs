@@ -1,5 +1,7 @@
 //! Every probe runs small, proves its work, and is registered and described as it should be.
 
+mod planted;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -60,7 +62,7 @@ pub fn run_trial_into(request: &TrialRequest, batches: &mut Vec<Batch>) -> Resul
     let folder = Folder::make_fresh(&place.0).unwrap();
     let mut sink = |batch| batches.push(batch);
     let program = find_agent();
-    let mut trial = Trial::new(request, &program, Some(folder.path()), &mut sink);
+    let mut trial = Trial::new(request, &program, Some(folder.door()), &mut sink);
     run_of(&request.case.probe).unwrap()(&mut trial)
 }
 

@@ -174,7 +174,7 @@ impl<'a> UserCommand<'a> {
                 .ok_or_else(|| broken_failure("parameter expect_exit", "it is not an exit code"))?,
             program: std::path::absolute(trial.program())
                 .map_err(|e| broken_failure("this program's path", e))?,
-            directory: trial.directory()?,
+            directory: trial.folder()?.path(),
             carried: trial.carried_folder(),
         })
     }
@@ -190,7 +190,7 @@ impl<'a> UserCommand<'a> {
             return Ok(());
         }
         self.in_folder(|folder| self.run_aside(Step::Setup, &self.setup, folder))?;
-        std::fs::write(&done, "").map_err(|e| broken_failure("noting that setup ran", e))
+        File::create_new(&done).map(drop).map_err(|e| broken_failure("noting that setup ran", e))
     }
 
     /// Runs the command once between prepare and clean, and adds its time to the stopwatch.
@@ -249,7 +249,7 @@ impl<'a> UserCommand<'a> {
         }
         let folder = Folder::make_fresh(self.directory)?;
         if self.files > 0 {
-            let copied = user_files::copy_command_files(self.carried, self.name, folder.path())?;
+            let copied = user_files::copy_command_files(self.carried, self.name, folder.door())?;
             crate::harness::trial::prove_count("files carried along", copied, self.files)?;
         }
         work(folder.path())

@@ -12,7 +12,7 @@ use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::session::demand::RanTwice;
 use tare_lab::error::{ErrorKind, LabError};
-use tare_probes::here::{Extent, LeftOver, Place, Wanted, collect_surroundings, run_twice};
+use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 use tare_report::text::plain_line;
 
@@ -64,12 +64,8 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
         },
         args.json,
     )?;
-    for LeftOver { folder, left_because } in left {
-        let folder = plain_line(&folder.display().to_string());
-        ui::print_note(&match left_because {
-            None => format!("note: removed {folder}, which a tare here that was killed had left"),
-            Some(because) => format!("note: {folder} stays: {}", plain_line(&because)),
-        });
+    for (folder, became) in left.0 {
+        ui::print_note(&format!("note: {}: {}", plain_line(&folder), plain_line(&became)));
     }
     let is_told = |name: &str| {
         found.layers.iter().any(|layer| layer.name == name && layer.confidence > Confidence::Possible)

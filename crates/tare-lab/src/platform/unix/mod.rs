@@ -13,17 +13,12 @@ mod held;
 mod keeping;
 pub mod mounts;
 pub mod processes;
-mod removal;
-mod state_files;
 mod streams;
 pub(crate) mod taken;
 mod views;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::held::Held;
-pub(crate) use self::removal::remove_tree;
-pub(crate) use self::state_files::StateFiles;
-pub use self::state_files::explain_distrust;
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;

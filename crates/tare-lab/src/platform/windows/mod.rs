@@ -9,14 +9,11 @@ mod gathering;
 mod machine;
 pub mod mounts;
 pub mod processes;
-mod state_files;
 mod streams;
 pub(crate) mod taken;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::machine::{available_bytes, boot_id, free_bytes, machine_id, node_name};
-pub(crate) use self::state_files::StateFiles;
-pub use self::state_files::explain_distrust;
 pub use self::streams::Stream;
 pub(crate) use self::streams::Streams;
 
@@ -57,11 +54,6 @@ pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
 /// Does nothing: files inherit their rights.
 pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
     options
-}
-
-/// Removes a folder with all that is in it.
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
-    fs::remove_dir_all(path)
 }
 
 /// Resolves the whole path of an existing file. Not in the system's own form (`\\?\C:\`), in which not every

@@ -3,11 +3,11 @@
 #![allow(unsafe_code, reason = "descriptors by number, as the measured calls give them")]
 
 use std::ffi::CString;
-use std::path::Path;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use tare_paths::door::Door;
 
 use crate::harness::stopwatch::Stopwatch;
 use crate::harness::syscall;
@@ -22,9 +22,9 @@ pub(crate) type Name = CString;
 pub(crate) struct Root(OwnedFd);
 
 impl Root {
-    pub(crate) fn open(folder: &Path) -> Result<Root, Errno> {
+    pub(crate) fn open(folder: &Door) -> Result<Root, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::openat(CWD, folder, flags, Mode::empty()).map(Root)
+        rustix::fs::openat(folder, c".", flags, Mode::empty()).map(Root)
     }
 
     pub(crate) fn make_name(&self, text: &str) -> Name {

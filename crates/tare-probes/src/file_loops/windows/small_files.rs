@@ -7,6 +7,7 @@ use std::os::windows::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use tare_paths::door::Door;
 use windows_sys::Win32::Foundation::{
     CloseHandle, ERROR_NO_MORE_FILES, GENERIC_READ, GENERIC_WRITE, GetLastError, HANDLE, INVALID_HANDLE_VALUE,
 };
@@ -33,8 +34,8 @@ pub(crate) struct Name {
 pub(crate) struct Root(PathBuf);
 
 impl Root {
-    pub(crate) fn open(folder: &Path) -> Result<Root, Errno> {
-        Ok(Root(folder.to_owned()))
+    pub(crate) fn open(folder: &Door) -> Result<Root, Errno> {
+        Ok(Root(folder.path().to_owned()))
     }
 
     pub(crate) fn make_name(&self, text: &str) -> Name {

@@ -10,6 +10,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::Parameters;
 use tare_data::peer::Peer;
 use tare_data::request::{Amount, TrialRequest};
+use tare_paths::door::Door;
 
 pub use self::report::Report;
 use self::report::Waiting;
@@ -44,7 +45,7 @@ const SENT_AFTER_NS: u64 = 20_000_000;
 pub struct Trial<'a> {
     request: &'a TrialRequest,
     program: &'a Path,
-    directory: Option<&'a Path>,
+    folder: Option<&'a Door>,
     carried: Option<&'a Path>,
     waiting: Waiting,
     /// This side's turns, where the trial is one of a pair.
@@ -55,18 +56,18 @@ pub struct Trial<'a> {
 }
 
 impl<'a> Trial<'a> {
-    /// Creates a trial that works in `directory`, which is fresh and not shared, and passes its batches to
+    /// Creates a trial that works in `folder`, which is fresh and not shared, and passes its batches to
     /// `sink`.
     ///
     /// `program` is the path of a binary that answers to the agent's subcommands.
     pub fn new(
         request: &'a TrialRequest,
         program: &'a Path,
-        directory: Option<&'a Path>,
+        folder: Option<&'a Door>,
         sink: &'a mut dyn FnMut(Batch),
     ) -> Self {
         let (waiting, forced) = Default::default();
-        Trial { request, program, directory, carried: None, waiting, turns: None, forced, sink }
+        Trial { request, program, folder, carried: None, waiting, turns: None, forced, sink }
     }
 
     /// Adds the turns of a pair.
@@ -114,9 +115,9 @@ impl<'a> Trial<'a> {
         Duration::from_millis(self.request.deadline_ms)
     }
 
-    /// Returns a fresh folder for this trial in its place; removed after the trial.
-    pub fn directory(&self) -> Result<&'a Path, Failure> {
-        self.directory.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
+    /// Returns a fresh folder for this trial in its place, held open; removed after the trial.
+    pub fn folder(&self) -> Result<&'a Door, Failure> {
+        self.folder.ok_or_else(|| Failure::new(FailureKind::Broken, "the case names no place"))
     }
 
     /// Runs `work` as often as the request demands: once cold with one operation, then warm in batches.

@@ -8,6 +8,7 @@ use std::os::windows::fs::OpenOptionsExt;
 use std::path::Path;
 
 use tare_data::failure::{Failure, FailureKind};
+use tare_paths::door::Door;
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 
 use crate::harness::blocks::{SPARE, no_room};
@@ -21,8 +22,8 @@ pub(crate) fn may_stay_in_cache(_size: u64) -> bool {
 }
 
 /// Fails early, with a clear reason, when `bytes` do not fit.
-pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
-    let path: Vec<u16> = directory.as_os_str().encode_wide().chain([0]).collect();
+pub(crate) fn check_room(folder: &Door, bytes: u64) -> Result<(), Failure> {
+    let path: Vec<u16> = folder.path().as_os_str().encode_wide().chain([0]).collect();
     let (mut free, mut all) = (0, 0);
     // SAFETY: the path ends with a zero, and both numbers live through the call.
     let known = unsafe { GetDiskFreeSpaceExW(path.as_ptr(), &mut free, &mut all, std::ptr::null_mut()) };
@@ -33,13 +34,20 @@ pub(crate) fn check_room(directory: &Path, bytes: u64) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Opens a file of the trial's folder for reading and writing, made where it is not there.
-pub(crate) fn open_file(directory: &Path, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(flags.truncates).custom_flags(flags.flags);
-    let file = options.open(directory.join(name));
+/// Makes a file of the trial's folder, and opens it for reading and writing.
+pub(crate) fn create_file(folder: &Door, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    open(folder, name, OpenOptions::new().create_new(true).custom_flags(flags.flags))
+}
+
+/// Opens a file that the trial has made in its folder, for reading and writing.
+pub(crate) fn open_file(folder: &Door, name: &str, flags: OFlags) -> Result<OwnedFd, Failure> {
+    open(folder, name, OpenOptions::new().truncate(flags.truncates).custom_flags(flags.flags))
+}
+
+fn open(folder: &Door, name: &str, options: &mut OpenOptions) -> Result<OwnedFd, Failure> {
+    let file = options.read(true).write(true).open(folder.join(Path::new(name)));
     file.map(OwnedFd::from)
-        .map_err(|e| broken_failure(&format!("opening a file in {}", directory.display()), e))
+        .map_err(|e| broken_failure(&format!("opening a file in {}", folder.path().display()), e))
 }
 
 /// Windows has no call that takes one file out of its cache.

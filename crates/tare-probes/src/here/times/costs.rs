@@ -3,8 +3,9 @@
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fd::{AsFd, BorrowedFd};
+use rustix::fs::OFlags;
+use tare_paths::door::Door;
 
 use crate::facts::mounts::{file_system_name, format_device_number};
 use crate::facts::promises::is_in_memory;
@@ -92,24 +93,25 @@ pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf],
     if work_folder.is_none() {
         noting.add_fact("place.work.written", "no");
     }
+    let work_itself = Door::open(&work.path).ok();
     let own_folder = own.as_deref().and_then(folder);
     let memory = own.as_deref().and_then(file_system_name).unwrap_or_default();
     noting.add_fact("place.own.type", memory);
     // Where nothing can be written, names that are not there can still be looked up.
     let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
     let places = [
-        ("work", work_folder.as_ref().map_or(Some(work.path.as_path()), |folder| Some(folder.path()))),
-        ("own", own_folder.as_ref().map(OwnFolder::path)),
+        ("work", work_folder.as_ref().map(OwnFolder::door).or(work_itself.as_ref())),
+        ("own", own_folder.as_ref().map(OwnFolder::door)),
     ];
     note_names(noting, operation, places);
     note_new_names(noting, places);
     if let Some(folder) = &work_folder {
-        note_syncs(noting, folder.path());
+        note_syncs(noting, folder.door());
     }
 }
 
 /// Notes times of a name that was just looked up.
-fn note_names(noting: &mut Noting<'_>, operation: &str, places: [(&str, Option<&Path>); 2]) {
+fn note_names(noting: &mut Noting<'_>, operation: &str, places: [(&str, Option<&Door>); 2]) {
     let Some(prepare) = find_operation(operation) else { return };
     let keys = places.map(|(role, _)| format!("cost.name.{role}"));
     let mut sides: Vec<_> = places
@@ -127,14 +129,12 @@ fn note_names(noting: &mut Noting<'_>, operation: &str, places: [(&str, Option<&
 }
 
 /// Notes times of names that nobody has looked up, and of the same names again.
-fn note_new_names(noting: &mut Noting<'_>, places: [(&str, Option<&Path>); 2]) {
+fn note_new_names(noting: &mut Noting<'_>, places: [(&str, Option<&Door>); 2]) {
     let keys = places.map(|(role, _)| [format!("cost.new_name.{role}"), format!("cost.known_name.{role}")]);
     let mut sides: Vec<_> = places
         .iter()
         .zip(&keys)
-        .filter_map(|((_, path), [new, known])| {
-            Some((open_folder((*path)?)?, [Series::new(new), Series::new(known)]))
-        })
+        .filter_map(|((_, path), [new, known])| Some(((*path)?, [Series::new(new), Series::new(known)])))
         .collect();
     for block in number_blocks() {
         let names: Vec<CString> =
@@ -147,10 +147,6 @@ fn note_new_names(noting: &mut Noting<'_>, places: [(&str, Option<&Path>); 2]) {
     }
 }
 
-fn open_folder(path: &Path) -> Option<OwnedFd> {
-    rustix::fs::openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok()
-}
-
 fn look_up_all(folder: BorrowedFd<'_>, names: &[CString]) -> f64 {
     let mut about = syscall::empty_stat();
     let started_ns = now_ns();
@@ -161,8 +157,8 @@ fn look_up_all(folder: BorrowedFd<'_>, names: &[CString]) -> f64 {
 }
 
 /// Notes times of writes, and of making each durable.
-fn note_syncs(noting: &mut Noting<'_>, folder: &Path) {
-    let Ok(file) = files::open_file(folder, "sync", OFlags::TRUNC) else { return };
+fn note_syncs(noting: &mut Noting<'_>, folder: &Door) {
+    let Ok(file) = files::create_file(folder, "sync", OFlags::empty()) else { return };
     let Ok(data) = Buffer::new_random(WRITTEN, 1) else { return };
     if files::fill_file(file.as_fd(), &data, FILE, FILE as u64).is_err()
         || syscall::fdatasync(file.as_fd()).is_err()

@@ -6,6 +6,7 @@ use tare_data::batch::{Batch, Phase};
 use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
+use tare_paths::door::Door;
 
 use super::cycle::{time_addition, time_multiplication};
 use super::others::Used;
@@ -115,6 +116,7 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
     let folder = memory.and_then(|place| OwnFolder::make(place, name).ok());
+    let root = Door::open(Path::new("/")).ok();
     let (watch, used, began_ns) = (Watch::of_machine(), Used::read(), now_ns());
     let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
     let took_ns = number(TOOK) as u64;
@@ -126,10 +128,11 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
             break;
         }
         let key = format!("price.{}", priced.name);
-        let place = match (priced.in_folder, &folder) {
-            (true, None) => continue,
-            (true, Some(folder)) => folder.path(),
-            (false, _) => Path::new("/"),
+        // The others write nothing, and are done anywhere.
+        let Some(place) =
+            (if priced.in_folder { folder.as_ref().map(OwnFolder::door) } else { root.as_ref() })
+        else {
+            continue;
         };
         if earlier.get(&key).is_some_and(|blocks| sum_blocks(blocks) * priced.batch as f64 > LONG_NS) {
             continue;
@@ -155,16 +158,16 @@ fn sum_blocks(blocks: &str) -> f64 {
 }
 
 /// Runs a probe's trial, and returns the time of one operation in each batch, in ns; none where its work failed.
-fn time_operation(priced: &Priced, place: &Path) -> Vec<f64> {
-    match (priced.in_folder, Folder::make_named(place, "trial")) {
-        (_, Ok(folder)) => run_probe(priced, folder.path()),
-        (false, Err(_)) => run_probe(priced, place),
-        (true, Err(_)) => None,
+fn time_operation(priced: &Priced, place: &Door) -> Vec<f64> {
+    match priced.in_folder.then(|| Folder::make_named(place.path(), "trial")) {
+        Some(Ok(folder)) => run_probe(priced, folder.door()),
+        Some(Err(_)) => None,
+        None => run_probe(priced, place),
     }
     .unwrap_or_default()
 }
 
-fn run_probe(priced: &Priced, folder: &Path) -> Option<Vec<f64>> {
+fn run_probe(priced: &Priced, folder: &Door) -> Option<Vec<f64>> {
     let probe = crate::find_probe(priced.probe)?;
     let mut parameters = probe.default_parameters(Size::Short);
     if let Some((key, value)) = priced.parameter {

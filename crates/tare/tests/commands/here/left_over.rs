@@ -104,7 +104,7 @@ fn a_folder_of_a_killed_run_goes_and_is_named() {
     let left = folders.plant(&format!("work/{LEFT}"));
     let output = folders.run(&["here", "--json"]);
     assert!(!left.exists() && document(&output).is_object(), "{output:?}");
-    let told = format!("note: removed {}, which", left.canonicalize().unwrap_or(left.clone()).display());
+    let told = format!("note: {}: removed, since", left.display());
     assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
     let left = [folders.plant(&format!("tmp/{LEFT}")), folders.plant(&format!("work/{LEFT}"))];
     let output = folders.run(&["clean"]);
@@ -143,7 +143,7 @@ fn a_folder_stays_where_locks_are_refused() {
     };
     let Some(output) = run(&["here", "--json"]) else { return };
     assert!(left.join("deep/sync").exists() && document(&output).is_object(), "{output:?}");
-    let told = format!("{LEFT} stays: ");
+    let told = format!("{LEFT}: it stays, since");
     assert!(String::from_utf8_lossy(&output.stderr).contains(&told), "{output:?}");
     let output = run(&["clean"]).unwrap();
     assert!(left.join("deep/sync").exists() && output.status.code() == Some(3), "{output:?}");

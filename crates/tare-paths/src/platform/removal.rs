@@ -1,7 +1,7 @@
 //! Removal of a folder with everything in it, however deep: with a few descriptors, without recursion, never through a link.
 
 use std::collections::BTreeSet;
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -23,12 +23,26 @@ const FIXED: IFlags = IFlags::IMMUTABLE.union(IFlags::APPEND);
 
 /// Removes a folder with all that is in it. One that keeps its owner out is opened, and flags that keep a file from being
 /// removed are cleared. Where something stays all the same, the rest is removed, and the error tells why the first stayed.
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+pub fn remove_tree(path: &Path) -> io::Result<()> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = open(above, FOLDER - OFlags::NOFOLLOW, Mode::empty())?;
     let mut walk = Walk { folder, levels: Vec::new(), stayed: None };
     walk.remove_all(CString::new(name.as_bytes())?)?;
+    walk.stayed.map_or(Ok(()), Err)
+}
+
+/// Removes all that is in a folder, as [`remove_tree`] does, but the entry of a name.
+pub(super) fn empty_folder(folder: OwnedFd, but: &OsStr) -> io::Result<()> {
+    let top = Level {
+        name: CString::default(),
+        above: Default::default(),
+        left: BTreeSet::from([CString::new(but.as_bytes())?]),
+    };
+    let mut walk = Walk { folder, levels: vec![top], stayed: None };
+    while !walk.empty_folder()? {
+        walk.go_up_to(1)?;
+    }
     walk.stayed.map_or(Ok(()), Err)
 }
 
@@ -53,7 +67,12 @@ impl Walk {
     fn remove_all(&mut self, top: CString) -> Result<(), Errno> {
         let kind = FileType::from_raw_mode(statat(&self.folder, &top, AtFlags::SYMLINK_NOFOLLOW)?.st_mode);
         self.remove_entry(&top, kind)?;
-        while !self.levels.is_empty() {
+        self.go_up_to(0)
+    }
+
+    /// Empties and removes the folders of all levels below this many.
+    fn go_up_to(&mut self, levels: usize) -> Result<(), Errno> {
+        while self.levels.len() > levels {
             if self.empty_folder()? {
                 self.step_up()?;
             }
@@ -219,6 +238,21 @@ mod tests {
         remove_tree(&top).unwrap();
         assert!(!top.exists());
         assert_eq!(remove_tree(&top).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_folder_is_emptied_but_for_a_name() {
+        let place = place();
+        fs::create_dir_all(place.path().join("a/b/c")).unwrap();
+        for name in ["a/b/kept", "kept", "file"] {
+            fs::write(place.path().join(name), "").unwrap();
+        }
+        let open = || open(place.path(), FOLDER, Mode::empty()).unwrap();
+        empty_folder(open(), OsStr::new("kept")).unwrap();
+        let left = || fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(left().collect::<Vec<_>>(), ["kept"]);
+        empty_folder(open(), OsStr::new("")).unwrap();
+        assert_eq!(left().count(), 0);
     }
 
     #[test]
