@@ -1,7 +1,7 @@
 //! Unfinished folders, in which files are prepared until they are whole. Each holds a marker that is locked while that goes on, by
 //! which a later run knows what a killed one left.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use tare_paths::remove_tree;
 use tare_record::locks::try_lock;
 use tempfile::TempDir;
-
 
 /// Name of such a folder, before its random letters, and how many these are.
 const NAME: &str = "kernel-";
@@ -48,7 +47,12 @@ pub(crate) fn remove_left(parent: &Path) -> Vec<(PathBuf, io::Result<()>)> {
     let remove = |folder: PathBuf| {
         let marker = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(folder.join(MARKER));
         let removed = match &marker {
-            Ok(marker) => try_lock(marker).is_ok().then(|| remove_tree(&folder)),
+            Ok(marker) => match try_lock(marker) {
+                Ok(()) => Some(remove_tree(&folder)),
+                Err(TryLockError::WouldBlock) => None,
+                // It may be in use, and nothing tells.
+                Err(TryLockError::Error(e)) => Some(Err(e)),
+            },
             Err(_) => fs::remove_dir(&folder).ok().map(Ok),
         };
         removed.map(|removed| (folder, removed))
