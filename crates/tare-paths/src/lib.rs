@@ -5,6 +5,7 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod door;
+pub mod ours;
 mod platform;
 
-pub use platform::{explain_distrust, remove_tree};
+pub use platform::remove_tree;

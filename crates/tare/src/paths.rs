@@ -125,15 +125,12 @@ pub fn find_programs() -> Result<Programs, LabError> {
     let named = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));
     let prepared = kept.map_or_else(|| PathBuf::from(platform::NOWHERE), |kept| kept.join("tare"));
-    Ok(Programs { folders: program_folders(), tare: find_binary()?, prepared })
-}
-
-/// Lists the folders to search for external programs: those in PATH, then the one where `go install` puts
-/// runsc.
-fn program_folders() -> Vec<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let go = env::var_os("GOBIN").map(PathBuf::from);
-    let home = home().map(|home| home.join("go/bin"));
+    let (path, go) = (env::var_os("PATH").unwrap_or_default(), env::var_os("GOBIN").map(PathBuf::from));
+    // Where `go install` puts runsc.
+    let installed = go.clone().into_iter().chain(home().map(|home| home.join("go/bin")));
     let system = platform::SYSTEM_FOLDERS.iter().map(PathBuf::from);
-    env::split_paths(&path).chain(go).chain(home).chain(system).collect()
+    let folders = env::split_paths(&path).chain(installed).chain(system).collect();
+    // Where there is no home it may be /, which has everything below it.
+    let own = go.into_iter().chain(home()).filter(|own| own.parent().is_some()).collect();
+    Ok(Programs { folders, own, tare: find_binary()?, prepared })
 }

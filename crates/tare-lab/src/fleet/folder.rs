@@ -328,7 +328,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let (_place, folder, fleet) = with(&[]);
         folder.only_mine(&fleet).unwrap();
-        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o775)).unwrap();
+        fs::set_permissions(&folder.path, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(folder.only_mine(&fleet).is_err());
     }
 

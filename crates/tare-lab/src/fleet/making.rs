@@ -6,13 +6,13 @@ use std::path::Path;
 
 use tare_data::foreign::{Foreign, Trust};
 use tare_paths::door::Door;
+use tare_paths::ours::check_opened;
 
 use crate::error::{ErrorKind, LabError};
 use crate::fleet::engines::Engine;
 use crate::fleet::folder::{BINARY, Folder, PLAN, SECRET};
 use crate::fleet::plan::FleetPlan;
 use crate::ownership::begun;
-use crate::ownership::state::explain_distrust;
 
 impl Folder {
     /// Makes the folder of a new fleet with its plan, the program, and the secret of pairs where it lies there; one that is there must
@@ -49,9 +49,9 @@ impl Folder {
         for (name, about) in [("", fleet.metadata()), (PLAN, file(PLAN)), (BINARY, file(BINARY))] {
             let path = if name.is_empty() { self.path.clone() } else { fleet.join(Path::new(name)) };
             let about = about.map_err(LabError::storage_error("look at", &path))?;
-            if let Some(because) = explain_distrust(&about) {
+            if let Err(distrust) = check_opened(&path, &about) {
                 return Err(LabError::new(ErrorKind::Storage, format!("{} is not trusted", path.display()))
-                    .with_cause(because)
+                    .with_cause(distrust)
                     .with_hint(
                         "jobs run programs from the folder: only you may be able to write to it (chown, chmod go-w)",
                     ));

@@ -26,4 +26,3 @@ pub use self::wsl_distributions::find_default_distribution;
 #[cfg(windows)]
 pub use crate::platform::console;
 pub use crate::platform::{mounts, processes};
-pub use tare_paths::explain_distrust;

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use tare_data::build::{Build, Laid};
+use tare_paths::ours::{NotOurs, check_ours};
 
 use crate::host::windows_text;
 use crate::platform::{self, Gathered, processes};
@@ -70,6 +71,8 @@ pub fn command(program: &Found) -> Command {
 pub struct Programs {
     /// Folders in which foreign programs are looked for, the first first.
     pub folders: Vec<PathBuf>,
+    /// Folders of this user: a program below them is found only where nobody else can change it.
+    pub own: Vec<PathBuf>,
     /// tare itself, which answers to inner verbs.
     pub tare: PathBuf,
     /// Folder for results of slow preparations, kept from one session to the next: kernels.
@@ -79,20 +82,34 @@ pub struct Programs {
 impl Programs {
     /// Finds a program by its name or whole path.
     pub fn find(&self, name: &str) -> Option<Found> {
-        let runnable = |path: &PathBuf| {
-            path.is_absolute() && path.metadata().is_ok_and(|about| platform::is_program(&about))
-        };
         let found = match name.contains(platform::IN_PATHS) {
-            true => Some(PathBuf::from(name)).filter(runnable),
-            false => self.folders.iter().map(|folder| folder.join(name)).find(runnable),
+            true => Some(PathBuf::from(name)).filter(|path| is_runnable(path)),
+            false => self.list_named(name).find(|path| self.check_own(path).is_ok()),
         };
         found.map(Found)
+    }
+
+    /// Finds the reason why a program that is there is not started.
+    pub(crate) fn find_refused(&self, name: &str) -> Option<NotOurs> {
+        self.list_named(name).find_map(|path| self.check_own(&path).err())
+    }
+
+    fn list_named(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        self.folders.iter().map(move |folder| folder.join(name)).filter(|path| is_runnable(path))
+    }
+
+    fn check_own(&self, program: &Path) -> Result<(), NotOurs> {
+        if self.own.iter().any(|folder| program.starts_with(folder)) { check_ours(program) } else { Ok(()) }
     }
 
     /// Finds a program by the first of its names and paths that is there.
     pub(crate) fn find_first(&self, names: &[&str]) -> Option<Found> {
         names.iter().find_map(|name| self.find(name))
     }
+}
+
+fn is_runnable(path: &Path) -> bool {
+    path.is_absolute() && path.metadata().is_ok_and(|about| platform::is_program(&about))
 }
 
 /// Result of a program that ran to its end.

@@ -4,8 +4,10 @@
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
+use tare_paths::ours::check_opened;
+
 use crate::error::LabError;
-use crate::ownership::state::{StateFolder, explain_distrust};
+use crate::ownership::state::StateFolder;
 
 /// File in the state folder, with a hash in each line.
 const BEGUN: &str = "begun";
@@ -33,9 +35,9 @@ pub(crate) fn has_begun(state: &Path, hash: &str) -> Result<bool, LabError> {
     let Some(folder) = StateFolder::open(state)? else { return Ok(false) };
     let Ok(file) = folder.open_file(&path) else { return Ok(false) };
     let mut bytes = Vec::new();
-    let read = file.metadata().and_then(|about| match explain_distrust(&about) {
-        None => file.take(LONGEST).read_to_end(&mut bytes).map(drop),
-        Some(because) => Err(std::io::Error::other(because)),
+    let read = file.metadata().and_then(|about| {
+        check_opened(&path, &about)?;
+        file.take(LONGEST).read_to_end(&mut bytes)
     });
     read.map_err(LabError::storage_error("read", &path))?;
     Ok(bytes.split(|byte| *byte == b'\n').any(|line| line == hash.as_bytes()))

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use tare_paths::ours::check_opened;
 use tare_record::locks::{lock, try_lock, try_lock_shared};
 
 use crate::error::{ErrorKind, LabError};
@@ -20,7 +21,7 @@ use crate::host::processes;
 use crate::host::running::Running;
 use crate::host::waiting::until_found;
 use crate::owned::Owned;
-use crate::ownership::state::{self, StateFolder};
+use crate::ownership::state::StateFolder;
 use crate::platform;
 
 /// Ending of a journal's file name; before it stands the session's id.
@@ -136,7 +137,7 @@ fn join(folder: &StateFolder, state: &Path, own: &Path, running: &Running) -> u6
     let others = entries.filter(|path| path != own && is_of(path, &running.machine));
     let lives = |path: &PathBuf| {
         let Ok(mut file) = folder.open_file(path) else { return false };
-        let believed = file.metadata().is_ok_and(|about| state::explain_distrust(&about).is_none());
+        let believed = file.metadata().is_ok_and(|about| check_opened(path, &about).is_ok());
         let lives = believed && matches!(try_lock_shared(&file), Err(TryLockError::WouldBlock));
         lives && file.write_all(line.as_bytes()).is_ok()
     };
@@ -165,7 +166,7 @@ pub enum Found {
     /// Somebody else may have written it: nothing in it is believed.
     Doubtful {
         path: PathBuf,
-        because: &'static str,
+        because: String,
     },
     /// Journal of another machine, or of another container of this one: its processes cannot be known here.
     Elsewhere(Elsewhere),
@@ -219,12 +220,12 @@ fn take_over(
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         // A link (ELOOP), or nothing that is read.
         Err(_) => {
-            return Ok(Some(Found::Doubtful { path, because: "it is not a regular file" }));
+            return Ok(Some(Found::Doubtful { path, because: "it is not a regular file".to_owned() }));
         }
         Ok(file) => file,
     };
-    if let Some(because) = state::explain_distrust(&file.metadata()?) {
-        return Ok(Some(Found::Doubtful { path, because }));
+    if let Err(distrust) = check_opened(&path, &file.metadata()?) {
+        return Ok(Some(Found::Doubtful { path, because: distrust.to_string() }));
     }
     let line = first_line(&mut file)?;
     let is_elsewhere = match &line {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use tare_paths::door::{Creation, Door};
-pub(crate) use tare_paths::explain_distrust;
+use tare_paths::ours::check_ours;
 
 use crate::error::{ErrorKind, LabError};
 use crate::platform;
@@ -22,12 +22,8 @@ impl StateFolder {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             folder => folder.map_err(failed)?,
         };
-        match explain_distrust(&folder.metadata().map_err(failed)?) {
-            None => Ok(Some(StateFolder(folder))),
-            Some(because) => Err(LabError::new(ErrorKind::Storage, cannot(path))
-                .with_cause(because)
-                .with_hint("make it your own (chown, chmod go-w), or name another with XDG_STATE_HOME")),
-        }
+        require_ours(path, "state", "XDG_STATE_HOME")?;
+        Ok(Some(StateFolder(folder)))
     }
 
     /// Opens the folder, and makes it where there is none: accessible only to its owner.
@@ -70,4 +66,14 @@ fn name(path: &Path) -> io::Result<&Path> {
 
 fn cannot(path: &Path) -> String {
     format!("cannot use the state folder {}", path.display())
+}
+
+/// Refuses a folder that somebody else can change: it is the user's by `kind`, and another one is named by `option`.
+pub(crate) fn require_ours(path: &Path, kind: &str, option: &str) -> Result<(), LabError> {
+    check_ours(path).map_err(|not_ours| {
+        let hint = not_ours.hint(&format!("name another folder with {option}"));
+        LabError::new(ErrorKind::Storage, format!("cannot use the {kind} folder {}", path.display()))
+            .with_cause(not_ours)
+            .with_hint(hint)
+    })
 }

@@ -25,6 +25,7 @@ use crate::ownership::clean::Outcome;
 use crate::ownership::journal::Journal;
 use crate::ownership::shared::{PLACE, PLACE_HINT, Shared, make_folder, storage};
 pub(crate) use crate::ownership::start::StartWorkspace;
+use crate::ownership::state::require_ours;
 use crate::platform;
 use crate::provider::KernelKind;
 #[cfg(unix)]
@@ -84,6 +85,7 @@ impl SessionWorkspace {
     pub fn make_workspace(setting: &Setting) -> Result<Self, LabError> {
         let root = platform::resolve_path(&setting.scratch)
             .map_err(|e| storage("cannot use the scratch folder", &setting.scratch, e))?;
+        require_ours(&setting.scratch, "scratch", "--scratch")?;
         check_mount(&root, setting.wanted.disk)?;
         let identity = programs::identify_program(&setting.binary)
             .map_err(|e| storage("cannot read the agent", &setting.binary, e))?;

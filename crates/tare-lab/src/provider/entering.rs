@@ -148,7 +148,12 @@ impl NotReady {
 
 /// Finds a program that an environment needs, or reports the command that installs it.
 pub(crate) fn require_program(programs: &Programs, name: &str, install: &str) -> Result<Found, NotReady> {
-    programs.find(name).ok_or_else(|| NotReady::missing_program(name, install))
+    programs.find(name).ok_or_else(|| match programs.find_refused(name) {
+        Some(refused) => {
+            NotReady { reason: format!("{name} is not used: {refused}"), command: refused.find_help() }
+        }
+        None => NotReady::missing_program(name, install),
+    })
 }
 
 /// Finds the runtime of an environment, and notes its path and version as facts.

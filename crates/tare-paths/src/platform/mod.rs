@@ -3,13 +3,15 @@
 use std::time::SystemTime;
 
 #[cfg(unix)]
+mod owners;
+#[cfg(unix)]
 mod removal;
 #[cfg_attr(unix, path = "unix.rs")]
 #[cfg_attr(windows, path = "windows.rs")]
 mod system;
 
 pub(crate) use system::FolderHandle;
-pub use system::{explain_distrust, remove_tree};
+pub use system::{check_opened, check_ours, remove_tree};
 
 /// Kind of an entry of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

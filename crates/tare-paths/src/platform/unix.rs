@@ -5,7 +5,6 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -15,12 +14,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+pub use super::owners::{check_opened, check_ours};
 use super::removal::empty_folder;
 pub use super::removal::remove_tree;
 use super::{About, Creation, Kind};
 
-/// Bits of a mode by which others than the owner may write.
-const OTHERS_WRITE: u32 = 0o022;
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// An open folder.
@@ -188,17 +186,6 @@ fn open_by_parts(folder: BorrowedFd<'_>, inside: &Path, flags: OFlags, mode: Mod
         above = Some(openat(folder, part, FOLDER | OFlags::NOFOLLOW, Mode::empty())?);
     }
     openat(above.as_ref().map_or(folder, OwnedFd::as_fd), last, flags, mode)
-}
-
-/// Explains why a file or folder is not trusted; None where only its owner, this user, can have written it.
-pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
-    if about.uid() != rustix::process::geteuid().as_raw() {
-        return Some("it belongs to another user");
-    }
-    if about.mode() & OTHERS_WRITE != 0 {
-        return Some("others may write in it");
-    }
-    (!about.is_file() && !about.is_dir()).then_some("it is not a file")
 }
 
 fn kind(kind: FileType) -> Kind {

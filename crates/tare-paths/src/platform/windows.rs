@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{About, Creation, Kind};
+use crate::ours::{NotOurs, Why};
 
 /// A folder.
 #[derive(Debug)]
@@ -110,11 +111,6 @@ impl FolderHandle {
     }
 }
 
-/// Explains why a file or folder is not trusted. Its owner shows in its folder, which is the user's.
-pub fn explain_distrust(about: &Metadata) -> Option<&'static str> {
-    (!about.is_file() && !about.is_dir()).then_some("it is not a file")
-}
-
 /// Removes a folder with all that is in it.
 pub fn remove_tree(path: &Path) -> io::Result<()> {
     fs::remove_dir_all(path)
@@ -127,4 +123,15 @@ fn kind(kind: fs::FileType) -> Kind {
         (_, _, true) => Kind::Link,
         _ => Kind::Other,
     }
+}
+
+/// Finds nothing to say: a folder's rights are inherited, and a user's are the user's.
+pub fn check_ours(_: &Path) -> Result<(), NotOurs> {
+    Ok(())
+}
+
+/// Checks that it is a file or folder. Its owner shows in its folder, which is the user's.
+pub fn check_opened(path: &Path, about: &Metadata) -> Result<(), NotOurs> {
+    let refused = || NotOurs { path: path.to_owned(), why: Why::Other };
+    if about.is_file() || about.is_dir() { Ok(()) } else { Err(refused()) }
 }

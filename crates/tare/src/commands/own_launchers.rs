@@ -8,7 +8,7 @@ use tare_data::session::specification::Specification;
 use tare_lab::environments::presets::PRESETS;
 use tare_lab::environments::{self, list_providers};
 use tare_lab::error::LabError;
-use tare_lab::host::explain_distrust;
+use tare_paths::ours::check_ours;
 
 use crate::{paths, platform};
 
@@ -38,15 +38,14 @@ pub fn resolve_launcher(text: &str) -> Result<String, LabError> {
             .with_cause(format!("one comes along, and {shown} is another"))
             .with_hint(format!("give yours another name, in the file and as the file's: {shown}")));
     }
-    let about = file.metadata().map_err(|e| {
-        LabError::usage_error(format!("cannot read the launcher {shown}")).with_cause(e.to_string())
+    // Nobody else can put another file there before it is read.
+    check_ours(&file).map_err(|not_ours| {
+        let hint = not_ours.hint(&format!("name it by its path: --in {shown}"));
+        LabError::usage_error(format!("the launcher {shown} is not used"))
+            .with_cause(not_ours)
+            .with_hint(hint)
     })?;
-    match explain_distrust(&about) {
-        Some(why) => Err(LabError::usage_error(format!("the launcher {shown} is not used"))
-            .with_cause(why)
-            .with_hint(format!("make it yours alone, or name it by its path: --in {shown}"))),
-        None => Ok(format!("{shown}{rest}")),
-    }
+    Ok(format!("{shown}{rest}"))
 }
 
 /// Tells whether an environment of this name comes along.

@@ -197,7 +197,7 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
     let refused = remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap_err();
     assert!(refused.to_string().contains("belongs to another user"), "{refused}");
     let journals = std::fs::read_dir(bench.state_folder()).unwrap().map(|entry| entry.unwrap().path());
-    for path in journals.chain([bench.state_folder()]) {
+    for path in journals.chain([bench.state_folder(), bench.folder.path().to_owned()]) {
         std::os::unix::fs::chown(path, Some(0), Some(0)).unwrap();
     }
     clean_all(&bench);

@@ -12,6 +12,8 @@ use tare_analysis::findings::{Cell, Missing};
 use crate::cluster::Said;
 use crate::engines::{Place, list_names};
 
+/// Folder of an emptyDir, as the kubelet names it.
+const SCRATCH: &str = "kubernetes.io~empty-dir/scratch";
 /// The filter of system calls that engines have by default.
 const PROFILE: &str = "/usr/share/containers/seccomp.json";
 /// System calls that a kubelet's engine also refuses to processes without capabilities.
@@ -93,7 +95,7 @@ impl Pod {
             "bundle/root/dev",
             "bundle/root/sys",
             "bundle/root/usr",
-            "scratch",
+            SCRATCH,
         ] {
             fs::create_dir_all(place.path(folder)).unwrap();
         }
@@ -102,7 +104,7 @@ impl Pod {
             symlink(format!("usr/{name}"), place.path("bundle/root").join(name)).unwrap();
         }
         // As an emptyDir is.
-        fs::set_permissions(place.path("scratch"), fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(place.path(SCRATCH), fs::Permissions::from_mode(0o777)).unwrap();
         fs::set_permissions(place.path(""), fs::Permissions::from_mode(0o755)).unwrap();
         give_to_user(&place.path("f"), user);
         let Some(seccomp) = seccomp() else {
@@ -140,7 +142,7 @@ impl Pod {
                 { "destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"] },
                 { "destination": "/usr", "type": "bind", "source": "/usr", "options": ["rbind", "ro", "nosuid", "nodev"] },
                 bind("f", "/fleet"),
-                bind("scratch", "/var/tmp"),
+                bind(SCRATCH, "/var/tmp"),
             ],
             "linux": {
                 "namespaces": namespaces,
@@ -219,7 +221,7 @@ fn a_node_is_measured_in_a_restricted_pod() {
     let cells = pod.place.path("f/cells/n1");
     assert_eq!(said.code, Some(0), "{said:?} {:?}", fs::read_to_string(cells.join("1.why")));
     assert_eq!(list_names(&cells), ["1.parquet", "1.tare"]);
-    assert_eq!(list_names(&pod.place.path("scratch")), [format!("tare-state-{}", pod.user)]);
+    assert_eq!(list_names(&pod.place.path(SCRATCH)), [format!("tare-state-{}", pod.user)]);
     let session = tare_record::read_session(&cells.join("1.tare")).unwrap().session;
     let findings = tare_analysis::compute_findings(&session, &tare_analysis::Options::default());
     let row = findings.rows.iter().find(|row| row.headline).unwrap();

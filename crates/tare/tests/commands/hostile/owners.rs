@@ -97,10 +97,159 @@ fn a_planted_journal_runs_no_program() {
     assert!(journal.exists());
 }
 
+/// User who is not root.
+const OTHER: u32 = 65534;
+
+/// Tells whether this process may give files away, and says that a test is skipped where it may not.
+fn may_give_away(test: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("SKIPPED {test}: only root can give files away");
+    }
+    is_root
+}
+
+fn give_away(path: &Path) {
+    std::os::unix::fs::chown(path, Some(OTHER), Some(OTHER)).unwrap();
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn a_scratch_folder_that_others_can_change_is_refused() {
+    if !may_give_away("a_scratch_folder_that_others_can_change_is_refused") {
+        return;
+    }
+    let program = Program::new();
+    let path = |name: &str| program.path(name);
+    for (name, mode) in
+        [("theirs", 0o755), ("all", 0o777), ("sticky", 0o1777), ("below", 0o755), ("links", 0o777)]
+    {
+        fs::create_dir(path(name)).unwrap();
+        set_mode(&path(name), mode);
+    }
+    give_away(&path("theirs"));
+    fs::create_dir(path("theirs/mine")).unwrap();
+    symlink(path("below"), path("links/link")).unwrap();
+    let run = |scratch: &str| {
+        let mut command = program.tare_command(&[]);
+        command.args([
+            "run",
+            "--in",
+            "native",
+            "--only",
+            "sys.getppid",
+            "--rounds",
+            "1",
+            "--scratch",
+            scratch,
+        ]);
+        Said::from_output(command.output().unwrap())
+    };
+    for (scratch, guilty) in
+        [("theirs", "theirs"), ("theirs/mine", "theirs"), ("all", "all"), ("links/link", "links")]
+    {
+        let said = run(scratch);
+        assert_eq!(said.code, Some(4), "{scratch}: {said:?}");
+        let named = path(guilty).display().to_string();
+        assert!(said.err.contains("cannot use the scratch folder") && said.err.contains(&named), "{said:?}");
+        assert!(said.err.contains("--scratch"), "{said:?}");
+        assert_eq!(
+            fs::read_dir(path(scratch))
+                .unwrap()
+                .filter(|entry| entry.as_ref().unwrap().file_name() != "mine")
+                .count(),
+            0
+        );
+    }
+    let said = run("sticky");
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn launchers_of_a_configuration_that_others_can_change_are_not_used() {
+    if !may_give_away("launchers_of_a_configuration_that_others_can_change_are_not_used") {
+        return;
+    }
+    let program = Program::new();
+    let kept = program.path("config/tare/launchers");
+    fs::create_dir_all(&kept).unwrap();
+    let text =
+        "name = 'mine'\ntitle = 't'\nsummary = 's'\nstands_for = 'x'\ninstall = 'i'\nenter = ['env']\n";
+    fs::write(kept.join("mine.toml"), text).unwrap();
+    let dry_run = || {
+        let mut command =
+            program.tare_command(&["run", "--dry-run", "--only", "null", "--in", "native,mine"]);
+        Said::from_output(command.env("XDG_CONFIG_HOME", program.path("config")).output().unwrap())
+    };
+    assert!(dry_run().out.contains("mine.toml"), "{:?}", dry_run());
+    let refused = |guilty: &Path| {
+        let said = dry_run();
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(
+            said.err.contains("is not used") && said.err.contains(&guilty.display().to_string()),
+            "{said:?}"
+        );
+    };
+    for folder in [kept.as_path(), &program.path("config")] {
+        set_mode(folder, 0o777);
+        refused(folder);
+        set_mode(folder, 0o755);
+        give_away(folder);
+        refused(folder);
+        std::os::unix::fs::chown(folder, Some(0), Some(0)).unwrap();
+    }
+    fs::create_dir(program.path("theirs")).unwrap();
+    fs::rename(kept.join("mine.toml"), program.path("theirs/mine.toml")).unwrap();
+    symlink(program.path("theirs/mine.toml"), kept.join("mine.toml")).unwrap();
+    assert!(dry_run().out.contains("mine.toml"));
+    give_away(&program.path("theirs"));
+    refused(&program.path("theirs"));
+}
+
+#[test]
+fn programs_below_the_home_of_another_user_are_not_run() {
+    if !may_give_away("programs_below_the_home_of_another_user_are_not_run") {
+        return;
+    }
+    let program = Program::new();
+    let (home, ran) = (program.path("home"), program.path("ran"));
+    for folder in ["go/bin", "bin"] {
+        fs::create_dir_all(home.join(folder)).unwrap();
+        let planted = home.join(folder).join("runsc");
+        fs::write(&planted, format!("#!/bin/sh\n: >'{}'\nexit 1\n", ran.display())).unwrap();
+        set_mode(&planted, 0o755);
+    }
+    let check = |variables: &[(&str, PathBuf)]| {
+        let mut command = program.tare_command(&["check", "--in", "gvisor"]);
+        command.env("PATH", "/usr/bin:/bin").envs(variables.iter().cloned());
+        let said = Said::from_output(command.output().unwrap());
+        (fs::remove_file(&ran).is_ok(), said)
+    };
+    let nowhere = program.path("nowhere");
+    let ways = [
+        vec![("HOME", home.clone())],
+        vec![("HOME", nowhere), ("GOBIN", home.join("bin"))],
+        vec![("HOME", home.clone()), ("PATH", home.join("bin"))],
+    ];
+    for way in &ways {
+        assert!(check(way).0, "one's own is run: {way:?}");
+    }
+    give_away(&home);
+    for way in &ways {
+        let (has_run, said) = check(way);
+        assert!(!has_run, "{way:?}: {said:?}");
+        let why = format!("{} belongs to another user", home.display());
+        assert!(said.out.contains(&why) || said.err.contains(&why), "{said:?}");
+    }
+}
+
 #[test]
 fn state_of_others_is_not_believed() {
-    if !rustix::process::geteuid().is_root() {
-        return println!("SKIPPED state_of_others_is_not_believed: only root can give files away");
+    if !may_give_away("state_of_others_is_not_believed") {
+        return;
     }
     let program = Program::new();
     let state = program.path("state/tare");
@@ -122,7 +271,16 @@ fn state_of_others_is_not_believed() {
     let chmod = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     refused("another's folder", &|| chown(&state, 65534), &|| chown(&state, 0));
     refused("a folder for all", &|| chmod(&state, 0o777), &|| chmod(&state, 0o755));
-    refused("a folder for a group", &|| chmod(&state, 0o775), &|| chmod(&state, 0o755));
+    let give = |path: &Path, group| std::os::unix::fs::chown(path, None, Some(group)).unwrap();
+    let of_others = || {
+        give(&state, 65534);
+        chmod(&state, 0o775);
+    };
+    let back = || {
+        give(&state, 0);
+        chmod(&state, 0o755);
+    };
+    refused("a folder for a group", &of_others, &back);
     refused("another's journal", &|| chown(&journal, 65534), &|| chown(&journal, 0));
     refused("a journal for all", &|| chmod(&journal, 0o666), &|| chmod(&journal, 0o644));
     let elsewhere = program.path("elsewhere.html");

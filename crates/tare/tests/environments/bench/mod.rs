@@ -159,7 +159,12 @@ pub fn find_programs() -> Programs {
     folders.extend(["/usr/sbin", "/sbin"].map(PathBuf::from));
     folders.extend(std::env::var_os("HOME").map(|home| Path::new(&home).join("go/bin")));
     // Kernels are kept beside the program, from one run of the tests to the next.
-    Programs { folders, tare: TARE.into(), prepared: Path::new(TARE).with_file_name("prepared") }
+    Programs {
+        folders,
+        own: Vec::new(),
+        tare: TARE.into(),
+        prepared: Path::new(TARE).with_file_name("prepared"),
+    }
 }
 
 /// Parses a specification if its environment is ready, and prints that the test is skipped if not.
