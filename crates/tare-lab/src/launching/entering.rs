@@ -20,6 +20,7 @@ use crate::host::private_folder;
 use crate::host::processes::{self, Signs};
 use crate::host::programs::{self, Found};
 use crate::launching::differences::list_differences;
+use crate::launching::inside_path::InsidePath;
 use crate::launching::looking::{Unseen, look_inside};
 use crate::launching::relay::{Plan, SENDING_WAIT, Script, relay_command, sent_bytes};
 use crate::launching::template::{Far, Shares, Sign};
@@ -60,7 +61,7 @@ struct Way {
     far: Far,
     terminal: bool,
     /// A folder inside in which the place `own` is made; none where the start's own folder is seen there.
-    base: Option<String>,
+    base: Option<InsidePath>,
     /// Places of this machine that are seen inside.
     shares: Vec<String>,
     look: Look,
@@ -235,7 +236,7 @@ impl Launcher {
         self.check_inside(&way.look)?;
         if let Some(base) = &way.base {
             // Where the folder is one of this machine's, it goes with the session however that ends.
-            let folder = Path::new(base).join(session_name(workspace));
+            let folder = Path::new(&**base).join(session_name(workspace));
             workspace.own_for_session(Owned::Folder(folder))?;
         }
         workspace.remember(&kept, &serde_json::to_string(&way).map_err(|e| self.failed(e.to_string()))?);
@@ -305,7 +306,8 @@ impl Launcher {
             }
         }
         if !way.shares.iter().any(|name| name == OWN) {
-            way.base.clone_from(&way.look.base);
+            way.base =
+                way.look.base.clone().map(InsidePath::try_from).transpose().map_err(|e| self.failed(e))?;
             if way.base.is_none() {
                 return Ok(Err(Unseen { reason: "no folder inside can be written".into(), hung: false }));
             }

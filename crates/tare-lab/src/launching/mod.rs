@@ -5,6 +5,8 @@ mod differences;
 #[cfg(unix)]
 pub(crate) mod entering;
 #[cfg(unix)]
+mod inside_path;
+#[cfg(unix)]
 mod looking;
 #[cfg(unix)]
 pub(crate) mod relay;

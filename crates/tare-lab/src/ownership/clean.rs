@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -173,6 +173,12 @@ fn end_processes(mark: &str, folder: &Path, things: &[Owned], name: &str) -> Vec
 
 fn remove_folder(path: &Path, scratch: &Path) -> Option<Outcome> {
     let what = format!("folder {}", path.display());
+    // Looks of earlier versions were written down as the environment answered. Nothing was made there, and the entry goes.
+    if !path.is_absolute() || path.components().any(|part| part == Component::ParentDir) {
+        return Some(Outcome::new_removed(format!(
+            "entry of the journal, because its path is not whole: {what}"
+        )));
+    }
     // In a share, the session's folder has the same name as the scratch folder.
     let in_share = path.file_name() == scratch.file_name() && mounts::is_inside(path, Path::new("/"));
     if !in_share && !mounts::is_inside(path, scratch) {

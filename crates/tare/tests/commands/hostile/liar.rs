@@ -3,6 +3,7 @@
 use std::fs::{self, Permissions};
 use std::io::{BufRead, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tare_data::batch::{Batch, CALIBRATION, Phase, Sample};
@@ -13,6 +14,7 @@ use tare_data::request::{Amount, Request, TrialRequest};
 use tare_data::session::Interference;
 
 use crate::program::{Program, Said};
+use crate::refusals::find_tare;
 
 /// Environment variable that turns this program into a liar, and selects its lie.
 const LIE: &str = "TARE_TEST_LIE";
@@ -261,4 +263,60 @@ fn facts_in_json_hold_no_control_or_direction_raw() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(clean(&said.out), "{said:?}");
     assert!(said.out.contains("\\u009b") && said.out.contains("\\u202e"), "{said:?}");
+}
+
+/// Path answered by an environment in place of a folder of its own.
+const NO_FOLDERS: [&str; 4] = ["--help", "../../../..", "relative", "/var/tmp/../../etc"];
+
+#[test]
+fn a_folder_that_cannot_be_one_is_the_environments_lie() {
+    let program = Program::new();
+    let looked = Command::new(find_tare()).args(["agent-look", "mark"]).output().unwrap().stdout;
+    let mut look: serde_json::Value = decode_frame(&looked).unwrap();
+    // One that answers a look by a file, and does everything else.
+    let launcher = program.path("launcher");
+    let text = "#!/bin/sh\ncase \" $* \" in *' agent-look '*) exec cat \"$0.look\";; esac\nexec \"$@\"\n";
+    fs::write(&launcher, text).unwrap();
+    fs::set_permissions(&launcher, Permissions::from_mode(0o755)).unwrap();
+    let mut run = |base: &str| {
+        look["base"] = base.into();
+        fs::write(program.path("launcher.look"), encode_frame(&look)).unwrap();
+        let enter = format!("box={}", launcher.display());
+        let words = ["run", "--in", "native", "--enter", &enter, "--only", "sys.getppid", "--rounds", "1"];
+        program.run_tare(&words)
+    };
+    let said = run(&program.path("").display().to_string());
+    assert_eq!(said.code, Some(0), "the honest form: {said:?}");
+    assert_eq!(program.run_tare(&["clean"]).code, Some(0));
+    for base in NO_FOLDERS {
+        let said = run(base);
+        assert!(said.err.contains("it answers with a folder that cannot be one"), "{base}: {said:?}");
+        let said = program.run_tare(&["clean"]);
+        assert_eq!((said.code, said.out.contains("LEFT")), (Some(0), false), "{base}: {said:?}");
+    }
+}
+
+#[test]
+fn entries_of_a_journal_that_no_session_makes_are_dropped() {
+    let program = Program::new();
+    let state = program.path("state/tare");
+    fs::create_dir_all(&state).unwrap();
+    let id = "00000000deadbeef";
+    let scratch = program.path(&format!("tare-{id}"));
+    let mut lines =
+        vec![serde_json::json!({ "session": { "scratch": scratch, "pid": 1, "started_ticks": 1 } })];
+    for (number, base) in NO_FOLDERS.iter().enumerate() {
+        let folder = format!("{base}/tare-{id}");
+        lines.push(serde_json::json!({ "owned": { "number": number, "thing": { "folder": folder } } }));
+    }
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let journal = state.join(format!("{id}.journal"));
+    fs::write(&journal, text).unwrap();
+    let said = program.run_tare(&["clean"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for base in NO_FOLDERS {
+        assert!(said.out.contains(&format!("its path is not whole: folder {base}/tare-{id}")), "{said:?}");
+    }
+    assert!(!journal.exists());
+    assert_eq!(program.run_tare(&["clean"]).out, "nothing was left behind\n");
 }
