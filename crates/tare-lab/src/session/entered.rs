@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
+use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Kept, Signs};
@@ -94,11 +95,13 @@ impl Entered {
 
     /// Reads why a process of the runtime ended, if it is another one than the process that was started.
     pub(super) fn read_last_words(&self) -> Option<String> {
-        let entries = fs::read_dir(self.folder()).ok()?.flatten();
-        let noted = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(LAST_WORDS));
-        noted.into_iter().find_map(|entry| {
+        // A kernel that is a process of the host's may see this folder, and its guest with it.
+        let folder = Door::open(self.folder()).ok()?;
+        let entries = folder.list_entries(Path::new("")).ok()?;
+        let noted = entries.iter().filter(|(name, _)| name.starts_with(LAST_WORDS));
+        noted.into_iter().find_map(|(name, _)| {
             let mut bytes = Vec::new();
-            fs::File::open(entry.path()).ok()?.take(MOST_WORDS).read_to_end(&mut bytes).ok()?;
+            folder.open_file(Path::new(name)).ok()?.take(MOST_WORDS).read_to_end(&mut bytes).ok()?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             text.lines().rev().find_map(|line| Some(line.split_once(FATAL)?.1.trim().to_owned()))
         })

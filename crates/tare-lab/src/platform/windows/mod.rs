@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf, absolute};
 
 pub mod console;
 mod gathering;
+mod held;
 mod machine;
 pub mod mounts;
 pub mod processes;
@@ -13,6 +14,7 @@ mod streams;
 pub(crate) mod taken;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
+pub(crate) use self::held::Held;
 pub(crate) use self::machine::{available_bytes, boot_id, free_bytes, machine_id, node_name};
 pub use self::streams::Stream;
 pub(crate) use self::streams::Streams;
