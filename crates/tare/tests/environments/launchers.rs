@@ -1,5 +1,7 @@
 //! Launchers: whatever their words do on the way, the agent arrives, and nothing is left of them.
 
+mod leaving;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

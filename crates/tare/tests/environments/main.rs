@@ -11,7 +11,6 @@ mod entering;
 mod images;
 mod inodes;
 mod launchers;
-mod leaving;
 mod paths;
 mod roots;
 mod services;

@@ -1,4 +1,4 @@
-//! What launchers leave running: it ends with its start, whatever it did to hide, unless the launcher declares it.
+//! Programs that launchers leave running: they end with their start, whatever they did to hide, unless the launcher declares them.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,8 @@ use tare_lab::ownership::clean::{Outcome, remove_leftovers};
 
 use crate::actor::Actor;
 use crate::bench::{Bench, Spoken, control_groups};
-use crate::launchers::write_launcher;
+
+use super::write_launcher;
 
 /// A launcher that leaves a program behind, which has cut itself loose of everything.
 struct Leaving {
