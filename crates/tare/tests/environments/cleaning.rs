@@ -11,7 +11,7 @@ use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::SessionWorkspace;
 
-use crate::actor::Actor;
+use crate::bench::actor::Actor;
 use crate::bench::{Bench, Spoken, TARE, find_programs, parse_if_ready};
 use crate::paths::list_namespaces;
 

@@ -2,7 +2,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests start what they look for by name")]
 
-mod actor;
 mod bench;
 mod cleaning;
 mod commands;

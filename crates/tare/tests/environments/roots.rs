@@ -15,7 +15,7 @@ use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::root::{Inside, RootFolder, Work};
 use tare_lab::storage::places::Wanted;
 
-use crate::actor::Actor;
+use crate::bench::actor::Actor;
 use crate::bench::{Bench, Spoken, find_programs, parse_if_ready};
 
 /// Script that tries to change files in ways that would be visible on the host. `@` is the work folder. It

@@ -18,7 +18,7 @@ use tare_lab::ownership::clean::remove_leftovers;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
 use tare_lab::provider::NotReady;
 
-use crate::actor::Actor;
+use crate::bench::actor::Actor;
 use crate::bench::{Bench, Spoken, TARE, find_programs};
 
 /// A fake wsl.exe. Like the real one, it prints its own messages in UTF-16LE unless WSL_UTF8=1, with Windows

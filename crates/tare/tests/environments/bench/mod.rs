@@ -1,5 +1,6 @@
 //! A bench for environments: folders for a session, a running environment, and checks for leftovers.
 
+pub mod actor;
 pub mod machine;
 
 use std::collections::{BTreeMap, BTreeSet};

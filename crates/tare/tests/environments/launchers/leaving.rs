@@ -6,7 +6,7 @@ use std::process::Command;
 use tare_data::session::specification::Specification;
 use tare_lab::ownership::clean::{Outcome, remove_leftovers};
 
-use crate::actor::Actor;
+use crate::bench::actor::Actor;
 use crate::bench::{Bench, Spoken, control_groups};
 
 use super::write_launcher;

@@ -45,7 +45,7 @@ impl Actor {
     fn command(program: &Path, bench: &Bench, enters: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
-            .args(["--exact", "actor::act", "--nocapture"])
+            .args(["--exact", "bench::actor::act", "--nocapture"])
             .env(FOLDER, bench.folder.path())
             .env(ENTERS, enters.join(" "))
             .stdin(Stdio::piped())
