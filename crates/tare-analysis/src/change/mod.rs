@@ -74,7 +74,7 @@ pub enum ChangedCell {
     Compared {
         old: Cost,
         new: Cost,
-        /// Whether it is slower than it was.
+        /// The answer to whether it is slower than it was.
         answer: Answer,
         /// Factor from the old slowdown to the new one; none where a side has no interval.
         factor: Option<Factor>,

@@ -44,7 +44,7 @@ pub struct Changed {
     /// The largest factor that counts as the same.
     #[serde(skip)]
     pub margin: f64,
-    /// Whether it is slower than it was.
+    /// The answer to whether it is slower than it was.
     pub answer: Answer,
 }
 

@@ -14,6 +14,7 @@ use crate::statistics::serial;
 use crate::statistics::signed_ranks::{self, Interval, Nulls, compute_median, hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::TailDifference;
 use crate::verdicts::doubts::stability;
+use crate::verdicts::evidence::{Evidence, fewest_of, last_look};
 use crate::verdicts::pairs::{Blocks, Pairs, Units};
 use crate::verdicts::stopping::{self, FEWEST_STARTS, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
@@ -67,16 +68,6 @@ pub struct Judgement {
     evidence: Evidence,
 }
 
-/// The differences behind a judgement, which give its interval at other levels.
-#[derive(Clone, Debug, PartialEq)]
-struct Evidence {
-    units: Units,
-    /// Rounds or starts, where blocks of them are the units and all of them are on one side.
-    one_sided: Option<Units>,
-    schedule: Schedule,
-    resolution: f64,
-}
-
 /// Judges a cell at a margin. None when no round is within the schedule.
 pub fn judge_pairs(
     pairs: &Pairs,
@@ -92,11 +83,9 @@ pub fn judge_pairs(
         return None;
     }
     let fewest = fewest_of(&units);
-    let looks = stopping::follow_looks(schedule, pairs.reached, fewest, nulls, |rounds| {
-        units.differences_before(rounds)
-    });
-    let shape = Shape::of(&values, margin);
-    let leading = shape.leading;
+    let looks =
+        stopping::follow_looks(schedule, pairs.reached, fewest, nulls, |at| units.differences_before(at));
+    let Shape { hodges_lehmann, median, skewed, groups, leading } = Shape::of(&values, margin);
     let interval_at = |look: &Look| look.interval(leading).widen(pairs.resolution);
     let last = looks.last();
     let p_at_look = |look: &Look| (look.p(leading), look.least_p);
@@ -105,7 +94,6 @@ pub fn judge_pairs(
     if let Some(starts) = &one_sided {
         p = last_look(starts, schedule, pairs.reached, nulls).as_ref().map_or(p, p_at_look);
     }
-    let interval = last.map_or(Interval::EVERYTHING, interval_at);
     let typical_at = |look: &Look| decide_verdict(interval_at(look), margin);
     let totals = Totals { pairs, units: &units, all: ratio_of_means(&units.costs_before(u32::MAX)) };
     let verdict_at = |look: &Look| in_total(typical_at(look), &totals, look.rounds, margin);
@@ -115,9 +103,9 @@ pub fn judge_pairs(
         Some(_) => in_these_starts((&units, &values), pairs, schedule, margin, nulls),
     };
     let verdict = last.map_or(typical, |look| in_total(typical, &totals, look.rounds, margin));
-    let mut judged = Judgement {
-        estimate: if leading == Leading::Sign { shape.median } else { shape.hodges_lehmann },
-        interval,
+    let judged = Judgement {
+        estimate: if leading == Leading::Sign { median } else { hodges_lehmann },
+        interval: last.map_or(Interval::EVERYTHING, interval_at),
         signs: last.map_or(Interval::EVERYTHING, |look| look.signs.widen(pairs.resolution)),
         leading,
         p: p.0,
@@ -126,10 +114,10 @@ pub fn judge_pairs(
         typical,
         decided_at: decided_at(&looks, verdict, verdict_at),
         needed: None,
-        hodges_lehmann: shape.hodges_lehmann,
-        median: shape.median,
-        skewed: shape.skewed,
-        groups: shape.groups,
+        hodges_lehmann,
+        median,
+        skewed,
+        groups,
         total: totals.all,
         starts: stability::shared_starts(&starts),
         blocks,
@@ -139,22 +127,16 @@ pub fn judge_pairs(
         spread_s: pairs.spread_s(),
         margin,
         is_safe: false,
-        evidence: Evidence { units, one_sided, schedule: schedule.clone(), resolution: pairs.resolution },
+        evidence: Evidence {
+            units,
+            one_sided,
+            schedule: schedule.clone(),
+            leading,
+            reached: pairs.reached,
+            resolution: pairs.resolution,
+        },
     };
-    if pairs.resolution > 0.0 {
-        judged.p = p_of_no_effect(&judged, nulls);
-    }
-    let is_typically_same = !judged.verdict.is_within_margin() && mean_cost(pairs, &judged).is_some();
-    let verdict = if is_typically_same { Verdict::TypicallySame } else { judged.verdict };
-    let is_safe = judged.find_safety(nulls);
-    let needed = needed_to_decide(&judged, pairs, &judged.evidence.units, schedule);
-    Some(Judgement { verdict, is_safe, needed, ..judged })
-}
-
-/// Follows units through all looks, and returns the last.
-fn last_look(units: &Units, schedule: &Schedule, reached: u32, nulls: &mut Nulls) -> Option<Look> {
-    let fewest = fewest_of(units);
-    stopping::follow_looks(schedule, reached, fewest, nulls, |at| units.differences_before(at)).pop()
+    Some(judged.finish(pairs, schedule, nulls))
 }
 
 /// Lowers a verdict on the typical cost to one that rare events allow: a typical cost within the margin is the same only where slow
@@ -260,12 +242,6 @@ fn stalls(pairs: &Pairs, judgement: &Judgement, total: RatioOfMeans) -> Option<W
     let mean = stalls.iter().sum::<f64>() / stalls.len() as f64;
     let one_in = (pairs.pairs.len() as f64 / stalls.len() as f64).round() as u32;
     (!stalls.is_empty()).then_some(Warning::Stalls { one_in, factor: mean })
-}
-
-/// Counts the units that a verdict needs, and an interval: a round with a start for itself is a unit like any
-/// other.
-fn fewest_of(units: &Units) -> usize {
-    if units.are_shared() { FEWEST_STARTS } else { 0 }
 }
 
 /// Judges a few starts: a direction where each of them, and their rounds taken together, are beyond the
@@ -423,21 +399,21 @@ impl Judgement {
         }
     }
 
+    /// Adds the parts that rest on the others: p where clocks are coarse, likeness in typical costs alone, and what is needed.
+    fn finish(mut self, pairs: &Pairs, schedule: &Schedule, nulls: &mut Nulls) -> Judgement {
+        if pairs.resolution > 0.0 {
+            self.p = self.evidence.p_of_no_effect(self.estimate, nulls);
+        }
+        let is_typically_same = !self.verdict.is_within_margin() && mean_cost(pairs, &self).is_some();
+        let is_safe = self.find_safety(nulls);
+        let needed = needed_to_decide(&self, pairs, &self.evidence.units, schedule);
+        let verdict = if is_typically_same { Verdict::TypicallySame } else { self.verdict };
+        Judgement { verdict, is_safe, needed, ..self }
+    }
+
     /// Finds its interval at a share of its level: no narrower than its own.
-    ///
-    /// Blocks may be too few for one. Where all rounds are on one side, which gives the direction its p, they lie beyond the nearest of
-    /// them by the same reasoning, and by how much is open.
     pub(crate) fn interval_at(&self, share: f64, nulls: &mut Nulls) -> Interval {
-        let Evidence { units, one_sided, schedule, resolution } = &self.evidence;
-        let schedule = schedule.with_share(share);
-        let look = last_look(units, &schedule, self.reached, nulls);
-        let interval = look.map_or(Interval::EVERYTHING, |look| look.interval(self.leading));
-        let bound = one_sided.as_ref().filter(|_| interval == Interval::EVERYTHING).and_then(|rounds| {
-            let look = last_look(rounds, &schedule, self.reached, nulls)?;
-            (look.ranks != Interval::EVERYTHING)
-                .then(|| beyond_the_nearest(&rounds.differences_before(u32::MAX)))
-        });
-        bound.unwrap_or(interval).widen(*resolution).hull(self.interval)
+        self.evidence.interval_at(share, nulls).hull(self.interval)
     }
 
     /// Tells whether a direction beyond the margin would stay one if it were the only one among all cells.
@@ -482,15 +458,6 @@ fn ratio_of_quantiles(q: f64, times: &[OperationTimes; 2]) -> Interval {
     Interval { low: of_own - of_other - below, high: of_own - of_other + above }
 }
 
-/// Bounds values that are all on one side of zero by the one that is nearest to it.
-fn beyond_the_nearest(sorted: &[f64]) -> Interval {
-    match sorted {
-        [nearest, ..] if *nearest > 0.0 => Interval { low: *nearest, high: f64::INFINITY },
-        [.., nearest] => Interval { low: f64::NEG_INFINITY, high: *nearest },
-        [] => Interval::EVERYTHING,
-    }
-}
-
 /// Raises the margin for differences to the size of a control's false one.
 pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
     if is_off(control) { margin.raise_floor(control.estimate.abs()) } else { margin }
@@ -499,15 +466,6 @@ pub(crate) fn raise_margin(margin: Margin, control: &Judgement) -> Margin {
 /// Tells whether a control shows a difference where there is none, or rounds so alike that it could not.
 pub(crate) fn is_off(control: &Judgement) -> bool {
     !control.interval.contains(0.0) || control.has_blocks() && control.interval == Interval::EVERYTHING
-}
-
-/// Computes the p of "no effect", or of the cost nearest to it that the clocks cannot tell from the one that was seen.
-fn p_of_no_effect(judged: &Judgement, nulls: &mut Nulls) -> f64 {
-    let Evidence { units, schedule, resolution, .. } = &judged.evidence;
-    let at = judged.estimate.clamp(-resolution, *resolution);
-    let from = |rounds| units.differences_before(rounds).into_iter().map(|d| d - at).collect();
-    let looks = stopping::follow_looks(schedule, judged.reached, fewest_of(units), nulls, from);
-    looks.last().map_or(1.0, |look| look.p(judged.leading))
 }
 
 /// Computes the spread as 1.4826 times the median distance from the median: the standard deviation of normal

@@ -5,6 +5,7 @@ mod comparison;
 mod correction;
 pub mod curve;
 pub mod doubts;
+mod evidence;
 pub mod judge;
 pub mod leaving;
 pub(crate) mod look;

@@ -46,6 +46,9 @@ const HEAD: [&str; 29] = [
     "reason",
 ];
 
+/// Position of the value that is shown among the numbers of a cell.
+const VALUE: usize = 9;
+
 /// Writes a heading and a line per cell, the baseline's cell first in each row; values are in the metric's
 /// own unit.
 ///
@@ -81,7 +84,7 @@ fn baseline(level: Option<&Level>) -> [String; 18] {
     let why = if level.is_some() { "baseline" } else { Why::NotMeasured.name() };
     fields(
         [Kind::None.name(), why],
-        [None; 10],
+        std::array::from_fn(|at| level.filter(|_| at == VALUE).map(|level| level.median)),
         level.map(|l| l.rounds),
         level,
         [String::new(), String::new()],

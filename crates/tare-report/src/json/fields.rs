@@ -230,7 +230,7 @@ pub struct Cell<'a> {
     pub signs: String,
     /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.
     pub interval: Option<String>,
-    /// The same at 95 %, as if no other cell had been measured.
+    /// Interval at 95 %, as if no other cell had been measured.
     pub interval_alone: Option<String>,
     /// Why the answer is not sure, or what it leaves out; null where it says all.
     pub doubt: Option<String>,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tare_analysis::change::facts::ChangedFact;
 use tare_analysis::change::{ChangedCell, ChangedRow, Changes, Cost, Factor, Target};
-use tare_analysis::findings::{Answer, Kind};
+use tare_analysis::findings::{Answer, Kind, Row};
 use tare_analysis::gate::Outcome;
 use tare_data::session::Session;
 
@@ -17,7 +17,7 @@ use crate::words::{self, Said};
 const SCHEMA: &str = "tare-diff";
 const VERSION: u32 = 4;
 /// Said in place of a table.
-pub const NOTHING_COMPARED: &str = "Nothing could be compared: no environment beside the baseline has a slowdown in the records of both sides.";
+const NOTHING_COMPARED: &str = "Nothing could be compared: no environment beside the baseline has a slowdown in the records of both sides.";
 /// Limit on shown facts, unless all are requested; further ones are counted.
 const MOST_FACTS: usize = 16;
 
@@ -74,7 +74,7 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
 
 impl Diff<'_> {
     fn rows(&self) -> impl Iterator<Item = &ChangedRow> {
-        self.changes.rows.iter().filter(|row| self.wide || row.headline)
+        self.changes.rows.iter().filter(|row| self.wide || row.headline && row.probe != Row::HARNESS)
     }
 
     /// Describes the records, a line each.
@@ -136,8 +136,7 @@ fn summarise(diff: &Diff) -> Vec<String> {
     let names = diff.changes.targets.iter().map(|target| count_columns(&clean_text(&target.name)));
     let widest = names.max().unwrap_or(0);
     let of_target = |(at, target): (usize, &Target)| {
-        let cells =
-            || diff.changes.rows.iter().filter(|row| row.headline).filter_map(|row| row.cells.get(at));
+        let cells = || diff.changes.list_headlines().filter_map(|(_, row)| row.cells.get(at));
         let kinds = || {
             cells().map(|cell| match cell {
                 ChangedCell::Compared { answer, .. } => answer.kind(),

@@ -194,7 +194,7 @@ mod tests {
         assert_eq!((&read["schema"], &read["version"]), (&"tare-pool".into(), &2.into()));
         assert_eq!(read["records"][2]["file"], "c.tare");
         let cell = &read["rows"][0]["cells"][1]["joined"];
-        assert_eq!((&cell["sessions"], &cell["verdict"]), (&3.into(), &"slower".into()));
+        assert_eq!((&cell["sessions"], &cell["answer"]), (&3.into(), &"slower".into()));
         assert_eq!(cell["ratios"].as_array().unwrap().len(), 3);
         let reason = &read["rows"][2]["cells"][0]["not_joined"]["reason"];
         assert!(reason.as_str().unwrap().contains("definitions"), "{reason}");

@@ -52,7 +52,7 @@ pub fn survive_size_limit() -> io::Result<()> {
     signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
-/// Finds the name of the file that standard output goes to; none where it is no regular file.
+/// Finds the name of the file that standard output goes to; none where it is not a regular file.
 pub fn name_of_output() -> Option<String> {
     let link = Path::new("/proc/self/fd/1");
     let file = fs::read_link(link).ok().filter(|_| fs::metadata(link).is_ok_and(|about| about.is_file()))?;
