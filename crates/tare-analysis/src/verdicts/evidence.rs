@@ -34,7 +34,7 @@ impl Evidence {
     ///
     /// Blocks may be too few for one. Where all rounds are on one side, which gives the direction its p, they lie beyond the nearest of
     /// them by the same reasoning, and by how much is open.
-    pub fn interval_at(&self, share: f64, nulls: &mut Nulls) -> Interval {
+    pub(crate) fn interval_at(&self, share: f64, nulls: &mut Nulls) -> Interval {
         let schedule = self.schedule.with_share(share);
         let look = last_look(&self.units, &schedule, self.reached, nulls);
         let interval = look.map_or(Interval::EVERYTHING, |look| look.interval(self.leading));
@@ -48,7 +48,7 @@ impl Evidence {
     }
 
     /// Computes the p of "no effect", or of the cost nearest to it that the clocks cannot tell from the estimate.
-    pub fn p_of_no_effect(&self, estimate: f64, nulls: &mut Nulls) -> f64 {
+    pub(crate) fn p_of_no_effect(&self, estimate: f64, nulls: &mut Nulls) -> f64 {
         let at = estimate.clamp(-self.resolution, self.resolution);
         let from = |rounds| self.units.differences_before(rounds).into_iter().map(|d| d - at).collect();
         let fewest = fewest_of(&self.units);

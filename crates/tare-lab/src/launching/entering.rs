@@ -21,7 +21,7 @@ use crate::host::processes::{self, Signs};
 use crate::host::programs::{self, Found};
 use crate::launching::differences::list_differences;
 use crate::launching::inside_path::InsidePath;
-use crate::launching::looking::{Unseen, look_inside};
+use crate::launching::looking::{Unseen, list_refusals, look_inside};
 use crate::launching::relay::{Plan, SENDING_WAIT, Script, relay_command, sent_bytes};
 use crate::launching::template::{Far, Shares, Sign};
 use crate::owned::{MARK, Owned, PREFIX};
@@ -487,18 +487,4 @@ fn far_folder(base: &str, workspace: &dyn Workspace) -> String {
 /// Returns the path to which a template copies the program.
 fn copied_path(workspace: &dyn Workspace) -> String {
     format!("/tmp/{}", workspace.name())
-}
-
-/// Lists the reasons of ways, each once, after the ways that it is of.
-fn list_refusals(refusals: &[(String, String)]) -> String {
-    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
-    for (way, reason) in refusals {
-        match reasons.iter_mut().find(|(_, known)| known == reason) {
-            Some((ways, _)) => ways.push(way),
-            None => reasons.push((vec![way], reason)),
-        }
-    }
-    let listed: Vec<String> =
-        reasons.iter().map(|(ways, reason)| format!("{}: {reason}", ways.join(", "))).collect();
-    listed.join("; ")
 }

@@ -101,6 +101,20 @@ impl Looking {
     }
 }
 
+/// Lists the reasons of ways, each once, after the ways that it is of.
+pub(super) fn list_refusals(refusals: &[(String, String)]) -> String {
+    let mut reasons: Vec<(Vec<&str>, &str)> = Vec::new();
+    for (way, reason) in refusals {
+        match reasons.iter_mut().find(|(_, known)| known == reason) {
+            Some((ways, _)) => ways.push(way),
+            None => reasons.push((vec![way], reason)),
+        }
+    }
+    let listed: Vec<String> =
+        reasons.iter().map(|(ways, reason)| format!("{}: {reason}", ways.join(", "))).collect();
+    listed.join("; ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
