@@ -222,33 +222,25 @@ pub struct Run {
 #[command(after_help = "Examples:
   tare report tare-2026-01-31T12-00.tare
   tare report --html report.html FILE               write the report as one HTML file
-  tare report --published tuni-wsl2-linux           recompute the comparison of an article
   tare report --published ascii-wsl2-unixbench FILE show its figures next to the session's
   tare report --json FILE | jq '.rows[] | {case, cells}'
   tare report --export parquet=trials.parquet --export junit=cells.xml FILE
   tare report --export parquet=out/%n.parquet *.tare   export each record to its own file
   tare report --fail-if slower:container FILE       exit with 6 if the container is slower")]
 pub struct Report {
-    /// Report on this record; with --published alone, recompute the article's own comparison.
-    #[arg(required_unless_present = "published")]
-    pub record: Option<PathBuf>,
+    /// Report on this record.
+    pub record: PathBuf,
     /// Export these records too, each to its own file: %n in a file name expands to the record's name without
     /// its extension.
     #[arg(value_name = "RECORDS", requires = "exports")]
     #[arg(conflicts_with_all = ["beside", "json", "markdown", "csv", "html", "wide", "facts", "fail_if", "at_most"])]
     pub more: Vec<PathBuf>,
     /// Show figures of other tools next to the session's, from a record made by 'tare import'.
-    #[arg(long, value_name = "RECORD", requires = "record", conflicts_with_all = ["csv", "exports", "fail_if", "at_most"])]
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["csv", "exports", "fail_if", "at_most"])]
     pub beside: Option<PathBuf>,
     /// Show and export only these probes, comma-separated, with * as a wildcard, e.g. 'sys.*,file.seq';
     /// verdicts still take the whole session into account.
-    #[arg(
-        long,
-        value_name = "PROBES",
-        value_delimiter = ',',
-        requires = "record",
-        conflicts_with = "beside"
-    )]
+    #[arg(long, value_name = "PROBES", value_delimiter = ',', conflicts_with = "beside")]
     pub only: Vec<String>,
     #[command(flatten)]
     pub view: View,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::conditions::compare_sizes;
 use super::measured::{Measured, Place};
-use super::recompute::{Stated, compute_check, parse_stated};
+use super::stated::{Stated, compute_check, parse_stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
 use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Row};
 use crate::statistics::signed_ranks::{compute_median, sort_values};

@@ -1,16 +1,15 @@
 //! Published figures: an article's measurements as it printed them, and the conclusions from them.
 //!
 //! They come from other machines and days. They are shown next to a session's figures, and never in an
-//! interval with them. [`recompute_article`] draws an article's own conclusions again, `beside` finds the rows that
-//! an article speaks of, `claims` judges its conclusions by a session.
+//! interval with them. `beside` finds the rows that an article speaks of, `claims` judges its conclusions by a session.
 
 mod beside;
 mod claims;
 mod conditions;
 mod consistency;
 mod measured;
-mod recompute;
 mod repeated;
+mod stated;
 mod tables;
 
 use std::collections::BTreeMap;
@@ -23,7 +22,6 @@ pub use crate::article_table::{Line, Table, TableCell, TableForm};
 pub use crate::findings::Beside;
 pub use crate::quantity::Quantity;
 pub use beside::place_beside;
-pub use recompute::{Checked, Conclusion, PairRatio, Recomputed, recompute_article};
 pub use repeated::find_repeated_article;
 
 /// An article, a thesis or a report, with the figures that it printed.

@@ -1,9 +1,9 @@
-//! Articles' conclusions, recomputed from their own figures.
+//! Articles' conclusions, judged by sessions.
 
 use tare_analysis::Options;
 use tare_analysis::compute_findings;
 use tare_analysis::findings::{Cell, ClaimOutcome, Missing, OwnValue};
-use tare_analysis::published::{Checked, Conclusion, Published, place_beside, recompute_article};
+use tare_analysis::published::{Published, place_beside};
 use tare_data::metric::Reading;
 use tare_data::session::Session;
 
@@ -13,98 +13,6 @@ fn article(text: &str) -> Published {
     let article: Published = toml::from_str(text).unwrap();
     article.check_consistency().unwrap();
     article
-}
-
-fn thesis() -> Published {
-    article(include_str!("../../../../published/tuni-wsl2-linux.toml"))
-}
-
-/// Lists every check: the stated figure, the computed one to three decimals, and the conclusion.
-fn checks(article: &Published) -> Vec<(String, String, Conclusion)> {
-    let recomputed = recompute_article(article);
-    let all = recomputed.claims.into_iter().flat_map(|(_, checks)| checks);
-    all.map(|Checked { check, computed, conclusion, .. }| {
-        (check.states.clone(), format!("{computed:.3}"), conclusion)
-    })
-    .collect()
-}
-
-/// Formats the ratio of two environments, to three significant digits.
-fn ratio(article: &Published, figure: &str, environment: &str, against: &str) -> String {
-    let recomputed = recompute_article(article);
-    let (_, pairs) = recomputed.ratios.iter().find(|(f, _)| f.name == figure).unwrap();
-    let pair = pairs.iter().find(|p| p.environment == environment && p.against == against).unwrap();
-    format!("{:.2e}", pair.ratio.unwrap())
-}
-
-#[test]
-fn the_thesis_differs_between_runs_and_platforms_as_it_says() {
-    use Conclusion::*;
-    let expected = [
-        ("0.89 %", "0.893", Follows),
-        ("0.02 %", "0.019", Follows),
-        ("6.7 %", "6.657", Follows),
-        // Of the smaller total of each, as the thesis says; the means would give 51.89 %.
-        ("51.8 %", "51.835", Follows),
-        ("0.35 %", "0.347", Follows),
-        ("0.17 %", "0.174", Follows),
-        ("0 %", "0.000", Follows),
-        ("0 %", "0.000", Follows),
-    ];
-    let expected = expected.map(|(states, computed, c)| (states.to_owned(), computed.to_owned(), c));
-    assert_eq!(checks(&thesis()), expected);
-}
-
-#[test]
-fn processes_of_wsl_cost_what_the_table_says() {
-    let article = article(include_str!("../../../../published/qiita-wsl-guest-native.toml"));
-    for (figure, environment, against, expected) in [
-        ("time a process", "wsl", "guest", 4.53 / 0.082),
-        ("time a process", "wsl", "native", 4.53 / 0.0448),
-        ("time a process", "guest", "native", 0.082 / 0.0448),
-        ("memory a process", "wsl", "native", 2.19 / 0.105),
-        ("time a thread", "wsl", "native", 0.248 / 0.0108),
-        ("time a thread", "wsl", "guest", 0.248 / 0.0167),
-        ("read, warm", "wsl", "native", 2170.0 / 12100.0),
-        ("read, cold", "guest", "native", 677.0 / 489.0),
-        ("write, direct", "guest", "native", 423.0 / 151.0),
-    ] {
-        assert_eq!(ratio(&article, figure, environment, against), format!("{expected:.2e}"), "{figure}");
-    }
-    assert_eq!(ratio(&article, "time a process", "wsl", "native"), "1.01e2");
-    assert_eq!(ratio(&article, "time a process", "wsl", "guest"), "5.52e1");
-}
-
-#[test]
-fn what_the_article_on_processes_concludes_follows_from_its_table() {
-    let article = article(include_str!("../../../../published/qiita-wsl-guest-native.toml"));
-    let checks = checks(&article);
-    assert_eq!(checks.len(), 17);
-    for (states, computed, conclusion) in checks {
-        // 10.56 times, of which the article prints 10.
-        let expected = if states == "10" { Conclusion::CutOff } else { Conclusion::Follows };
-        assert_eq!(conclusion, expected, "{states}: {computed}");
-    }
-}
-
-#[test]
-fn round_trips_of_wsl2_are_twice_those_of_wsl1() {
-    let article = article(include_str!("../../../../published/qiita-wsl-rtt.toml"));
-    assert_eq!(ratio(&article, "TCP, shortest round trip", "wsl2", "wsl1"), "2.15e0");
-    assert_eq!(ratio(&article, "TCP, mean round trip", "wsl2", "wsl1"), "2.06e0");
-    assert_eq!(ratio(&article, "TCP, longest round trip", "wsl2", "wsl1"), "2.54e0");
-    let checks = checks(&article);
-    assert_eq!(checks.len(), 11);
-    let of = |wanted: Conclusion| -> Vec<(&str, &str)> {
-        let found = checks.iter().filter(|(.., conclusion)| *conclusion == wanted);
-        found.map(|(states, computed, _)| (states.as_str(), computed.as_str())).collect()
-    };
-    // 3599 us, of which the article prints 3.5 ms.
-    assert_eq!(of(Conclusion::CutOff), [("3.5 ms", "3.599")]);
-    // "All about twice": the longest is more than that.
-    assert_eq!(of(Conclusion::DoesNotFollow), [("about 2", "2.544")]);
-    assert!(of(Conclusion::Follows).contains(&("over 9 ms", "9.155")));
-    assert!(of(Conclusion::Follows).contains(&("0.1 to 0.3 ms", "0.122")));
 }
 
 /// Builds a session of net.rr to peers, in which WSL2's stand-in takes 2.06 times as long as WSL1's.
@@ -222,26 +130,6 @@ fn two_subjects_are_compared_where_an_article_compares_what_they_stand_for() {
         row.iter().all(|beside| beside.session_ratio.is_none() && beside.session_value.is_some()),
         "{row:?}"
     );
-}
-
-#[test]
-fn what_does_not_follow_is_said() {
-    let mut thesis = thesis();
-    let mut state = |claim: usize, states: &str| thesis.claims[claim].checks[0].states = states.into();
-    state(0, "0.90 %");
-    state(2, "6.8 %");
-    state(3, "52.5 %");
-    let conclusions: Vec<Conclusion> = checks(&thesis).into_iter().map(|(.., c)| c).collect();
-    use Conclusion::*;
-    assert_eq!(conclusions[..4], [DoesNotFollow, Follows, WithinRuns, DoesNotFollow]);
-}
-
-#[test]
-fn a_ratio_to_nothing_is_none() {
-    let thesis = thesis();
-    let recomputed = recompute_article(&thesis);
-    let (_, pairs) = recomputed.ratios.iter().find(|(f, _)| f.name == "fileio, shortest event").unwrap();
-    assert_eq!(pairs[0].ratio, None, "sysbench printed 0.00 ms");
 }
 
 #[test]

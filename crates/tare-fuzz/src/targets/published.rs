@@ -1,11 +1,10 @@
-//! Published figures: a file of a user's is read, and its conclusions are computed and shown, or it is refused.
+//! Published figures: a file of a user's is read and shown, or it is refused.
 
 use std::path::Path;
 
-use tare_analysis::published::recompute_article;
 use tare_lab::study::published::parse_article;
 use tare_report::language::Language;
-use tare_report::published::{recomputed_json, recomputed_markdown, render_article, render_recomputed};
+use tare_report::published::render_article;
 
 use crate::target::{Target, without_numbers};
 
@@ -42,13 +41,9 @@ fn run(input: &[u8]) -> Result<String, String> {
         Ok(published) => published,
         Err(refused) => return Ok(without_numbers(&refused.to_string())),
     };
-    recompute_article(&published);
-    for shown in [render_article(&published, &[], 80, Language::English), render_recomputed(&published, 80)] {
-        if shown.chars().any(|c| c.is_control() && c != '\n') {
-            return Err("a control character reaches the terminal".into());
-        }
+    let shown = render_article(&published, &[], 80, Language::English);
+    if shown.chars().any(|c| c.is_control() && c != '\n') {
+        return Err("a control character reaches the terminal".into());
     }
-    recomputed_markdown(&published);
-    recomputed_json(&published);
     Ok(format!("{} figures, {} claims", published.figures.len(), published.claims.len()))
 }

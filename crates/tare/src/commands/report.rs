@@ -1,7 +1,6 @@
 //! `tare report`: reads a record and shows its results.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use tare_lab::error::LabError;
 use tare_record::Contents;
@@ -10,7 +9,7 @@ use tare_report::text::plain_line;
 use crate::args::Report;
 use crate::command_error::CommandError;
 use crate::exit::Exit;
-use crate::show::{imported, published, session};
+use crate::show::{imported, session};
 use crate::{outputs, ui};
 
 pub fn run_report(args: Report) -> Result<Exit, CommandError> {
@@ -18,11 +17,8 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
         return several(&args);
     }
     outputs::check_outputs(&args.view)?;
-    outputs::check_files(&args.view, args.record.as_deref())?;
-    let Some(record) = &args.record else {
-        ui::print_text(&published::format_articles_alone(&args.view)?, args.view.is_document())?;
-        return Ok(Exit::Done);
-    };
+    let record = &args.record;
+    outputs::check_files(&args.view, Some(record))?;
     let recording = match tare_record::read_record(record)? {
         Contents::Session(recording) => recording,
         Contents::Imported(imports) => {
@@ -46,10 +42,9 @@ pub fn run_report(args: Report) -> Result<Exit, CommandError> {
 
 /// Exports several records to separate files. Nothing is written if two file names are equal.
 fn several(args: &Report) -> Result<Exit, CommandError> {
-    let records: Vec<&PathBuf> = args.record.iter().chain(&args.more).collect();
     let mut places = BTreeSet::new();
     let mut each = Vec::new();
-    for record in records {
+    for record in [&args.record].into_iter().chain(&args.more) {
         let view = outputs::named_after(&args.view, record)?;
         outputs::check_files(&view, Some(record))?;
         if let Some(twice) =

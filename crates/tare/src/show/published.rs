@@ -1,36 +1,16 @@
-//! Published articles: alone, and next to a session.
+//! Published articles next to a session.
 
 use tare_analysis::findings::{ArticleBeside, Findings, Row};
 use tare_analysis::published::{Published, find_repeated_article};
 use tare_data::session::Session;
-use tare_lab::error::{ErrorKind, LabError};
+use tare_lab::error::LabError;
 use tare_lab::study::{Study, published};
 
 use crate::args::View;
-use crate::ui;
 
 /// Refuses a name that is not an article's. Checked before anything is measured: a slip costs no session.
 pub fn check_article_names(names: &[String]) -> Result<(), LabError> {
     names.iter().try_for_each(|name| published::read_article(name).map(drop))
-}
-
-/// Recomputes the articles' own comparisons, without a session.
-pub fn format_articles_alone(view: &View) -> Result<String, LabError> {
-    let wants_record = !view.exports.is_empty() || !view.list_conditions().is_empty();
-    if wants_record || view.csv || view.html.is_some() {
-        return Err(LabError::new(
-            ErrorKind::Usage,
-            "articles alone can be shown as text, --json or --markdown",
-        )
-        .with_hint("name a record for --csv, --html, --export or --fail-if"));
-    }
-    let articles = view.published.iter().map(|name| published::read_article(name));
-    let show = |article: Published| match (view.json, view.markdown) {
-        (true, _) => tare_report::published::recomputed_json(&article),
-        (_, true) => tare_report::published::recomputed_markdown(&article),
-        _ => tare_report::published::render_recomputed(&article, ui::measure_width()),
-    };
-    Ok(articles.map(|article| article.map(show)).collect::<Result<Vec<_>, _>>()?.join("\n"))
 }
 
 /// Finds the articles to show with a session: those that the view names, and the one that it repeated or else those of
