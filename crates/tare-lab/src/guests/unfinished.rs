@@ -45,7 +45,10 @@ pub(crate) fn remove_left(parent: &Path) -> Vec<(PathBuf, io::Result<()>)> {
             && entry.file_type().is_ok_and(|kind| kind.is_dir())
     };
     let remove = |folder: PathBuf| {
-        let marker = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(folder.join(MARKER));
+        let marker = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(folder.join(MARKER));
         let removed = match &marker {
             Ok(marker) => match try_lock(marker) {
                 Ok(()) => Some(remove_tree(&folder)),

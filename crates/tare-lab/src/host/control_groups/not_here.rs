@@ -21,6 +21,10 @@ impl OwnGroups {
         Vec::new()
     }
 
+    pub(crate) fn find_apart(&self) -> Option<PathBuf> {
+        None
+    }
+
     pub(crate) fn below_own(&self, _: &str, _: Purpose) -> Result<PlacedGroup, LabError> {
         Err(LabError::new(ErrorKind::Environment, "only Linux has control groups"))
     }

@@ -120,6 +120,12 @@ impl OwnGroups {
         self.hierarchies.iter().map(|hierarchy| hierarchy.own.join(&self.session)).collect()
     }
 
+    /// Returns the folder of the session's group in which its starts are told apart.
+    pub(crate) fn find_apart(&self) -> Option<PathBuf> {
+        let apart = self.hierarchies.iter().find(|hierarchy| hierarchy.limits_nothing())?;
+        Some(apart.own.join(&self.session))
+    }
+
     /// Explains why no group can have limits of these controllers.
     pub(crate) fn explain_refusal(&self, controllers: &[&str]) -> Option<String> {
         let mut limiting = self.hierarchies.iter().filter(|hierarchy| hierarchy.limits(controllers));

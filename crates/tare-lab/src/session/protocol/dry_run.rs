@@ -12,6 +12,7 @@ use tare_record::read_session;
 use crate::asked::{Overrides, Request};
 use crate::environments;
 use crate::error::LabError;
+use crate::host::control_groups::OwnGroups;
 use crate::host::namespace_names;
 use crate::host::programs::Programs;
 use crate::owned::PREFIX;
@@ -192,6 +193,12 @@ impl DryRun {
         self.write.push(format!(
             "{scratch}/{PREFIX}*: a copy of tare, roots, logs and files of probes, removed afterwards"
         ));
+        let groups = OwnGroups::find(&format!("{PREFIX}*")).find_apart();
+        self.write.extend(
+            groups.map(|group| {
+                format!("{}: a control group for each start, removed afterwards", group.display())
+            }),
+        );
         self.write
             .push(format!("{state}: a journal of created things, removed afterwards, and a line in begun"));
         self.start.push(format!(
