@@ -17,7 +17,7 @@ use crate::containers::root::Root;
 use crate::error::{ErrorKind, LabError};
 use crate::host::mounts;
 use crate::host::private_folder;
-use crate::host::processes::{self, Signs};
+use crate::host::processes::Signs;
 use crate::host::programs::{self, Found};
 use crate::launching::differences::list_differences;
 use crate::launching::inside_path::InsidePath;
@@ -294,7 +294,6 @@ impl Launcher {
         command.env(MARK, workspace.mark());
         workspace.tie_command(&mut command)?;
         let sending = if far == Far::Stdin { SENDING_WAIT } else { Duration::ZERO };
-        processes::die_with_parent(&mut command);
         workspace.hold_program(&mut command).map_err(|e| self.failed(e.to_string()))?;
         way.look = match look_inside(&mut command, sending) {
             Ok(look) => look,
