@@ -7,6 +7,7 @@ use crate::host::mounts;
 use crate::host::private_folder;
 use crate::host::processes;
 use crate::host::programs::Programs;
+use crate::platform::AGAIN;
 use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
 use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, SHARES_FILES, Workspace};
@@ -94,7 +95,8 @@ pub(super) fn make_agent_command(program: &Path, verb: &[&str], workspace: &dyn 
         }
         verb => {
             let mut command = programs::command(&Found::own(program));
-            command.args(verb).arg(&words[0]);
+            let is_held = program == workspace.agent() && Path::new(&words[0]) == program;
+            command.args(verb).arg(if is_held { AGAIN } else { &words[0] });
             command
         }
     };

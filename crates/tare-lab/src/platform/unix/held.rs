@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+/// Path by which a program that was started so starts again: the open file's, whatever happens to its own path.
+pub(crate) const AGAIN: &str = "/proc/self/exe";
+
 #[derive(Debug)]
 pub(crate) struct Held {
     file: Arc<File>,
@@ -23,7 +26,7 @@ impl Held {
         Ok(Held { file: Arc::new(File::open(path)?), path: path.to_owned() })
     }
 
-    /// Has a command that names this program start the open file. To be called last, when the command is prepared otherwise: its
+    /// Has a command that names this program start the open file, as a program called [`AGAIN`]. To be called last, when the command is prepared otherwise: its
     /// variables must be its own, and inherited by none.
     pub(crate) fn start_open_file(&self, command: &mut Command) -> io::Result<()> {
         if command.get_program() != self.path {
@@ -31,7 +34,7 @@ impl Held {
         }
         let start = Start {
             file: Arc::clone(&self.file),
-            words: Texts::collect([command.get_program()].into_iter().chain(command.get_args()))?,
+            words: Texts::collect([OsStr::new(AGAIN)].into_iter().chain(command.get_args()))?,
             variables: Texts::collect(command.get_envs().filter_map(|(name, value)| {
                 Some(OsString::from_vec([name.as_bytes(), b"=", value?.as_bytes()].concat()))
             }))?,
@@ -97,10 +100,13 @@ mod tests {
         std::fs::rename(&path, folder.path().join("away")).unwrap();
         std::fs::write(&path, "#!/bin/sh\necho another\n").unwrap();
         let mut command = Command::new(&path);
-        command.args(["-c", "echo $0 $1 $A", "zero", "one"]).env_clear().env("A", "b");
+        // A name of its own would be that of the file to be run: this shell's.
+        let again = "$(tr '\\0' '\\n' </proc/$$/cmdline | head -1)";
+        command.args(["-c", &format!("echo $0 $1 $A {again}"), "zero", "one"]);
+        command.env_clear().env("A", "b").env("PATH", "/usr/bin:/bin");
         held.start_open_file(&mut command).unwrap();
         let said = command.output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&said.stdout), "zero one b\n");
+        assert_eq!(String::from_utf8_lossy(&said.stdout), format!("zero one b {AGAIN}\n"));
         let mut other = Command::new("/bin/sh");
         held.start_open_file(other.args(["-c", "echo by its path"])).unwrap();
         assert_eq!(other.output().unwrap().stdout, b"by its path\n");

@@ -18,7 +18,7 @@ pub(crate) mod taken;
 mod views;
 
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
-pub(crate) use self::held::Held;
+pub(crate) use self::held::{AGAIN, Held};
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;
