@@ -219,7 +219,7 @@ fn a_change_of_one_cell_among_many_is_claimed_only_where_it_stands_out() {
     assert_eq!(word(2.2), Kind::Slower);
     assert_eq!(word(2.0), Kind::Same);
     // Alone, its interval is beyond the margin; among forty it may be chance.
-    assert_eq!(word(2.0 * 1.0225), Kind::NotSure);
+    assert_eq!(word(2.0 * 1.0225), Kind::AtMost);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
             let mut findings = tare_analysis::compute_findings(&session, &Options::default());
             if let Cell::Compared(comparison) = &mut findings.rows[0].cells[0] {
                 let [ratio, low, high] = [ln, ln - 1.96 * error, ln + 1.96 * error].map(libm::exp);
-                (comparison.ratio, comparison.low, comparison.high) = (ratio, low, high);
+                (comparison.ratio, comparison.low_alone, comparison.high_alone) = (ratio, low, high);
             }
             (session, findings)
         };
