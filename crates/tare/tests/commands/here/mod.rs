@@ -280,9 +280,14 @@ fn layers_of_environments_that_tare_enters_are_told() {
         assert!(said.status.success(), "{said:?}");
         let entries = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
         let answers = entries.filter(|path| path.extension().is_some_and(|kind| kind == "json"));
-        let told: Vec<Vec<String>> = answers
+        let mut told: Vec<Vec<String>> = answers
             .map(|path| list(&serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()))
             .collect();
+        if environment == "gvisor" {
+            // Where a processor lets it answer cpuid itself, it keeps the name of the hypervisor below to itself.
+            let kvm = |name: &mut String| name.replace_range(.., "kvm");
+            told.iter_mut().flatten().filter(|name| *name == "vm" && own == ["kvm"]).for_each(kvm);
+        }
         let (native, wanted) = (behind(&["namespaces"]), behind(layers));
         assert!(told.iter().all(|found| *found == native || *found == wanted), "{environment}: {told:?}");
         assert!(told.contains(&wanted), "{environment}: {told:?}");

@@ -207,7 +207,7 @@ fn others_than_root_measure_commands_whatever_is_mounted_below_their_folders() {
         return;
     }
     let place = tempfile::Builder::new().prefix("escapes-").tempdir_in("/var/tmp").unwrap();
-    let script = "set -e; D=$1; cp \"$2\" $D/tare; chmod 755 $D $D/tare; mkdir -m 777 $D/u $D/u/here\n\
+    let script = "set -e; D=$1; cp \"$2\" $D/tare; chmod 755 $D $D/tare; mkdir $D/u $D/u/here; chown -R 61001:61001 $D/u\n\
                   run() { (cd $D/u/here; rm -f *.tare *.html; setpriv --reuid=61001 --regid=61001 --clear-groups \
                   env HOME=$D/u XDG_STATE_HOME=$D/u/state timeout -s KILL 100 $D/tare run --in native --rounds 1 --scratch $D/u \
                   --record a.tare -- sh -c 'echo x >file && echo y >/var/tmp/y' >&2); }\n\

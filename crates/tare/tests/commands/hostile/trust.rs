@@ -263,7 +263,7 @@ fn an_environment_that_needs_more_descriptors_than_there_are_is_a_gap_alone() {
     let run = ["run", "--in", "native,bwrap", "--only", "null", "--rounds", "2"];
     // It is not ready either where it could be entered alone, and not beside a baseline.
     let check = ["check", "--in", "bwrap"];
-    for (words, most, out) in [(&run[..], 11, "native"), (&run, 20, "bwrap"), (&check, 20, "bwrap")] {
+    for (words, most, out) in [(&run[..], 13, "native"), (&run, 20, "bwrap"), (&check, 20, "bwrap")] {
         let mut command = program.tare_command(words);
         let few = Rlimit { current: Some(most), maximum: Some(most) };
         // SAFETY: setrlimit is one system call, which allocates nothing.
