@@ -1,6 +1,5 @@
 //! Shared parts of container providers: the root folder, the OCI bundle, engines, private mounts.
 
-pub(crate) mod attempt;
 pub mod bundle;
 pub mod call_filter;
 pub mod devices;

@@ -7,7 +7,7 @@ use std::io;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::containers::attempt::try_in_child;
+use crate::platform::try_in_child;
 use crate::provider::NotReady;
 
 /// Reason where children have a tracer already, as under `strace -f`, a debugger or proot, which pretends that they may have another.

@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::containers::attempt::try_in_child;
+use crate::platform::try_in_child;
 use crate::provider::NotReady;
 
 /// Explains what forbids a user to make a user namespace with separate mounts.

@@ -3,8 +3,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::env::consts::EXE_SUFFIX;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -167,16 +167,14 @@ impl Shared {
 
 /// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
 fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
-    let mut source = File::open(from)?;
-    let mut copy = platform::make_runnable(&mut OpenOptions::new()).write(true).create_new(true).open(to)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0u8; 256 * 1024]);
+    platform::write_program(from, to)?;
+    let (mut source, mut hash, mut buffer) = (File::open(from)?, Sha256::new(), vec![0u8; 256 * 1024]);
     loop {
         let read = source.read(&mut buffer)?;
         if read == 0 {
             break;
         }
         hash.update(&buffer[..read]);
-        copy.write_all(&buffer[..read])?;
     }
     Ok(encode_hex(&hash.finalize()))
 }

@@ -1,13 +1,16 @@
 //! Linux, and what resembles it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::ffi::CString;
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statvfs;
+use rustix::fs::{Mode, OFlags, open, sendfile, statvfs};
 use rustix::rand::{GetRandomFlags, getrandom};
 
+mod attempt;
 mod gathering;
 mod held;
 mod keeping;
@@ -17,11 +20,15 @@ mod streams;
 pub(crate) mod taken;
 mod views;
 
+pub(crate) use self::attempt::try_in_child;
 pub(crate) use self::gathering::{Gathered, gather_output, set_process_group};
 pub(crate) use self::held::{AGAIN, Held};
 pub use self::streams::Stream;
 pub(crate) use self::streams::{Streams, until_ready};
 pub(crate) use tare_probes::harness::kernel_files::available_bytes;
+
+/// Bytes of a file that are copied at once.
+const MOST_SENT: usize = 1 << 20;
 
 /// Agent for distributions of WSL, where it is another program than this one.
 pub(crate) const LINUX_AGENT: Option<&str> = None;
@@ -54,9 +61,16 @@ pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder.mode(0o700)
 }
 
-/// Has a new file be a program that all may read and run.
-pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.mode(0o755)
+/// Writes a copy of a program, which all may read and run, in a child: a file that another child inherits open for writing, from
+/// another thread, cannot be run for as long.
+pub(crate) fn write_program(from: &Path, to: &Path) -> io::Result<()> {
+    let (source, to) = (File::open(from)?, CString::new(to.as_os_str().as_bytes())?);
+    try_in_child(move || {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        let copy = open(to.as_c_str(), flags, Mode::from_raw_mode(0o755))?;
+        while sendfile(&copy, &source, None, MOST_SENT)? > 0 {}
+        Ok(())
+    })
 }
 
 /// Resolves the whole path of an existing file, without links.

@@ -53,9 +53,10 @@ pub(crate) fn make_private(builder: &mut DirBuilder) -> &mut DirBuilder {
     builder
 }
 
-/// Does nothing: files inherit their rights.
-pub(crate) fn make_runnable(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
+/// Writes a copy of a program.
+pub(crate) fn write_program(from: &Path, to: &Path) -> io::Result<()> {
+    let mut copy = OpenOptions::new().write(true).create_new(true).open(to)?;
+    io::copy(&mut File::open(from)?, &mut copy).map(drop)
 }
 
 /// Resolves the whole path of an existing file. Not in the system's own form (`\\?\C:\`), in which not every
