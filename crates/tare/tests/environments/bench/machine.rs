@@ -26,7 +26,7 @@ const COUNTERS: [&str; 13] = [
     "/netfilter/nf_conntrack_count",
     "/net/ipv4/tcp_fastopen_key",
 ];
-/// Parts of the names of a control group's files that limit it.
+/// Ends of the names of a control group's files that limit it.
 const LIMITS: [&str; 8] =
     [".max", ".high", ".low", ".min", "limit_in_bytes", "quota_us", "weight", "cpuset.cpus"];
 
@@ -75,8 +75,8 @@ fn list_group_limits(files: &mut Vec<PathBuf>) {
         for group in groups.lines().filter_map(|line| line.splitn(3, ':').nth(2)) {
             for folder in mount.point.join(group.trim_start_matches('/')).ancestors() {
                 let all = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
-                let named = |file: &PathBuf, part: &&str| file.to_string_lossy().contains(*part);
-                files.extend(all.filter(|file| LIMITS.iter().any(|part| named(file, part))));
+                let named = |file: &PathBuf, end: &&str| file.to_string_lossy().ends_with(*end);
+                files.extend(all.filter(|file| LIMITS.iter().any(|end| named(file, end))));
                 if folder == mount.point {
                     break;
                 }
