@@ -28,7 +28,7 @@ const LINES: &[(&str, &str)] = &[
     ("tare check --in gvi", "gvisor"),
     ("tare environment prepare qe", "qemu"),
     ("tare self compl", "completions"),
-    ("tare fleet que", "query"),
+    ("tare fleet rep", "report"),
     ("tare ladder sec", "seccomp"),
 ];
 

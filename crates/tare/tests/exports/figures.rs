@@ -42,7 +42,10 @@ struct Measured<'a> {
 impl Measured<'_> {
     fn figure(&self) -> String {
         let unit: Unit = serde_json::from_value(self.row["metric"]["unit"].clone()).unwrap();
-        Figure::without_interval(self.level["median"].as_f64().unwrap(), unit).to_text()
+        // A subject's value is the baseline's times the factor, where there is one.
+        let by_factor = self.cell.and_then(|cell| cell["comparison"]["value"].as_f64());
+        let value = by_factor.unwrap_or_else(|| self.level["median"].as_f64().unwrap());
+        Figure::without_interval(value, unit).to_text()
     }
 }
 
