@@ -23,7 +23,7 @@ use crate::summary::summarise_in_a_sentence;
 
 /// Limit on trials; more are thinned out evenly, since a timeline has fewer pixels, and a page a limit of 1
 /// MB.
-const MOST_TRIALS: usize = 1_000;
+const MOST_TRIALS: usize = 700;
 /// Limit on rounds; beyond it, those of further metrics are left out. At four to five characters each, they
 /// take a fifth of the page's limit. The JSON document has them all.
 const MOST_ROUNDS: usize = 40_000;
@@ -111,9 +111,12 @@ impl<'a> Page<'a> {
             (comparison.smallest, comparison.total) = (None, None);
             (comparison.sign_low, comparison.sign_high) = (None, None);
         });
-        // The page has the words of both.
+        // The page has the words of both, and shows the interval among all cells.
         let cells = report.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain(&mut row.control));
-        cells.for_each(|cell| (cell.why, cell.interval_alone) = (None, None));
+        cells.for_each(|cell| {
+            (cell.why, cell.interval_alone) = (None, None);
+            cell.comparison.iter_mut().for_each(|of| (of.low_alone, of.high_alone) = (None, None));
+        });
         Page {
             language: options.language.language_tag(),
             words,

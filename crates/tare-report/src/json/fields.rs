@@ -220,7 +220,8 @@ pub struct Cell<'a> {
     pub target: &'a str,
     /// `none` without a comparison.
     pub answer: Kind,
-    /// Why it says no more; null where it says all.
+    /// Why it says no more; absent where it says all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
     /// The answer as the table says it.
     pub words: String,
@@ -231,6 +232,7 @@ pub struct Cell<'a> {
     /// Interval of the factor as tables say it; null without a comparison, and with too few rounds for one.
     pub interval: Option<String>,
     /// Interval at 95 %, as if no other cell had been measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_alone: Option<String>,
     /// Why the answer is not sure, or what it leaves out; null where it says all.
     pub doubt: Option<String>,
@@ -251,7 +253,9 @@ pub struct Comparison<'a> {
     pub low: Option<f64>,
     pub high: Option<f64>,
     /// Its 95 % interval, as if no other cell had been measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub low_alone: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub high_alone: Option<f64>,
     /// Ratio of mean costs, in which every stall counts; null if only typical values are known, as of
     /// quantiles.
@@ -268,7 +272,8 @@ pub struct Comparison<'a> {
     pub decided_at: Option<u32>,
     /// Total that would decide the cell; null if the verdict is decided.
     pub needed: Option<Needed>,
-    /// Smallest slowdowns that this cell could have shown; null with too few rounds or starts.
+    /// Smallest slowdowns that this cell could have shown; absent with too few rounds or starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest: Option<Smallest>,
     /// Median over rounds of environment minus baseline, in the metric's unit.
     pub difference: f64,
