@@ -250,7 +250,7 @@ fn describe_rows(rows: &[&Tried]) -> String {
             Ok(Seen { about, proof, shares_files }) => {
                 let shared = if *shares_files { language.word("shares your files") } else { "" };
                 let parts = [about, proof, shared].into_iter().filter(|part| !part.is_empty());
-                let parts: Vec<String> = parts.map(|part| plain_line(part)).collect();
+                let parts: Vec<String> = parts.map(plain_line).collect();
                 writeln!(text, "  {name:widest$}  {ready}  {}", parts.join("; "))
             }
             Err(not_ready) => {

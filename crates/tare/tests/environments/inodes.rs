@@ -215,7 +215,7 @@ fn visit(test: &str, text: &str, everything: bool) {
         .chain(gone)
         .filter(|path| !of_side.iter().any(|side| path.starts_with(side)))
         .collect();
-    assert_eq!(others, [&PathBuf::new(); 0], "{test}: changed from inside, and another's ({failure:?})");
+    assert_eq!(others, Vec::<&PathBuf>::new(), "{test}: changed from inside, and another's ({failure:?})");
     let written = changed.into_iter().filter(|path| path.is_file() && !path.is_symlink());
     let written: Vec<PathBuf> = written.cloned().collect();
     let is_planted = |path: &PathBuf| path.ends_with("planted-file");
