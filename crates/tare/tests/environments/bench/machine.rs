@@ -26,7 +26,7 @@ const COUNTERS: [&str; 13] = [
     "/netfilter/nf_conntrack_count",
     "/net/ipv4/tcp_fastopen_key",
 ];
-/// Ends of the names of a control group's files that limit it.
+/// Suffixes of the names of files by which a control group is limited.
 const LIMITS: [&str; 8] =
     [".max", ".high", ".low", ".min", "limit_in_bytes", "quota_us", "weight", "cpuset.cpus"];
 
