@@ -271,11 +271,11 @@ mod tests {
 
     #[test]
     fn a_call_names_its_program_from_its_own_folder() {
-        let called = |word: &str| Found::called(word, Path::new("/work")).to_path_buf();
+        let called = |word: &str| Found::called(word, Path::new("/folder")).to_path_buf();
         assert_eq!(called("sh"), *system().find("sh").unwrap());
-        assert_eq!(called("./build.sh"), Path::new("/work/./build.sh"));
+        assert_eq!(called("./build.sh"), Path::new("/folder/./build.sh"));
         assert_eq!(called("/no/such"), Path::new("/no/such"));
-        assert_eq!(called("no-such-program"), Path::new("/work/no-such-program"));
+        assert_eq!(called("no-such-program"), Path::new("/folder/no-such-program"));
     }
 
     #[test]
