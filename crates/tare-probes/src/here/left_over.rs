@@ -44,7 +44,7 @@ impl OwnFolder {
         let folder = place.make_new_folder(&name)?;
         let marker = folder.open_with(Path::new(MARKER), OFlags::CREATE | OFlags::EXCL);
         let marker = marker.inspect_err(|_| drop(place.remove_folder(&name)))?;
-        // Where it is refused, it is refused to later runs as well.
+        // A lock that is refused here is refused to later runs as well.
         let _ = rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive);
         Ok(OwnFolder { place, name, folder, _marker: marker })
     }

@@ -111,7 +111,7 @@ pub fn remove_groups(name: &str) -> io::Result<bool> {
 }
 
 /// Removes a group with those below it, and ends the processes in them; spared ones are moved to the group above the session's.
-/// Whether there was one.
+/// Tells whether there was one.
 pub fn remove_group(group: &Path, is_spared: &dyn Fn(u32) -> bool) -> io::Result<bool> {
     remove_with_below(group, is_spared, 0)
 }

@@ -107,7 +107,7 @@ impl OwnGroups {
                 "cgroup" => !kinds.is_empty() && has(mount),
                 _ => false,
             })?;
-            // Where a part of it is mounted that this process is not in, its group cannot be reached.
+            // A mount may show a part that this process is not in: its group cannot be reached then.
             let below = Path::new(path).strip_prefix(&mount.root).ok()?;
             let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
             is_inside.then(|| Hierarchy { own: mount.point.join(below), kinds: kinds.to_owned() })

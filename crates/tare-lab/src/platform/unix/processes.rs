@@ -270,7 +270,7 @@ impl Signs {
                 return (killed.into_iter().collect(), Vec::new());
             }
             let waits = began.elapsed() < FINISH_WAIT;
-            // What a root leaves when it dies first would go on unseen, so that a root is the last.
+            // A root is the last: its children would go on unseen once it is dead.
             let is_root = |(pid, started): (&u32, &u64)| self.roots.contains(&(*pid, *started));
             let spares_roots = began.elapsed() < KILL_WAIT / 2 && !found.iter().all(is_root);
             let (patient, doomed): (Vec<_>, Vec<_>) =
