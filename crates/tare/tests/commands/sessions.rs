@@ -41,13 +41,14 @@ fn a_session_ends_with_a_table_and_a_record_that_says_the_same() {
 fn json_is_one_document_with_estimates_intervals_and_facts() {
     let program = Program::new();
     let said =
-        program.run_tare(&["run", "--json", "--rounds", "6", "--only", "sys.*", "--in", "native,container"]);
+        program.run_tare(&["run", "--json", "--rounds", "12", "--only", "sys.*", "--in", "native,container"]);
     let document = said.parse_json();
+    // Six rounds may have no interval at the level of a direction among several.
     let cell = &document["rows"][0]["cells"][0]["comparison"];
     for key in ["slowdown", "low", "high", "p"] {
         assert!(cell[key].is_number(), "{key} in {cell}");
     }
-    assert_eq!(cell["level"]["values"].as_array().map(Vec::len), Some(6));
+    assert_eq!(cell["level"]["values"].as_array().map(Vec::len), Some(12));
     assert!(document["facts"].to_string().contains("kernel.release"));
 }
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use tare_data::session::specification::Specification;
 use tare_lab::ownership::clean::{Outcome, remove_leftovers};
@@ -33,6 +35,15 @@ impl Leaving {
         Leaving { specification, program: format!("sleep\0{seconds}\0") }
     }
 
+    /// Waits until as many run as it has left: `setsid` does not wait until the program has begun.
+    fn wait_until_left(&self, count: usize) {
+        let until = Instant::now() + Duration::from_secs(10);
+        while self.count() != count && Instant::now() < until {
+            thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.count(), count);
+    }
+
     /// Counts what it has left and still runs.
     fn count(&self) -> usize {
         let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -50,7 +61,7 @@ fn whatever_a_launcher_leaves_running_ends_with_its_start_alone() {
     starts.iter_mut().for_each(|inside| inside.run_null_trial(1, Some("own")));
     let [first, second] = starts;
     // A look comes before the first start.
-    assert_eq!(leaving.count(), 3);
+    leaving.wait_until_left(3);
     assert!(first.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
     assert_eq!(leaving.count(), 1);
     assert!(second.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
@@ -66,8 +77,8 @@ fn what_a_launcher_left_running_goes_after_its_session_was_killed() {
     let leaving = Leaving::write(&bench, 2, "");
     let mut actor = Actor::start(&bench, &[&leaving.specification.to_string()]);
     actor.wait_until_ready();
+    leaving.wait_until_left(2);
     actor.kill();
-    assert_eq!(leaving.count(), 2);
     for outcome in remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap() {
         assert_eq!(outcome.left_because, None, "{}", outcome.what);
     }
