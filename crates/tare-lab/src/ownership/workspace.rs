@@ -93,6 +93,7 @@ impl SessionWorkspace {
         let folder = root.join(format!("{PREFIX}{id}"));
         // In each folder that was named the session works in one of its own.
         let shares = setting.wanted.folders.iter().map(|(name, path)| match platform::resolve_path(path) {
+            Ok(path) if path == root => Ok((name.clone(), folder.join("named"))),
             Ok(path) => Ok((name.clone(), path.join(format!("{PREFIX}{id}")))),
             Err(e) => Err(storage(PLACE, path, e).with_hint(PLACE_HINT)),
         });

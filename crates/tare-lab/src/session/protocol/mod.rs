@@ -20,6 +20,7 @@ use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::session::identity::FleetCell;
 use tare_data::session::{Ending, Header, Role, Session, Target};
+use tare_paths::ours::check_ours;
 use tare_record::entry::OTHER_SESSIONS;
 use tare_record::{Entry, Recording, Writer};
 
@@ -272,6 +273,12 @@ fn in_arena<T>(
         return Err(LabError::interruption_error());
     }
     pin.map(|pin| pinning::pin_program(pin, &targets(&resolved))).transpose()?;
+    // Never refused: files in /mnt/c or in a group's folder are what people measure.
+    for not_ours in wanted.folders.values().filter_map(|place| check_ours(place).err()) {
+        observer.observe_event(Event::Note(format!(
+            "{not_ours}: what is measured there is not safe from others"
+        )));
+    }
     let workspace = SessionWorkspace::make_workspace(&Setting { wanted, ..setting.clone() })?;
     if workspace.count_other_sessions() > 0 {
         let running = "another session of tare is running on this machine: each disturbs the other";

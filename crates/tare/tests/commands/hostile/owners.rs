@@ -133,25 +133,15 @@ fn a_scratch_folder_that_others_can_change_is_refused() {
     give_away(&path("theirs"));
     fs::create_dir(path("theirs/mine")).unwrap();
     symlink(path("below"), path("links/link")).unwrap();
-    let run = |scratch: &str| {
+    let run = |scratch: &str, words: &[&str]| {
         let mut command = program.tare_command(&[]);
-        command.args([
-            "run",
-            "--in",
-            "native",
-            "--only",
-            "sys.getppid",
-            "--rounds",
-            "1",
-            "--scratch",
-            scratch,
-        ]);
+        command.args(["run", "--in", "native", "--rounds", "1", "--scratch", scratch]).args(words);
         Said::from_output(command.output().unwrap())
     };
     for (scratch, guilty) in
         [("theirs", "theirs"), ("theirs/mine", "theirs"), ("all", "all"), ("links/link", "links")]
     {
-        let said = run(scratch);
+        let said = run(scratch, &["--only", "sys.getppid"]);
         assert_eq!(said.code, Some(4), "{scratch}: {said:?}");
         let named = path(guilty).display().to_string();
         assert!(said.err.contains("cannot use the scratch folder") && said.err.contains(&named), "{said:?}");
@@ -164,8 +154,14 @@ fn a_scratch_folder_that_others_can_change_is_refused() {
             0
         );
     }
-    let said = run("sticky");
+    let said = run("sticky", &["--only", "sys.getppid"]);
     assert_eq!(said.code, Some(0), "{said:?}");
+    // A place is such a folder wherever a group works in it: that is said, and no more.
+    for (place, told) in [("all", true), ("theirs/mine", true), ("sticky", false)] {
+        let said = run("sticky", &["--only", "file.meta", "--place", path(place).to_str().unwrap()]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert_eq!(said.err.contains("what is measured there is not safe from others"), told, "{said:?}");
+    }
 }
 
 #[test]
