@@ -5,6 +5,8 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 pub mod door;
+#[cfg(unix)]
+pub mod marked;
 pub mod ours;
 mod platform;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::guests::machine::find_machine_kind;
-use crate::guests::unfinished::{self, Unfinished};
+use crate::guests::unfinished;
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
@@ -116,20 +116,20 @@ pub fn prepare_kernel(
 ) -> Result<(), LabError> {
     fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
     unfinished::remove_left(&programs.prepared);
-    let work = Unfinished::make(&programs.prepared).map_err(|e| failed("making a folder", e))?;
-    let packages = Packages::of(processor, work.path());
+    let unfinished = unfinished::make(&programs.prepared).map_err(|e| failed("making a folder", e))?;
+    let work = unfinished.door().path();
+    let packages = Packages::of(processor, work);
     packages.learn(programs, begins)?;
     let package = packages.newest_kernel(programs)?;
     begins(&format!("downloading {package}"));
     let mut download = packages.ask(programs, "apt-get")?;
-    download.args(["download", &package]).current_dir(work.path());
+    download.args(["download", &package]).current_dir(work);
     must(&mut download, DOWNLOAD_WAIT)?;
-    let archive =
-        first(work.path(), |name| name.ends_with(".deb")).map_err(|e| failed("finding the package", e))?;
+    let archive = first(work, |name| name.ends_with(".deb")).map_err(|e| failed("finding the package", e))?;
     begins(&format!("unpacking {package}"));
-    let unpacked = work.path().join("unpacked");
+    let unpacked = work.join("unpacked");
     must(command(programs, "dpkg-deb")?.arg("-x").arg(&archive).arg(&unpacked), UNPACK_WAIT)?;
-    let made = work.path().join("kernel");
+    let made = work.join("kernel");
     build(programs, &unpacked, &made)?;
     let target = folder(processor, programs);
     let _ = fs::remove_dir_all(&target);

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::mount::{UnmountFlags, unmount};
 use serde::de::IgnoredAny;
+use tare_paths::marked::LeftOver;
 
 use crate::guests::unfinished;
 use crate::host::control_groups;
@@ -31,16 +32,16 @@ const STATES: [&str; 2] = ["state.json", "status"];
 const RELEASED_WITHIN: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
+impl From<LeftOver> for Outcome {
+    fn from(left: LeftOver) -> Outcome {
+        Outcome { what: format!("folder {}", left.folder.display()), left_because: left.left_because }
+    }
+}
+
 /// Removes what no journal names: files that a killed `tare environment prepare` left, and loop devices of images that are gone with
 /// their sessions, unless something still uses them.
 pub fn remove_unnamed(programs: &Programs) -> Vec<Outcome> {
-    let folders = unfinished::remove_left(&programs.prepared).into_iter().map(|(folder, removed)| {
-        let what = format!("folder {}", folder.display());
-        match removed {
-            Ok(()) => Outcome::new_removed(what),
-            Err(e) => Outcome::new_left(what, e),
-        }
-    });
+    let folders = unfinished::remove_left(&programs.prepared).into_iter().map(Outcome::from);
     let detach = |device: &PathBuf| {
         let what = format!("loop device {}", device.display());
         let is_gone = || (!loop_device::list_forgotten().contains(device)).then_some(());

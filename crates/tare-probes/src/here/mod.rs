@@ -22,12 +22,12 @@ mod times;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use tare_data::facts::Facts;
-use tare_data::facts::Surroundings;
+use tare_data::facts::{Facts, Surroundings};
+use tare_paths::marked::LeftOver;
 
 pub use self::command::run_twice;
+pub use self::left_over::remove_left_over;
 use self::left_over::{FILES, PRICES};
-pub use self::left_over::{LeftOver, remove_left_over};
 pub use self::places::Place;
 use self::steps::Risk::{Harmless, NeedsChild};
 use self::steps::Steps;

@@ -3,7 +3,7 @@
 use tare_data::shell::quote_word;
 use tare_lab::ownership::clean::{Elsewhere, Outcome, remove_from_host, remove_unnamed};
 #[cfg(unix)]
-use tare_probes::here::{LeftOver, remove_left_over};
+use tare_probes::here::remove_left_over;
 use tare_report::json::render_pretty_json;
 use tare_report::text::plain_line;
 
@@ -70,12 +70,7 @@ pub fn run_clean(args: Clean) -> Result<Exit, CommandError> {
 fn remove_here_folders() -> Vec<Outcome> {
     let places: std::collections::BTreeSet<_> =
         super::here::list_references().into_iter().chain(std::env::current_dir().ok()).collect();
-    let removed = places.iter().flat_map(|place| remove_left_over(place));
-    let outcome = |left: LeftOver| Outcome {
-        what: format!("folder {}", left.folder.display()),
-        left_because: left.left_because,
-    };
-    removed.map(outcome).collect()
+    places.iter().flat_map(|place| remove_left_over(place)).map(Outcome::from).collect()
 }
 
 /// Removes nothing: `tare here` needs Linux.

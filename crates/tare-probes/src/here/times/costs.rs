@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::OFlags;
 use tare_paths::door::Door;
+use tare_paths::marked::MarkedFolder;
 
 use crate::facts::mounts::{file_system_name, format_device_number};
 use crate::facts::promises::is_in_memory;
@@ -13,7 +14,6 @@ use crate::harness::buffer::Buffer;
 use crate::harness::files;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::syscall;
-use crate::here::left_over::OwnFolder;
 use crate::here::places::Place;
 use crate::here::steps::Noting;
 use crate::operations::find_operation;
@@ -88,7 +88,7 @@ fn choose_reference(work: &Place, candidates: &[PathBuf]) -> Option<PathBuf> {
 /// Notes times of names and writes in the working folder, next to those in another file system.
 pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf], name: &str) {
     let own = choose_reference(work, candidates);
-    let folder = |place: &Path| OwnFolder::make(place, name).ok();
+    let folder = |place: &Path| MarkedFolder::make(place, name).ok();
     let work_folder = folder(&work.path);
     if work_folder.is_none() {
         noting.add_fact("place.work.written", "no");
@@ -100,8 +100,8 @@ pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf],
     // Where nothing can be written, names that are not there can still be looked up.
     let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
     let places = [
-        ("work", work_folder.as_ref().map(OwnFolder::door).or(work_itself.as_ref())),
-        ("own", own_folder.as_ref().map(OwnFolder::door)),
+        ("work", work_folder.as_ref().map(MarkedFolder::door).or(work_itself.as_ref())),
+        ("own", own_folder.as_ref().map(MarkedFolder::door)),
     ];
     note_names(noting, operation, places);
     note_new_names(noting, places);

@@ -7,6 +7,7 @@ use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::request::{Amount, TrialRequest};
 use tare_paths::door::Door;
+use tare_paths::marked::MarkedFolder;
 
 use super::cycle::{time_addition, time_multiplication};
 use super::others::Used;
@@ -17,7 +18,6 @@ use crate::harness::interference::Watch;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::Trial;
 use crate::here::bounded::read_line;
-use crate::here::left_over::OwnFolder;
 use crate::here::steps::Noting;
 use crate::probe::Size;
 use crate::probes::run_of;
@@ -115,7 +115,7 @@ static PRICED: [Priced; 17] = [
 pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, earlier: &Facts) {
     let is_memory = |path: &&PathBuf| file_system_name(path).is_some_and(|name| is_in_memory(&name));
     let memory = candidates.iter().find(is_memory);
-    let folder = memory.and_then(|place| OwnFolder::make(place, name).ok());
+    let folder = memory.and_then(|place| MarkedFolder::make(place, name).ok());
     let root = Door::open(Path::new("/")).ok();
     let (watch, used, began_ns) = (Watch::of_machine(), Used::read(), now_ns());
     let number = |key: &str| earlier.get(key).and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
@@ -130,7 +130,7 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
         let key = format!("price.{}", priced.name);
         // The others write nothing, and are done anywhere.
         let Some(place) =
-            (if priced.in_folder { folder.as_ref().map(OwnFolder::door) } else { root.as_ref() })
+            (if priced.in_folder { folder.as_ref().map(MarkedFolder::door) } else { root.as_ref() })
         else {
             continue;
         };

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use super::document;
 
 const LEFT: &str = "tare-here-12-7f-files";
-const MARKER: &str = ".tare-here";
+const MARKER: &str = ".tare-in-use";
 
 /// A working folder and one for temporary files, with the commands that look into both.
 struct Folders(tempfile::TempDir);
