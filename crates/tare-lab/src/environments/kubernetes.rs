@@ -133,7 +133,7 @@ impl Environment for Kubernetes {
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
         Ok(Ready::new(facts, move |workspace| {
-            let agent = agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace));
+            let agent = agent.clone().map_or_else(|| Agent::from_workspace(workspace), Ok)?;
             let command = |script: &str| this.exec(&program, &pod, &["sh", "-c", script]);
             let name = format!("kubernetes:{pod}");
             let digest = hash_words(&format!("{name} {:?} {:?}", this.options, this.container));

@@ -103,7 +103,7 @@ impl Environment for Slurm {
         );
         facts.add_fact("runtime.target", &node);
         Ok(Ready::new(facts, move |workspace| {
-            let agent = agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace));
+            let agent = agent.clone().map_or_else(|| Agent::from_workspace(workspace), Ok)?;
             let command = |script: &str| srun(&node, script);
             let (name, digest) = (format!("slurm:{node}"), hash_words(&format!("slurm {node}")));
             let try_out = try_out.clone();

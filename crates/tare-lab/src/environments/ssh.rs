@@ -102,7 +102,7 @@ impl Environment for Ssh {
                 try_out: format!("ssh {target} true"),
                 command: &command,
                 cache: HOME_CACHE,
-                agent: agent.clone().unwrap_or_else(|| Agent::from_workspace(workspace)),
+                agent: agent.clone().map_or_else(|| Agent::from_workspace(workspace), Ok)?,
                 digest: hash_words(&format!("{options:?} {target}")),
             };
             connection.open(workspace).map_err(|cause| shell.entering_error(cause))?;

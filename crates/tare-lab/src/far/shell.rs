@@ -62,9 +62,9 @@ impl Agent {
     }
 
     /// Chooses this program itself.
-    pub(crate) fn from_workspace(workspace: &dyn Workspace) -> Agent {
-        let (path, sha256) = (workspace.agent().to_owned(), workspace.agent_sha256().to_owned());
-        Agent { path, sha256, identity: None }
+    pub(crate) fn from_workspace(workspace: &dyn Workspace) -> Result<Agent, LabError> {
+        let (path, sha256) = (workspace.agent().to_owned(), workspace.agent_sha256()?.to_owned());
+        Ok(Agent { path, sha256, identity: None })
     }
 
     /// Returns the identity that its first frame must state, where it is another program than this one.

@@ -3,10 +3,11 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::env::consts::EXE_SUFFIX;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::{self, JoinHandle};
 
 use sha2::{Digest, Sha256};
 use tare_data::build::Build;
@@ -41,8 +42,11 @@ pub(super) struct Shared {
     pub(super) id: String,
     pub(super) folder: PathBuf,
     pub(super) agent: PathBuf,
-    /// The agent, held open from before anything is shared, and its hash; set once it is copied.
-    pub(super) program: OnceCell<(Held, String)>,
+    /// The agent, held open from before anything is shared; set once it is copied.
+    pub(super) program: OnceCell<Held>,
+    /// Its hash, which a thread computes while the session prepares.
+    pub(super) hashing: RefCell<Option<JoinHandle<io::Result<String>>>>,
+    pub(super) sha256: OnceCell<String>,
     pub(super) identity: Build,
     pub(super) shares: BTreeMap<String, PathBuf>,
     pub(super) inside: Inside,
@@ -73,21 +77,28 @@ impl Shared {
         journal.as_mut().ok_or_else(ended)?.record_owned(thing.clone())
     }
 
-    pub(super) fn agent_sha256(&self) -> &str {
-        self.program.get().map_or("", |(_, sha256)| sha256)
+    pub(super) fn agent_sha256(&self) -> Result<&str, LabError> {
+        if let Some(hashing) = self.hashing.take() {
+            let hashed = hashing.join().unwrap_or_else(|_| Err(io::Error::other("its thread ended")));
+            let sha256 = hashed.map_err(|e| storage("cannot read", &self.agent, e))?;
+            self.sha256.get_or_init(|| sha256);
+        }
+        Ok(self.sha256.get().map_or("", String::as_str))
     }
 
     /// Has a command that names the agent start the file that is held open.
     pub(super) fn hold_program(&self, command: &mut Command) -> io::Result<()> {
-        self.program.get().map_or(Ok(()), |(held, _)| held.start_open_file(command))
+        self.program.get().map_or(Ok(()), |held| held.start_open_file(command))
     }
 
     /// Copies a program to the agent's path, and holds it open.
     pub(super) fn take_program(&self, binary: &Path) -> Result<(), LabError> {
-        let taken =
-            copy_program(binary, &self.agent).and_then(|sha256| Ok((Held::open(&self.agent)?, sha256)));
-        let taken = taken.map_err(|e| storage("cannot copy the agent to", &self.agent, e))?;
-        self.program.get_or_init(|| taken);
+        let copied = platform::write_program(binary, &self.agent).and_then(|()| Held::open(&self.agent));
+        let held = copied.map_err(|e| storage("cannot copy the agent to", &self.agent, e))?;
+        self.program.get_or_init(|| held);
+        let agent = self.agent.clone();
+        let hash = move || Ok(encode_hex(&Sha256::digest(fs::read(agent)?)));
+        self.hashing.replace(Some(thread::spawn(hash)));
         Ok(())
     }
 
@@ -101,8 +112,10 @@ impl Shared {
     pub(super) fn copy_for_side(&self, side: usize) -> Result<PathBuf, LabError> {
         let copy = self.side_folder(side).join(format!("agent{EXE_SUFFIX}"));
         if !copy.exists() {
-            let copied = copy_program(&self.agent, &copy).inspect_err(|_| drop(fs::remove_file(&copy)));
-            copied.map_err(|e| storage("cannot copy the agent to", &copy, e))?;
+            let copied = platform::write_program(&self.agent, &copy);
+            copied
+                .inspect_err(|_| drop(fs::remove_file(&copy)))
+                .map_err(|e| storage("cannot copy the agent to", &copy, e))?;
         }
         Ok(copy)
     }
@@ -163,20 +176,6 @@ impl Shared {
         }
         outcomes
     }
-}
-
-/// Copies a program, readable and runnable by all who get there; returns its SHA-256 in hex.
-fn copy_program(from: &Path, to: &Path) -> io::Result<String> {
-    platform::write_program(from, to)?;
-    let (mut source, mut hash, mut buffer) = (File::open(from)?, Sha256::new(), vec![0u8; 256 * 1024]);
-    loop {
-        let read = source.read(&mut buffer)?;
-        if read == 0 {
-            break;
-        }
-        hash.update(&buffer[..read]);
-    }
-    Ok(encode_hex(&hash.finalize()))
 }
 
 pub(super) fn make_folder(path: &Path) -> Result<(), LabError> {

@@ -169,7 +169,7 @@ impl Workspace for StartWorkspace {
         &self.turns
     }
 
-    fn agent_sha256(&self) -> &str {
+    fn agent_sha256(&self) -> Result<&str, LabError> {
         self.shared.agent_sha256()
     }
 

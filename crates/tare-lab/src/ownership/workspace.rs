@@ -109,13 +109,15 @@ impl SessionWorkspace {
         let entries = RefCell::new(entries);
         let agent = folder.join(format!("agent{EXE_SUFFIX}"));
         let (programs, journal) = (setting.programs.clone(), RefCell::new(Some(journal)));
-        let (program, starts, missing) = (OnceCell::new(), Cell::new(0), BTreeMap::new());
+        let (starts, missing) = (Cell::new(0), BTreeMap::new());
         let (inside, wants_work) = (setting.wanted.inside.clone(), setting.wanted.work);
         let shared = Shared {
             id,
             folder,
             agent,
-            program,
+            program: OnceCell::new(),
+            hashing: RefCell::default(),
+            sha256: OnceCell::new(),
             identity,
             shares,
             inside,
@@ -157,7 +159,7 @@ impl SessionWorkspace {
         &self.shared.agent
     }
 
-    pub fn agent_sha256(&self) -> &str {
+    pub fn agent_sha256(&self) -> Result<&str, LabError> {
         self.shared.agent_sha256()
     }
 

@@ -229,7 +229,7 @@ pub trait Workspace {
     fn turn_descriptors(&self) -> &[i32];
 
     /// Gives the SHA-256 of that binary, in hex.
-    fn agent_sha256(&self) -> &str;
+    fn agent_sha256(&self) -> Result<&str, LabError>;
 
     /// Locates the session's private folder. The folders of all starts lie in it.
     fn session_folder(&self) -> &Path;

@@ -115,7 +115,7 @@ fn another_machine_is_entered_and_left() {
         assert!(inside.leave_environment().iter().all(|outcome| outcome.left_because.is_none()));
         assert_eq!(fs::read_dir(&far).unwrap().count(), 0, "its folder stayed there");
         let kept: Vec<_> = fs::read_dir(server.cache.join("tare")).unwrap().collect();
-        assert_eq!(kept[0].as_ref().unwrap().file_name(), session.agent_sha256());
+        assert_eq!(kept[0].as_ref().unwrap().file_name(), session.agent_sha256().unwrap());
         assert_eq!(kept.len(), 1);
     }
     assert!(session.close().iter().all(|outcome| outcome.left_because.is_none()));

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, open, sendfile, statvfs};
+use rustix::fs::{Mode, OFlags, copy_file_range, open, sendfile, statvfs};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 mod attempt;
@@ -68,6 +68,8 @@ pub(crate) fn write_program(from: &Path, to: &Path) -> io::Result<()> {
     try_in_child(move || {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         let copy = open(to.as_c_str(), flags, Mode::from_raw_mode(0o755))?;
+        // This one shares the blocks where a file system can, and does nothing where it cannot.
+        while copy_file_range(&source, None, &copy, None, MOST_SENT).unwrap_or(0) > 0 {}
         while sendfile(&copy, &source, None, MOST_SENT)? > 0 {}
         Ok(())
     })

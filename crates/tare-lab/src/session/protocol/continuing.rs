@@ -36,7 +36,7 @@ pub(super) fn same_build(
     session: &Session,
     record: &Path,
 ) -> Result<(), LabError> {
-    match workspace.agent_sha256() == session.header.binary {
+    match workspace.agent_sha256()? == session.header.binary {
         true => Ok(()),
         false => Err(cannot_resume(record, session)
             .with_cause("another build of tare began it, and values of two builds are never mixed")),

@@ -340,7 +340,7 @@ fn header(
     }
     Ok(Header {
         tare: env!("CARGO_PKG_VERSION").to_owned(),
-        binary: workspace.agent_sha256().to_owned(),
+        binary: workspace.agent_sha256()?.to_owned(),
         started: (caller.now)(),
         command: caller.command.clone(),
         host,
