@@ -23,13 +23,13 @@ const DIES: Duration = Duration::from_millis(500);
 
 /// Builds a session of two short cases that goes on for some seconds.
 fn session(site: &Site<'_>, record: &Path) -> Command {
-    session_in(&site.folder.join("scratch"), site, record)
+    session_in(&site.folder.join("scratch"), site, record, 20)
 }
 
-fn session_in(scratch: &Path, site: &Site<'_>, record: &Path) -> Command {
+fn session_in(scratch: &Path, site: &Site<'_>, record: &Path, rounds: u32) -> Command {
     let mut command =
         site.tare_command(&["run", "--in", "native,container", "--only", "sys.getppid,file.sync"]);
-    command.args(["--place", "own", "--rounds", "20", "--json"]);
+    command.args(["--place", "own", "--json", "--rounds"]).arg(rounds.to_string());
     command.arg("--scratch").arg(scratch).arg("--record").arg(record);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
@@ -133,7 +133,7 @@ pub fn full_disk(site: &Site<'_>, disk: &str, bytes: u64, count: &mut Count) -> 
     let record = folder_of("record").join("full.tare");
     let page = folder_of("page").join("page.html");
     let scratch = if disk == "scratch" { small.clone() } else { site.folder.join("scratch") };
-    let mut running = session_in(&scratch, site, &record).arg("--html").arg(&page).spawn()?;
+    let mut running = session_in(&scratch, site, &record, 20).arg("--html").arg(&page).spawn()?;
     count.tried += 1;
     site.finish_session(&mut running, None, ENDS, count)?;
     site.check_record(&record, count);
@@ -198,7 +198,8 @@ fn elsewhen(seconds: i64, command: &Command, site: &Site<'_>) -> Command {
 pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::Result<()> {
     let record = site.folder.join("two.tare");
     let _ = fs::remove_file(&record);
-    let mut first = session(site, &record).spawn()?;
+    // Long enough to live when the others come.
+    let mut first = session_in(&site.folder.join("scratch"), site, &record, 200).spawn()?;
     thread::sleep(after);
     let mut second = resume(site, &record)?;
     let mut third = resume(site, &record)?;
