@@ -98,7 +98,8 @@ impl Shared {
         self.program.get_or_init(|| held);
         let agent = self.agent.clone();
         let hash = move || Ok(encode_hex(&Sha256::digest(fs::read(agent)?)));
-        self.hashing.replace(Some(thread::spawn(hash)));
+        let hashing = thread::Builder::new().spawn(hash);
+        self.hashing.replace(Some(hashing.map_err(|e| storage("cannot start to read", &self.agent, e))?));
         Ok(())
     }
 
