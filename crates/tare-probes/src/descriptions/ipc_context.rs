@@ -9,7 +9,9 @@
 
 use crate::probe::describing::*;
 
-pub static PROBE: Probe = Probe {
+pub static PROBE: Probe = CONTEXT;
+
+pub const CONTEXT: Probe = Probe {
     name: "ipc.context",
     title: "context switch pair",
     summary: "An 8-byte counter goes to another process through one pipe and comes back through another.",
