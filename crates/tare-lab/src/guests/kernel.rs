@@ -5,11 +5,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tare_paths::marked::{self, LeftOver, MarkedFolder};
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::guests::machine::find_machine_kind;
-use crate::guests::unfinished;
 use crate::host::processes;
 use crate::host::programs::{self, Programs};
 use crate::provider::NotReady;
@@ -43,6 +44,9 @@ const UNPACK_WAIT: Duration = Duration::from_secs(120);
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
 /// Limit on the folders and files that are searched for modules: Debian has some 5000.
 const MOST_FILES: usize = 100_000;
+/// Name of an unfinished folder, before its digits, and how many these are.
+const UNFINISHED: &str = "kernel-";
+const DIGITS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -115,8 +119,8 @@ pub fn prepare_kernel(
     begins: &mut dyn FnMut(&str),
 ) -> Result<(), LabError> {
     fs::create_dir_all(&programs.prepared).map_err(|e| failed("making a folder", e))?;
-    unfinished::remove_left(&programs.prepared);
-    let unfinished = unfinished::make(&programs.prepared).map_err(|e| failed("making a folder", e))?;
+    remove_unfinished(&programs.prepared);
+    let unfinished = make_unfinished(&programs.prepared).map_err(|e| failed("making a folder", e))?;
     let work = unfinished.door().path();
     let packages = Packages::of(processor, work);
     packages.learn(programs, begins)?;
@@ -137,11 +141,26 @@ pub fn prepare_kernel(
 }
 
 pub fn remove_kernel(processor: Processor, programs: &Programs) -> Result<(), LabError> {
-    unfinished::remove_left(&programs.prepared);
+    remove_unfinished(&programs.prepared);
     match fs::remove_dir_all(folder(processor, programs)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed("removing the kernel", e)),
         _ => Ok(()),
     }
+}
+
+/// Makes a folder in which files are prepared until they are whole, named by the moment.
+fn make_unfinished(parent: &Path) -> io::Result<MarkedFolder> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    MarkedFolder::make(parent, &format!("{UNFINISHED}{:0DIGITS$x}", now.as_nanos()))
+}
+
+/// Removes such folders that killed runs have left.
+pub(crate) fn remove_unfinished(parent: &Path) -> Vec<LeftOver> {
+    marked::remove_left(parent, |name| {
+        let digits = name.strip_prefix(UNFINISHED)?;
+        let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        (digits.len() == DIGITS && digits.bytes().all(is_digit)).then_some(0)
+    })
 }
 
 /// Package lists of a processor: this machine's as they are; another processor's in separate lists, so that
@@ -383,7 +402,27 @@ fn failed(what: &str, cause: impl Into<Cause>) -> LabError {
 
 #[cfg(test)]
 mod tests {
+    use tare_paths::marked::MARKER;
+
     use super::*;
+
+    #[test]
+    fn only_what_a_killed_run_left_goes() {
+        let parent = tempfile::tempdir().unwrap();
+        let used = make_unfinished(parent.path()).unwrap();
+        let killed = "kernel-18a3b0c4d5e6f708";
+        for name in [killed, "kernel-aarch64", "kernel", "kernel-18a3b0c4d5e6f70", "kernel-18A3B0C4D5E6F708"]
+        {
+            fs::create_dir(parent.path().join(name)).unwrap();
+            for file in ["vmlinux", MARKER] {
+                fs::write(parent.path().join(name).join(file), "x").unwrap();
+            }
+        }
+        let left = remove_unfinished(parent.path());
+        assert_eq!(left, [LeftOver { folder: parent.path().join(killed), left_because: None }]);
+        assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 5);
+        assert!(used.door().join(Path::new(MARKER)).exists());
+    }
 
     #[test]
     fn modules_come_after_what_they_depend_on() {

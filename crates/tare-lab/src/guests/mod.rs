@@ -23,5 +23,3 @@ pub(crate) mod memory;
 pub(crate) mod share_server;
 #[cfg(unix)]
 pub(crate) mod tsc_rate;
-#[cfg(unix)]
-pub(crate) mod unfinished;

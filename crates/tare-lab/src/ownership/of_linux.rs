@@ -10,7 +10,7 @@ use rustix::mount::{UnmountFlags, unmount};
 use serde::de::IgnoredAny;
 use tare_paths::marked::LeftOver;
 
-use crate::guests::unfinished;
+use crate::guests::kernel::remove_unfinished;
 use crate::host::control_groups;
 use crate::host::loop_device;
 use crate::host::mounts;
@@ -41,7 +41,7 @@ impl From<LeftOver> for Outcome {
 /// Removes what no journal names: files that a killed `tare environment prepare` left, and loop devices of images that are gone with
 /// their sessions, unless something still uses them.
 pub fn remove_unnamed(programs: &Programs) -> Vec<Outcome> {
-    let folders = unfinished::remove_left(&programs.prepared).into_iter().map(Outcome::from);
+    let folders = remove_unfinished(&programs.prepared).into_iter().map(Outcome::from);
     let detach = |device: &PathBuf| {
         let what = format!("loop device {}", device.display());
         let is_gone = || (!loop_device::list_forgotten().contains(device)).then_some(());
