@@ -119,8 +119,8 @@ fn linux(workspace: &dyn Workspace, network: &ContainerNetwork, user: Option<u32
     namespaces.extend(network.namespace.as_ref().map(|path| json!({ "type": "network", "path": path })));
     let mut linux = json!({ "namespaces": namespaces });
     match user {
-        // Only root may make control groups wherever it likes.
-        None => linux["cgroupsPath"] = json!(format!("/{}", workspace.name())),
+        // Only root may make control groups, and show this process's own as the root of all.
+        None => linux["cgroupsPath"] = json!(workspace.own_groups().format_path(workspace.number()) + "/oci"),
         Some(user) => {
             let group = rustix::process::getegid().as_raw();
             linux["uidMappings"] = json!([{ "containerID": 0, "hostID": user, "size": 1 }]);

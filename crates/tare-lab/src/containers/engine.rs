@@ -247,6 +247,9 @@ impl Container {
             // Podman leaves the loopback device to the runtime; gVisor has one of its own only with this flag.
             command.arg("--runtime-flag=network=none");
         }
+        // Podman leaves its groups to systemd where that runs, which makes them elsewhere.
+        let takes_groups = engine.starts == Starts::InCommand && private_mounts::can_make_mount_namespace();
+        command.args(takes_groups.then_some("--cgroup-manager=cgroupfs"));
         command.args(["run", "--interactive", "--rm", "--name", &name, "--hostname", "tare"]);
         command.arg(format!("--network={}", self.net.name()));
         command.arg(format!("--env={MARK}={}", workspace.mark()));
@@ -257,6 +260,8 @@ impl Container {
         }
         if engine.starts == Starts::InCommand {
             command.args(limits()).arg("--cidfile").arg(id_file);
+            let path = workspace.own_groups().format_path(workspace.number());
+            command.args(takes_groups.then(|| format!("--cgroup-parent={path}")));
         }
         let places = match root.as_ref().filter(|root| root.is_view()) {
             Some(root) => show_places(root, &mut command, &mut outside),
@@ -273,9 +278,9 @@ impl Container {
             command.arg("--rootfs").arg(root.path()).args(workspace.words_inside(&root.agent));
             root.mount_for(&mut command, workspace)?;
         }
-        if private_mounts::can_make_mount_namespace() && engine.starts == Starts::InCommand {
+        if takes_groups {
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
-            private_mounts::apply_without_hybrid_groups(&mut command);
+            private_mounts::apply_with_own_groups(&mut command, workspace.own_groups());
         }
         Ok(Entrance { command, host, places, outside })
     }

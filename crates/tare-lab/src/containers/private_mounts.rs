@@ -12,18 +12,19 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{CWD, Mode, OFlags};
 use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind, mount_change, unmount,
+    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount, mount_bind,
+    mount_change, move_mount, open_tree, unmount,
 };
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::containers::steps::{Failed, Steps};
 use crate::containers::user_namespaces::SameUser;
-use crate::host::mounts;
+use crate::host::control_groups::OwnGroups;
 
 /// Mount point of the second hierarchy of control groups on hosts that have both versions.
-const UNIFIED: &str = "/sys/fs/cgroup/unified";
+const UNIFIED: &CStr = c"/sys/fs/cgroup/unified";
 
 /// Checks that this user may make a mount namespace without a user namespace.
 pub fn can_make_mount_namespace() -> bool {
@@ -48,18 +49,26 @@ pub fn apply_with_file(command: &mut Command, file: &Path, over: &'static CStr) 
     Ok(())
 }
 
-/// Starts the command in a separate mount namespace without the second hierarchy of control groups where
-/// there are both: crun refuses such hosts ("cgroups in hybrid mode not supported"), and says so itself where that hierarchy may
-/// not be hidden, as in a user namespace.
-pub fn apply_without_hybrid_groups(command: &mut Command) {
-    let hybrid = mounts::list_mounts().is_ok_and(|all| {
-        all.iter().any(|mount| mount.filesystem == "cgroup2" && mount.point.as_os_str() == UNIFIED)
-    });
-    let point = hybrid.then(|| CString::new(UNIFIED).expect("no NUL in it"));
+/// Starts the command in a separate mount namespace where this process's own control groups are the roots of their hierarchies: a
+/// runtime makes its groups from there, by one path in all of them, and is not without the limits of this process.
+///
+/// The second hierarchy is left out where there are both versions: crun refuses such hosts ("cgroups in hybrid mode not supported"),
+/// and says so itself where that hierarchy may not be hidden, as in a user namespace.
+pub fn apply_with_own_groups(command: &mut Command, groups: &OwnGroups) {
+    let path =
+        |path: &Path| CString::new(path.as_os_str().as_bytes()).expect("the kernel's paths have no NUL");
+    let shown = groups.list_mounted().filter(|(own, point)| own != point);
+    let shown: Vec<_> = shown.map(|(own, point)| [path(own), path(point)]).collect();
     prepare(command, move || {
-        if let Some(point) = &point {
-            let _ = unmount(point.as_c_str(), UnmountFlags::DETACH);
+        for [own, point] in &shown {
+            // In its place and not above it: runc looks for its group in the first mount.
+            let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+            let own = open_tree(CWD, own.as_c_str(), flags)?;
+            unmount(point.as_c_str(), UnmountFlags::DETACH)?;
+            move_mount(own, c"", CWD, point.as_c_str(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
+        // There is none where there is one version alone.
+        let _ = unmount(UNIFIED, UnmountFlags::DETACH);
         Ok(())
     });
 }

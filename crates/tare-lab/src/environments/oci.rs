@@ -85,7 +85,6 @@ fn enter(program: &Found, way: &Way, workspace: &mut dyn Workspace) -> Result<En
     let bundle = bundle::write_bundle(workspace, &root, &network)?;
     let state = workspace.folder().join("state");
     let id = workspace.name().to_owned();
-    workspace.record_owned(Owned::ControlGroup(id.clone()))?;
     workspace.record_owned(Owned::Container {
         runtime: Runtime::from_program(program),
         state: state.clone(),
@@ -97,7 +96,7 @@ fn enter(program: &Found, way: &Way, workspace: &mut dyn Workspace) -> Result<En
     command.env("XDG_RUNTIME_DIR", workspace.folder()).env("TMPDIR", workspace.folder());
     root.mount_for(&mut command, workspace)?;
     if private_mounts::can_make_mount_namespace() {
-        private_mounts::apply_without_hybrid_groups(&mut command);
+        private_mounts::apply_with_own_groups(&mut command, workspace.own_groups());
     }
     root.note_places(&mut outside);
     Ok(Entrance { command, host: network.host, places: root.places, outside })

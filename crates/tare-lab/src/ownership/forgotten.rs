@@ -5,7 +5,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::host::control_groups;
 use crate::host::mounts;
 use crate::host::programs::{self, Programs};
 use crate::owned::Runtime;
@@ -17,8 +16,6 @@ const DELETE_WAIT: Duration = Duration::from_secs(20);
 const ID: usize = 64;
 /// The runtimes that engines call for what they do not know themselves any more.
 const RUNTIMES: [Runtime; 3] = [Runtime::Crun, Runtime::Runc, Runtime::Youki];
-/// The group below which Podman has its runtime make those of containers, where it does not leave them to systemd.
-const GROUPS: &str = "libpod_parent";
 
 /// Has the runtime delete the container whose id an engine wrote into a file, and removes its control groups. The engine
 /// is asked first, and removes what it still knows by itself.
@@ -36,12 +33,10 @@ pub(super) fn remove_forgotten_container(
     let id = id(id_file)?;
     let what = format!("container {id}");
     let deleted = RUNTIMES.iter().find_map(|runtime| delete(*runtime, &states(), &id, programs));
-    match (deleted, control_groups::remove_groups(&format!("{GROUPS}/libpod-{id}"))) {
-        (Some(Err(because)), _) => Some(Outcome::new_left(what, because)),
-        (_, Err(e)) => Some(Outcome::new_left(format!("control groups of {what}"), e)),
-        (None, Ok(false)) => None,
-        (Some(Ok(())), Ok(_)) | (None, Ok(true)) => Some(Outcome::new_removed(what)),
-    }
+    deleted.map(|deleted| match deleted {
+        Err(because) => Outcome::new_left(what, because),
+        Ok(()) => Outcome::new_removed(what),
+    })
 }
 
 /// Reads the id in a file: nothing else is passed to a runtime.

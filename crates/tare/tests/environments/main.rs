@@ -7,6 +7,7 @@ mod cleaning;
 mod commands;
 mod docker;
 mod entering;
+mod groups;
 mod images;
 mod inodes;
 mod launchers;

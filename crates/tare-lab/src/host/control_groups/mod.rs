@@ -49,23 +49,12 @@ pub struct Refusals {
 impl Refusals {
     /// Counts the refusals so far: zero if no control groups are mounted.
     pub fn count_now() -> Refusals {
-        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut all = Refusals::default();
-        // `4:memory:/user.slice`, `0::/user.slice`: number, controllers, path.
-        for line in groups.lines() {
-            let mut parts = line.splitn(3, ':').skip(1);
-            let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-            let folders: &[&str] = if controllers.is_empty() { &["", "unified"] } else { &[controllers] };
-            for folder in folders {
-                let top = Path::new("/sys/fs/cgroup").join(folder);
-                let own = top.join(path.trim_start_matches('/'));
-                for group in own.ancestors().take_while(|group| group.starts_with(&top)) {
-                    all.killed += ["memory.events", "memory.oom_control"]
-                        .into_iter()
-                        .find_map(|file| read_count(&group.join(file), "oom_kill "))
-                        .unwrap_or(0);
-                    all.refused += read_count(&group.join("pids.events"), "max ").unwrap_or(0);
-                }
+        for (own, top) in OwnGroups::find("").list_mounted() {
+            for group in own.ancestors().take_while(|group| group.starts_with(top)) {
+                let files = ["memory.events", "memory.oom_control"].map(|file| group.join(file));
+                all.killed += files.iter().find_map(|file| read_count(file, "oom_kill ")).unwrap_or(0);
+                all.refused += read_count(&group.join("pids.events"), "max ").unwrap_or(0);
             }
         }
         all

@@ -41,6 +41,8 @@ pub struct OwnGroups {
 struct Hierarchy {
     /// The folder of the group in which this process is.
     own: PathBuf,
+    /// The folder of the group that is the hierarchy's root, as far as it is mounted.
+    point: PathBuf,
     /// Controllers, or a name, with commas between; empty for version 2.
     kinds: String,
 }
@@ -110,7 +112,11 @@ impl OwnGroups {
             // A mount may show a part that this process is not in: its group cannot be reached then.
             let below = Path::new(path).strip_prefix(&mount.root).ok()?;
             let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
-            is_inside.then(|| Hierarchy { own: mount.point.join(below), kinds: kinds.to_owned() })
+            is_inside.then(|| Hierarchy {
+                own: mount.point.join(below),
+                point: mount.point.clone(),
+                kinds: kinds.to_owned(),
+            })
         };
         OwnGroups { session: session.to_owned(), hierarchies: groups.lines().filter_map(find).collect() }
     }
@@ -118,6 +124,16 @@ impl OwnGroups {
     /// Lists the folders of the session's group, for the journal: it has them before any is made.
     pub(crate) fn list_folders(&self) -> Vec<PathBuf> {
         self.hierarchies.iter().map(|hierarchy| hierarchy.own.join(&self.session)).collect()
+    }
+
+    /// Lists the folders of this process's group and of the root that is mounted, of each hierarchy.
+    pub(crate) fn list_mounted(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.hierarchies.iter().map(|hierarchy| (&*hierarchy.own, &*hierarchy.point))
+    }
+
+    /// Formats the path, below this process's groups, of the group of a start.
+    pub(crate) fn format_path(&self, start: u32) -> String {
+        format!("/{}/{start:05}", self.session)
     }
 
     /// Returns the folder of the session's group in which its starts are told apart.

@@ -37,15 +37,31 @@ impl Actor {
         command.env("PATH", std::env::join_paths(folders).unwrap()).spawn().map(Actor).unwrap()
     }
 
+    /// Starts an actor in these control groups.
+    pub fn start_in<'a>(bench: &Bench, enters: &[&str], groups: impl Iterator<Item = &'a PathBuf>) -> Actor {
+        let lists: Vec<PathBuf> = groups.map(|group| group.join("cgroup.procs")).collect();
+        let mut shell = Actor::words(Path::new("/bin/sh"), bench, enters);
+        let (words, program) = (
+            "program=$1; shift; for list; do echo $$ >\"$list\" || exit; done; exec \"$program\" --exact bench::actor::act --nocapture",
+            std::env::current_exe().unwrap(),
+        );
+        Actor(shell.args(["-c", words, "sh"]).arg(program).args(lists).spawn().unwrap())
+    }
+
     /// Starts an actor as another user, who must be able to read the program and to write to the bench.
     pub fn start_as(user: u32, program: &Path, bench: &Bench, enters: &[&str]) -> Actor {
         Actor::command(program, bench, enters).uid(user).gid(user).spawn().map(Actor).unwrap()
     }
 
     fn command(program: &Path, bench: &Bench, enters: &[&str]) -> Command {
+        let mut command = Actor::words(program, bench, enters);
+        command.args(["--exact", "bench::actor::act", "--nocapture"]);
+        command
+    }
+
+    fn words(program: &Path, bench: &Bench, enters: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
-            .args(["--exact", "bench::actor::act", "--nocapture"])
             .env(FOLDER, bench.folder.path())
             .env(ENTERS, enters.join(" "))
             .stdin(Stdio::piped())
