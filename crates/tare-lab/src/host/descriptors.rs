@@ -38,7 +38,8 @@ pub(crate) fn describe_small_limit(said: &str) -> Option<String> {
 }
 
 /// Has programs that are started from now on inherit none of the descriptors that are open: an environment, and whatever
-/// runs in it, could read the caller's files through them.
+/// runs in it, could read the caller's files through them. And has the kernel keep their ends for this process, whatever the caller
+/// ignores: that stays so through an exec.
 pub fn keep_from_children() {
     let names = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let numbers = names.filter_map(|entry| entry.file_name().to_str()?.parse::<libc::c_int>().ok());
@@ -46,4 +47,6 @@ pub fn keep_from_children() {
         // SAFETY: sets a flag of a descriptor and touches no memory; one that is closed by now is refused.
         unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
+    // SAFETY: sets the default.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }

@@ -139,7 +139,7 @@ fn help_has_examples_and_lists_name_things() {
 }
 
 #[test]
-fn nothing_that_is_measured_inherits_an_open_file() {
+fn no_open_file_and_no_ignored_signal_is_inherited() {
     let program = Program::new();
     let study = r#"
 name = "open"
@@ -150,8 +150,8 @@ budget = "10s"
 command = ["/bin/sh", "-c", "test ! -e /proc/self/fd/9"]
 "#;
     std::fs::write(program.path("open.toml"), study).unwrap();
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell.args(["-c", "exec 9<open.toml; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tare")]);
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", "trap '' CHLD; exec 9<open.toml; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tare")]);
     shell.args(["run", "open.toml", "--in", "native", "--rounds", "1", "--record", "s.tare", "--scratch"]);
     shell.arg(program.path("")).current_dir(program.path("")).env("XDG_STATE_HOME", program.path("state"));
     let said = Said::from_output(shell.output().unwrap());
