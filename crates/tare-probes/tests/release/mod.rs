@@ -14,7 +14,7 @@ pub fn build_agent() -> PathBuf {
     }
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--package", "tare-probes", "--example", "agent"])
+        .args(["build", "--profile", "dist", "--quiet", "--package", "tare-probes", "--example", "agent"])
         .args(["--message-format", "json"])
         .current_dir(manifest)
         .output()
