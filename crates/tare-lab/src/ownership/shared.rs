@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use tare_data::build::Build;
 use tare_data::encoding::encode_hex;
 use tare_data::failure::Failure;
+use tare_paths::door::Door;
 use tare_probes::harness::folder::spread_folders;
 
 use crate::error::{ErrorKind, LabError};
@@ -40,6 +41,8 @@ pub(super) const PLACE_HINT: &str = "name a folder that you may write, on a disk
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) id: String,
+    /// Digits in the names of its sides' folders in places.
+    pub(super) secret: String,
     pub(super) folder: PathBuf,
     pub(super) agent: PathBuf,
     /// The agent, held open from before anything is shared; set once it is copied.
@@ -80,8 +83,7 @@ impl Shared {
     pub(super) fn agent_sha256(&self) -> Result<&str, LabError> {
         if let Some(hashing) = self.hashing.take() {
             let hashed = hashing.join().unwrap_or_else(|_| Err(io::Error::other("its thread ended")));
-            let sha256 = hashed.map_err(|e| storage("cannot read", &self.agent, e))?;
-            self.sha256.get_or_init(|| sha256);
+            let _ = self.sha256.set(hashed.map_err(|e| storage("cannot read", &self.agent, e))?);
         }
         Ok(self.sha256.get().map_or("", String::as_str))
     }
@@ -124,9 +126,13 @@ impl Shared {
     /// Makes the folder of a side in each place, and returns them by the places' names.
     pub(super) fn share_with(&self, side: usize) -> Result<BTreeMap<String, PathBuf>, LabError> {
         let folders = self.shares.iter().map(|(name, share)| {
-            let path = share.join(side_name(side));
-            if make_if_missing(&path).map_err(|e| storage(PLACE, &path, e).with_hint(PLACE_HINT))? {
-                spread_folders(&path);
+            // Others may put a link in place of the session's folder: no other folder has one of this name.
+            let of_side = format!("{}-{}", side_name(side), self.secret);
+            let path = share.join(&of_side);
+            match Door::open_itself(share).and_then(|share| share.make_new_folder(Path::new(&of_side))) {
+                Ok(_) => spread_folders(&path),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(storage(PLACE, &path, e).with_hint(PLACE_HINT)),
             }
             Ok((name.clone(), path))
         });
@@ -185,14 +191,6 @@ pub(super) fn make_folder(path: &Path) -> Result<(), LabError> {
 
 pub(super) fn storage(what: &str, path: &Path, cause: io::Error) -> LabError {
     LabError::new(ErrorKind::Storage, format!("{what} {}", path.display())).with_cause(cause)
-}
-
-/// Makes a private folder where there is none yet; tells whether it did.
-pub(super) fn make_if_missing(path: &Path) -> io::Result<bool> {
-    match private_folder::make_private_folder(path) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        made => made.map(|()| true),
-    }
 }
 
 /// Formats the name of the folder of a side in the session's folder and in places: names of one length, for paths that cost alike.

@@ -90,6 +90,7 @@ impl SessionWorkspace {
         let identity = programs::identify_program(&setting.binary)
             .map_err(|e| storage("cannot read the agent", &setting.binary, e))?;
         let id = fresh_id().map_err(|e| storage("cannot name a scratch folder in", &root, e))?;
+        let secret = fresh_id().map_err(|e| storage("cannot name folders in", &root, e))?;
         let folder = root.join(format!("{PREFIX}{id}"));
         // In each folder that was named the session works in one of its own.
         let shares = setting.wanted.folders.iter().map(|(name, path)| match platform::resolve_path(path) {
@@ -113,6 +114,7 @@ impl SessionWorkspace {
         let (inside, wants_work) = (setting.wanted.inside.clone(), setting.wanted.work);
         let shared = Shared {
             id,
+            secret,
             folder,
             agent,
             program: OnceCell::new(),

@@ -60,7 +60,7 @@ fn visit(test: &str, text: &str) {
         let mut inside = Spoken::enter_environment(&session, &specification);
         inside.request_description();
         inside.run_null_trial(1, None);
-        let folder = bench.shares["share"].join(format!("tare-{}/00", session.id()));
+        let folder = bench.find_share(session.id(), 0);
         let changed = || std::fs::metadata(&folder).unwrap().modified().unwrap();
         for (place, is_seen) in [("own", false), ("share", true)] {
             let before = changed();
@@ -279,6 +279,27 @@ fn kvm_is_proven_or_refused_in_time() {
         Ok(()) => println!("KVM runs real code here"),
         Err(not) => assert!(not.reason.starts_with("KVM: "), "{not:?}"),
     }
+}
+
+#[test]
+fn a_place_that_is_exchanged_for_a_link_is_worked_in_nowhere_else() {
+    let bench = Bench::new();
+    let session = bench.make_session();
+    let native = parse_if_ready("a_place_that_is_exchanged", "native").unwrap();
+    let mut inside = Spoken::enter_environment(&session, &native);
+    inside.run_trial(1, "file.sync", Some("share"), None);
+    let folder = bench.find_share(session.id(), 0);
+    let (of_session, victim) = (folder.parent().unwrap(), bench.folder.path().join("victim"));
+    for side in ["00", "01"] {
+        std::fs::create_dir_all(victim.join(side)).unwrap();
+    }
+    std::fs::rename(of_session, bench.folder.path().join("moved")).unwrap();
+    std::os::unix::fs::symlink(&victim, of_session).unwrap();
+    let fails = |act: &mut dyn FnMut()| std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)).is_err();
+    assert!(fails(&mut || inside.run_trial(2, "file.sync", Some("share"), None)));
+    assert!(fails(&mut || drop(Spoken::enter_side(&session, 1, &native))));
+    let made = ["00", "01"].map(|side| std::fs::read_dir(victim.join(side)).unwrap().count());
+    assert_eq!((made, std::fs::read_dir(&victim).unwrap().count()), ([0, 0], 2));
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn visit(test: &str, text: &str, everything: bool) {
     let after = look_at(&folders);
     let changed: Vec<&PathBuf> = after.keys().filter(|path| before.get(*path) != after.get(*path)).collect();
     let gone = before.keys().filter(|path| !after.contains_key(*path));
-    let of_side = [session.folder().join("01"), share.join("01")];
+    let of_side = [session.folder().join("01"), bench.find_share(session.id(), 1)];
     let others: Vec<_> = changed
         .iter()
         .copied()

@@ -113,6 +113,15 @@ impl Bench {
     }
 
     /// Lists everything that is left of the sessions that worked here.
+    /// Finds the folder of a side of a session in the place `share`.
+    pub fn find_share(&self, session: &str, side: usize) -> PathBuf {
+        let of_session = std::fs::read_dir(self.shares["share"].join(format!("tare-{session}"))).unwrap();
+        let mut folders = of_session.map(|entry| entry.unwrap().path());
+        let is_sides =
+            |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with(&format!("{side:02}-"));
+        folders.find(is_sides).unwrap()
+    }
+
     pub fn list_remains(&self) -> Vec<String> {
         let signs = Signs {
             mark: "no session".into(),
