@@ -14,7 +14,7 @@ use crate::host::control_groups::{OwnGroups, PlacedGroup, Purpose};
 use crate::host::processes::{self, Kept};
 use crate::owned::{MARK, Owned, PREFIX};
 use crate::ownership::clean::{Outcome, take_away};
-use crate::ownership::shared::{Shared, make_folder, make_if_missing, storage};
+use crate::ownership::shared::{Shared, make_folder, storage};
 use crate::provider::call::CallCommand;
 use crate::provider::root::{Inside, RootFolder};
 use crate::provider::{KernelKind, Workspace};
@@ -59,7 +59,9 @@ impl StartWorkspace {
         let number = shared.starts.get();
         shared.starts.set(number + 1);
         let of_side = shared.side_folder(side);
-        make_if_missing(&of_side).map_err(|e| storage("cannot make the folder", &of_side, e))?;
+        if !of_side.exists() {
+            make_folder(&of_side)?;
+        }
         let group = shared.groups.below_own(&format!("{number:05}"), Purpose::Apart).ok();
         let mut workspace = StartWorkspace {
             shared: Rc::clone(shared),
@@ -98,6 +100,13 @@ impl StartWorkspace {
         }
         self.shares.insert(TURNS.to_owned(), folder);
         Ok(())
+    }
+
+    /// Does something in the start's group, where one may be made.
+    #[cfg(unix)]
+    pub(crate) fn stay_in_group_for<T>(&self, act: impl FnOnce() -> T) -> T {
+        let Some(group) = &self.group else { return act() };
+        group.stay_for(act)
     }
 
     /// Tells whether a provider has taken the words of the call.

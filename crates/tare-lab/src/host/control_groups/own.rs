@@ -227,6 +227,20 @@ impl PlacedGroup {
         unsafe { command.pre_exec(enter) };
         Ok(())
     }
+
+    /// Has this thread do something in the group: what it starts is there from its beginning, and pays nothing for the move.
+    pub(crate) fn stay_for<T>(&self, act: impl FnOnce() -> T) -> T {
+        let enter = |group: &Path| {
+            drop(fs::write(group.join(THREADS), "0").or_else(|_| fs::write(group.join(PROCESSES), "0")));
+        };
+        self.0.iter().for_each(|group| enter(group));
+        let done = act();
+        for session in self.0.iter().filter_map(|group| group.parent()) {
+            let leaf = session.join(LEAF);
+            enter(if leaf.exists() { &leaf } else { session.parent().unwrap_or(session) });
+        }
+        done
+    }
 }
 
 fn read(path: &Path) -> String {

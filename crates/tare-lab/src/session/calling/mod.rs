@@ -127,8 +127,8 @@ impl Call {
         }
         prepare_streams(&mut command, &workspace);
         workspace.hold_program(&mut command).map_err(|e| died(e.to_string()))?;
-        let began = Instant::now();
-        let child = processes::spawn_program(&mut command);
+        let (began, child) =
+            workspace.stay_in_group_for(|| (Instant::now(), processes::spawn_program(&mut command)));
         let mut child = child.map_err(|e| died(format!("{}: {e}", command.get_program().display())))?;
         let (output, errors) =
             (Heard::from_stream(child.stdout.take()), Heard::from_stream(child.stderr.take()));

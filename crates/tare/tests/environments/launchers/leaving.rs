@@ -9,7 +9,7 @@ use tare_data::session::specification::Specification;
 use tare_lab::ownership::clean::{Outcome, remove_leftovers};
 
 use crate::bench::actor::Actor;
-use crate::bench::{Bench, Spoken, control_groups};
+use crate::bench::{Bench, Spoken, TARE, control_groups};
 
 use super::write_launcher;
 
@@ -84,6 +84,20 @@ fn what_a_launcher_left_running_goes_after_its_session_was_killed() {
     }
     assert_eq!(leaving.count(), 0);
     assert_eq!(bench.list_remains(), [""; 0]);
+}
+
+#[test]
+fn whatever_a_call_leaves_running_ends_with_it() {
+    let bench = Bench::new();
+    if control_groups(|name| name == "cgroup.procs").is_empty() || !rustix::process::geteuid().is_root() {
+        return println!("SKIPPED whatever_a_call_leaves_running_ends_with_it: no control group may be made");
+    }
+    let leaving = Leaving::write(&bench, 4, "");
+    let mut command = Command::new(TARE);
+    command.args(["run", "--calls", "--rounds", "1", "--in"]).arg(leaving.specification.to_string());
+    command.args(["--", "true"]).current_dir(bench.folder.path());
+    assert!(command.env("XDG_STATE_HOME", bench.folder.path()).output().unwrap().status.success());
+    leaving.wait_until_left(0);
 }
 
 #[test]
