@@ -22,6 +22,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use crate::containers::steps::{Failed, Steps};
 use crate::containers::user_namespaces::SameUser;
 use crate::host::control_groups::OwnGroups;
+use crate::host::mounts::{self, Mount};
 
 /// Mount point of the second hierarchy of control groups on hosts that have both versions.
 const UNIFIED: &CStr = c"/sys/fs/cgroup/unified";
@@ -59,6 +60,11 @@ pub fn apply_with_own_groups(command: &mut Command, groups: &OwnGroups) {
         |path: &Path| CString::new(path.as_os_str().as_bytes()).expect("the kernel's paths have no NUL");
     let shown = groups.list_mounted().filter(|(own, point)| own != point);
     let shown: Vec<_> = shown.map(|(own, point)| [path(own), path(point)]).collect();
+    // Where this process is in it cannot be told, as in a namespace of groups: nothing is made at its root either.
+    let is_unknown = |mount: &Mount| groups.list_mounted().all(|(_, point)| point != mount.point);
+    let mut hidden = mounts::list_mounts().unwrap_or_default();
+    hidden.retain(|mount| mount.filesystem.starts_with("cgroup") && is_unknown(mount));
+    let hidden: Vec<_> = hidden.iter().map(|mount| path(&mount.point)).chain([UNIFIED.to_owned()]).collect();
     prepare(command, move || {
         for [own, point] in &shown {
             // In its place and not above it: runc looks for its group in the first mount.
@@ -67,8 +73,10 @@ pub fn apply_with_own_groups(command: &mut Command, groups: &OwnGroups) {
             unmount(point.as_c_str(), UnmountFlags::DETACH)?;
             move_mount(own, c"", CWD, point.as_c_str(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
-        // There is none where there is one version alone.
-        let _ = unmount(UNIFIED, UnmountFlags::DETACH);
+        // There is no second hierarchy where there is one version alone.
+        for point in &hidden {
+            let _ = unmount(point.as_c_str(), UnmountFlags::DETACH);
+        }
         Ok(())
     });
 }
