@@ -44,6 +44,8 @@ pub mod signs;
 mod starting;
 mod variables;
 
+#[cfg(unix)]
+pub use counting::request_of_tracer;
 pub use counts::Count;
 pub use descriptions::PROBES;
 #[cfg(windows)]

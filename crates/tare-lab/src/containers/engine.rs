@@ -190,14 +190,12 @@ impl Environment for Container {
                 lab::check_lab_ready()?;
             }
         }
-        let mut facts = Facts::default();
         let version = ask(programs::command(&program).args(engine.version))
             .map_err(|e| NotReady::from_reason(format!("{}: {e}", engine.name.program())))?;
+        let mut facts = note_runtime(&program, &version);
         if let Some(image) = &self.image {
             facts.add_fact("image.id", engine.id_of(&program, image)?);
         }
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version);
         facts.add_fact("runtime.runtime", self.runtime.as_deref().unwrap_or_default());
         self.net.note_choice(&mut facts);
         self.seccomp.note_choice(&mut facts);

@@ -98,12 +98,8 @@ impl Environment for Emulated {
         user_namespaces::check_user_namespaces()?;
         rules_can_be_made()?;
         let rule = rule(self.processor, &emulator)?;
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", emulator.to_string_lossy());
-        facts.add_fact(
-            "runtime.version",
-            programs::read_program_version(&emulator, &["--version"]).unwrap_or_default(),
-        );
+        let version = programs::read_program_version(&emulator, &["--version"]).unwrap_or_default();
+        let mut facts = note_runtime(&emulator, &version);
         facts.add_fact("cpu.emulated", "QEMU user");
         self.processor.note_choice(&mut facts);
         Ok(Ready::new(facts, move |workspace| {

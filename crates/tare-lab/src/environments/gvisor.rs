@@ -197,9 +197,7 @@ impl Environment for Gvisor {
                 command: Some(INSTALL.to_owned()),
             });
         }
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version.as_deref().unwrap_or("unknown"));
+        let mut facts = note_runtime(&program, version.as_deref().unwrap_or("unknown"));
         self.platform.note_choice(&mut facts);
         self.net.note_choice(&mut facts);
         self.overlay.note_choice(&mut facts);

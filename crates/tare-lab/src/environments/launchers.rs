@@ -183,9 +183,7 @@ impl Environment for Launched {
         let words = self.words(programs)?;
         let mut copy = template.copy.clone();
         self.find_first(&mut copy, programs)?;
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version);
+        let mut facts = note_runtime(&program, &version);
         facts.add_fact("launcher.words", tare_data::shell::join_words(&words));
         facts.add_fact("launcher.tested", if template.tested { "yes" } else { "no" });
         if let Some((name, _)) = profile {

@@ -72,9 +72,7 @@ impl Environment for Proot {
         let ended =
             programs::run_program(programs::command(&program).arg("--version"), programs::VERSION_WAIT)
                 .map_err(NotReady::from_program_error(&program))?;
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version(&ended.output).unwrap_or_default());
+        let mut facts = note_runtime(&program, version(&ended.output).unwrap_or_default());
         self.seccomp.note_choice(&mut facts);
         let seccomp = self.seccomp;
         Ok(Ready::new(facts, move |workspace| enter(&program, seccomp, workspace)))

@@ -95,12 +95,8 @@ impl Environment for Slurm {
             })?;
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact(
-            "runtime.version",
-            programs::read_program_version(&program, &["--version"]).unwrap_or_default(),
-        );
+        let version = programs::read_program_version(&program, &["--version"]).unwrap_or_default();
+        let mut facts = note_runtime(&program, &version);
         facts.add_fact("runtime.target", &node);
         Ok(Ready::new(facts, move |workspace| {
             let agent = agent.clone().map_or_else(|| Agent::from_workspace(workspace), Ok)?;

@@ -85,12 +85,8 @@ impl Environment for Ssh {
         })?;
         let agent = Agent::for_machine(programs, machine.trim())?;
         let build = agent.as_ref().and_then(Agent::identity);
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact(
-            "runtime.version",
-            programs::read_program_version(&program, &["-V"]).unwrap_or_default(),
-        );
+        let version = programs::read_program_version(&program, &["-V"]).unwrap_or_default();
+        let mut facts = note_runtime(&program, &version);
         facts.add_fact("runtime.target", &target);
         let Ssh { options, folder, .. } = self.clone();
         Ok(Ready::new(facts, move |workspace| {

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 
 use rustix::process::{Signal, set_parent_process_death_signal};
+use tare_probes::request_of_tracer as request;
 
 use crate::containers::tracing;
 use crate::environments::native;
@@ -146,13 +147,6 @@ fn onwards(signal: i32, event: i32) -> (libc::c_uint, i32) {
         (signal, 0) => (libc::PTRACE_SYSCALL, signal),
         (_, _) => (libc::PTRACE_SYSCALL, 0),
     }
-}
-
-fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
-    let with = with as libc::c_long;
-    // SAFETY: these requests take numbers, and touch no memory of this process.
-    let code = unsafe { libc::ptrace(what, pid, 0 as libc::c_long, with) };
-    if code == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 #[cfg(test)]

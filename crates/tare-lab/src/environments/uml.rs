@@ -163,10 +163,8 @@ impl Environment for Uml {
         };
         let version = programs::read_program_version(&program, &["--version"])
             .map_err(NotReady::from_program_error(&program))?;
-        let mut facts = Facts::default();
-        facts.add_fact("runtime.path", program.to_string_lossy());
+        let mut facts = note_runtime(&program, &version);
         facts.add_fact("runtime.registers", if hides_state(&version) { "SSE only" } else { "all" });
-        facts.add_fact("runtime.version", &version);
         self.own.note_choice(&mut facts);
         self.share.note_choice(&mut facts);
         self.cache.note_choice(&mut facts);

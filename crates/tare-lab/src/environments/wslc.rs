@@ -82,11 +82,9 @@ impl Environment for Container {
             reason: "wslc.exe was not found: this is for Windows with WSL 2.9.3 or later".to_owned(),
             command: Some("wsl.exe --update".to_owned()),
         })?;
-        let mut facts = Facts::default();
         let version = ask(programs::command(&program).arg("version"))
             .map_err(|e| NotReady::from_reason(format!("wslc.exe: {e}")))?;
-        facts.add_fact("runtime.path", program.to_string_lossy());
-        facts.add_fact("runtime.version", version.trim_start_matches("wslc ").to_owned());
+        let mut facts = note_runtime(&program, version.trim_start_matches("wslc "));
         if let Some(image) = &self.image {
             facts.add_fact("image.id", find_image(&program, image)?);
         }

@@ -165,10 +165,16 @@ pub(crate) fn require_runtime(
     let program = require_program(programs, name, install)?;
     let version = programs::read_program_version(&program, &["--version"])
         .map_err(NotReady::from_program_error(&program))?;
+    let facts = note_runtime(&program, &version);
+    Ok((program, facts))
+}
+
+/// Notes the path of a runtime, and its version, as facts.
+pub(crate) fn note_runtime(program: &Found, version: &str) -> Facts {
     let mut facts = Facts::default();
     facts.add_fact("runtime.path", program.to_string_lossy());
     facts.add_fact("runtime.version", version);
-    Ok((program, facts))
+    facts
 }
 
 /// Finds the build of tare for another processor, named as by `uname -m`, in the folder of this one.

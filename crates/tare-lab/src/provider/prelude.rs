@@ -13,7 +13,7 @@ pub(crate) use super::proof::Proof;
 pub(crate) use super::root::Roots;
 pub(crate) use super::{
     Entrance, Environment, HostPath, KernelKind, NotReady, Provider, Ready, Workspace, agent_for,
-    require_program, require_runtime,
+    note_runtime, require_program, require_runtime,
 };
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::programs::{self, Found, Programs};

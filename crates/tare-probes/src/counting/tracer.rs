@@ -195,7 +195,8 @@ fn start(program: &Path, words: &[OsString]) -> io::Result<libc::pid_t> {
     Ok(pid)
 }
 
-fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
+/// Makes a request of ptrace(2) that takes numbers.
+pub fn request(what: libc::c_uint, pid: libc::pid_t, with: i32) -> io::Result<()> {
     let with = with as libc::c_long;
     // SAFETY: these requests take numbers, and touch no memory of this process.
     let code = unsafe { libc::ptrace(what, pid, 0 as libc::c_long, with) };

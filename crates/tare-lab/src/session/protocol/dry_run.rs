@@ -193,12 +193,10 @@ impl DryRun {
         self.write.push(format!(
             "{scratch}/{PREFIX}*: a copy of tare, roots, logs and files of probes, removed afterwards"
         ));
-        let groups = OwnGroups::find(&format!("{PREFIX}*")).find_apart();
-        self.write.extend(
-            groups.map(|group| {
-                format!("{}: a control group for each start, removed afterwards", group.display())
-            }),
-        );
+        if let Some(group) = OwnGroups::find(&format!("{PREFIX}*")).find_apart() {
+            let what = format!("{}: a control group for each start, removed afterwards", group.display());
+            self.write.push(what);
+        }
         self.write
             .push(format!("{state}: a journal of created things, removed afterwards, and a line in begun"));
         self.start.push(format!(
