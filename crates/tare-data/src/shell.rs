@@ -3,22 +3,15 @@
 use crate::foreign::plain::is_plain;
 
 /// Quotes a word that a shell would take apart, to be shown. Its line breaks and other characters that are not plain are written
-/// as `$'\n'` and by their bytes, so that it is one line, and the same word for bash, zsh and ksh. So are blanks after a blank, by
-/// which a word would begin another line of a terminal.
+/// as `$'\n'` and by their bytes, so that it is one line, and the same word for bash, zsh and ksh.
 pub fn quote_word(word: &str) -> String {
     if is_bare(word) {
         return word.to_owned();
     }
-    let mut is_after_blank = false;
-    let mut is_shown = |c: char| {
-        let is_blank = c.is_whitespace() || c == '\u{2800}';
-        let is_further = std::mem::replace(&mut is_after_blank, is_blank) || c != ' ';
-        is_plain(c) && !(is_blank && is_further)
-    };
     let quoted = word.chars().map(|c| match c {
         '\'' => r"'\''".to_owned(),
         '\n' => r"'$'\n''".to_owned(),
-        c if is_shown(c) => c.to_string(),
+        c if is_plain(c) => c.to_string(),
         // Three octal digits end by themselves, whatever comes next.
         c => {
             format!("'$'{}''", c.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect::<String>())
@@ -54,8 +47,7 @@ mod tests {
     use super::*;
 
     /// Words with line breaks, controls of both kinds, marks of direction, digits after them, and all that quotes.
-    const HOSTILE: [&str; 10] = [
-        "x  \u{a0} \u{3000}\u{2800} y",
+    const HOSTILE: [&str; 9] = [
         "",
         "it's",
         "a\n::error file=x::b",
@@ -73,7 +65,6 @@ mod tests {
             join_words(["--in=native", "sys.*", "", "it's", "a b"]),
             r"--in=native 'sys.*' '' 'it'\''s' 'a b'"
         );
-        assert_eq!(quote_word("x  hint"), r"'x '$'\040''hint'");
         assert_eq!(join_words(["; curl x|sh", "$(id)", "~"]), "'; curl x|sh' '$(id)' '~'");
     }
 
