@@ -18,7 +18,7 @@ use crate::host::network_namespace;
 use crate::host::private_folder;
 use crate::host::processes::FINISHES;
 use crate::network::lab;
-use crate::owned::{EngineName, EngineThing, MARK, Owned};
+use crate::owned::{EngineName, EngineThing, MARK, Owned, PREFIX};
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::images::{EMPTY_ARCHIVE, check_image_name};
 use crate::provider::prelude::*;
@@ -277,6 +277,12 @@ impl Container {
             root.mount_for(&mut command, workspace)?;
         }
         if takes_groups {
+            // Where it removes a container it sees all groups, and may make one of that path at their root.
+            if workspace.recall("groups of an engine").is_none() {
+                let name = format!("{PREFIX}{}", workspace.session_mark());
+                workspace.own_for_session(Owned::ControlGroup(name))?;
+                workspace.remember("groups of an engine", "");
+            }
             // Podman runs crun in this very process's descendants; Docker does so in its daemon's.
             private_mounts::apply_with_own_groups(&mut command, workspace.own_groups());
         }
