@@ -277,7 +277,7 @@ impl Container {
             root.mount_for(&mut command, workspace)?;
         }
         if takes_groups {
-            // Where it removes a container it sees all groups, and may make one of that path at their root.
+            // Its calls that remove a container see all groups, and may make one of that path at their root.
             if workspace.recall("groups of an engine").is_none() {
                 let name = format!("{PREFIX}{}", workspace.session_mark());
                 workspace.own_for_session(Owned::ControlGroup(name))?;

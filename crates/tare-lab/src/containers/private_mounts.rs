@@ -60,17 +60,17 @@ pub fn apply_with_own_groups(command: &mut Command, groups: &OwnGroups) {
         |path: &Path| CString::new(path.as_os_str().as_bytes()).expect("the kernel's paths have no NUL");
     let shown = groups.list_mounted().filter(|(own, point)| own != point);
     let shown: Vec<_> = shown.map(|(own, point)| [path(own), path(point)]).collect();
-    // Where this process is in it cannot be told, as in a namespace of groups: nothing is made at its root either.
+    // A hierarchy in which the own group is unknown, as in a namespace of groups: nothing is made at its root either.
     let is_unknown = |mount: &Mount| groups.list_mounted().all(|(_, point)| point != mount.point);
     let mut hidden = mounts::list_mounts().unwrap_or_default();
     hidden.retain(|mount| mount.filesystem.starts_with("cgroup") && is_unknown(mount));
     let hidden: Vec<_> = hidden.iter().map(|mount| path(&mount.point)).chain([UNIFIED.to_owned()]).collect();
     prepare(command, move || {
         for [own, point] in &shown {
-            // In its place and not above it: runc looks for its group in the first mount.
+            // In its place, where a user namespace allows it, and not above: runc looks for its group in the first mount.
             let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
             let own = open_tree(CWD, own.as_c_str(), flags)?;
-            unmount(point.as_c_str(), UnmountFlags::DETACH)?;
+            let _ = unmount(point.as_c_str(), UnmountFlags::DETACH);
             move_mount(own, c"", CWD, point.as_c_str(), MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
         }
         // There is no second hierarchy where there is one version alone.

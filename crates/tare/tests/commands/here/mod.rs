@@ -284,7 +284,7 @@ fn layers_of_environments_that_tare_enters_are_told() {
             .map(|path| list(&serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()))
             .collect();
         if environment == "gvisor" {
-            // Where a processor lets it answer cpuid itself, it keeps the name of the hypervisor below to itself.
+            // It answers cpuid itself on some processors, and then hides the name of the hypervisor below.
             let kvm = |name: &mut String| name.replace_range(.., "kvm");
             told.iter_mut().flatten().filter(|name| *name == "vm" && own == ["kvm"]).for_each(kvm);
         }
