@@ -8,12 +8,12 @@
 
 use serde::Serialize;
 
-use crate::change::{Side, Target, find_cost, find_objection, find_rows, list_subjects, widest_margin};
-use crate::findings::{Answer, Row, Verdict};
+use crate::change::{
+    Side, Target, Value, find_cost, find_objection, find_rows, list_subjects, widest_margin,
+};
+use crate::findings::{Answer, Interval, Row, Verdict};
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::statistics::normal::Z_975;
-use crate::statistics::signed_ranks::Interval;
-use crate::statistics::student;
+use crate::statistics::{signed_ranks, student};
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Fewest sessions that are joined: of two, the spread between sessions is hardly known.
@@ -60,8 +60,8 @@ pub struct Slowdown {
     pub sessions: usize,
     /// The mean over sessions, of logarithms, and its 95 % interval.
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    #[serde(flatten)]
+    pub interval: Interval,
     /// Interval that holds the ratio of a further session with a chance of 95 %.
     pub next_low: f64,
     pub next_high: f64,
@@ -72,13 +72,6 @@ pub struct Slowdown {
     #[serde(skip)]
     pub verdict: Verdict,
     pub answer: Answer,
-}
-
-/// A session's value: the logarithm of its ratio, and the standard error that the session states.
-#[derive(Clone, Copy, Debug)]
-pub struct Value {
-    pub ln: f64,
-    pub error: f64,
 }
 
 impl Slowdown {
@@ -94,27 +87,27 @@ impl Slowdown {
         let t = student::find_two_sided_quantile(CHANCE, degrees);
         let half = t * (variance / count).sqrt();
         let next = t * (variance * (1.0 + 1.0 / count)).sqrt();
-        let verdict = decide_verdict(Interval { low: mean - half, high: mean + half }, margin);
-        let ends = [mean - half, mean + half].map(libm::exp);
+        let of_logarithms = signed_ranks::Interval { low: mean - half, high: mean + half };
+        let verdict = decide_verdict(of_logarithms, margin);
+        let interval = Interval::from_logarithms(of_logarithms);
         Some(Slowdown {
             ratios: values.iter().map(|value| value.map(|value| libm::exp(value.ln))).collect(),
             sessions,
             ratio: libm::exp(mean),
-            low: libm::exp(mean - half),
-            high: libm::exp(mean + half),
+            interval,
             next_low: libm::exp(mean - next),
             next_high: libm::exp(mean + next),
             between: (variance - within).max(0.0).sqrt(),
             p: 1.0 - student::compute_two_sided_chance(mean / (variance / count).sqrt(), degrees),
             verdict,
-            answer: answer(verdict, ends),
+            answer: answer(verdict, interval),
         })
     }
 }
 
 /// Returns the answer over sessions. The margin has shaped the verdict; a bound is the usual one.
-fn answer(verdict: Verdict, ends: [f64; 2]) -> Answer {
-    Answer::from_verdict(verdict, ends, 1.0)
+fn answer(verdict: Verdict, interval: Interval) -> Answer {
+    Answer::from_verdict(verdict, interval, 1.0)
 }
 
 /// Joins records, at least [`FEWEST_SESSIONS`] for any cell to have a slowdown.
@@ -168,10 +161,7 @@ fn joined_cell(rows: &[(Side<'_>, Option<&Row>)], target: &Target, margin: Margi
 
 /// Reads the value of a cell from a record; none where it has no ratio, or no interval yet.
 fn value(side: Side<'_>, row: Option<&Row>, target: &Target) -> Option<Value> {
-    let cost = find_cost((side, row), target)?;
-    let (low, high) = (libm::log(cost.low), libm::log(cost.high));
-    (low.is_finite() && high.is_finite() && cost.ratio > 0.0)
-        .then(|| Value { ln: libm::log(cost.ratio), error: (high - low) / (2.0 * Z_975) })
+    find_cost((side, row), target)?.value()
 }
 
 /// Leaves the directions that their family bears out, headline cells and further metrics each by themselves.
@@ -188,7 +178,7 @@ fn confirm(rows: &mut [JoinedRow]) {
         for (slowdown, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
             if !kept && slowdown.verdict.side().is_some() {
                 slowdown.verdict = slowdown.verdict.to_unconfirmed();
-                slowdown.answer = answer(slowdown.verdict, [slowdown.low, slowdown.high]);
+                slowdown.answer = answer(slowdown.verdict, slowdown.interval);
             }
         }
     }

@@ -13,9 +13,11 @@ use crate::article_table::Table;
 use crate::quantity::Quantity;
 
 pub mod answer;
+pub mod interval;
 pub mod verdict;
 
 pub use answer::{Answer, Kind, Why};
+pub use interval::{Interval, Position};
 pub use verdict::{Side, Verdict};
 
 /// Findings of a session.
@@ -230,7 +232,7 @@ pub enum Cell {
 impl Comparison {
     /// Returns the answer of verdict, interval and margin.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, [self.low, self.high], self.margin)
+        Answer::from_verdict(self.verdict, self.interval, self.margin)
     }
 }
 
@@ -304,20 +306,16 @@ pub struct Comparison {
     pub rounds: u32,
     /// Cost ratio: above 1 the environment is slower (slower, or less a second), whatever the metric's direction.
     pub ratio: f64,
-    /// Interval of the ratio, at the level that its direction has among all cells; 0 and infinity while there are too few rounds
-    /// for one.
-    pub low: f64,
-    pub high: f64,
+    /// Interval of the ratio, at the level that its direction has among all cells; unknown while there are too few rounds for one.
+    pub interval: Interval,
     /// The interval at 95 %, as if no other cell had been measured.
-    pub low_alone: f64,
-    pub high_alone: f64,
+    pub interval_alone: Interval,
     /// Ratio of the mean costs; none where only typical values are known, as of quantiles.
     pub total: Option<Total>,
     /// Interval of the median difference by signs, to go with the Hodges-Lehmann one; equal where that one
     /// leads.
-    pub sign_low: f64,
-    pub sign_high: f64,
-    /// Which of the two intervals is in `low` and `high`.
+    pub signs: Interval,
+    /// Which of the two intervals is in `interval`.
     pub leading: Leading,
     /// Sequential p of "no effect", from the test that belongs to the leading interval.
     pub p: f64,
@@ -415,8 +413,7 @@ pub struct PlantedCost {
     pub share: f64,
     pub rounds: u32,
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    pub interval: Interval,
     /// True where its cell would have said slower, by whatever size, in the table.
     pub found: bool,
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use tare_data::names::matches_pattern;
 use tare_data::session::specification::Specification;
 
-use crate::findings::{self, Answer, Cell, Findings};
+use crate::findings::{self, Answer, Cell, Findings, Interval, Position};
 
 /// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl Condition {
         match (self.kind, self.beyond) {
             (Kind::Missing, _) => Ruling::Passes,
             (Kind::Slower, None) => rule_on_slower(comparison.answer()),
-            (Kind::Slower, Some(ratio)) => rule_on_interval([comparison.low, comparison.high], ratio),
+            (Kind::Slower, Some(ratio)) => rule_on_interval(comparison.interval, ratio),
             (Kind::Undecided, _) => match rule_on_slower(comparison.answer()) {
                 Ruling::Undecided => Ruling::Trips,
                 Ruling::Trips | Ruling::Passes | Ruling::Missing => Ruling::Passes,
@@ -177,13 +177,11 @@ impl Condition {
 }
 
 /// Rules on "more than a ratio" by the interval that is shown, and by nothing else.
-pub(crate) fn rule_on_interval([low, high]: [f64; 2], ratio: f64) -> Ruling {
-    if low > ratio {
-        Ruling::Trips
-    } else if high <= ratio {
-        Ruling::Passes
-    } else {
-        Ruling::Undecided
+pub(crate) fn rule_on_interval(interval: Interval, ratio: f64) -> Ruling {
+    match interval.against(ratio) {
+        Position::Beyond => Ruling::Trips,
+        Position::Within => Ruling::Passes,
+        Position::Open => Ruling::Undecided,
     }
 }
 

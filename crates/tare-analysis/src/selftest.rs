@@ -74,7 +74,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
         cells: cells.len(),
         slower: proportion(&says_slower),
         faster: proportion(&|comparison| comparison.verdict.side() == Some(Side::Faster)),
-        covered: proportion(&|comparison| (comparison.low..=comparison.high).contains(&truth)),
+        covered: proportion(&|comparison| comparison.interval.contains(truth)),
         seconds: seconds.get(seconds.len() / 2).copied(),
         same: cells.iter().filter(|(_, comparison)| comparison.verdict == Verdict::Same).count(),
         environment,

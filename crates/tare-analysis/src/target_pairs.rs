@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use tare_data::session::Session;
 
+use crate::findings::Interval;
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::doubts::ends::pair_runs;
 use crate::verdicts::judge::{Judgement, judge_pairs};
@@ -15,32 +16,24 @@ use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
 use crate::verdicts::summary::read_series;
 use crate::verdicts::verdict::Margin;
 
-/// A cost ratio and its interval; 0 and infinity while there are too few rounds for one.
+/// A cost ratio and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    pub interval: Interval,
 }
 
 impl Ratio {
     pub fn from_judgement(judgement: &Judgement) -> Ratio {
-        let interval = judgement.interval;
         Ratio {
             ratio: libm::exp(judgement.estimate),
-            low: libm::exp(interval.low),
-            high: libm::exp(interval.high),
+            interval: Interval::from_logarithms(judgement.interval),
         }
     }
 
     /// Exchanges the two.
     pub fn inverse(self) -> Ratio {
-        Ratio { ratio: 1.0 / self.ratio, low: 1.0 / self.high, high: 1.0 / self.low }
-    }
-
-    /// Tells whether there were rounds enough for an interval.
-    pub fn is_bounded(self) -> bool {
-        self.low > 0.0 && self.high.is_finite()
+        Ratio { ratio: 1.0 / self.ratio, interval: self.interval.inverse() }
     }
 }
 

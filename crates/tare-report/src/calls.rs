@@ -23,9 +23,9 @@ pub fn describe_calls(findings: &Findings, subject: usize, language: Language) -
     let time = |ns: f64| Figure::without_interval(ns, Unit::Nanoseconds).to_text();
     let hour = |ns: f64| time(ns * CALLS);
     let (name, count) = (clean_text(&findings.baseline), format!("{CALLS:.0}"));
-    let [least, more, most] =
-        [comparison.low, comparison.ratio, comparison.high].map(|ratio| baseline * (ratio - 1.0));
-    let is_known = least.is_finite() && most.is_finite() && comparison.low > 0.0;
+    let cost = |ratio: f64| baseline * (ratio - 1.0);
+    let ([least, most], more) = (comparison.interval.ends(cost), cost(comparison.ratio));
+    let is_known = comparison.interval.is_bounded();
     let price = match () {
         () if !is_known => None,
         () if least > 0.0 => Some(say!(

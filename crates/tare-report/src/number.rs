@@ -208,7 +208,7 @@ fn ratio_with(value: f64, decimals: usize) -> String {
 }
 
 /// Formats an interval as `[23.8, 24.5]`, with the decimals of its ratio.
-pub(crate) fn ratio_interval(low: f64, high: f64, ratio: f64) -> String {
+pub(crate) fn ratio_interval([low, high]: [f64; 2], ratio: f64) -> String {
     if !(low.is_finite() && high.is_finite()) || (low <= 0.0 && ratio > 0.0) {
         return NO_INTERVAL.into();
     }
@@ -354,12 +354,12 @@ mod tests {
             let (estimate, low, high) =
                 (number(&item, "estimate"), number(&item, "low"), number(&item, "high"));
             assert_eq!(format_ratio(estimate), item["text"].as_str().unwrap());
-            assert_eq!(ratio_interval(low, high, estimate), item["interval"].as_str().unwrap());
+            assert_eq!(ratio_interval([low, high], estimate), item["interval"].as_str().unwrap());
         }
         for item in fixture("durations") {
             assert_eq!(format_duration(number(&item, "seconds")), item["text"].as_str().unwrap());
         }
-        assert_eq!(ratio_interval(1.0, f64::INFINITY, 12.3), "no interval");
+        assert_eq!(ratio_interval([1.0, f64::INFINITY], 12.3), "no interval");
     }
 
     #[test]
@@ -421,7 +421,7 @@ mod tests {
                 prop_assert!(figure.half.unwrap().chars().count() <= 20);
             }
             prop_assert!(format_ratio(value).chars().count() <= 9, "{}", format_ratio(value));
-            prop_assert!(ratio_interval(low, high, value).chars().count() <= 20);
+            prop_assert!(ratio_interval([low, high], value).chars().count() <= 20);
             prop_assert!(format_times(value, 1.02).chars().count() <= 9, "{}", format_times(value, 1.02));
             prop_assert!(format_share_above(value).chars().count() <= 12);
             prop_assert!(format_duration(value).chars().count() <= 16);

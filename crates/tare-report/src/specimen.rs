@@ -81,13 +81,10 @@ pub fn make_comparison(baseline: f64, ratio: f64, seed: u64) -> Comparison {
         level: make_level(baseline * ratio, seed),
         rounds: ROUNDS,
         ratio,
-        low,
-        high,
+        interval: Interval::new(low, high),
         total: Some(Total { ratio, low: low * 0.99, high: high * 1.01 }),
-        low_alone: low,
-        high_alone: high,
-        sign_low: low * 0.998,
-        sign_high: high * 1.002,
+        interval_alone: Interval::new(low, high),
+        signs: Interval::new(low * 0.998, high * 1.002),
         leading: Leading::HodgesLehmann,
         p: if verdict == Verdict::Slower { 0.0004 } else { 0.3 },
         margin: 1.02,
@@ -267,7 +264,8 @@ pub fn one_cell_of_each() -> Vec<Cell> {
         all.push(Comparison { verdict, starts, ..make_comparison(100.0, 1.25, 1) });
     }
     all.push(make_comparison(100.0, 1.012, 1));
-    all.push(Comparison { high: f64::INFINITY, ..make_comparison(100.0, 41.7, 1) });
+    let open = Interval::new(41.7 * 0.99, f64::INFINITY);
+    all.push(Comparison { interval: open, ..make_comparison(100.0, 41.7, 1) });
     let compared = all.into_iter().map(|comparison| Cell::Compared(Box::new(comparison)));
     let others = [
         Cell::Observed(make_level(100.0, 1)),

@@ -212,7 +212,7 @@ fn describe_count(word: &str, cells: &[Compared], all: usize, language: Language
 }
 
 fn describe_bounded(cells: &[Compared], all: usize, language: Language) -> Option<String> {
-    let (_, loosest) = cells.iter().max_by(|a, b| a.1.high.total_cmp(&b.1.high))?;
+    let (_, loosest) = cells.iter().max_by(|a, b| a.1.interval.compare_highs(b.1.interval))?;
     describe_count(&words::format_answer(loosest, language), cells, all, language)
 }
 

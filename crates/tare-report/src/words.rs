@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tare_analysis::findings::{Answer, Cell, Comparison, Family, Kind, Missing, Needed, Row, Total, Why};
+use tare_analysis::findings::{
+    Answer, Cell, Comparison, Family, Interval, Kind, Missing, Needed, Row, Total, Why,
+};
 use tare_data::failure::FailureKind;
 use tare_data::names::USER;
 use tare_data::session::Ending;
@@ -16,21 +18,20 @@ use crate::text::clean_text;
 /// Answer of a cell that is not compared.
 pub const NOT_COMPARED: &str = "–";
 
-/// An answer with the factor and the ends of the interval that it rests on, to be said.
+/// An answer with the factor and the interval that it rests on, to be said.
 #[derive(Clone, Copy)]
 pub(crate) struct Said {
     pub answer: Answer,
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    pub interval: Interval,
     /// The largest factor that counts as the same.
     pub margin: f64,
 }
 
 impl Said {
     fn of_comparison(comparison: &Comparison) -> Said {
-        let Comparison { ratio, low, high, margin, .. } = *comparison;
-        Said { answer: comparison.answer(), ratio, low, high, margin }
+        let Comparison { ratio, interval, margin, .. } = *comparison;
+        Said { answer: comparison.answer(), ratio, interval, margin }
     }
 
     /// Says it as the table of answers does: `10x`, `same`, `at most 3 % slower`, `~57x, not sure`.
@@ -39,11 +40,12 @@ impl Said {
             Kind::Slower | Kind::Faster => self.factor(language),
             Kind::Same => language.word("same").to_owned(),
             Kind::AtLeast => {
-                let times = language.translate_ratio(&format_times_below(self.low));
+                let [times, _] = self.interval.ends(format_times_below);
+                let times = language.translate_ratio(&times);
                 say!(language, "over {times}", times = times)
             }
             Kind::AtMost => {
-                let share = format_share_above(self.high - 1.0);
+                let [_, share] = self.share_above();
                 say!(language, "at most {share} slower", share = share)
             }
             Kind::NotSure => say!(language, "~{times}, not sure", times = self.factor(language)),
@@ -54,11 +56,18 @@ impl Said {
     /// Says it in at most eight columns: `10x`, `same`, `<3%`, `>41x`, `~57x?`.
     pub fn in_short(self, language: Language) -> String {
         match self.answer.kind() {
-            Kind::AtMost => format!("<{}", format_share_above(self.high - 1.0).replace(' ', "")),
-            Kind::AtLeast => format!(">{}", language.translate_ratio(&format_times_below(self.low))),
+            Kind::AtMost => format!("<{}", self.share_above()[1].replace(' ', "")),
+            Kind::AtLeast => {
+                let [times, _] = self.interval.ends(format_times_below);
+                format!(">{}", language.translate_ratio(&times))
+            }
             Kind::NotSure => format!("~{}?", self.factor(language)),
             Kind::Slower | Kind::Faster | Kind::Same | Kind::None => self.in_words(language),
         }
+    }
+
+    fn share_above(self) -> [String; 2] {
+        self.interval.ends(|end| format_share_above(end - 1.0))
     }
 
     fn factor(self, language: Language) -> String {
@@ -69,7 +78,7 @@ impl Said {
 
     /// Formats the interval of the factor; empty while there are too few rounds for one.
     pub fn interval(self, language: Language) -> String {
-        format_range([self.low, self.high], self.margin, language)
+        format_range(self.interval.ends(f64::from), self.margin, language)
     }
 }
 
@@ -97,7 +106,7 @@ pub fn format_interval(comparison: &Comparison, language: Language) -> String {
 
 /// Formats the interval of the factor at 95 %, as if no other cell had been measured.
 pub(crate) fn format_interval_alone(comparison: &Comparison, language: Language) -> String {
-    format_range([comparison.low_alone, comparison.high_alone], comparison.margin, language)
+    format_range(comparison.interval_alone.ends(f64::from), comparison.margin, language)
 }
 
 /// Formats the ends of an interval of factors, `(6.1 to 21x)`; empty where one is open.
@@ -380,7 +389,7 @@ mod tests {
         let mut found = specimen::make_comparison(238.0, 5.3, 1);
         row.baseline.as_mut().expect("a baseline").median = 238.0;
         // Of all rounds, of which only some are pairs.
-        (found.low, found.high, found.level.median) = (2.6, 9.8, 2570.0);
+        (found.interval, found.level.median) = (Interval::new(2.6, 9.8), 2570.0);
         assert_eq!(format_value(&row, &found), "1.26 µs");
         row.metric.direction = Direction::Higher;
         assert_eq!(format_value(&row, &found), "44.9 ns");

@@ -17,15 +17,14 @@ use tare_data::batch::RunEnd;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Plan, Role, Session};
 
-pub use self::costs::{Cost, Factor};
+pub use self::costs::{Cost, Factor, Value};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
-use crate::findings::{Answer, Cell, Comparison, Findings, Missing, Row, Verdict};
+use crate::findings::{Answer, Cell, Comparison, Findings, Interval, Missing, Row, Verdict};
 use crate::gate::{
     Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval, rule_on_slower,
 };
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
-use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
 use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::{Margin, decide_verdict};
@@ -85,14 +84,13 @@ pub enum ChangedCell {
 
 /// Judges the interval of a change. A control that is off makes both a change and sameness harder to claim.
 pub fn judge_change(factor: Factor, margin: Margin) -> Verdict {
-    let [low, high] = [factor.low, factor.high].map(libm::log);
-    decide_verdict(Interval { low, high }, margin)
+    decide_verdict(factor.interval.logarithms(), margin)
 }
 
 /// Returns the answer of a change; not sure where there is no factor.
 fn answer_change(factor: Option<Factor>, verdict: Verdict, margin: Margin) -> Answer {
-    let ends = factor.map_or([0.0, f64::INFINITY], |factor| [factor.low, factor.high]);
-    Answer::from_verdict(verdict, ends, libm::exp(margin.planned))
+    let interval = factor.map_or(Interval::UNKNOWN, |factor| factor.interval);
+    Answer::from_verdict(verdict, interval, libm::exp(margin.planned))
 }
 
 /// Compares older records with newer ones, at least one of each. `spread` is that between sessions, as a standard deviation of
@@ -260,8 +258,8 @@ fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String
 
 pub(crate) fn cell_cost(cell: &Cell) -> Option<Cost> {
     let Cell::Compared(comparison) = cell else { return None };
-    let Comparison { ratio, low_alone: low, high_alone: high, rounds, .. } = **comparison;
-    Some(Cost { ratio, low, high, rounds, answer: Some(comparison.answer()) })
+    let Comparison { ratio, interval_alone: interval, rounds, .. } = **comparison;
+    Some(Cost { ratio, interval, rounds, answer: Some(comparison.answer()) })
 }
 
 /// Explains why a record has no ratio in a cell; None where it has one, or an observation.
@@ -309,9 +307,7 @@ pub(crate) fn widest_margin(sides: &[(Side, Option<&Row>)]) -> Margin {
     };
     let control = |(_, row): &(Side<'_>, Option<&Row>)| {
         let cost = cell_cost(row.as_ref()?.control.as_ref()?)?;
-        (!(cost.low..=cost.high).contains(&1.0))
-            .then(|| libm::log(cost.ratio).abs())
-            .filter(|floor| floor.is_finite())
+        (!cost.interval.contains(1.0)).then(|| libm::log(cost.ratio).abs()).filter(|floor| floor.is_finite())
     };
     let margin = sides.iter().filter_map(planned).reduce(f64::max).unwrap_or(MARGIN);
     sides.iter().filter_map(control).fold(Margin::from_planned(margin), Margin::raise_floor)
@@ -329,7 +325,7 @@ impl ChangedCell {
             (Kind::Undecided, _) if ruling == Ruling::Undecided => Ruling::Trips,
             (Kind::Undecided, _) => Ruling::Passes,
             (Kind::Regressed, Some(ratio)) => {
-                factor.map_or(Ruling::Undecided, |factor| rule_on_interval([factor.low, factor.high], ratio))
+                factor.map_or(Ruling::Undecided, |factor| rule_on_interval(factor.interval, ratio))
             }
             (Kind::Regressed, None) => ruling,
             // It is about one record only; two say nothing of it.

@@ -1,8 +1,8 @@
 //! Both sides of a comparison: sessions whose spread is measured, or one of each.
 
-use crate::change::costs::{Cost, Factor};
+use crate::change::costs::{Cost, Factor, Value};
+use crate::findings::Interval;
 use crate::statistics::level::ALPHA;
-use crate::statistics::normal::Z_975;
 use crate::statistics::student;
 
 /// Compares the costs of a cell in the records of both sides; none where a side has none. `spread` is that between sessions, for one
@@ -12,25 +12,11 @@ pub(super) fn compare_costs(old: &[Cost], new: &[Cost], spread: f64) -> Option<(
     if let ([old], [new]) = (old, new) {
         return Some((*old, *new, Factor::from_costs(old, new, spread)));
     }
-    let values = [old, new].map(|costs| costs.iter().map(read_value).collect::<Option<Vec<Value>>>());
+    let values = [old, new].map(|costs| costs.iter().map(Cost::value).collect::<Option<Vec<Value>>>());
     let [Some(of_old), Some(of_new)] = values else { return Some((*first_old, *first_new, None)) };
     let known = Known::from_sides(&of_old, &of_new);
     let (old, new) = (known.join(&of_old, old), known.join(&of_new, new));
     Some((old, new, Some(known.divide(&of_old, &of_new))))
-}
-
-/// A session's value: the logarithm of its ratio, and the standard error that the session states.
-#[derive(Clone, Copy)]
-struct Value {
-    ln: f64,
-    error: f64,
-}
-
-/// Reads the value of a cost; none where it has no interval.
-fn read_value(cost: &Cost) -> Option<Value> {
-    let (low, high) = (libm::log(cost.low), libm::log(cost.high));
-    let is_known = low.is_finite() && high.is_finite() && cost.ratio > 0.0;
-    is_known.then(|| Value { ln: libm::log(cost.ratio), error: (high - low) / (2.0 * Z_975) })
 }
 
 fn mean(values: &[Value]) -> f64 {
@@ -67,13 +53,13 @@ impl Known {
         let (mean, half) = (mean(values), self.half_width(1.0 / values.len() as f64));
         let rounds = costs.iter().map(|cost| cost.rounds).sum();
         let [ratio, low, high] = [mean, mean - half, mean + half].map(libm::exp);
-        Cost { ratio, low, high, rounds, answer: None }
+        Cost { ratio, interval: Interval::new(low, high), rounds, answer: None }
     }
 
     fn divide(&self, old: &[Value], new: &[Value]) -> Factor {
         let change = mean(new) - mean(old);
         let half = self.half_width(1.0 / old.len() as f64 + 1.0 / new.len() as f64);
         let [ratio, low, high] = [change, change - half, change + half].map(libm::exp);
-        Factor { ratio, low, high, degrees: Some(self.degrees) }
+        Factor { ratio, interval: Interval::new(low, high), degrees: Some(self.degrees) }
     }
 }

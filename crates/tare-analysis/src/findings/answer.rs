@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::interval::{Interval, Position};
 use super::verdict::Verdict;
 
 /// The highest slowdown that is given as a bound where the margin is small: beyond it "at most" says too little.
@@ -59,19 +60,20 @@ pub enum Why {
 }
 
 impl Answer {
-    /// Returns the answer of a verdict at a margin, both ratios; `low` and `high` are the ends of the interval that is shown.
+    /// Returns the answer of a verdict, the interval that is shown, and a margin, which is a ratio.
     ///
     /// The verdict has compared the interval with the margin, and knows besides whether the rounds, the starts and the
     /// other cells let that count.
-    pub(crate) fn from_verdict(verdict: Verdict, [low, high]: [f64; 2], margin: f64) -> Answer {
+    pub(crate) fn from_verdict(verdict: Verdict, interval: Interval, margin: f64) -> Answer {
         let settled = |kind: Kind| Answer { kind, why: None };
         let bound = LARGEST_BOUND.max(1.0 + 2.0 * (margin - 1.0));
         // An interval of speedups alone bounds no slowdown: its size is the open question.
-        let is_bounded = high > 1.0 / margin && high <= bound;
+        let is_within = |bound: f64| interval.against(bound) == Position::Within;
+        let is_bounded = !is_within(1.0 / margin) && is_within(bound);
         let kind = if is_bounded { Kind::AtMost } else { Kind::NotSure };
         let open = |why: Why| Answer { kind, why: Some(why) };
         match verdict {
-            Verdict::Slower if high == f64::INFINITY && low > 1.0 => {
+            Verdict::Slower if interval.against(1.0) == Position::Beyond && !interval.is_bounded() => {
                 Answer { kind: Kind::AtLeast, why: Some(Why::Size) }
             }
             Verdict::Slower => settled(Kind::Slower),
@@ -186,7 +188,7 @@ mod tests {
     use super::*;
 
     fn answer(verdict: Verdict, high: f64) -> Kind {
-        Answer::from_verdict(verdict, [0.9, high], 1.02).kind()
+        Answer::from_verdict(verdict, Interval::new(0.9, high), 1.02).kind()
     }
 
     #[test]
@@ -201,13 +203,14 @@ mod tests {
         assert_eq!(answer(Verdict::SlowerInFewStarts, f64::INFINITY), Kind::NotSure);
         assert_eq!(answer(Verdict::Inconclusive, f64::NAN), Kind::NotSure);
         assert_eq!(answer(Verdict::FasterUnconfirmed, 0.9), Kind::NotSure, "no slowdown to bound");
-        let beyond = |low: f64| Answer::from_verdict(Verdict::Slower, [low, f64::INFINITY], 1.02).kind();
+        let beyond =
+            |low: f64| Answer::from_verdict(Verdict::Slower, Interval::new(low, f64::INFINITY), 1.02).kind();
         assert_eq!([beyond(40.0), beyond(0.0)], [Kind::AtLeast, Kind::Slower]);
     }
 
     #[test]
     fn a_wide_margin_has_a_wider_bound() {
-        let at = |high| Answer::from_verdict(Verdict::Inconclusive, [0.0, high], 1.2).kind();
+        let at = |high| Answer::from_verdict(Verdict::Inconclusive, Interval::new(0.0, high), 1.2).kind();
         assert_eq!([at(1.4), at(1.41)], [Kind::AtMost, Kind::NotSure]);
     }
 

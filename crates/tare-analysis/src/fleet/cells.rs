@@ -166,10 +166,9 @@ fn with_cell(row: CellRow, cell: &Cell) -> CellRow {
     let mut row = with_level(row, cell.level());
     match cell {
         Cell::Compared(comparison) => {
-            let Comparison { ratio, low_alone: low, high_alone: high, verdict, .. } = **comparison;
-            let is_known = low > 0.0 && high.is_finite();
+            let Comparison { ratio, interval_alone: interval, verdict, .. } = **comparison;
             row.ratio = Some(ratio).filter(|ratio| ratio.is_finite());
-            (row.low, row.high) = (Some(low).filter(|_| is_known), Some(high).filter(|_| is_known));
+            [row.low, row.high] = interval.ends(|end| interval.is_bounded().then_some(end));
             row.verdict = Some(verdict);
         }
         Cell::Observed(_) => {}

@@ -7,11 +7,11 @@ use serde::Serialize;
 use super::cost::FEWEST_NODES;
 use super::pair_change::links_changed;
 use super::{NodeFigure, NodeRatio, PairFigure};
-use crate::findings::{Answer, Verdict};
+use crate::findings::{Answer, Interval, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{
-    Interval, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
+    Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
 };
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
@@ -38,8 +38,8 @@ pub struct FleetChange {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Changed {
     pub factor: f64,
-    pub low: f64,
-    pub high: f64,
+    #[serde(flatten)]
+    pub interval: Interval,
     pub p: f64,
     /// The largest factor that counts as the same.
     #[serde(skip)]
@@ -119,16 +119,14 @@ pub(crate) fn compare_fleets(before: Values<'_>, after: Values<'_>) -> Vec<Fleet
 
 fn changed(values: &[f64], margin: f64, nulls: &mut Nulls) -> Changed {
     let null = nulls.get_null(values.len());
-    let Interval { low, high } = compute_hodges_lehmann_interval(values, null, ALPHA);
-    let factor = libm::exp(hodges_lehmann(values));
-    let (low, high, margin) = (libm::exp(low), libm::exp(high), libm::exp(margin));
-    let answer = Answer::from_verdict(judge([low, high], margin), [low, high], margin);
-    Changed { factor, low, high, p: p_value(values, null), margin, answer }
+    let interval = Interval::from_logarithms(compute_hodges_lehmann_interval(values, null, ALPHA));
+    let (factor, margin) = (libm::exp(hodges_lehmann(values)), libm::exp(margin));
+    let answer = Answer::from_verdict(judge(interval, margin), interval, margin);
+    Changed { factor, interval, p: p_value(values, null), margin, answer }
 }
 
-fn judge(ends: [f64; 2], margin: f64) -> Verdict {
-    let [low, high] = ends.map(libm::log);
-    decide_verdict(Interval { low, high }, Margin::from_planned(libm::log(margin)))
+fn judge(interval: Interval, margin: f64) -> Verdict {
+    decide_verdict(interval.logarithms(), Margin::from_planned(libm::log(margin)))
 }
 
 /// Leaves the changes that the family of all cells bears out.
@@ -136,10 +134,9 @@ fn confirm(changes: &mut [FleetChange]) {
     let mut family: Vec<&mut Changed> = changes.iter_mut().filter_map(|cell| cell.change.as_mut()).collect();
     let p: Vec<f64> = family.iter().map(|changed| changed.p).collect();
     for (changed, kept) in family.iter_mut().zip(benjamini_hochberg(&p, FALSE_SHARE)) {
-        let ends = [changed.low, changed.high];
-        let verdict = judge(ends, changed.margin);
+        let verdict = judge(changed.interval, changed.margin);
         if !kept && verdict.side().is_some() {
-            changed.answer = Answer::from_verdict(verdict.to_unconfirmed(), ends, changed.margin);
+            changed.answer = Answer::from_verdict(verdict.to_unconfirmed(), changed.interval, changed.margin);
         }
     }
 }

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::scale::Scale;
 use super::{NodeRatio, grouped};
-use crate::findings::{Answer, Verdict};
+use crate::findings::{Answer, Interval, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::statistics::signed_ranks::{
-    Interval, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
+    self, Nulls, compute_hodges_lehmann_interval, hodges_lehmann, p_value, sort_values,
 };
 use crate::statistics::student;
 use crate::verdicts::verdict::{Margin, decide_verdict};
@@ -52,8 +52,8 @@ pub struct NodeCost {
 pub struct FleetCost {
     /// The Hodges-Lehmann estimate over nodes, and its 95 % interval.
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    #[serde(flatten)]
+    pub interval: Interval,
     /// Standard deviation between nodes of ln of the ratio, by medians.
     pub between: f64,
     /// Interval in which the ratio of a further node lies with a chance of 95 %.
@@ -68,7 +68,7 @@ pub struct FleetCost {
 impl FleetCost {
     /// Returns the answer of verdict, interval and margin.
     pub fn answer(&self) -> Answer {
-        Answer::from_verdict(self.verdict, [self.low, self.high], self.margin)
+        Answer::from_verdict(self.verdict, self.interval, self.margin)
     }
 }
 
@@ -129,8 +129,7 @@ fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
     let next = further(&values);
     FleetCost {
         ratio: libm::exp(hodges_lehmann(&values)),
-        low: libm::exp(range.low),
-        high: libm::exp(range.high),
+        interval: Interval::from_logarithms(range),
         between: Scale::from_values(&values, 0.0).map_or(0.0, |scale| scale.deviation),
         next_low: libm::exp(next.low),
         next_high: libm::exp(next.high),
@@ -142,18 +141,18 @@ fn over_nodes(values: &[f64], margin: f64, nulls: &mut Nulls) -> FleetCost {
 
 /// Computes the range of one more value with a chance of 95 %: between two of the sorted values where there
 /// are enough, which holds for any distribution; else by Student's t.
-fn further(values: &[f64]) -> Interval {
+fn further(values: &[f64]) -> signed_ranks::Interval {
     let n = values.len();
     if n >= FEWEST_FOR_RANKS {
         let outside = (0.5 * ALPHA * (n as f64 + 1.0)) as usize;
-        return Interval { low: values[outside - 1], high: values[n - outside] };
+        return signed_ranks::Interval { low: values[outside - 1], high: values[n - outside] };
     }
     let count = n as f64;
     let mean = values.iter().sum::<f64>() / count;
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
     let half = student::find_two_sided_quantile(1.0 - ALPHA, (n - 1) as u32)
         * (variance * (1.0 + 1.0 / count)).sqrt();
-    Interval { low: mean - half, high: mean + half }
+    signed_ranks::Interval { low: mean - half, high: mean + half }
 }
 
 /// Finds the nodes that differ from the others, on either side.

@@ -114,7 +114,7 @@ fn slower(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
     let cells = fleet.costs.iter().filter(chosen).map(|cost| {
         let answer = match (&cost.fleet, condition.beyond) {
             (None, _) => Ruling::Missing,
-            (Some(of_fleet), Some(ratio)) => rule_on_interval([of_fleet.low, of_fleet.high], ratio),
+            (Some(of_fleet), Some(ratio)) => rule_on_interval(of_fleet.interval, ratio),
             (Some(of_fleet), None) => rule_on_slower(of_fleet.answer()),
         };
         (answer, format!("{}: {}", cost.target, cost.case))
@@ -127,7 +127,7 @@ fn regressed(fleet: &Fleet, condition: &Condition) -> (Ruling, Vec<String>) {
         let target = cell.target.as_deref()?;
         let answer = match (cell.change, condition.beyond) {
             (None, _) => Ruling::Missing,
-            (Some(changed), Some(ratio)) => rule_on_interval([changed.low, changed.high], ratio),
+            (Some(changed), Some(ratio)) => rule_on_interval(changed.interval, ratio),
             (Some(changed), None) => rule_on_slower(changed.answer),
         };
         let is_chosen = chooses(fleet, condition, target, &cell.case, &cell.metric);

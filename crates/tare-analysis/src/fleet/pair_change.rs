@@ -99,7 +99,7 @@ mod tests {
                 let after = fleet(&mut generator, 0.02, 0.01, -9.0 + by);
                 let of = |pairs| Values { figures: &[], ratios: &[], pairs };
                 let changed = compare_fleets(of(&before), of(&after)).remove(0).change.unwrap();
-                held += usize::from((changed.low..=changed.high).contains(&libm::exp(by)));
+                held += usize::from(changed.interval.contains(libm::exp(by)));
                 match (changed.answer.kind(), by > 0.0) {
                     (Kind::Slower, true) => found += 1,
                     (Kind::Slower | Kind::Faster, false) => false_ones += 1,

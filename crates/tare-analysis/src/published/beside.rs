@@ -159,16 +159,15 @@ impl Beside {
         self.session_baseline_value = measured.own_value(place.row, other);
         self.against_target = Some(measured.target_name(other));
         let Some(found) = measured.compare_targets(place, target, other) else { return };
-        let Ratio { ratio, low, high } = of_values(found, place.row.metric.direction);
+        let Ratio { ratio, interval } = of_values(found, place.row.metric.direction);
         self.session_ratio = Some(ratio);
         // Too few rounds leave the interval open: it would hold anything.
-        if found.is_bounded() {
-            self.session_ratio_low = Some(low);
-            self.session_ratio_high = Some(high);
+        if interval.is_bounded() {
+            [self.session_ratio_low, self.session_ratio_high] = interval.ends(Some);
             let unmet = compare_sizes(conditions, place).unmet;
             self.because = unmet.or_else(|| measured.find_objection(place, &[target, other]));
             let comparable = self.ratio.filter(|_| self.because.is_none());
-            self.contained = comparable.map(|ratio| low <= ratio && ratio <= high);
+            self.contained = comparable.map(|ratio| interval.contains(ratio));
         }
     }
 }

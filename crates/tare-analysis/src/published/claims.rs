@@ -6,7 +6,7 @@ use super::conditions::compare_sizes;
 use super::measured::{Measured, Place};
 use super::stated::{Stated, compute_check, parse_stated};
 use super::{Check, Expectation, Expected, Figure, Published, Quantity};
-use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Row};
+use crate::findings::{CheckBeside, ClaimBeside, ClaimOutcome, Interval, Position, Row};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::target_pairs::Ratio;
 use tare_data::unit::Direction;
@@ -175,20 +175,21 @@ fn expected_in(
     if let Some(cost) = cost {
         let shown = of_values(cost, place.row.metric.direction);
         found.value = Some(shown.ratio);
-        if cost.is_bounded() {
-            (found.low, found.high) = (Some(shown.low), Some(shown.high));
-            found.answer = expectation.is.answer(cost);
+        if cost.interval.is_bounded() {
+            [found.low, found.high] = shown.interval.ends(Some);
+            found.answer = expectation.is.answer(cost.interval);
         }
     }
     Some(found.withhold(sizes.unmet.or_else(|| measured.find_objection(place, &[target, other]))))
 }
 
 impl Expected {
-    fn answer(self, cost: Ratio) -> ClaimOutcome {
-        let is_slower = cost.low > 1.0;
-        let is_faster = cost.high < 1.0;
-        let is_alike = cost.low >= 1.0 / ALIKE && cost.high <= ALIKE;
-        let is_different = cost.low > ALIKE || cost.high < 1.0 / ALIKE;
+    fn answer(self, cost: Interval) -> ClaimOutcome {
+        let is_beyond = |bound: f64| cost.against(bound) == Position::Beyond;
+        let is_below = |bound: f64| cost.against(bound) == Position::Within;
+        let (is_slower, is_faster) = (is_beyond(1.0), is_below(1.0));
+        let is_different = is_beyond(ALIKE) || is_below(1.0 / ALIKE);
+        let is_alike = is_below(ALIKE) && is_beyond(1.0 / ALIKE);
         let (holds, fails) = match self {
             Expected::Slower => (is_slower, is_faster),
             Expected::Faster => (is_faster, is_slower),
@@ -212,10 +213,10 @@ impl CheckBeside {
             _ => ratio,
         };
         self.value = Some(of(ratio.ratio));
-        if !ratio.is_bounded() {
+        if !ratio.interval.is_bounded() {
             return;
         }
-        let (one, other) = (of(ratio.low), of(ratio.high));
+        let [one, other] = ratio.interval.ends(of);
         let (low, high) = (one.min(other), one.max(other));
         (self.low, self.high) = (Some(low), Some(high));
         self.answer = claimed.judge(low, high);
@@ -280,8 +281,7 @@ mod tests {
 
     #[test]
     fn an_expectation_is_judged_by_the_whole_interval() {
-        let answer =
-            |is: Expected, low: f64, high: f64| is.answer(Ratio { ratio: (low * high).sqrt(), low, high });
+        let answer = |is: Expected, low: f64, high: f64| is.answer(Interval::new(low, high));
         assert_eq!(answer(Expected::Slower, 1.01, 1.2), ClaimOutcome::Holds);
         assert_eq!(answer(Expected::Slower, 0.7, 0.9), ClaimOutcome::Opposite);
         assert_eq!(answer(Expected::Faster, 0.7, 1.1), ClaimOutcome::Undecided);

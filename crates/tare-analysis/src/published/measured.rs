@@ -133,8 +133,8 @@ impl<'s> Measured<'s> {
     pub fn compare_targets(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
         let is_baseline = |at: usize| self.targets[at].target.role == Role::Baseline;
         let of = |comparison: &Comparison| {
-            let Comparison { ratio, low, high, .. } = *comparison;
-            Ratio { ratio, low, high }
+            let Comparison { ratio, interval, .. } = *comparison;
+            Ratio { ratio, interval }
         };
         match (is_baseline(target), is_baseline(against)) {
             _ if target == against => None,

@@ -3,6 +3,7 @@
 //! A mechanism is added in both orders, each time to other ones: four environments, which are all compared with the baseline in the
 //! same rounds. The effect of the order is the difference of the two logarithms of what it adds, round by round.
 
+use crate::findings::Interval;
 use tare_data::session::{Role, Session};
 
 use crate::statistics::level::ALPHA;
@@ -29,11 +30,9 @@ pub struct OrderEffect {
     pub case: String,
     pub metric: String,
     pub step: usize,
-    /// Slowdown by the mechanism in the order of the steps, over that in the reverse order, and its interval; 0 and infinity
-    /// while there are too few rounds for one.
+    /// Slowdown by the mechanism in the order of the steps, over its slowdown in the reverse order, and the interval.
     pub ratio: f64,
-    pub low: f64,
-    pub high: f64,
+    pub interval: Interval,
     /// True where the two differ, corrected for all effects together.
     pub differs: bool,
 }
@@ -61,14 +60,13 @@ pub fn compare_orders(session: &Session, options: &Options, exchanges: &[Exchang
                 metric: metric.name.clone(),
                 step: exchange.step,
                 ratio: libm::exp(judgement.estimate),
-                low: libm::exp(judgement.interval.low),
-                high: libm::exp(judgement.interval.high),
+                interval: Interval::from_logarithms(judgement.interval),
                 differs: false,
             });
         }
     }
     for (effect, kept) in effects.iter_mut().zip(benjamini_hochberg(&p, ALPHA)) {
-        effect.differs = kept && (effect.low > 1.0 || effect.high < 1.0);
+        effect.differs = kept && !effect.interval.contains(1.0);
     }
     effects
 }

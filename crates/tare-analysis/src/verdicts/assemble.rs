@@ -196,7 +196,7 @@ fn certify(rows: &[Row], smallest_effect: Option<f64>, repeated: u32) -> Certifi
 fn differs(control: &Comparison) -> bool {
     match control.verdict {
         Verdict::Slower | Verdict::Faster | Verdict::SlowerUnclear | Verdict::FasterUnclear => true,
-        Verdict::TypicallySame => control.low > 1.0 || control.high < 1.0,
+        Verdict::TypicallySame => !control.interval.contains(1.0),
         Verdict::SlightlySlower
         | Verdict::SlightlyFaster
         | Verdict::Same

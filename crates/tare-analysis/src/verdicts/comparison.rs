@@ -2,7 +2,7 @@
 
 use tare_data::warning::Warning;
 
-use crate::findings::{Comparison, Level};
+use crate::findings::{Comparison, Interval, Level};
 use crate::statistics::signed_ranks::{compute_median, sort_values};
 use crate::verdicts::judge::Judgement;
 use crate::verdicts::pairs::common_rounds;
@@ -39,13 +39,10 @@ pub(crate) fn make_comparison(
         level,
         rounds: 0,
         ratio: libm::exp(judgement.estimate),
-        low: libm::exp(judgement.interval.low),
-        high: libm::exp(judgement.interval.high),
-        low_alone: libm::exp(judgement.interval.low),
-        high_alone: libm::exp(judgement.interval.high),
+        interval: Interval::from_logarithms(judgement.interval),
+        interval_alone: Interval::from_logarithms(judgement.interval),
         total: None,
-        sign_low: libm::exp(judgement.signs.low),
-        sign_high: libm::exp(judgement.signs.high),
+        signs: Interval::from_logarithms(judgement.signs),
         leading: judgement.leading,
         p: judgement.p,
         margin: libm::exp(judgement.margin.planned),

@@ -8,7 +8,7 @@
 
 use tare_data::session::{Plan, Role};
 
-use crate::findings::{Comparison, Needed, Verdict};
+use crate::findings::{self, Comparison, Needed, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg, select_by_holm};
 use crate::statistics::signed_ranks::{Interval, Nulls};
@@ -59,7 +59,7 @@ fn settle(
     if !judged.verdict.is_within_margin() {
         let interval = judged.interval_at(share, nulls);
         let shown = if kept { interval } else { interval.hull(Interval { low: 0.0, high: 0.0 }) };
-        (comparison.low, comparison.high) = (libm::exp(shown.low), libm::exp(shown.high));
+        comparison.interval = findings::Interval::from_logarithms(shown);
         comparison.verdict = judged.weaken(shown);
     }
     let is_kept = kept && comparison.verdict.side().is_some();

@@ -34,8 +34,7 @@ pub(crate) fn judge_planted_cost(rows: &[JudgedRow], plan: &Plan, options: &Opti
         share,
         rounds: comparison.rounds,
         ratio: comparison.ratio,
-        low: comparison.low,
-        high: comparison.high,
+        interval: comparison.interval,
         found,
     })
 }

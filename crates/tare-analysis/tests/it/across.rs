@@ -2,13 +2,15 @@
 
 use tare_analysis::Options;
 use tare_analysis::across::*;
-use tare_analysis::change::Side;
+use tare_analysis::change::{Side, Value};
 use tare_analysis::findings::Verdict;
 use tare_analysis::verdicts::verdict::Margin;
 use tare_data::generator::Generator;
 use tare_data::session::Session;
 
-use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_case, run_rounds};
+use crate::sessions::{
+    MARGIN, Outcome, compute_jitter, high, low, make_session, make_timed_case, run_rounds,
+};
 use crate::simulations::noise_models::draw_normal;
 
 fn of(values: &[f64], error: f64) -> Slowdown {
@@ -22,7 +24,9 @@ fn three_sessions_give_the_interval_of_the_books() {
     let joined = of(&[0.1, 0.2, 0.3], 0.0);
     let near = |ratio: f64, ln: f64| (libm::log(ratio) - ln).abs() < 1e-4;
     assert!(
-        near(joined.ratio, 0.2) && near(joined.low, -0.04841) && near(joined.high, 0.44841),
+        near(joined.ratio, 0.2)
+            && near(low(joined.interval), -0.04841)
+            && near(high(joined.interval), 0.44841),
         "{joined:?}"
     );
     // One more is within 4.3027 * 0.1 * sqrt(1 + 1/3).
@@ -54,7 +58,7 @@ fn intervals_hold_the_mean_and_a_further_session_whatever_lies_between_sessions(
                 || 0.3 + between * draw_normal(&mut generator) + within * draw_normal(&mut generator);
             let values: Vec<f64> = (0..sessions).map(|_| one()).collect();
             let (joined, next) = (of(&values, within), one());
-            held += u64::from((libm::log(joined.low)..=libm::log(joined.high)).contains(&0.3));
+            held += u64::from(joined.interval.contains(libm::exp(0.3)));
             next_held +=
                 u64::from((libm::log(joined.next_low)..=libm::log(joined.next_high)).contains(&next));
         }
@@ -93,7 +97,10 @@ fn sessions_are_joined_cell_by_cell() {
     assert_eq!((joined.targets.len(), joined.rows.len()), (1, 2));
     let JoinedCell::Joined(calls) = &joined.rows[0].cells[0] else { panic!("{joined:?}") };
     assert_eq!((calls.sessions, calls.verdict), (3, Verdict::Slower));
-    assert!((calls.ratio - 2.05).abs() < 0.02 && calls.low < 2.0 && 2.1 < calls.high, "{calls:?}");
+    assert!(
+        (calls.ratio - 2.05).abs() < 0.02 && low(calls.interval) < 2.0 && 2.1 < high(calls.interval),
+        "{calls:?}"
+    );
     assert!((0.01..0.04).contains(&calls.between), "{calls:?}");
     let JoinedCell::Joined(round_trips) = &joined.rows[1].cells[0] else { panic!("{joined:?}") };
     assert_eq!(round_trips.verdict, Verdict::Same);

@@ -2,7 +2,7 @@
 
 use tare_analysis::Options;
 use tare_analysis::change::*;
-use tare_analysis::findings::{Cell, Kind, Verdict};
+use tare_analysis::findings::{Cell, Interval, Kind, Verdict};
 use tare_analysis::gate::{Condition, Ruling};
 use tare_analysis::statistics::signed_ranks::Nulls;
 use tare_analysis::verdicts::judge::judge_pairs;
@@ -12,11 +12,13 @@ use tare_data::generator::Generator;
 use tare_data::session::specification::Specification;
 use tare_data::session::{Role, Session};
 
-use crate::sessions::{MARGIN, Outcome, compute_jitter, make_session, make_timed_case, run_rounds};
+use crate::sessions::{
+    MARGIN, Outcome, compute_jitter, high, low, make_session, make_timed_case, run_rounds,
+};
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, draw_normal, simulate_pairs};
 
 fn cost(low: f64, ratio: f64, high: f64) -> Cost {
-    Cost { ratio, low, high, rounds: 12, answer: None }
+    Cost { ratio, interval: Interval::new(low, high), rounds: 12, answer: None }
 }
 
 #[test]
@@ -27,9 +29,9 @@ fn the_interval_of_a_change_is_made_of_both() {
     let new = cost(libm::exp(0.07), libm::exp(0.1), libm::exp(0.2));
     let factor = Factor::from_costs(&old, &new, 0.0).unwrap();
     assert!((libm::log(factor.ratio) - 0.1).abs() < 1e-12, "{factor:?}");
-    assert!((libm::log(factor.low) - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
+    assert!((libm::log(low(factor.interval)) - (0.1 - 0.05)).abs() < 1e-12, "hypot(0.03, 0.04): {factor:?}");
     let above = libm::hypot(0.1, 0.03);
-    assert!((libm::log(factor.high) - (0.1 + above)).abs() < 1e-12, "{factor:?}");
+    assert!((libm::log(high(factor.interval)) - (0.1 + above)).abs() < 1e-12, "{factor:?}");
     assert_eq!(
         Factor::from_costs(&old, &cost(0.0, 2.0, f64::INFINITY), 0.0),
         None,
@@ -42,7 +44,7 @@ fn the_interval_of_a_change_is_made_of_both() {
 fn each_change_has_its_word() {
     let of = |low: f64, high: f64| {
         judge_change(
-            Factor { ratio: f64::sqrt(low * high), low, high, degrees: None },
+            Factor { ratio: f64::sqrt(low * high), interval: Interval::new(low, high), degrees: None },
             Margin::from_planned(libm::log(1.02)),
         )
     };
@@ -94,7 +96,10 @@ fn a_layer_that_has_become_slower_trips_the_gate() {
     };
     assert_eq!(answer.kind(), Kind::Slower);
     let factor = factor.unwrap();
-    assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.17, "{factor:?}");
+    assert!(
+        low(factor.interval) < 1.2 && 1.2 < high(factor.interval) && low(factor.interval) > 1.17,
+        "{factor:?}"
+    );
     assert_eq!(answers(&changes, "regressed"), [Ruling::Trips, Ruling::Passes]);
     assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
     assert_eq!(answers(&changes, "regressed>1.3"), [Ruling::Passes, Ruling::Passes]);
@@ -180,9 +185,9 @@ fn the_interval_of_a_change_holds_it_and_is_narrower_than_two_intervals_apart() 
         };
         let (old, new) = (of(0.5, seed), of(0.51, seed + PAIRS));
         let factor = Factor::from_costs(&old, &new, 0.0).unwrap();
-        held += u64::from((libm::log(factor.low)..=libm::log(factor.high)).contains(&0.01));
-        found += u64::from(factor.low > 1.0);
-        apart += u64::from(new.low > old.high);
+        held += u64::from(factor.interval.contains(libm::exp(0.01)));
+        found += u64::from(low(factor.interval) > 1.0);
+        apart += u64::from(low(new.interval) > high(old.interval));
     }
     println!("{held} of {PAIRS} hold the change, {found} exclude none; {apart} pairs of intervals are apart");
     let least = PAIRS as f64 * (0.95 - 3.0 * (0.95f64 * 0.05 / PAIRS as f64).sqrt());
@@ -248,7 +253,7 @@ fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
             let mut findings = tare_analysis::compute_findings(&session, &Options::default());
             if let Cell::Compared(comparison) = &mut findings.rows[0].cells[0] {
                 let [ratio, low, high] = [ln, ln - 1.96 * error, ln + 1.96 * error].map(libm::exp);
-                (comparison.ratio, comparison.low_alone, comparison.high_alone) = (ratio, low, high);
+                (comparison.ratio, comparison.interval_alone) = (ratio, Interval::new(low, high));
             }
             (session, findings)
         };
@@ -260,7 +265,7 @@ fn compare_unchanged(sessions: usize, between: f64, stated: f64) -> Shares {
         let ChangedCell::Compared { answer, factor: Some(factor), .. } = changes.rows[0].cells[0] else {
             panic!("{changes:?}")
         };
-        held += usize::from(factor.low <= 1.0 && 1.0 <= factor.high);
+        held += usize::from(factor.interval.contains(1.0));
         claimed += usize::from(matches!(answer.kind(), Kind::Slower | Kind::Faster));
     }
     let share = |count: usize| count as f64 / TIMES as f64;
@@ -301,7 +306,10 @@ fn a_change_among_several_sessions_a_side_is_found() {
         panic!("{changes:?}")
     };
     assert_eq!((answer.kind(), old.rounds, factor.degrees), (Kind::Slower, 36, Some(4)));
-    assert!(factor.low < 1.2 && 1.2 < factor.high && factor.low > 1.15, "{factor:?}");
+    assert!(
+        low(factor.interval) < 1.2 && 1.2 < high(factor.interval) && low(factor.interval) > 1.15,
+        "{factor:?}"
+    );
     assert_eq!(answers(&changes, "regressed>1.1"), [Ruling::Trips, Ruling::Passes]);
 }
 

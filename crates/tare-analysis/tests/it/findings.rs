@@ -1,13 +1,14 @@
 //! Findings on sessions whose truth is known.
 
-use tare_analysis::findings::{Cell, Comparison, Family, Kind, Leading, Needed, Row, Verdict};
+use tare_analysis::findings::{Cell, Comparison, Family, Interval, Kind, Leading, Needed, Row, Verdict};
 use tare_analysis::{Options, compute_findings};
 use tare_data::metric::Reading;
 use tare_data::session::{Ending, RepeatedRound, Session};
 use tare_data::warning::Warning;
 
 use crate::sessions::{
-    Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case, run_rounds,
+    Outcome, compute_jitter, find_finished, high, low, make_case, make_metric, make_session, make_timed_case,
+    run_rounds,
 };
 
 pub fn expect_comparison(cell: &Cell) -> &Comparison {
@@ -53,7 +54,7 @@ fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
     });
     let findings = compute_findings(&session, &Options::default());
     let docker = expect_comparison(&findings.rows[0].cells[0]);
-    assert!((0.98..1.02).contains(&docker.low) && docker.high < 1.02, "{docker:?}");
+    assert!((0.98..1.02).contains(&low(docker.interval)) && high(docker.interval) < 1.02, "{docker:?}");
     assert_eq!(docker.verdict, Verdict::TypicallySame);
     assert_eq!(docker.answer().kind(), Kind::Same);
     let Some(Warning::MeanCost { ratio, low, .. }) = docker.warnings.first() else {
@@ -72,10 +73,7 @@ fn a_layer_is_found_where_it_costs_and_only_there() {
     assert_eq!(verdicts(primes), [Verdict::Same, Verdict::Same]);
     assert_eq!(verdicts(pipe), [Verdict::Same, Verdict::Slower]);
     let slower = expect_comparison(&getppid.cells[1]);
-    assert!(
-        (slower.ratio / 24.0 - 1.0).abs() < 0.01 && slower.low < 24.0 && 24.0 < slower.high,
-        "{slower:?}"
-    );
+    assert!((slower.ratio / 24.0 - 1.0).abs() < 0.01 && slower.interval.contains(24.0), "{slower:?}");
     assert!((slower.difference / (23.0 * 170.0) - 1.0).abs() < 0.01, "{}", slower.difference);
     assert_eq!((slower.rounds, slower.decided_at, slower.leading), (40, Some(12), Leading::HodgesLehmann));
     assert_eq!(expect_comparison(getppid.control.as_ref().unwrap()).verdict, Verdict::Same);
@@ -126,7 +124,7 @@ fn five_rounds_tell_nothing_and_say_how_many_would() {
     let findings = compute_findings(&session, &Options::default());
     let cell = expect_comparison(&findings.rows[0].cells[0]);
     assert_eq!((cell.verdict, cell.needed), (Verdict::Inconclusive, Some(Needed::Rounds(6))));
-    assert_eq!((cell.low, cell.high), (0.0, f64::INFINITY));
+    assert_eq!(cell.interval, Interval::UNKNOWN);
     assert_eq!(findings.certificate.smallest_effect, None);
 }
 
@@ -283,7 +281,7 @@ fn a_target_started_once_is_never_decided() {
             (Verdict::SlowerInFewStarts, Some(Needed::Starts(8))),
             "{side}"
         );
-        assert_eq!((cell.low, cell.high, cell.decided_at), (0.0, f64::INFINITY, None));
+        assert_eq!((cell.interval, cell.decided_at), (Interval::UNKNOWN, None));
         assert!((cell.ratio / 3.0 - 1.0).abs() < 0.01);
         let warnings = compute_findings(&session, &Options::default()).warnings;
         assert!(warnings.contains(&(Some("vm".into()), Warning::SharedStarts { starts: 1, rounds: 18 })));
@@ -373,7 +371,7 @@ fn an_order_that_changes_what_a_mechanism_adds_is_found_and_one_that_does_not_is
     };
     let [first, second] = <[_; 2]>::try_from(effects(1.2 * 1.1)).unwrap();
     assert!(!first.differs && !second.differs, "{first:?} {second:?}");
-    assert!((first.ratio - 1.0).abs() < 0.01 && first.low < 1.0 && first.high > 1.0);
+    assert!((first.ratio - 1.0).abs() < 0.01 && first.interval.contains(1.0));
     // Each costs more where the other is there already.
     let [first, second] = <[_; 2]>::try_from(effects(1.5)).unwrap();
     assert!(first.differs && second.differs);

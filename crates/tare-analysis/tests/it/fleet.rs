@@ -11,6 +11,8 @@ use tare_data::facts::Facts;
 use tare_data::session::{Ending, Role};
 use tare_data::unit::{Direction, Unit};
 
+use crate::sessions::{high, low};
+
 fn row(environment: &str, role: Role, value: f64, ratio: Option<f64>) -> CellRow {
     CellRow {
         case: "sys.getppid".into(),
@@ -81,11 +83,11 @@ fn a_layers_cost_and_a_slow_node_are_two_things() {
     let fleet = fleet(&nodes(12, 0.3, 3.0));
     let cost = fleet.costs[0].fleet.as_ref().unwrap();
     assert!(
-        (cost.ratio / 3.0 - 1.0).abs() < 0.01 && cost.low > 2.9 && cost.verdict == Verdict::Slower,
+        (cost.ratio / 3.0 - 1.0).abs() < 0.01 && low(cost.interval) > 2.9 && cost.verdict == Verdict::Slower,
         "{cost:?}"
     );
     assert!(
-        cost.next_low < cost.low && cost.high < cost.next_high,
+        cost.next_low < low(cost.interval) && high(cost.interval) < cost.next_high,
         "a further node is less certain: {cost:?}"
     );
     assert!(fleet.costs[0].nodes.iter().all(|node| !node.apart && node.sessions == 2));

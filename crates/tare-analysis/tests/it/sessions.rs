@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use tare_analysis::findings::Interval;
 use tare_analysis::{Look, Options, Progress};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::facts::Facts;
@@ -194,4 +195,14 @@ pub fn find_finished(session: &Session, case: &str, rounds: u32) -> Vec<bool> {
     let options = Options::default();
     let look = Look::take(Progress::from_session(session), case, rounds, &options);
     look.map_or_else(|| vec![false; session.plan.targets.len()], |look| look.find_finished())
+}
+
+/// Reads the lower end of an interval.
+pub fn low(interval: Interval) -> f64 {
+    interval.ends(f64::from)[0]
+}
+
+/// Reads the higher end of an interval.
+pub fn high(interval: Interval) -> f64 {
+    interval.ends(f64::from)[1]
 }

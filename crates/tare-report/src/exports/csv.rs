@@ -1,6 +1,6 @@
 //! The findings as CSV: one line for each cell, for spreadsheets and data frames.
 
-use tare_analysis::findings::{Cell, Comparison, Findings, Kind, Level, Missing, Row, Why};
+use tare_analysis::findings::{Cell, Comparison, Findings, Interval, Kind, Level, Missing, Row, Why};
 use tare_data::session::Session;
 
 use super::export::{Export, Source, Writing};
@@ -114,11 +114,11 @@ fn cell_fields(row: &Row, cell: &Cell) -> [String; 18] {
 
 /// Lists the typical ratio and that of mean costs with their intervals, p, and the value that is shown.
 fn ratios(row: &Row, comparison: &Comparison) -> [Option<f64>; 10] {
-    let Comparison { ratio, low, high, p, total, .. } = *comparison;
+    let Comparison { ratio, p, total, .. } = *comparison;
     // Too few rounds leave an interval open.
     let bounds = |low: f64, high: f64| [low, high].map(|end| (low > 0.0 && high.is_finite()).then_some(end));
-    let [low, high] = bounds(low, high);
-    let [low_alone, high_alone] = bounds(comparison.low_alone, comparison.high_alone);
+    let ends = |interval: Interval| interval.ends(|end| interval.is_bounded().then_some(end));
+    let [[low, high], [low_alone, high_alone]] = [comparison.interval, comparison.interval_alone].map(ends);
     let value = row.scale_baseline(ratio);
     let [mean_low, mean_high] = total.map_or([None; 2], |total| bounds(total.low, total.high));
     let mean = total.map(|total| total.ratio);

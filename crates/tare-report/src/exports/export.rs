@@ -83,6 +83,5 @@ pub(super) fn level_of(cell: &Cell) -> Option<&Level> {
 
 /// Returns the interval of a ratio if neither end is open.
 pub(super) fn closed_interval(comparison: &Comparison) -> Option<(f64, f64)> {
-    let (low, high) = (comparison.low, comparison.high);
-    (low > 0.0 && low.is_finite() && high.is_finite()).then_some((low, high))
+    comparison.interval.is_bounded().then(|| comparison.interval.ends(f64::from).into())
 }

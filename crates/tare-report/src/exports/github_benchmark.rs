@@ -74,7 +74,7 @@ fn ratios<'a>(
             name: format!("{}: {name} of {}", clean_text(target), clean_text(&row.case)),
             unit: format!("x {}", clean_text(&source.findings.baseline)),
             value,
-            range: bounds.map(|(low, high)| ratio_interval(low, high, value)),
+            range: bounds.map(|(low, high)| ratio_interval([low, high], value)),
             extra: Some(format!(
                 "{}: {}",
                 clean_text(&row.label),

@@ -62,7 +62,7 @@ pub fn find_export(name: &str) -> Option<&'static Export> {
 mod tests {
     use std::collections::BTreeSet;
 
-    use tare_analysis::findings::{Cell, Findings};
+    use tare_analysis::findings::{Cell, Findings, Interval};
     use tare_data::session::Session;
     use tare_data::unit::Direction;
 
@@ -86,7 +86,7 @@ mod tests {
             }
         }
         if let Cell::Compared(cell) = &mut findings.rows[0].cells[0] {
-            (cell.ratio, cell.low, cell.high) = (f64::NAN, 0.0, f64::INFINITY);
+            (cell.ratio, cell.interval) = (f64::NAN, Interval::UNKNOWN);
         }
         for subject in &mut findings.subjects {
             *subject = format!("{text}{subject}");

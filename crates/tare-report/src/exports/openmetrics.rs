@@ -113,9 +113,9 @@ fn slowdown(all: &mut Exposition, row: &Row, target: &str, comparison: &Comparis
     );
     all.add(cost, "", &labels, comparison.ratio);
     let low = gauge("tare_slowdown_low_ratio", "Lower end of the slowdown's 95 % confidence interval.");
-    all.add(low, "", &labels, comparison.low);
     let high = gauge("tare_slowdown_high_ratio", "Upper end of the slowdown's 95 % confidence interval.");
-    all.add(high, "", &labels, comparison.high);
+    let ends = comparison.interval.ends(f64::from);
+    [low, high].into_iter().zip(ends).for_each(|(gauge, end)| all.add(gauge, "", &labels, end));
 }
 
 /// Adds a state set: all its states, of which one is true.

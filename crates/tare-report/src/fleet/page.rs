@@ -190,9 +190,13 @@ fn costs(view: &FleetView) -> String {
                     ],
                     Some(of) => vec![
                         label,
-                        format!("{} {}", format_ratio(of.ratio), ratio_interval(of.low, of.high, of.ratio)),
+                        format!(
+                            "{} {}",
+                            format_ratio(of.ratio),
+                            ratio_interval(of.interval.ends(f64::from), of.ratio)
+                        ),
                         format_percent(libm::expm1(of.between)),
-                        ratio_interval(of.next_low, of.next_high, of.ratio),
+                        ratio_interval([of.next_low, of.next_high], of.ratio),
                         answer_words(of.answer().kind()).word.to_owned(),
                         apart,
                     ],
@@ -211,7 +215,7 @@ fn changes(view: &FleetView) -> String {
     let Some(changes) = &view.fleet.changes else { return String::new() };
     let row = |of: &tare_analysis::fleet::change::FleetChange| {
         let changed = of.change.map_or(["too few nodes or pairs".to_owned(), String::new()], |changed| {
-            let by = ratio_interval(changed.low, changed.high, changed.factor);
+            let by = ratio_interval(changed.interval.ends(f64::from), changed.factor);
             [format!("{} {by}", format_ratio(changed.factor)), words::describe_change(&changed).to_owned()]
         });
         let [factor, word] = changed;

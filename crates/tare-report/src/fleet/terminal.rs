@@ -164,9 +164,13 @@ fn cost_row(view: &FleetView, cost: &LayerCost) -> [String; 5] {
     match &cost.fleet {
         Some(fleet) => [
             label,
-            format!("{} {}", format_ratio(fleet.ratio), ratio_interval(fleet.low, fleet.high, fleet.ratio)),
+            format!(
+                "{} {}",
+                format_ratio(fleet.ratio),
+                ratio_interval(fleet.interval.ends(f64::from), fleet.ratio)
+            ),
             format_percent(libm::expm1(fleet.between)),
-            ratio_interval(fleet.next_low, fleet.next_high, fleet.ratio),
+            ratio_interval([fleet.next_low, fleet.next_high], fleet.ratio),
             answer_words(fleet.answer().kind()).word.to_owned(),
         ],
         None => {
@@ -200,7 +204,7 @@ fn changes(view: &FleetView, out: &mut Lines) {
         };
         rows.push(match of.change {
             Some(changed) => {
-                let by = ratio_interval(changed.low, changed.high, changed.factor);
+                let by = ratio_interval(changed.interval.ends(f64::from), changed.factor);
                 let word = words::describe_change(&changed).to_owned();
                 [label, target, format!("{} {by}", format_ratio(changed.factor)), nodes, word]
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use tare_analysis::findings::{self, Family, Findings};
+use tare_analysis::findings::{self, Family, Findings, Interval};
 use tare_data::session::{PlannedCase, Session, Target};
 
 use super::fields::*;
@@ -237,9 +237,9 @@ fn comparison<'a>(
     found: &'a findings::Comparison,
     language: Language,
 ) -> Comparison<'a> {
-    let [low, high] = closed(found.low, found.high);
-    let [low_alone, high_alone] = closed(found.low_alone, found.high_alone);
-    let [sign_low, sign_high] = closed(found.sign_low, found.sign_high);
+    let ends = |interval: Interval| interval.ends(|end| interval.is_bounded().then_some(end));
+    let [[low, high], [low_alone, high_alone], [sign_low, sign_high]] =
+        [found.interval, found.interval_alone, found.signs].map(ends);
     Comparison {
         slowdown: found.ratio,
         value: row.scale_baseline(found.ratio),

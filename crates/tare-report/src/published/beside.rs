@@ -105,7 +105,7 @@ fn session(findings: &Findings, row: &Row, beside: &Beside, language: Language) 
     let values = values.join("; ");
     match (beside.session_ratio, beside.session_ratio_low, beside.session_ratio_high) {
         (Some(value), Some(low), Some(high)) => {
-            format!("{values}: {} {}", format_ratio(value), ratio_interval(low, high, value))
+            format!("{values}: {} {}", format_ratio(value), ratio_interval([low, high], value))
         }
         (Some(value), ..) => {
             say!(language, "{values}: {ratio}, no interval yet", values = values, ratio = format_ratio(value))
@@ -323,7 +323,7 @@ fn checked_value(check: &CheckBeside, value: f64, language: Language) -> String 
             None => format!("{} %", three(value)),
         },
         Quantity::Ratio => match interval {
-            Some((low, high)) => format!("{} {}", format_ratio(value), ratio_interval(low, high, value)),
+            Some((low, high)) => format!("{} {}", format_ratio(value), ratio_interval([low, high], value)),
             None => say!(language, "{ratio}, no interval yet", ratio = format_ratio(value)),
         },
     }

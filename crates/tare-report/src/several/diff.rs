@@ -40,10 +40,10 @@ const NOTE: &str = "Slowdowns are compared, each paired within its own session; 
 
 /// Says the answer that a record has of a cell, in a few letters, or with its interval.
 fn slowdown(cost: &Cost, wide: bool) -> String {
-    let Cost { answer, ratio, low, high, .. } = *cost;
-    let said = answer.map(|answer| Said { answer, ratio, low, high, margin: f64::NAN });
+    let Cost { answer, ratio, interval, .. } = *cost;
+    let said = answer.map(|answer| Said { answer, ratio, interval, margin: f64::NAN });
     let short = said.map_or_else(|| format_times(ratio, f64::NAN), |said| said.in_short(Language::English));
-    let interval = words::format_range([low, high], f64::NAN, Language::English);
+    let interval = words::format_range(interval.ends(f64::from), f64::NAN, Language::English);
     if wide { format!("{short} {interval}").trim_end().to_owned() } else { short }
 }
 
@@ -59,8 +59,8 @@ fn row_texts(row: &ChangedRow, cell: &ChangedCell, wide: bool) -> [String; 4] {
         ChangedCell::Compared { old, new, answer, factor } => {
             let change = factor.map_or_else(
                 || answer_words(answer.kind()).word.to_owned(),
-                |Factor { ratio, low, high, .. }| {
-                    let said = Said { answer: *answer, ratio, low, high, margin: f64::NAN };
+                |Factor { ratio, interval, .. }| {
+                    let said = Said { answer: *answer, ratio, interval, margin: f64::NAN };
                     format!("{} {}", said.in_words(Language::English), said.interval(Language::English))
                 },
             );

@@ -39,12 +39,12 @@ fn row_texts(row: &JoinedRow, cell: &JoinedCell) -> [String; 5] {
     };
     match cell {
         JoinedCell::Joined(slowdown) => {
-            let Slowdown { ratio: mean, low, high, next_low, next_high, between, .. } = *slowdown;
+            let Slowdown { ratio: mean, interval, next_low, next_high, between, .. } = *slowdown;
             [
                 label,
-                format!("{} {}", format_ratio(mean), ratio_interval(low, high, mean)),
+                format!("{} {}", format_ratio(mean), ratio_interval(interval.ends(f64::from), mean)),
                 format_percent(libm::expm1(between)),
-                ratio_interval(next_low, next_high, mean),
+                ratio_interval([next_low, next_high], mean),
                 word(slowdown),
             ]
         }

@@ -1,6 +1,6 @@
 //! Advice on the environment for each kind of work, as a table.
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
 use tare_analysis::findings::{Findings, Kind};
 use tare_data::session::Session;
@@ -10,8 +10,9 @@ use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_
 use crate::answers::table::answer_words;
 use crate::language::Language;
 use crate::notes::Notes;
-use crate::number::{format_count, format_percent, format_ratio, ratio_interval};
+use crate::number::{format_count, format_percent};
 use crate::text::{GLUE, clean_text, count_columns, wrap_paragraph, wrap_text};
+use crate::words::Said;
 use crate::{view, words};
 
 /// Widest column of kinds of work.
@@ -27,8 +28,9 @@ pub fn render_advice_terminal(
     let heading = view::make_heading(session, findings, Language::English);
     let mut out: Vec<String> = heading.iter().flat_map(|line| wrap_text(line, width)).collect();
     let mut notes = Notes::default();
-    let lines: Vec<Vec<GridCell>> =
-        std::iter::once(heads(advice)).chain(advice.kinds.iter().map(|kind| row(kind, &mut notes))).collect();
+    let lines: Vec<Vec<GridCell>> = std::iter::once(heads(advice))
+        .chain(advice.kinds.iter().map(|kind| row(advice, kind, &mut notes)))
+        .collect();
     let widest =
         |at: usize, of: fn(&GridCell) -> usize| lines.iter().map(|line| of(&line[at])).max().unwrap_or(0);
     let mut widths: Vec<usize> =
@@ -39,6 +41,10 @@ pub fn render_advice_terminal(
     }
     let over = total_width(&widths).saturating_sub(width);
     widths[0] = widths[0].saturating_sub(over).min(WIDEST_KIND).max(widest(0, least_width));
+    out.push(String::new());
+    for at in 0..advice.environments.len() {
+        out.extend(wrap_text(&describe_standing(advice, at), width));
+    }
     out.push(String::new());
     for (at, line) in lines.iter().enumerate() {
         let text = render_row(line, &widths, coloured);
@@ -81,35 +87,56 @@ fn heads(advice: &Advice) -> Vec<GridCell> {
         .collect()
 }
 
-fn row(kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
+fn row(advice: &Advice, kind: &OfKind, notes: &mut Notes) -> Vec<GridCell> {
     let title = vec![Part::Words(make_span(clean_text(&kind.title), Style::new()))];
-    std::iter::once(title).chain(kind.choices.iter().map(|choice| cell(kind, choice, notes))).collect()
+    let cells = kind.choices.iter().map(|choice| cell(advice, kind, choice, notes));
+    std::iter::once(title).chain(cells).collect()
 }
 
-fn cell(kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
-    let colour = |colour: AnsiColor| Style::new().fg_color(Some(colour.into()));
-    let one = |text: String, style| vec![Part::Spans(vec![make_span(text, style)])];
-    let beside = |text: &str, style, against: &Against| {
-        let interval = ratio_interval(against.low, against.high, against.ratio);
-        vec![Part::Spans(vec![make_span(text, style), make_span(interval, quiet_style())])]
-    };
+fn cell(advice: &Advice, kind: &OfKind, choice: &Choice, notes: &mut Notes) -> GridCell {
     match choice {
-        // Which of several is a hair quicker is noise.
-        Choice::Best { .. } if kind.choices.iter().any(|other| matches!(other, Choice::AsGood(_))) => {
-            one("tied".into(), colour(AnsiColor::Green))
+        Choice::Compared(Against { answer, ratio, interval }) => {
+            let said =
+                Said { answer: *answer, ratio: *ratio, interval: *interval, margin: 1.0 + advice.margin };
+            let style = answer_words(answer.kind()).colour.terminal;
+            let word = make_span(said.in_words(Language::English), style);
+            let interval = said.interval(Language::English).replace(' ', &GLUE.to_string());
+            vec![Part::Spans(vec![word, make_span(interval, quiet_style())])]
         }
-        Choice::Best { .. } => one("best".into(), colour(AnsiColor::Green).bold()),
-        Choice::BestSoFar { .. } => one("best so far".into(), Style::new().bold()),
-        Choice::AsGood(against) => beside("tied", colour(AnsiColor::Green), against),
-        Choice::Slower(against) => {
-            beside(&format!("{} slower", format_ratio(against.ratio)), colour(AnsiColor::Red), against)
-        }
-        Choice::NotSure(against) => beside(answer_words(Kind::NotSure).word, quiet_style(), against),
         Choice::NotCompared { part, reason } => {
             let mark = notes.add_note(&why(&kind.parts[*part], reason));
-            one(format!("{} {mark}", answer_words(Kind::None).word), quiet_style())
+            let text = format!("{} {mark}", answer_words(Kind::None).word);
+            vec![Part::Spans(vec![make_span(text, quiet_style())])]
         }
     }
+}
+
+/// Describes an environment's standing in a sentence: `gvisor is as good as native for number crunching; slower for git.`
+fn describe_standing(advice: &Advice, at: usize) -> String {
+    let (name, baseline) = (clean_text(&advice.environments[at]), clean_text(&advice.baseline));
+    let list = |wanted: fn(Kind) -> bool| {
+        let is_wanted = |kind: &&OfKind| match &kind.choices[at] {
+            Choice::Compared(against) => wanted(against.answer.kind()),
+            Choice::NotCompared { .. } => wanted(Kind::None),
+        };
+        let titles: Vec<String> =
+            advice.kinds.iter().filter(is_wanted).map(|kind| clean_text(&kind.title)).collect();
+        titles
+    };
+    let as_good = list(|kind| matches!(kind, Kind::Same | Kind::Faster));
+    if as_good.len() == advice.kinds.len() {
+        return format!("{name} is as good as {baseline} for everything here.");
+    }
+    let clauses = [
+        (format!("as good as {baseline} for"), as_good),
+        ("slower for".to_owned(), list(Kind::is_slower)),
+        ("not decided for".to_owned(), list(|kind| matches!(kind, Kind::AtMost | Kind::NotSure))),
+        ("not compared for".to_owned(), list(|kind| kind == Kind::None)),
+    ];
+    let clauses = clauses.into_iter().filter(|(_, titles)| !titles.is_empty());
+    let clauses: Vec<String> =
+        clauses.map(|(clause, titles)| format!("{clause} {}", titles.join(", "))).collect();
+    format!("{name} is {}.", clauses.join("; "))
 }
 
 /// Explains why an environment is not compared.
@@ -152,11 +179,10 @@ fn legend(findings: &Findings, advice: &Advice) -> String {
         false => String::new(),
     };
     format!(
-        "best = least time, and each of the others is slower; tied = at most {} slower than the one of least time; best \
-         so far = least time, and another may be faster. [ ] = slowdown over the best: the sum of the 95 % \
-         confidence intervals of its parts, each by itself ({} in all).{mixed}",
+        "same = at most {} apart; 2x = takes twice as long as in {}. ( ) = the sum of the intervals of its parts ({} in all).{mixed}",
         format_percent(advice.margin),
-        format_count(advice.kinds.len() * (advice.environments.len() - 1), "comparison", "comparisons"),
+        clean_text(&findings.baseline),
+        format_count(advice.kinds.len() * advice.environments.len(), "comparison", "comparisons"),
     )
 }
 
@@ -175,8 +201,7 @@ mod tests {
             label: Some(label.into()),
             place: None,
         };
-        let against =
-            |ratio: f64| Against { ratio, low: ratio * 0.9, high: ratio * 1.1, ratio_to_baseline: ratio };
+        let session = specimen::make_session(2);
         let missing = Unjudged::Missing(Missing::NotReached);
         let of = |name: &str, parts: Vec<OfPart>, choices: Vec<Choice>| OfKind {
             name: name.into(),
@@ -185,26 +210,19 @@ mod tests {
             parts,
             choices,
         };
-        let best = || Choice::Best { ratio_to_baseline: 1.0 };
-        let so_far = || Choice::BestSoFar { ratio_to_baseline: 1.0 };
+        let against = |ratio: f64| {
+            let comparison = specimen::make_comparison(100.0, ratio, 1);
+            let (answer, interval) = (comparison.answer(), comparison.interval);
+            Choice::Compared(Against { answer, ratio, interval })
+        };
+        let unmeasured = Choice::NotCompared { part: 0, reason: missing };
         Advice {
-            environments: vec!["native".into(), "container".into(), "gvisor".into()],
+            baseline: session.baseline().unwrap().name.clone(),
+            environments: vec!["container".into(), "gvisor".into()],
             margin: 0.05,
             kinds: vec![
-                of(
-                    "building",
-                    vec![part(0.7, "exec"), part(0.3, "fork")],
-                    vec![best(), Choice::AsGood(against(1.01)), Choice::Slower(against(2.4))],
-                ),
-                of(
-                    "testing",
-                    vec![part(1.0, "exec")],
-                    vec![
-                        so_far(),
-                        Choice::NotSure(against(1.05)),
-                        Choice::NotCompared { part: 0, reason: missing },
-                    ],
-                ),
+                of("building", vec![part(0.7, "exec"), part(0.3, "fork")], vec![against(1.0), against(2.4)]),
+                of("testing", vec![part(1.0, "exec")], vec![against(1.0), unmeasured]),
             ],
         }
     }
@@ -219,24 +237,19 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_has_its_word_and_its_interval() {
-        let text = text(100);
+    fn every_choice_has_the_word_of_the_table_and_every_environment_a_sentence() {
+        let text = text(100).replace(GLUE, " ");
         let has = |parts: &[&str]| text.lines().any(|line| parts.iter().all(|part| line.contains(part)));
-        assert!(
-            has(&[
-                "building of a large project",
-                " tied ",
-                " tied [0.91, 1.11]",
-                "2.40x slower",
-                "[2.16, 2.64]"
-            ]),
-            "{text}"
-        );
-        assert!(has(&["testing of a large project", "best so far", "not sure", "not compared ¹"]), "{text}");
+        assert!(has(&["building of a large project", " same ", "2.4x", "(2.38 to 2.43x)"]), "{text}");
+        assert!(has(&["testing of a large project", " same ", "not compared ¹"]), "{text}");
         assert!(has(&["¹ exec: the session ended before it"]), "{text}");
         assert!(has(&["70 % exec, 30 % fork: counted once."]), "{text}");
-        let legend = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(legend.contains("at most 5 % slower") && legend.contains("4 comparisons in all"), "{text}");
+        let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(whole.contains("container is as good as native for everything here."), "{text}");
+        let other =
+            "gvisor is slower for building of a large project; not compared for testing of a large project.";
+        assert!(whole.contains(other), "{text}");
+        assert!(whole.contains("at most 5 % apart") && whole.contains("4 comparisons in all"), "{text}");
     }
 
     #[test]

@@ -245,7 +245,7 @@ fn is_same(comparison: &Comparison) -> bool {
 }
 
 fn has_interval(comparison: &Comparison) -> bool {
-    comparison.low > 0.0 && comparison.high.is_finite()
+    comparison.interval.is_bounded()
 }
 
 fn comparison<'a>(findings: &'a Findings, case: &str, target: &str) -> Option<&'a Comparison> {

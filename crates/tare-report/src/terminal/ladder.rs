@@ -112,27 +112,29 @@ fn name_by_steps(findings: &Findings, steps: &[String], language: Language) -> F
 /// Describes by how much a mechanism adds more, or less, in the order of the steps.
 fn describe_order(effect: &OrderEffect, steps: &[String], language: Language) -> String {
     let step = steps.get(effect.step).map(|step| language.translate_title(&clean_text(step)));
-    let OrderEffect { ratio, low, high, .. } = effect;
+    let OrderEffect { ratio, interval, .. } = effect;
+    let [low, high] = interval.ends(|end| format!("{end:.2}"));
     say!(
         language,
         "The order matters: {step} adds {ratio}x ({low} to {high}) of what it adds in reverse order.",
         step = step.unwrap_or_default(),
         ratio = format!("{ratio:.2}"),
-        low = format!("{low:.2}"),
-        high = format!("{high:.2}"),
+        low = low,
+        high = high,
     )
 }
 
 /// Sums up the effects of the order that are not shown one by one; none where no mechanism was added in two orders.
 fn summarize_orders(orders: &[OrderEffect], language: Language) -> Option<String> {
     let others = || orders.iter().filter(|effect| !effect.differs);
-    if others().any(|effect| effect.low <= 0.0 || effect.high.is_infinite()) {
+    if others().any(|effect| !effect.interval.is_bounded()) {
         return Some(say!(
             language,
             "Some mechanisms have too few rounds to say if they add the same in reverse order."
         ));
     }
-    let widest = others().map(|effect| (1.0 / effect.low).max(effect.high)).reduce(f64::max)?;
+    let widest =
+        others().flat_map(|effect| effect.interval.ends(|end| end.max(1.0 / end))).reduce(f64::max)?;
     Some(say!(
         language,
         "Added in reverse order, the other mechanisms show no difference; one of up to {share} % may be there.",
@@ -187,9 +189,9 @@ fn adds(below: f64, comparison: &Comparison, unit: Unit, language: Language) -> 
         let sign = if more < 0.0 { "-" } else { "+" };
         format!("{sign}{}", Figure::without_interval(more.abs(), unit).to_text())
     };
-    let is_known = unit == Unit::Nanoseconds && comparison.low > 0.0 && comparison.high.is_finite();
+    let is_known = unit == Unit::Nanoseconds && comparison.interval.is_bounded();
     is_known.then(|| {
-        let [low, high] = [comparison.low, comparison.high].map(text);
+        let [low, high] = comparison.interval.ends(text);
         [text(comparison.ratio), say!(language, "({low} to {high})", low = low, high = high)]
     })
 }

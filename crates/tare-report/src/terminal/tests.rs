@@ -1,7 +1,7 @@
 //! Snapshots of the terminal's table, and tests that it stays within its columns whatever a record holds.
 
 use insta::assert_snapshot;
-use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
+use tare_analysis::findings::{Cell, Findings, Interval, Missing, Verdict};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Ending, Session};
 
@@ -161,7 +161,8 @@ mod any_findings {
             for cell in &mut row.cells {
                 match cell {
                     Cell::Compared(c) => {
-                        (c.ratio, c.low, c.level.high) = (number, number * 0.9, number);
+                        (c.ratio, c.level.high) = (number, number);
+                        c.interval = Interval::new(number * 0.9, c.interval.ends(f64::from)[1]);
                         c.verdict = if i % 2 == 0 { c.verdict } else { Verdict::SlowerUnconfirmed };
                     }
                     Cell::Observed(level) => (level.median, level.high) = (number, number),

@@ -29,7 +29,7 @@ pub struct Advise {
     /// Print the shipped file of kinds of work, without measuring anything.
     #[arg(long, exclusive = true)]
     pub print_kinds: bool,
-    /// Treat environments as tied if they are at most this much slower than the fastest, e.g. 10%.
+    /// Call an environment as good as the baseline if it is at most this much slower, e.g. 10%.
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = super::plan::parse_percent)]
     pub margin: f64,
     #[command(flatten)]

@@ -253,7 +253,7 @@ fn the_cost_of_a_layer_is_held_over_nodes_and_not_over_rounds() {
             let a_next = ratio(nodes, 1).ln_ratio;
             let of = compute_layer_costs(&rows).remove(0).fleet.unwrap();
             let is_in = |low: f64, high: f64, ln: f64| (libm::log(low)..=libm::log(high)).contains(&ln);
-            held += u32::from(is_in(of.low, of.high, truth));
+            held += u32::from(of.interval.contains(libm::exp(truth)));
             next += u32::from(is_in(of.next_low, of.next_high, a_next));
             let n = rows.len() as f64;
             let mean = rows.iter().map(|row| row.ln_ratio).sum::<f64>() / n;

@@ -10,7 +10,7 @@ use tare_analysis::verdicts::verdict::{Margin, smallest_effect};
 use tare_analysis::{Look, Options, Progress, compute_findings};
 use tare_data::session::Ending;
 
-use crate::sessions::MARGIN;
+use crate::sessions::{MARGIN, high, low};
 use crate::simulations::noise_models::{NoiseModel, SYMMETRIC, simulate_pairs};
 use crate::simulations::promises::{Side, make_plain_session, make_steady_side, most_false, raced_for};
 
@@ -92,12 +92,13 @@ fn a_cell_that_left_is_judged_by_the_looks_that_it_took() {
             let (then, now) = (cell(&running), cell(&session));
             if reached < TIME {
                 left += 1;
-                let alone = |cell: &Comparison| (cell.low_alone, cell.high_alone, cell.verdict);
+                let alone =
+                    |cell: &Comparison| (low(cell.interval_alone), high(cell.interval_alone), cell.verdict);
                 assert_eq!(alone(&then), alone(&now));
             } else {
                 stayed += 1;
-                let width = |cell: &Comparison| cell.high_alone / cell.low_alone;
-                let is_narrower = then.low_alone == 0.0 || width(&now) < width(&then);
+                let width = |cell: &Comparison| high(cell.interval_alone) / low(cell.interval_alone);
+                let is_narrower = low(then.interval_alone) == 0.0 || width(&now) < width(&then);
                 assert!(is_narrower || then.verdict.is_settled(), "{then:?} {now:?}");
             }
         }

@@ -12,7 +12,7 @@ use tare_data::generator::Generator;
 use tare_data::session::{Role, Session};
 
 use crate::findings::expect_comparison;
-use crate::sessions::{Outcome, find_finished, make_session, make_timed_case, make_trial};
+use crate::sessions::{Outcome, find_finished, high, low, make_session, make_timed_case, make_trial};
 use crate::simulations::noise_models::draw_normal;
 
 /// Sessions of each kind.
@@ -136,7 +136,7 @@ fn count(rounds: u32, baseline: Side, target: Side) -> Counts {
         let session = race_session(make_plain_session(1, rounds), seed, side);
         let found = compute_findings(&session, &Options::default());
         let cell = first(&found);
-        let holds = |cell: &Comparison| (cell.low..=cell.high).contains(&truth);
+        let holds = |cell: &Comparison| cell.interval.contains(truth);
         counts.directions += share(cell.verdict.side().is_some());
         counts.held += share(holds(cell));
         counts.decided += share(cell.verdict.is_settled());
@@ -214,7 +214,7 @@ fn an_environment_that_rests_keeps_its_promises() {
             );
             let cell = expect_comparison(&found.rows[0].cells[1]);
             directions += f64::from(u8::from(cell.verdict.side().is_some())) / SESSIONS as f64;
-            held += f64::from(u8::from(cell.low <= 1.0 && 1.0 <= cell.high)) / SESSIONS as f64;
+            held += f64::from(u8::from(cell.interval.contains(1.0))) / SESSIONS as f64;
             decided += f64::from(u8::from(cell.verdict.is_settled())) / SESSIONS as f64;
         }
         println!("one round of {every}: {directions:.3} directions, {held:.3} held, {decided:.3} decided");
@@ -288,10 +288,12 @@ fn a_gate_gives_the_answer_of_the_interval_that_is_shown() {
         let found =
             compute_findings(&race_session(make_plain_session(12, rounds), seed, side), &Options::default());
         for (at, row) in found.rows.iter().enumerate() {
-            let Comparison { low, high, ratio, .. } = *expect_comparison(&row.cells[0]);
+            let Comparison { interval, ratio, .. } = *expect_comparison(&row.cells[0]);
             let quotient = row.scale_baseline(ratio).unwrap() / row.baseline.as_ref().unwrap().median;
-            assert!(low <= quotient && quotient <= high, "values that are shown contradict: {row:?}");
-            for (ratio, answer) in [(0.9 * low, Ruling::Trips), (1.1 * high, Ruling::Passes)] {
+            assert!(interval.contains(quotient), "values that are shown contradict: {row:?}");
+            for (ratio, answer) in
+                [(0.9 * low(interval), Ruling::Trips), (1.1 * high(interval), Ruling::Passes)]
+            {
                 if !(1.0..f64::INFINITY).contains(&ratio) {
                     continue;
                 }
@@ -325,8 +327,8 @@ fn of_the_intervals_of_directions_at_most_one_in_twenty_misses() {
         let misses =
             |holds: fn(&Comparison) -> bool| directions.iter().filter(|cell| !holds(cell)).count() as f64;
         let all = directions.len().max(1) as f64;
-        shown += misses(|cell| cell.low <= 1.004 && 1.004 <= cell.high) / all;
-        alone += misses(|cell| cell.low_alone <= 1.004 && 1.004 <= cell.high_alone) / all;
+        shown += misses(|cell| cell.interval.contains(1.004)) / all;
+        alone += misses(|cell| low(cell.interval_alone) <= 1.004 && 1.004 <= high(cell.interval_alone)) / all;
         chosen += directions.len();
     }
     println!("{chosen} directions: {:.3} miss, alone {:.3}", shown / GATES as f64, alone / GATES as f64);
@@ -369,8 +371,8 @@ fn as_many_rounds_as_are_said_to_be_needed_decide() {
             of(cost, session, seed + 1_000).verdict.is_settled()
         };
         // The rounds that the width of the interval alone would ask for.
-        let by_width =
-            f64::from(cell.rounds) * (libm::log(cell.high / cell.low) / 2.0 / libm::log(1.02)).powi(2);
+        let by_width = f64::from(cell.rounds)
+            * (libm::log(high(cell.interval) / low(cell.interval)) / 2.0 / libm::log(1.02)).powi(2);
         said += 1.0;
         decided += f64::from(u8::from(one_look(rounds)));
         short += f64::from(u8::from(one_look((by_width as u32).max(91))));
@@ -419,7 +421,7 @@ fn two_kinds_of_start_hide_no_cost() {
             let cell = first(&compute_findings(&session, &Options::default())).clone();
             if cost > 1.0 {
                 found += u32::from(cell.verdict.side().is_some());
-                by_signs += u32::from(cell.sign_low > 1.0);
+                by_signs += u32::from(low(cell.signs) > 1.0);
             } else {
                 false_directions += u32::from(cell.verdict.side().is_some());
             }

@@ -51,7 +51,7 @@ fn an_interval_holds_the_truth_by_a_clock_that_ticks() {
     for step_ns in [10_000, 30_000, 100_000] {
         for cost in [1.0, 1.013, 1.07, 1.23] {
             let cells: Vec<_> = (0..SESSIONS).map(|seed| run_session(seed, cost, step_ns, true)).collect();
-            let held = cells.iter().filter(|cell| (cell.low..=cell.high).contains(&cost)).count() as f64;
+            let held = cells.iter().filter(|cell| cell.interval.contains(cost)).count() as f64;
             assert!(held >= (1.0 - most_false(SESSIONS)) * SESSIONS as f64, "{step_ns} ns, {cost}: {held}");
             let false_words = cells.iter().filter(|cell| match cell.verdict.side() {
                 Some(side) => (side == tare_analysis::findings::Side::Slower) != (cost > 1.0),
@@ -70,7 +70,7 @@ fn an_interval_holds_the_truth_by_a_clock_that_ticks() {
 #[test]
 fn a_read_that_takes_long_is_no_tick() {
     let (slow, fine) = (run_session(1, 1.0, 4_577, false), run_session(1, 1.0, 20, false));
-    assert_eq!((slow.low, slow.high, slow.p), (fine.low, fine.high, fine.p));
+    assert_eq!((slow.interval, slow.p), (fine.interval, fine.p));
     assert_eq!(slow.verdict, Verdict::Same);
     let ticks = run_session(1, 1.5, 10_000, true);
     assert!(ticks.verdict == Verdict::Slower && ticks.p < 1e-4, "{ticks:?}");

@@ -61,5 +61,5 @@ fn an_interrupt_leaves_the_verdicts_of_the_looks_taken() {
     at_look.trials.retain(|trial| trial.round < 20);
     let then = tare_analysis::compute_findings(&at_look, &tare_analysis::Options::default());
     let then = then.rows[0].cells[1].comparison().unwrap().clone();
-    assert_eq!((edge.low, edge.high), (then.low, then.high));
+    assert_eq!(edge.interval, then.interval);
 }
