@@ -42,7 +42,7 @@ impl Interval {
     }
 
     /// Converts an interval of a ratio's logarithm.
-    pub fn from_logarithms(interval: signed_ranks::Interval) -> Interval {
+    pub(crate) fn from_logarithms(interval: signed_ranks::Interval) -> Interval {
         Interval { low: libm::exp(interval.low), high: libm::exp(interval.high) }
     }
 
