@@ -14,7 +14,7 @@ use crate::{earlier, moments};
 pub const SCHEMA: u32 = 3;
 
 /// Longest line that is written. It has room for all that an environment can send: a frame as it came, or a reason and all notes of a trial.
-pub(crate) const LONGEST_WRITTEN: usize = 4 << 20;
+pub const LONGEST_WRITTEN: usize = 4 << 20;
 /// The rest of such a line: names of fields, counters, facts that the host adds.
 const BESIDE: usize = 256 << 10;
 const _: () = assert!(LONGEST_FRAME + BESIDE <= LONGEST_WRITTEN);

@@ -12,7 +12,6 @@ mod assembly;
 mod earlier;
 pub mod entry;
 pub mod error;
-pub mod importers;
 pub mod input;
 mod lines;
 pub mod locks;

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use tare_data::imported::Imported;
+use tare_import::import_file;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
-use tare_record::importers::import_file;
 
 use crate::target::{Target, without_numbers};
 

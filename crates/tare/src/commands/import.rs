@@ -8,9 +8,9 @@ use tare_data::encoding::encode_hex;
 use tare_data::facts::Facts;
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header};
+use tare_import::LONGEST_SOURCE;
 use tare_lab::error::{ErrorKind, LabError};
 use tare_record::entry::SCHEMA;
-use tare_record::importers::{self, LONGEST_SOURCE};
 use tare_record::{Entry, Writer, input};
 
 use crate::args::Import;
@@ -64,7 +64,7 @@ fn import(file: &Path, environment: Option<&str>) -> Result<Vec<Imported>, LabEr
     let bytes = read(file)
         .map_err(|error| refused().with_cause(error).with_hint("check the file and its permissions"))?;
     let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-    importers::import_file(&bytes, &name, environment).map_err(|refusal| {
+    tare_import::import_file(&bytes, &name, environment).map_err(|refusal| {
         refused()
             .with_cause(refusal)
             .with_hint("save the tool's whole output, unchanged; nothing was written")

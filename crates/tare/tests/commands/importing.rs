@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tare_data::imported::Imported;
-use tare_record::importers::import_file;
+use tare_import::import_file;
 
 use crate::program::{Program, Said};
 

@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tare_data::imported::Imported;
+use tare_import::import_file;
 use tare_lab::host::programs::{self, Programs};
-use tare_record::importers::import_file;
 
 /// A tool that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -15,8 +15,8 @@ use tare_data::session::specification::Specification;
 use tare_data::session::{
     Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
 };
+use tare_import::import_file;
 use tare_record::entry::{Begin, End, Pair, SCHEMA, Side, to_line};
-use tare_record::importers::import_file;
 use tare_record::{Contents, Entry};
 
 use crate::book;
