@@ -6,8 +6,8 @@ use tare_analysis::findings::Findings;
 use tare_data::session::Session;
 
 use crate::language::{Language, message, say};
-use crate::terminal::bill::{describe_forecast, difference_is_found, format_headline};
-use crate::terminal::shown::Shown;
+use crate::terminal::tables::bill::{describe_forecast, difference_is_found, format_headline};
+use crate::terminal::tables::shown::Shown;
 use crate::text::clean_text;
 use crate::words;
 

@@ -5,8 +5,8 @@ use tare_analysis::advice::{Advice, Against, Choice, OfKind, OfPart, Unjudged};
 use tare_analysis::findings::{Findings, Kind};
 use tare_data::session::Session;
 
-use super::cells::quiet_style;
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
+use super::tables::cells::quiet_style;
 use crate::answers::table::answer_words;
 use crate::language::Language;
 use crate::notes::Notes;

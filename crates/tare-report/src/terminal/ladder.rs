@@ -6,8 +6,8 @@ use tare_analysis::orders::OrderEffect;
 use tare_data::session::Session;
 use tare_data::unit::Unit;
 
-use super::cells::{CellMaker, quiet_style};
 use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
+use super::tables::cells::{CellMaker, quiet_style};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::Figure;

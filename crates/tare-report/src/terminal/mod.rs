@@ -1,10 +1,6 @@
 //! The table that people read first, with the notes, checks and warnings needed to judge it.
 
 pub mod advice;
-mod answers;
-pub mod bill;
-mod cells;
-mod columns;
 pub mod described;
 #[cfg(test)]
 mod forms;
@@ -12,9 +8,8 @@ pub(crate) mod grid;
 #[cfg(test)]
 mod japanese;
 pub mod ladder;
-mod own_commands;
 pub mod selftest;
-pub(crate) mod shown;
+pub mod tables;
 #[cfg(test)]
 mod tests;
 
@@ -23,8 +18,9 @@ use tare_analysis::findings::{Findings, Row};
 use tare_analysis::published::find_repeated_article;
 use tare_data::session::Session;
 
-use self::columns::{Columns, family_heading};
 use self::grid::{SPACING, make_span, paint_span, total_width};
+use self::tables::columns::{Columns, family_heading};
+use self::tables::{answers, cells, own_commands};
 use crate::answers::signs::{self, Sign};
 use crate::language::{Language, message, say};
 use crate::notes::{CellWarnings, Notes};

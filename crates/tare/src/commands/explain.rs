@@ -67,7 +67,12 @@ fn prices(args: &Explain) -> Result<Exit, CommandError> {
             true => json::render_prices(&priced.session, &findings),
             false => {
                 let shape = (ui::measure_width(), ui::has_colour());
-                terminal::bill::render_prices_terminal(&priced.session, &findings, shape, ui::find_language())
+                terminal::tables::bill::render_prices_terminal(
+                    &priced.session,
+                    &findings,
+                    shape,
+                    ui::find_language(),
+                )
             }
         },
         args.json,
@@ -160,7 +165,7 @@ fn print_bills(obtained: &Obtained, prices: Option<&Session>, as_json: bool) -> 
     ui::print_text(
         &match as_json {
             true => json::render_bills(session, &findings, &explained),
-            false => terminal::bill::render_bills_terminal(
+            false => terminal::tables::bill::render_bills_terminal(
                 session,
                 &findings,
                 &explained,

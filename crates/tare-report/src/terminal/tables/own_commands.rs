@@ -7,10 +7,10 @@ use tare_data::names::USER;
 use tare_data::session::Session;
 
 use super::cells::{CellMaker, quiet_style};
-use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::{Language, message, say};
 use crate::notes::baseline_missing;
 use crate::number::Figure;
+use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text};
 use crate::words;
 

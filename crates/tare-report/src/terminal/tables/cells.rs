@@ -4,13 +4,13 @@ use anstyle::Style;
 use tare_analysis::findings::{Cell, Comparison, Findings, Level, Missing, Row};
 use tare_data::unit::Unit;
 
-use super::grid::{GridCell, Part, Span, make_span};
 use crate::answers::signs::{self, Sign};
 use crate::answers::table::answer_words;
 use crate::language::{Language, say};
 use crate::notes::{CellWarnings, Notes};
 use crate::number::{Figure, format_percent};
 use crate::sparkline::draw_distribution;
+use crate::terminal::grid::{GridCell, Part, Span, make_span};
 use crate::text::{GLUE, clean_text, count_columns};
 use crate::view::where_it_runs;
 use crate::words;

@@ -5,9 +5,11 @@ use tare_analysis::findings::{Family, Findings, Row};
 use tare_data::session::Session;
 
 use super::cells::{self, CellMaker};
-use super::grid::{GridCell, Part, SPACING, least_width, make_span, natural_width, render_row, total_width};
 use crate::language::Language;
 use crate::notes::baseline_missing;
+use crate::terminal::grid::{
+    GridCell, Part, SPACING, least_width, make_span, natural_width, render_row, total_width,
+};
 use crate::text::clean_text;
 use crate::words;
 

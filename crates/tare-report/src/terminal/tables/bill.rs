@@ -8,10 +8,10 @@ use tare_data::session::demand::{Counted, Work};
 use tare_data::unit::Unit;
 
 use super::cells::quiet_style;
-use super::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use super::shown::Shown;
 use crate::language::{Language, message, say};
 use crate::number::{Figure, format_ratio};
+use crate::terminal::grid::{GridCell, Part, least_width, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text, wrap_paragraph, wrap_text};
 use crate::{view, words};
 

@@ -6,12 +6,12 @@ use tare_data::session::Session;
 use tare_data::unit::Direction;
 
 use super::cells::quiet_style;
-use super::grid::{GridCell, Part, SPACING, make_span, natural_width, render_row, total_width};
 use crate::answers::signs;
 use crate::answers::table::answer_words;
 use crate::language::{Language, say};
 use crate::notes::{Notes, baseline_missing};
 use crate::number::Figure;
+use crate::terminal::grid::{GridCell, Part, SPACING, make_span, natural_width, render_row, total_width};
 use crate::text::{GLUE, clean_text, count_columns};
 use crate::{view, words};
 
