@@ -10,7 +10,7 @@ use std::process::Command;
 use tare_data::session::specification::Specification;
 use tare_lab::environments;
 use tare_lab::ownership::workspace::SessionWorkspace;
-use tare_lab::session::entered;
+use tare_lab::session::enter::enter_environment;
 
 use crate::bench::{Bench, Spoken, TARE, control_groups, parse_if_ready};
 
@@ -116,7 +116,7 @@ fn be_refused(bench: &Bench, session: &SessionWorkspace, script: &str) -> String
 fn explain_refusal(specification: &Specification, session: &SessionWorkspace) -> String {
     let named = environments::find_environment(specification.clone()).unwrap();
     let ready = named.check_ready(session.programs()).unwrap();
-    entered::enter_environment(specification, &ready, (session, 0)).unwrap_err().to_string()
+    enter_environment(specification, &ready, (session, 0)).unwrap_err().to_string()
 }
 
 #[test]

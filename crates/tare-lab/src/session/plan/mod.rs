@@ -2,12 +2,14 @@
 //! often they start, and where a known cost is planted.
 
 pub(crate) mod amount;
+pub(crate) mod before;
 pub(crate) mod budget;
 pub(crate) mod calibrated;
 pub(crate) mod hopeless;
 pub(crate) mod label;
 pub(crate) mod paces;
 pub(crate) mod planting;
+pub(crate) mod prepare;
 pub(crate) mod spacing;
 pub(crate) mod staging;
 pub(crate) mod starts;

@@ -8,8 +8,8 @@ use tare_data::session::Role;
 use crate::asked::{Request, Until};
 use crate::error::LabError;
 use crate::platform;
-use crate::session::prepare::CONTROL_EVERY;
-use crate::session::targets::{MOST_DEFAULT, name_targets};
+use crate::session::enter::targets::{MOST_DEFAULT, name_targets};
+use crate::session::plan::prepare::CONTROL_EVERY;
 use crate::storage::places::Wanted;
 
 /// Rounds from which a median has an interval at 95 %.

@@ -33,17 +33,19 @@ use crate::ownership::workspace::{SessionWorkspace, Setting};
 use crate::platform;
 use crate::provider::root::RootFolder;
 use crate::session::arena::Arena;
-use crate::session::bring_up::{self, BringUp, Starts};
-use crate::session::live::LiveArena;
-use crate::session::peers::{self, Peers};
-#[cfg(unix)]
-use crate::session::prepare::list_pairs;
-use crate::session::prepare::{CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session};
-use crate::session::rounds::Rounds;
-use crate::session::targets::{
+use crate::session::enter::bring_up::{self, BringUp, Starts};
+use crate::session::enter::live::LiveArena;
+use crate::session::enter::targets::{
     Resolved, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
     keep_first_subjects, name_targets, resolve_targets,
 };
+use crate::session::peers::{self, Peers};
+#[cfg(unix)]
+use crate::session::plan::prepare::list_pairs;
+use crate::session::plan::prepare::{
+    CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session,
+};
+use crate::session::rounds::Rounds;
 use crate::storage::places::Wanted;
 use crate::study::user_command::CarriedFile;
 use crate::study::{Study, published};

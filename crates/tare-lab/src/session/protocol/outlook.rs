@@ -14,11 +14,11 @@ use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{RoundTime, rounds_within};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
+use crate::session::plan::prepare::{ENDLESS, not_before, partner_of};
 use crate::session::plan::staging::{LeftOut, find_left_out};
 use crate::session::plan::starts::{
     Start, TRIALS_A_START, describe_few_starts, rounds_with_starts, short_of_starts,
 };
-use crate::session::prepare::{ENDLESS, not_before, partner_of};
 use crate::session::protocol::budget::Budget;
 use crate::session::protocol::selection::Selection;
 use crate::study::SelectedCase;
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
     use crate::asked::{Measured, Request};
-    use crate::session::targets::name_targets;
+    use crate::session::enter::targets::name_targets;
     use crate::study::Study;
 
     const TABLE: &str = "machine = 'm'

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::asked::progress::{Event, Standing};
-use crate::session::prepare::CellIndex;
+use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::Rounds;
 
 /// Open cells that progress names, where there are no more.

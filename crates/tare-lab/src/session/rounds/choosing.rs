@@ -5,7 +5,7 @@ use tare_analysis::verdicts::stopping::FEWEST_STARTS;
 use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::session::Role;
 
-use crate::session::prepare::CellIndex;
+use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::Rounds;
 
 /// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of

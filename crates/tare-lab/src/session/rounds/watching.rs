@@ -3,7 +3,7 @@
 
 use tare_data::session::Role;
 
-use crate::session::prepare::CellIndex;
+use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::Rounds;
 
 /// Time from one trial of a watched cell to the next, at least: states that are shorter are seen before a direction is decided...

@@ -3,7 +3,7 @@
 use super::fake_arena::FakeArena;
 use super::{observed, plan_request, targets};
 use crate::asked::progress::{Event, Observer};
-use crate::session::prepare::PlanRequest;
+use crate::session::plan::prepare::PlanRequest;
 
 /// Standing before a trial: seconds elapsed, environments named as open, and the estimate of the rest.
 #[derive(Default)]

@@ -25,7 +25,7 @@ use tare_record::{Entry, Writer, read_session};
 
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::{Observer, Unobserved};
-use crate::session::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
+use crate::session::plan::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
 use crate::session::rounds::{Rounds, measured_round_s};
 use crate::study::{Study, select_cases};
 

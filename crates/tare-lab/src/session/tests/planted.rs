@@ -8,7 +8,7 @@ use tare_record::read_session;
 
 use super::fake_arena::FakeArena;
 use super::{ON_THE_EDGE, plan_request, planned, rounds_of, rounds_with, targets};
-use crate::session::prepare::PlanRequest;
+use crate::session::plan::prepare::PlanRequest;
 
 const PLANTED: &str = "native planted";
 

@@ -7,7 +7,7 @@ use tare_record::read_session;
 
 use super::fake_arena::{FakeArena, Fault};
 use super::{ON_THE_EDGE, findings, plan_request, planned, rounds_of, targets, verdicts};
-use crate::session::prepare::PlanRequest;
+use crate::session::plan::prepare::PlanRequest;
 
 fn until_decided(subjects: usize) -> PlanRequest<'static> {
     PlanRequest { until_decided: true, ..plan_request(targets(subjects)) }

@@ -22,7 +22,7 @@ use tare_lab::host::processes::Signs;
 use tare_lab::host::programs::Programs;
 use tare_lab::ownership::clean::Outcome;
 use tare_lab::ownership::workspace::{SessionWorkspace, Setting};
-use tare_lab::session::entered::{self, Entered};
+use tare_lab::session::enter::{Entered, enter_environment};
 use tare_lab::session::link::{Link, LinkError};
 use tare_lab::storage::places::Wanted;
 use tare_lab::study::user_command::UserCommand;
@@ -237,7 +237,7 @@ impl Spoken {
     fn start(session: (&SessionWorkspace, usize), specification: &Specification) -> Spoken {
         let named = environments::find_environment(specification.clone()).unwrap();
         let ready = named.check_ready(session.0.programs()).unwrap();
-        let mut entered = entered::enter_environment(specification, &ready, session).unwrap();
+        let mut entered = enter_environment(specification, &ready, session).unwrap();
         let input = OwnedFd::from(entered.child.stdin.take().unwrap());
         let output = OwnedFd::from(entered.child.stdout.take().unwrap());
         let errors = OwnedFd::from(entered.child.stderr.take().unwrap());
@@ -303,8 +303,12 @@ impl Spoken {
     pub fn run_command(&mut self, number: u64, text: &str, folder: &Path) -> Option<Failure> {
         let command: UserCommand = toml::from_str(text).unwrap();
         let (parameters, files) = command.make_case("tried", folder).unwrap();
-        tare_lab::session::carrying::carry_files(&mut self.link, self.entered.places.get("own"), &files)
-            .unwrap();
+        tare_lab::session::enter::carrying::carry_files(
+            &mut self.link,
+            self.entered.places.get("own"),
+            &files,
+        )
+        .unwrap();
         self.send(&Request::Trial(TrialRequest {
             turn: None,
             trial: number,

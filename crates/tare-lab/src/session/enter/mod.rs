@@ -1,5 +1,17 @@
 //! Entering: starts what a provider prepared, and ends it again with all that belongs to it.
 
+mod at_once;
+pub(crate) mod bring_up;
+#[cfg_attr(not(unix), path = "calling/not_here.rs")]
+mod calling;
+pub mod carrying;
+mod describing;
+pub(crate) mod live;
+mod placing;
+pub(crate) mod targets;
+#[cfg(unix)]
+mod turns;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;

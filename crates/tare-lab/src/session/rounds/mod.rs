@@ -6,6 +6,8 @@
 
 mod announcing;
 mod choosing;
+pub(crate) mod open;
+mod trials;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +20,9 @@ use tare_record::{Entry, Writer};
 use crate::asked::progress::{Event, Observer};
 use crate::error::LabError;
 use crate::session::arena::{Arena, Started};
-use crate::session::open::{Open, rounds_alone};
+use crate::session::plan::prepare::{CellIndex, Pilot, start_s};
 use crate::session::plan::starts::{Start, seconds_a_start};
-use crate::session::prepare::{CellIndex, Pilot, start_s};
+use crate::session::rounds::open::{Open, rounds_alone};
 
 /// A disturbed round is run this often at most; after that the disturbance is how this machine is.
 const MOST_ATTEMPTS: u32 = 3;

@@ -12,9 +12,9 @@ use tare_data::request::{Request, TrialRequest};
 use crate::platform::{available_bytes, randomise_bytes};
 use crate::provider::proof::{Proof, Proven};
 use crate::session::arena::Outcome;
-use crate::session::arriving::allowance::Allowance;
-use crate::session::arriving::claims::Claims;
-use crate::session::arriving::held_memory::HeldMemory;
+use crate::session::link::allowance::Allowance;
+use crate::session::link::claims::Claims;
+use crate::session::link::held_memory::HeldMemory;
 use crate::session::link::{Arrived, Link, LinkError};
 
 /// The trial ends itself at its own deadline; the host gives the news this long to arrive.

@@ -15,8 +15,8 @@ use tare_record::{Entry, RecordError};
 use crate::asked::progress::Event;
 use crate::error::LabError;
 use crate::session::arena::{Outcome, Turning};
-use crate::session::before::trial_request;
-use crate::session::prepare::CellIndex;
+use crate::session::plan::before::trial_request;
+use crate::session::plan::prepare::CellIndex;
 use crate::session::rounds::{Rounds, Slot, Stop};
 use crate::study::startup;
 

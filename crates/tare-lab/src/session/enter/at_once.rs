@@ -10,10 +10,10 @@ use tare_data::request::{Request, TrialRequest};
 
 use crate::ownership::clean::Outcome;
 use crate::platform::taken;
-use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::listening::{Expected, Listening, await_first_frame, fresh_nonce};
-use crate::session::entered::{Entered, PATIENCE};
+use crate::session::enter::{Entered, PATIENCE};
 use crate::session::link::Link;
+use crate::session::link::allowance::{Allowance, Left};
+use crate::session::link::listening::{Expected, Listening, await_first_frame, fresh_nonce};
 use crate::study::startup::{Moments, Taken};
 
 /// Time in which all that are left take the request to leave.

@@ -6,7 +6,7 @@ use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_analysis::{Look, Options, Progress};
 use tare_data::session::{MOST_REST, Plan, Role, Session};
 
-use crate::session::prepare::CellIndex;
+use crate::session::plan::prepare::CellIndex;
 
 /// Share of the rounds that a cell seemed to need from which on it needs many more.
 const MANY_MORE: f64 = 1.25;

@@ -11,10 +11,10 @@ use tare_probes::harness::interference::Watch;
 use crate::provider::KernelKind;
 use crate::provider::options::Turns;
 use crate::session::arena::{Outcome, Turning};
-use crate::session::arriving::allowance::Allowance;
-use crate::session::arriving::listening::{Listening, fresh_nonce};
+use crate::session::enter::live::{Inside, LiveArena, LiveTarget};
+use crate::session::link::allowance::Allowance;
+use crate::session::link::listening::{Listening, fresh_nonce};
 use crate::session::link::{Link, LinkError};
-use crate::session::live::{Inside, LiveArena, LiveTarget};
 use crate::storage::places::INHERITED;
 use crate::storage::turn_file::TurnFile;
 

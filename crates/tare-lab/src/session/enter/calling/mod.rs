@@ -23,8 +23,8 @@ use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::platform::until_ready;
 use crate::provider::{Entrance, Ready, Workspace};
 use crate::session::arena::Outcome;
-use crate::session::live::LiveArena;
-use crate::session::targets::Resolved;
+use crate::session::enter::live::LiveArena;
+use crate::session::enter::targets::Resolved;
 use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
 
 /// Longest time of a call.

@@ -2,6 +2,11 @@
 //!
 //! What the other end sends is not trusted: lines, notes and frames are bounded.
 
+pub(crate) mod allowance;
+pub(crate) mod claims;
+mod held_memory;
+pub(crate) mod listening;
+
 use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

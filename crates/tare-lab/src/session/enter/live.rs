@@ -28,16 +28,16 @@ use crate::provider::Ready;
 #[cfg(unix)]
 use crate::session::arena::Turning;
 use crate::session::arena::{Arena, Outcome, Started};
-use crate::session::arriving::allowance::{Allowance, Left};
-use crate::session::arriving::describing::describe_environment;
-use crate::session::arriving::listening::{Expected, Greeting, Listening, await_first_frame, fresh_nonce};
-use crate::session::arriving::placing::{as_own, divide};
-use crate::session::at_once::{self, Launched};
-use crate::session::carrying::carry_files;
-use crate::session::entered::{self, Entered, PATIENCE};
+use crate::session::enter::at_once::{self, Launched};
+use crate::session::enter::carrying::carry_files;
+use crate::session::enter::describing::describe_environment;
+use crate::session::enter::placing::{as_own, divide};
+use crate::session::enter::targets::Resolved;
+use crate::session::enter::{Entered, PATIENCE, enter_environment};
+use crate::session::link::allowance::{Allowance, Left};
+use crate::session::link::listening::{Expected, Greeting, Listening, await_first_frame, fresh_nonce};
 use crate::session::link::{Link, LinkError};
 use crate::session::peers::{HostPeers, Peers, find_peer_ways};
-use crate::session::targets::Resolved;
 use crate::storage::places::{OWN, TURNS, WORK};
 use crate::study::user_command::CarriedFile;
 use crate::study::{calls, startup};
@@ -258,7 +258,7 @@ impl<'a> LiveArena<'a> {
     fn launch(&mut self, index: usize) -> Result<Launched<'a>, Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let began = Instant::now();
-        let entered = entered::enter_environment(specification, ready, (self.workspace, index));
+        let entered = enter_environment(specification, ready, (self.workspace, index));
         let mut entered = entered.map_err(|error| self.died(error))?;
         let link = linked(&mut entered, self.interrupted)?;
         Ok(Launched { began, entered, link })
@@ -268,7 +268,7 @@ impl<'a> LiveArena<'a> {
     fn make_start(&mut self, index: usize) -> Result<(Started, Inside<'a>), Failure> {
         let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
         let (began, deadline) = (Instant::now(), self.start_deadline());
-        let mut entered = entered::enter_environment(specification, ready, (self.workspace, index))
+        let mut entered = enter_environment(specification, ready, (self.workspace, index))
             .map_err(|error| self.died(error))?;
         let mut link = linked(&mut entered, self.interrupted)?;
         if !self.workspace.wants_work() {

@@ -6,7 +6,7 @@ use tare_data::session::{Role, Target};
 
 use crate::provider::SHARES_FILES;
 use crate::session::arena::Arena;
-use crate::session::live::PROOF_FACT;
+use crate::session::enter::live::PROOF_FACT;
 
 /// Times in which an environment came up.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 
 use crate::session::arena::Outcome;
-use crate::session::live::LiveArena;
+use crate::session::enter::live::LiveArena;
 
 impl LiveArena<'_> {
     /// Gives the reason why no call is measured.
