@@ -2,7 +2,7 @@
 
 use tare_data::session::demand::{CountedRun, RanTwice, Work};
 
-use super::costs::{Contrast, Cost, Estimate, Operation};
+use super::costs::{Cost, Estimate, Operation};
 
 /// Both runs did the same work where their times, without the tracer's, are within this factor of each other.
 const ALIKE: f64 = 3.0;
@@ -118,7 +118,7 @@ fn find_price(kind: PartKind, costs: &[Cost]) -> Option<Estimate> {
     let find = |operation| costs.iter().find(|cost| cost.operation == operation);
     match kind {
         PartKind::Names => {
-            let cost = find(Operation::Name).filter(|cost| cost.contrast == Contrast::Slower)?;
+            let cost = find(Operation::Name).filter(|cost| cost.answer.kind().is_slower())?;
             let (here, other) = (cost.ns, cost.against?);
             Some(Estimate {
                 low: here.low - other.high,
@@ -136,6 +136,7 @@ mod tests {
     use tare_data::session::demand::Demand;
 
     use super::*;
+    use crate::findings::{Answer, Interval, Verdict};
 
     fn ran(elapsed_ns: u64, counted_ns: u64) -> RanTwice {
         let mut demand = Demand { calls: 1_000.0, ..Demand::default() };
@@ -150,18 +151,18 @@ mod tests {
     }
 
     fn costs() -> Vec<Cost> {
-        let cost = |operation, ns, against, contrast| Cost {
+        let cost = |operation, ns, against, verdict| Cost {
             operation,
             ns: estimate(ns),
             cycles: None,
             against,
-            price: None,
             factor: None,
-            contrast,
+            answer: Answer::from_verdict(verdict, Interval::UNKNOWN, 1.25),
+            untold: None,
         };
         vec![
-            cost(Operation::SystemCall, 100.0, None, Contrast::Same),
-            cost(Operation::Name, 100_000.0, Some(estimate(1_000.0)), Contrast::Slower),
+            cost(Operation::SystemCall, 100.0, None, Verdict::Same),
+            cost(Operation::Name, 100_000.0, Some(estimate(1_000.0)), Verdict::Slower),
         ]
     }
 

@@ -3,7 +3,6 @@
 //! A layer is sure only by an act or a mark that nothing else can make. Files and variables are copied into images and inherited by
 //! processes, so that they say little by themselves.
 
-pub mod book;
 pub mod command;
 mod containers;
 pub mod costs;

@@ -1,6 +1,5 @@
 //! The list of targets: a target is one file, and two lines here.
 
-mod books;
 mod columns;
 mod frames;
 mod importers;
@@ -15,7 +14,6 @@ use crate::target::Target;
 
 /// Every target.
 pub static TARGETS: &[&Target] = &[
-    &books::TARGET,
     &columns::TARGET,
     &frames::TARGET,
     &importers::TARGET,

@@ -1,7 +1,6 @@
 //! Files of a kernel that an environment may have covered with anything, and facts from them: parsed, judged and shown.
 
-use tare_analysis::here::book::{Book, Month};
-use tare_analysis::here::costs::{Pricing, add_changes, compute_costs};
+use tare_analysis::here::costs::{add_changes, compute_costs};
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::{Facts, Surroundings};
@@ -64,8 +63,7 @@ fn run(input: &[u8]) -> Result<String, String> {
     }
     let found = recognise_layers(&facts);
     let limits = read_limits(&facts);
-    let (book, now) = (Book::read_shipped(), Month::from_unix_seconds(1_795_000_000));
-    let costs = compute_costs(&facts, &Pricing { book: &book, now, found: &found, hashes: &[] });
+    let costs = compute_costs(&facts, &found);
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
     let surroundings = Surroundings { facts, lost: Vec::new(), took_ms: 1 };

@@ -213,7 +213,6 @@ fn collect_where(steps: &mut Steps) {
     steps.run_step("control groups", READING_MS, Harmless, marks::note_control_groups);
     steps.run_step("kernel", READING_MS, Harmless, machine::note_kernel_files);
     steps.run_step("firmware", READING_MS, Harmless, machine::note_firmware);
-    steps.run_step("mitigations", READING_MS, Harmless, prices::note_mitigations);
     steps.run_step("times", TIMING_MS, Harmless, code::note_times);
     steps.run_step("code", TIMING_MS, Harmless, code::note_rewriting);
     steps.run_step("tracing", READING_MS, NeedsChild, filters::note_tracing);

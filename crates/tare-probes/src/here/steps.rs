@@ -212,8 +212,8 @@ mod tests {
             noting.add_fact("a.b", "line\n\"quoted\"\u{1b}")
         });
         assert_eq!(steps.facts.get("a.b"), Some("line\n\"quoted\"\u{1b}"));
-        steps.note_here(|noting| noting.add_fact("mitigations", ""));
-        assert_eq!(steps.facts.get("mitigations"), None, "an empty text is not a fact");
+        steps.note_here(|noting| noting.add_fact("marks", ""));
+        assert_eq!(steps.facts.get("marks"), None, "an empty text is not a fact");
         assert_eq!(steps.lost, []);
     }
 

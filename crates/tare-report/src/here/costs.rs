@@ -1,16 +1,16 @@
 //! Words for costs: a time with its interval, and what it is compared with.
 
-use tare_analysis::here::book::{Found, METAL};
+use tare_analysis::findings::Kind;
 use tare_analysis::here::costs::{
-    Contrast, Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
+    Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
 };
 use tare_data::facts::Facts;
 use tare_data::unit::Unit;
 
-use super::words::name_product;
 use crate::language::{Language, say};
 use crate::number::scale_of;
 use crate::text::clean_text;
+use crate::words::Said;
 
 /// Smallest value that is written without decimals.
 const WITHOUT_DECIMALS: f64 = 10.0;
@@ -21,13 +21,10 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Languag
     let other = cost.against.map(format_time).unwrap_or_default();
     let comparison = describe_comparison(cost, language);
     match cost.operation {
-        Operation::SystemCall => {
-            say!(language, "system call {time}: {comparison}", time = time, comparison = comparison)
+        Operation::SystemCall | Operation::PageFault | Operation::Priced(_) => {
+            let name = name_operation(cost.operation, language);
+            format!("{name} {time}: {comparison}")
         }
-        Operation::PageFault => {
-            say!(language, "page fault {time}: {comparison}", time = time, comparison = comparison)
-        }
-        Operation::Priced(name) => format!("{name} {time}: {comparison}"),
         Operation::SteadyCpu => {
             say!(language, "CPU used for long, against at first: {comparison}", comparison = comparison)
         }
@@ -92,49 +89,64 @@ fn describe_clock(time: &str, other: &str, all: &[Cost], language: Language) -> 
     )
 }
 
+/// Describes the answer, by the one table of words.
 fn describe_comparison(cost: &Cost, language: Language) -> String {
-    if let (Some(price), Some(factor)) = (&cost.price, cost.factor) {
-        return describe_price(price, factor, cost.contrast, language);
-    }
-    match (cost.contrast, cost.factor) {
-        (Contrast::Slower | Contrast::Faster, Some(factor)) => format_factor(factor),
-        (Contrast::Same, _) => language.word("the same").to_owned(),
-        (Contrast::Untold(reason), _) => describe_reason(reason, language),
-        (Contrast::Slower | Contrast::Faster, None) => String::new(),
-    }
-}
-
-fn describe_reason(reason: Reason, language: Language) -> String {
-    say!(language, "untold, {reason}", reason = language.translate_text(reason.describe()))
-}
-
-/// Describes a factor over the price of a book: always that of all layers together.
-fn describe_price(price: &Found, factor: Estimate, contrast: Contrast, language: Language) -> String {
-    let factor = format_factor(factor);
-    let factor = match price.under.as_str() {
-        _ if price.is_own => {
-            say!(language, "{factor} of this machine without layers", factor = factor)
-        }
-        METAL => say!(language, "{factor} of Linux on this processor", factor = factor),
-        under => {
-            let machine = name_product(under, language);
-            say!(language, "{factor} of Linux in {machine}", factor = factor, machine = machine)
-        }
+    let Some(interval) = cost.factor.filter(|_| cost.untold.is_none()) else {
+        let reason = cost.untold.unwrap_or(Reason::NothingToCompare);
+        return say!(language, "not told, {reason}", reason = language.translate_text(reason.describe()));
     };
-    let verdict = match contrast {
-        Contrast::Slower => language.word("all layers together").to_owned(),
-        Contrast::Same => language.word("the same").to_owned(),
-        Contrast::Faster => language.word("faster").to_owned(),
-        Contrast::Untold(reason) => describe_reason(reason, language),
-    };
-    format!("{factor}{}{verdict}", language.word(", "))
+    let ratio = cost.against.map_or(f64::NAN, |against| cost.ns.middle / against.middle);
+    let said = Said { answer: cost.answer, ratio, interval, margin: f64::NAN };
+    let words = said.in_words(language);
+    match cost.answer.kind() {
+        Kind::AtLeast => say!(language, "{times} what the slowest Linux without layers takes", times = words),
+        Kind::Slower | Kind::Faster => format!("{words} {}", said.interval(language)),
+        _ => words,
+    }
 }
 
-/// Describes other operations that are slower than the book has them; None where none is.
+/// Describes what no call, fault or start can be told of: none of them is slower than it may be without any layer.
+pub fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
+    let is_usual = |cost: &&Cost| {
+        let is_first = matches!(cost.operation, Operation::SystemCall | Operation::PageFault);
+        is_first && cost.untold == Some(Reason::NotSlower)
+    };
+    let usual = costs.iter().filter(is_usual);
+    let times: Vec<String> = usual
+        .map(|cost| format!("{} {}", name_operation(cost.operation, language), format_time(cost.ns)))
+        .collect();
+    let times = times.join(language.word(", "));
+    let reason = language.translate_text(Reason::NotSlower.describe());
+    (!times.is_empty()).then(|| format!("{times}: {reason}"))
+}
+
+/// Checks if a cost has an answer to be shown: the clock and syncs have words of their own for it.
+pub fn is_told(cost: &Cost, all: &[Cost], facts: &Facts) -> bool {
+    match cost.operation {
+        Operation::Clock => has_fast_clock(all).is_some(),
+        Operation::Sync => find_durability(facts, all).is_some(),
+        _ => cost.untold.is_none_or(|reason| reason == Reason::NothingToCompare),
+    }
+}
+
+/// Lists what is not told with the reasons, each once.
+pub fn list_untold(costs: &[Cost], facts: &Facts, language: Language) -> Vec<String> {
+    let reasons = [Reason::Busy, Reason::Stolen, Reason::OneProcessor, Reason::TooWide];
+    let untold = reasons.into_iter().filter_map(|reason| {
+        let of_it = costs.iter().filter(|cost| cost.untold == Some(reason) && !is_told(cost, costs, facts));
+        let names: Vec<String> = of_it.map(|cost| name_operation(cost.operation, language)).collect();
+        let reason = language.translate_text(reason.describe());
+        (!names.is_empty()).then(|| format!("{} ({reason})", names.join(language.word(", "))))
+    });
+    untold.collect()
+}
+
+/// Lists other operations that are slower than on the slowest Linux that we know; None where none is.
 pub fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
-    let slower = costs.iter().filter_map(|cost| match (cost.operation, cost.contrast, cost.factor) {
-        (Operation::Priced(name), Contrast::Slower, Some(factor)) => {
-            Some(format!("{name} {}", format_factor(factor)))
+    let slower = costs.iter().filter_map(|cost| match (cost.operation, cost.factor, cost.untold) {
+        (Operation::Priced(name), Some(interval), None) => {
+            let said = Said { answer: cost.answer, ratio: f64::NAN, interval, margin: f64::NAN };
+            Some(format!("{name} {}", said.in_words(language)))
         }
         _ => None,
     });
@@ -143,16 +155,25 @@ pub fn describe_slower(costs: &[Cost], language: Language) -> Option<String> {
     (!all.is_empty()).then(|| say!(language, "slower too: {others}", others = others))
 }
 
+fn name_operation(operation: Operation, language: Language) -> String {
+    match operation {
+        Operation::SystemCall => language.word("system call").to_owned(),
+        Operation::PageFault => language.word("page fault").to_owned(),
+        Operation::Clock => language.word("clock").to_owned(),
+        Operation::Name => language.word("name here").to_owned(),
+        Operation::NewName => language.word("new name here").to_owned(),
+        Operation::Sync => language.word("fsync here").to_owned(),
+        Operation::SteadyCpu => language.word("CPU used for long").to_owned(),
+        Operation::NewCode => language.word("new code").to_owned(),
+        Operation::Priced(name) => name.to_owned(),
+    }
+}
+
 /// Formats a time with its interval in one unit: `290 µs [286, 295]`.
 fn format_time(time: Estimate) -> String {
     let scale = scale_of(time.middle, Unit::Nanoseconds);
     let number = |ns: f64| format_short(ns / scale.divisor);
     format!("{} {} [{}, {}]", number(time.middle), scale.unit, number(time.low), number(time.high))
-}
-
-fn format_factor(factor: Estimate) -> String {
-    let [middle, low, high] = [factor.middle, factor.low, factor.high].map(format_short);
-    format!("{middle}x [{low}, {high}]")
 }
 
 /// Formats a number with two digits at least.

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use tare_analysis::here::book::Found;
 use tare_analysis::here::command::{Split, Unsplit};
-use tare_analysis::here::costs::{Contrast, Cost, Durability, Estimate, find_durability};
+use tare_analysis::here::costs::{Cost, Durability, Estimate, Reason, find_durability};
 use tare_analysis::here::layers::Layer;
 use tare_analysis::here::limits::{Change, Limit};
 use tare_analysis::here::namespaces::Namespace;
@@ -19,7 +18,7 @@ use crate::text::json::render_pretty_json;
 /// Name of the format, in every document.
 pub const SCHEMA: &str = "tare-here";
 /// Version of the format. Fields may be added under the same version.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Renders everything that is known as one document.
 pub fn render_here_json(here: &Here<'_>) -> String {
@@ -121,32 +120,15 @@ fn places(here: &Here<'_>) -> Vec<Value> {
 
 fn cost(cost: &Cost) -> Value {
     let ends = |estimate: Estimate| json!([estimate.low, estimate.middle, estimate.high]);
-    let (verdict, why) = match cost.contrast {
-        Contrast::Slower => ("slower", None),
-        Contrast::Same => ("same", None),
-        Contrast::Faster => ("faster", None),
-        Contrast::Untold(reason) => ("untold", Some(reason.describe())),
-    };
     json!({
         "operation": cost.operation.name(),
         "ns": ends(cost.ns),
         "cycles": cost.cycles.map(ends),
         "against_ns": cost.against.map(ends),
-        "price": cost.price.as_ref().map(price),
-        "factor": cost.factor.map(ends),
-        "verdict": verdict,
-        "why": why,
-    })
-}
-
-fn price(price: &Found) -> Value {
-    json!({
-        "range": price.range,
-        "family": price.family,
-        "under": price.under,
-        "kernel": price.kernel,
-        "machines": price.machines,
-        "own": price.is_own,
+        // The factor over the slowest Linux has no upper end.
+        "factor": cost.factor.map(|factor| factor.ends(|end| end.is_finite().then_some(end))),
+        "answer": cost.answer,
+        "why": cost.untold.map(Reason::describe),
     })
 }
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use tare_analysis::here::costs::{Contrast, Operation};
+use tare_analysis::here::costs::{Cost, Operation};
 use tare_analysis::here::layers::{Class, Confidence, Layer};
 
 use super::Here;
 use super::command::describe_command;
-use super::costs::{describe_cost, describe_slower};
+use super::costs::{describe_cost, describe_slower, describe_usual, is_told, list_untold};
 use super::words::{describe_change, describe_limits, join_layers, name_layer};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
@@ -45,6 +45,9 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
     for change in here.changes {
         add(language.word("change"), &[describe_change(change, language)], 2);
     }
+    if !wide {
+        add(language.word("not told"), &list_untold(here.costs, &here.surroundings.facts, language), 6);
+    }
     let hidden: Vec<String> = here.found.hidden.iter().map(|text| language.translate_text(text)).collect();
     add(language.word("unknown"), &hidden, 7);
     let lost: Vec<String> = here
@@ -68,13 +71,20 @@ pub fn render_here_terminal(here: &Here<'_>, wide: bool, width: usize, language:
 /// Lists costs: those with a comparison of their own first, and the rest as far as there is room.
 fn list_costs(here: &Here<'_>, wide: bool, language: Language) -> Vec<Block> {
     let heading = language.word("costs");
-    let shown = here.costs.iter().filter(|cost| wide || !matches!(cost.operation, Operation::Priced(_)));
-    let mut blocks: Vec<Block> = shown
+    // On the first screen, what is not told has no numbers.
+    let facts = &here.surroundings.facts;
+    let is_shown = |cost: &&Cost| {
+        wide || !matches!(cost.operation, Operation::Priced(_)) && is_told(cost, here.costs, facts)
+    };
+    let mut blocks: Vec<Block> = here
+        .costs
+        .iter()
+        .filter(is_shown)
         .map(|cost| Block {
             heading,
-            text: describe_cost(cost, here.costs, &here.surroundings.facts, language),
-            rank: match (cost.operation, cost.contrast) {
-                (Operation::SteadyCpu, Contrast::Slower) | (Operation::SystemCall, _) => 3,
+            text: describe_cost(cost, here.costs, facts, language),
+            rank: match (cost.operation, cost.answer.kind().is_slower()) {
+                (Operation::SteadyCpu, true) | (Operation::SystemCall, _) => 3,
                 (Operation::Name | Operation::Sync, _) => 4,
                 (Operation::PageFault, _) => 5,
                 (Operation::Clock | Operation::SteadyCpu, _) => 9,
@@ -82,8 +92,12 @@ fn list_costs(here: &Here<'_>, wide: bool, language: Language) -> Vec<Block> {
             },
         })
         .collect();
+    if !wide && let Some(text) = describe_usual(here.costs, language) {
+        let slower = blocks.iter().take_while(|block| block.rank == 3).count();
+        blocks.insert(slower, Block { heading, text, rank: 3 });
+    }
     let slower = describe_slower(here.costs, language).filter(|_| !wide);
-    blocks.extend(slower.map(|text| Block { heading, text, rank: 10 }));
+    blocks.extend(slower.map(|text| Block { heading, text, rank: 4 }));
     blocks
 }
 

@@ -1,7 +1,5 @@
 //! Arguments of `tare here`.
 
-use std::path::PathBuf;
-
 use clap::ValueEnum;
 
 /// Name the layers around this shell (container, sandbox, virtual machine), its limits, and what to change.
@@ -17,9 +15,6 @@ use clap::ValueEnum;
   tare here --json | jq .where       use the result in a program
   tare here --fail-if in:gvisor      exit with 6 inside gVisor
   tare here --fail-if fsync:none     exit with 6 if an fsync in this folder reaches no disk
-  tare here --make-book mine.toml    measure prices of this machine, for comparisons elsewhere
-  tare here --make-book all.toml --join mine.toml theirs.toml
-  tare here --book all.toml          compare with these prices
   tare here --yes -- git status      run a command twice, and split its time by the costs measured here
 
 Exit codes: 0 if anything was found out, 3 if nothing was, 6 if a --fail-if condition is met.")]
@@ -28,24 +23,11 @@ pub struct Here {
     #[arg(long)]
     pub wide: bool,
     /// Leave out everything that takes time to measure.
-    #[arg(long, value_name = "PART", conflicts_with_all = ["thorough", "words", "book"])]
+    #[arg(long, value_name = "PART", conflicts_with_all = ["thorough", "words"])]
     pub only: Option<Part>,
     /// Measure three times in turn, for up to ten seconds.
     #[arg(long)]
     pub thorough: bool,
-    /// Compare with the prices in this book instead of the built-in ones.
-    #[arg(long, value_name = "FILE")]
-    pub book: Option<PathBuf>,
-    /// Make a book of this machine's prices instead: the cycles that single operations take. The book names no machine,
-    /// and is refused inside any layer but a virtual machine. The file must not exist.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["wide", "only", "thorough", "book", "yes", "fail_if", "json", "words"])]
-    pub make_book: Option<PathBuf>,
-    /// Start tare this many times to measure, for --make-book.
-    #[arg(long, value_name = "N", default_value_t = 14, requires = "make_book", conflicts_with = "join", value_parser = clap::value_parser!(u32).range(8..=200))]
-    pub starts: u32,
-    /// Join these books instead of measuring, each named once, for --make-book.
-    #[arg(long, value_name = "BOOKS", num_args = 1.., requires = "make_book")]
-    pub join: Vec<PathBuf>,
     /// Run the command twice without asking.
     #[arg(long, requires = "words")]
     pub yes: bool,

@@ -4,9 +4,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use tare_analysis::here::book::Book;
 use tare_analysis::here::command::split_time;
-use tare_analysis::here::costs::{Durability, Pricing, add_changes, compute_costs, find_durability};
+use tare_analysis::here::costs::{Durability, add_changes, compute_costs, find_durability};
 use tare_analysis::here::layers::Confidence;
 use tare_analysis::here::limits::{choose_changes, read_limits};
 use tare_analysis::here::recognise_layers;
@@ -16,7 +15,6 @@ use tare_probes::here::{Extent, Place, Wanted, collect_surroundings, run_twice};
 use tare_report::here::{Here, render_here_json, render_here_terminal};
 use tare_report::text::plain_line;
 
-use super::books::{find_month, hash_machine, make_book, read_book};
 use crate::args;
 use crate::args::here::{Condition, Part};
 use crate::command_error::CommandError;
@@ -29,19 +27,10 @@ const LONGEST_MS: u64 = 2_300;
 const LONGEST_THOROUGH_MS: u64 = 8_500;
 
 pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
-    if let Some(file) = &args.make_book {
-        return make_book(file, args);
-    }
-    let (book, hashes) = match &args.book {
-        Some(file) => (read_book(file)?, hash_machine()),
-        None => (Book::read_shipped(), Vec::new()),
-    };
     let (surroundings, left) = collect_surroundings(&want_answer(args));
     let found = recognise_layers(&surroundings.facts);
     let limits = read_limits(&surroundings.facts);
-    let now = find_month();
-    let costs =
-        compute_costs(&surroundings.facts, &Pricing { book: &book, now, found: &found, hashes: &hashes });
+    let costs = compute_costs(&surroundings.facts, &found);
     let mut changes = choose_changes(&limits);
     add_changes(&costs, &mut changes);
     let ran = match args.words.as_slice() {

@@ -2,7 +2,6 @@
 
 pub mod advise;
 #[cfg(unix)]
-mod books;
 pub mod check;
 pub mod clean;
 pub mod compare;

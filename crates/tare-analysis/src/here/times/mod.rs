@@ -3,7 +3,6 @@
 pub mod burst;
 pub mod cycle;
 pub mod operations;
-pub mod processor;
 
 use super::signs::View;
 use crate::statistics::sign_test::compute_median_interval;

@@ -17,7 +17,6 @@ use crate::harness::folder::Folder;
 use crate::harness::interference::Watch;
 use crate::harness::stopwatch::now_ns;
 use crate::harness::trial::Trial;
-use crate::here::bounded::read_line;
 use crate::here::steps::Noting;
 use crate::probe::Size;
 use crate::probes::run_of;
@@ -53,7 +52,7 @@ const fn single(name: &'static str, batch: u64, in_folder: bool) -> Priced {
 }
 
 /// Every operation, the most telling first: where each takes long, the last ones are left out.
-static PRICED: [Priced; 17] = [
+static PRICED: [Priced; 16] = [
     Priced {
         name: "getppid",
         probe: "sys.getppid",
@@ -63,14 +62,6 @@ static PRICED: [Priced; 17] = [
         in_folder: false,
     },
     single("new-page", 100, false),
-    Priced {
-        name: "clock-read",
-        probe: "time.read",
-        parameter: None,
-        series: "read",
-        batch: 50,
-        in_folder: false,
-    },
     Priced {
         name: "fork",
         probe: "proc.spawn",
@@ -139,7 +130,6 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
         }
         noting.add_fact(&key, format_blocks(&time_operation(priced, place)));
     }
-    noting.add_fact("price.cpuid", format_blocks(&time_processor_name()));
     noting.add_fact("cycle.addition", format_blocks(&additions));
     noting.add_fact("cycle.multiplication", format_blocks(&multiplications));
     let round_ns = now_ns() - began_ns;
@@ -195,78 +185,8 @@ fn run_probe(priced: &Priced, folder: &Door) -> Option<Vec<f64>> {
     Some(timed.map(|timed| timed.elapsed_ns as f64 / timed.operations as f64).collect())
 }
 
-/// Measures the instruction that tells the processor's name: a hypervisor answers it.
-#[cfg(target_arch = "x86_64")]
-fn time_processor_name() -> Vec<f64> {
-    const TIMES: u32 = 10;
-    let block = |_| {
-        let started_ns = now_ns();
-        (0..TIMES).for_each(|_| _ = std::hint::black_box(std::arch::x86_64::__cpuid(0x4000_0000)));
-        (now_ns() - started_ns) as f64 / f64::from(TIMES)
-    };
-    (0..BATCHES).map(block).collect()
-}
-
-/// Measures nothing: other processors keep such an instruction to the kernel.
-#[cfg(not(target_arch = "x86_64"))]
-fn time_processor_name() -> Vec<f64> {
-    Vec::new()
-}
-
 fn format_blocks(blocks: &[f64]) -> String {
     blocks.iter().map(|block| format!("{block:.4}")).collect::<Vec<_>>().join(" ")
-}
-
-/// Folder in which the kernel tells how it mitigates faults of the processor.
-const VULNERABILITIES: &str = "/sys/devices/system/cpu/vulnerabilities";
-/// Mitigations that change the price of entering the kernel: file, words in it, and name.
-const MITIGATIONS: [(&str, &str, &str); 15] = [
-    ("meltdown", "Mitigation: PTI", "pti"),
-    ("meltdown", "Not affected", "no-pti"),
-    ("meltdown", "Vulnerable", "no-pti"),
-    ("spectre_v2", "Retpolines", "retpoline"),
-    ("spectre_v2", "Enhanced", "automatic-ibrs"),
-    ("spectre_v2", "Mitigation: IBRS", "ibrs"),
-    ("spectre_v2", "Vulnerable", "no-spectre-v2"),
-    ("retbleed", "untrained return thunk", "unret"),
-    ("retbleed", "Mitigation: IBPB", "retbleed-ibpb"),
-    ("retbleed", "Mitigation: Stuffing", "stuffing"),
-    ("spec_rstack_overflow", "Safe RET", "safe-ret"),
-    ("spec_rstack_overflow", "Mitigation: IBPB", "srso-ibpb"),
-    ("mds", "Mitigation: Clear CPU buffers", "clear-buffers"),
-    ("tsa", "Mitigation: Clear CPU buffers", "clear-buffers"),
-    ("indirect_target_selection", "Mitigation: Aligned", "aligned-thunks"),
-];
-
-/// Notes mitigations in force, and nothing where the kernel does not tell them.
-pub fn note_mitigations(noting: &mut Noting<'_>) {
-    let mut read: Vec<(&str, String)> = Vec::new();
-    for (file, ..) in MITIGATIONS {
-        if read.iter().all(|(known, _)| *known != file)
-            && let Some(text) = read_line(&format!("{VULNERABILITIES}/{file}"))
-        {
-            read.push((file, text));
-        }
-    }
-    if read.is_empty() {
-        return;
-    }
-    noting.add_fact("mitigations", name_mitigations(&read).join(" "));
-}
-
-/// Finds the names of mitigations that texts of the kernel tell, in order.
-pub fn name_mitigations(read: &[(&str, String)]) -> Vec<&'static str> {
-    let is_told = |(file, words): (&str, &str)| {
-        read.iter().any(|(known, text)| {
-            *known == file && (text.contains(words) && (words != "Vulnerable" || text.starts_with(words)))
-        })
-    };
-    let told = MITIGATIONS.iter().filter(|(file, words, _)| is_told((file, words)));
-    let names: std::collections::BTreeSet<&str> = told.map(|(.., name)| *name).collect();
-    match names.is_empty() {
-        true => vec!["none"],
-        false => names.into_iter().collect(),
-    }
 }
 
 #[cfg(test)]
@@ -301,29 +221,5 @@ mod tests {
         }
         assert!(facts.get("cycle.addition").is_some() && facts.get("cycle.multiplication").is_some());
         assert!(!place.join(name).exists(), "something is left");
-    }
-
-    #[test]
-    fn mitigations_have_short_names() {
-        let told = |texts: &[(&'static str, &str)]| {
-            let read: Vec<_> = texts.iter().map(|(file, text)| (*file, (*text).to_owned())).collect();
-            name_mitigations(&read).join(" ")
-        };
-        let zen = [
-            ("meltdown", "Not affected"),
-            ("spectre_v2", "Mitigation: Retpolines; IBPB: conditional; STIBP: disabled; RSB filling"),
-            ("retbleed", "Mitigation: untrained return thunk; SMT disabled"),
-            ("spec_rstack_overflow", "Vulnerable: Safe RET, no microcode"),
-        ];
-        assert_eq!(told(&zen), "no-pti retpoline safe-ret unret");
-        assert_eq!(
-            told(&[
-                ("meltdown", "Mitigation: PTI"),
-                ("mds", "Mitigation: Clear CPU buffers; SMT vulnerable")
-            ]),
-            "clear-buffers pti"
-        );
-        assert_eq!(told(&[("spectre_v2", "Vulnerable; IBPB: disabled")]), "no-spectre-v2");
-        assert_eq!(told(&[("retbleed", "Not affected")]), "none");
     }
 }

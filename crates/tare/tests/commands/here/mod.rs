@@ -5,7 +5,6 @@ mod left_over;
 
 use std::process::{Command, Output};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
 
 fn run(program: &str, words: &[&str]) -> Option<Output> {
@@ -82,77 +81,6 @@ fn layers_alone_take_no_times() {
     assert!(!found["namespaces"].as_object().unwrap().is_empty());
     assert_eq!(found["costs"], serde_json::json!([]), "code that is run for layers is not a cost here");
     assert_eq!(here(&["--only", "where", "--thorough"]).status.code(), Some(2));
-}
-
-#[test]
-fn a_book_is_refused_for_its_mistake() {
-    let folder = tempfile::tempdir().unwrap();
-    let book = folder.path().join("mine.toml");
-    std::fs::write(&book, "format = 9\n").unwrap();
-    let output = here(&["--book", book.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("its format is 9"), "{output:?}");
-}
-
-/// Reads books from a pipe without a writer: a command that waits for one has to be ended, with 124.
-#[test]
-fn no_book_is_waited_for() {
-    let folder = tempfile::tempdir().unwrap();
-    let pipe = folder.path().join("pipe");
-    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let (pipe, made) = (pipe.to_str().unwrap(), folder.path().join("made.toml"));
-    for words in [&["--book", pipe][..], &["--make-book", made.to_str().unwrap(), "--join", pipe]] {
-        let output = run("timeout", &[&["60", env!("CARGO_BIN_EXE_tare"), "here"], words].concat()).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {output:?}");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains(pipe) && said.contains("it is not a regular file"), "{words:?}: {said}");
-    }
-    assert!(!made.exists());
-}
-
-/// Writes a book with one entry.
-fn write_book(path: &std::path::Path, family: &str, kernel: &str, sessions: u32) {
-    let text = format!(
-        "format = 1\n[[entry]]\nfamily = \"{family}\"\nunder = \"kvm\"\nkernel = \"{kernel}\"\nmitigations = []\n\
-         made = \"2026-11\"\nmachines = [\"0a1b2c3d\"]\nsessions = {sessions}\n\
-         [entry.cycles]\ngetppid = [200.0, 300.0]\n"
-    );
-    std::fs::write(path, text).unwrap();
-}
-
-#[test]
-fn books_of_several_sessions_become_one_and_nothing_is_overwritten() {
-    let folder = tempfile::tempdir().unwrap();
-    let [one, two, all] = ["one.toml", "two.toml", "all.toml"].map(|name| folder.path().join(name));
-    write_book(&one, "amd-25-1", "6.12", 1);
-    write_book(&two, "amd-25-1", "6.12", 2);
-    let paths = [&all, &one, &two].map(|path| path.to_str().unwrap());
-    let join = || {
-        let words = ["here", "--make-book", paths[0], "--join", paths[1], paths[2]];
-        run(env!("CARGO_BIN_EXE_tare"), &words).unwrap()
-    };
-    assert!(join().status.success());
-    let joined = std::fs::read_to_string(&all).unwrap();
-    assert!(joined.contains("sessions = 3") && joined.matches("[[entry]]").count() == 1, "{joined}");
-    assert_eq!(join().status.code(), Some(4), "the file is there");
-}
-
-#[test]
-fn prices_are_refused_inside_a_sandbox() {
-    let folder = tempfile::tempdir().unwrap();
-    let book = folder.path().join("mine.toml");
-    let program = env!("CARGO_BIN_EXE_tare");
-    let words =
-        ["--dev-bind", "/", "/", program, "here", "--starts", "8", "--make-book", book.to_str().unwrap()];
-    let Some(output) = run("bwrap", &words) else { return };
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if stderr.contains("bwrap: ") {
-        println!("SKIPPED bwrap: {stderr}");
-        return;
-    }
-    assert_eq!(output.status.code(), Some(3), "{output:?}");
-    assert!(stderr.contains("no prices are made here"), "{stderr}");
-    assert!(!book.exists());
 }
 
 #[test]
