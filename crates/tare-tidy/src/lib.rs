@@ -7,6 +7,7 @@
 pub mod arrows;
 pub mod comments;
 pub mod cycles;
+pub mod impls;
 pub mod inside;
 pub mod lines;
 pub mod lists;

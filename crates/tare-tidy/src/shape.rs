@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use crate::tree::{Source, Tree, list_files, strip_raw_prefix};
 
 /// Longest file of code, tests included.
-const LONGEST_FILE: usize = 500;
+const LONGEST_FILE: usize = 650;
 /// Longest function, tests included: from the line of its name to that of its last brace.
 const LONGEST_FUNCTION: usize = 70;
 /// Limit on the source files directly in a folder.
@@ -163,7 +163,7 @@ mod tests {
             of_files(&tree),
             [
                 "crates/one/src/lib.rs does not open with a sentence of purpose",
-                "crates/one/src/long.rs has 501 lines, of 500"
+                "crates/one/src/long.rs has 651 lines, of 650"
             ]
         );
         assert_eq!(of_names(&tree), ["crates/one/src/util/mod.rs could hold anything"]);

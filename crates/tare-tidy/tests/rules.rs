@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tare_tidy::tree::Tree;
-use tare_tidy::{arrows, comments, cycles, inside, lists, public, shape, words};
+use tare_tidy::{arrows, comments, cycles, impls, inside, lists, public, shape, words};
 
 /// Which of our crates each may import, and which its tests may besides; see ARCHITECTURE.md. No other arrow.
 const ARROWS: arrows::Arrows<'_> = &[
@@ -67,7 +67,7 @@ const SHOWN: &[(&str, &str)] = &[];
 
 /// Banned words in quotations: of a file and a word.
 const QUOTATIONS: &[(&str, &str)] = &[
-    // What an environment is called in the first version's records, which the bench reads.
+    // Name of an environment in the first version's records, which the bench reads.
     ("crates/tare-bench/src/commands/precision.rs", "lane"),
     ("crates/tare-tidy/src/words.rs", "*"),
     ("crates/tare-tidy/tests/rules.rs", "*"),
@@ -150,6 +150,11 @@ fn what_nodes_can_write_is_opened_by_the_door_alone() {
             assert_eq!(opened, most, "{folder}/{name}: paths that are opened without tare_paths::door");
         }
     }
+}
+
+#[test]
+fn the_methods_of_a_type_lie_in_two_files_at_most() {
+    none(impls::list_spread_types(&tree()));
 }
 
 #[test]

@@ -210,7 +210,7 @@ fn differs(control: &Comparison) -> bool {
 
 /// Tells whether this many false differences or more come by chance in no more than one session in twenty.
 fn is_more_than_chance(cells: usize, coloured: usize) -> bool {
-    // One of one is one in twenty exactly, whichever way its logarithm was rounded.
+    // A chance of exactly one in twenty counts, whichever way its logarithm was rounded.
     let rounding = 1e-9;
     coloured > 0 && at_least(cells as u64, coloured as u64, ALPHA) <= ALPHA + rounding
 }
@@ -261,15 +261,4 @@ fn shared_starts<'a>(cells: impl Iterator<Item = &'a Comparison>) -> Option<Warn
         .min_by_key(|(starts, rounds)| (*starts, std::cmp::Reverse(*rounds)))
         .filter(|(starts, rounds)| *rounds >= 2 * *starts)
         .map(|(starts, rounds)| Warning::SharedStarts { starts, rounds })
-}
-
-impl Judge<'_> {
-    /// Counts the rounds of cases that count.
-    fn rounds_kept(&self) -> u32 {
-        let Some(baseline) = self.baseline else {
-            return 0;
-        };
-        let cases = 0..self.progress.plan.cases.len();
-        cases.map(|case| self.trials(case, baseline).len() as u32).sum()
-    }
 }

@@ -78,7 +78,7 @@ fn needed_to_pass(judged: &Judgement, edge: f64, safe_p: f64) -> Needed {
     if !judged.is_out_of_reach() {
         return judged.convert_units(judged.scatter().units_to_pass(safe_p, edge));
     }
-    // How many times larger than of a single look a p is, for the looks taken.
+    // The looks taken make p larger than a single look would, by this factor.
     let spent = Some(judged.least_p).filter(|p| *p < 1.0);
     let looks = spent.map_or(1.0, |p| (p * 2f64.powi(judged.units as i32 - 1)).max(1.0));
     judged

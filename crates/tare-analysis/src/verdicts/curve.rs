@@ -53,7 +53,7 @@ pub fn tail_curves(session: &Session) -> Vec<TailCurve> {
             }
         }
     }
-    // One merged histogram is open at a time: each takes about 200 kB.
+    // Only a single merged histogram is in memory at a time: each takes about 200 kB.
     let curve = |((case, series, target), trials): ((usize, String, usize), Vec<&Trial>)| {
         let batches = trials.iter().flat_map(|trial| trial.batches.iter_series(&series));
         let merged = merge(batches.filter(|batch| batch.phase == Phase::Warm));

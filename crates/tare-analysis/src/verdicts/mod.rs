@@ -1,7 +1,6 @@
 //! From raw samples to verdicts: a value a trial, pairs of values a round, a verdict a cell.
 
 pub(crate) mod assemble;
-mod comparison;
 mod correction;
 pub mod curve;
 pub mod doubts;

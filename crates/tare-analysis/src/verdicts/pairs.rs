@@ -152,7 +152,7 @@ pub(crate) fn select_trials<'a>(trials: &[&'a Trial], other: Option<&str>) -> Ve
     let Some(name) = other else { return trials.to_vec() };
     let is_wanted = |trial: &&&Trial| trial.partner.as_deref().is_none_or(|partner| partner == name);
     let mut wanted: Vec<&Trial> = trials.iter().filter(is_wanted).copied().collect();
-    // Of a round that has both, the trial that took turns, which is sorted behind the one that ran alone.
+    // If a round has both, the trial that took turns counts, which is sorted behind the one that ran alone.
     wanted.reverse();
     wanted.dedup_by_key(|trial| trial.round);
     wanted.reverse();

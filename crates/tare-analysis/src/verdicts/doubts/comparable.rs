@@ -35,7 +35,7 @@ pub(crate) fn find_comparison_objection(
     target: Option<&TargetFacts>,
     baseline: Option<&TargetFacts>,
 ) -> Option<String> {
-    // Where both are emulated, the difference between them is still the layer.
+    // If both are emulated, the difference between them is still the layer.
     if planned.declared.times == Times::Processor && is_emulated(target) != is_emulated(baseline) {
         let whose = match is_emulated(target) {
             true => "the processor is emulated",

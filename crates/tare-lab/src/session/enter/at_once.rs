@@ -94,7 +94,7 @@ pub(crate) fn first_samples(
 pub(crate) fn leave_all(mut launched: Vec<Launched<'_>>) -> Vec<Outcome> {
     let deadline = Instant::now() + LEAVING;
     for one in &mut launched {
-        // One that does not take the request is ended below.
+        // A start that does not take the request is ended below.
         let _ = one.link.send(&Request::Leave, deadline);
     }
     let until = Instant::now() + PATIENCE;

@@ -29,6 +29,7 @@ use crate::provider::Ready;
 use crate::session::arena::Turning;
 use crate::session::arena::{Arena, Outcome, Started};
 use crate::session::enter::at_once::{self, Launched};
+use crate::session::enter::calling::run_calls;
 use crate::session::enter::carrying::carry_files;
 use crate::session::enter::describing::describe_environment;
 use crate::session::enter::placing::{as_own, divide};
@@ -358,7 +359,7 @@ impl Arena for LiveArena<'_> {
 
     fn enter_ahead(&mut self, index: usize) {
         if !self.targets[index].resolved.ready.settling.is_zero() {
-            // One that fails is tried again when it is needed, and says why.
+            // A start that fails is tried again when it is needed, and then its reason is reported.
             self.targets[index].next = self.make_start(index).ok();
         }
     }
@@ -375,7 +376,8 @@ impl Arena for LiveArena<'_> {
             };
         }
         if calls::is_call(&request.case) {
-            return self.call(index, request, sink);
+            let session = (self.workspace, index);
+            return run_calls(session, &self.targets[index].resolved, request, self.interrupted, sink);
         }
         let LiveTarget { resolved, inside, left, .. } = &mut self.targets[index];
         let Some(inside) = inside else {

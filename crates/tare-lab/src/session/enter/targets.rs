@@ -247,7 +247,7 @@ mod tests {
             [
                 "wsl1-like = gvisor?platform=systrap",
                 "wsl2-like-512 = qemu?memory=512&share=virtiofs",
-                // Whoever names it twice, by whatever names, gets it once.
+                // An environment that is named twice, by whatever names, is measured once.
                 "guest = qemu",
             ]
         );

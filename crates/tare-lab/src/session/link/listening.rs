@@ -155,7 +155,7 @@ impl<'t> Listening<'t> {
         match self.allowance.take_batch(batch) {
             Ok(bytes) => self.bytes += bytes,
             Err(why) => {
-                // What still comes is not listened to: the environment is entered afresh.
+                // Later frames are not listened to: the environment is entered afresh.
                 self.outcome.failure = Some(Failure::new(FailureKind::WrongWork, why.as_str()));
                 return Err(LinkError::Unruly(why));
             }

@@ -374,7 +374,7 @@ fn first_line(output: ChildStdout) -> Result<PeerReply, PeerError> {
 pub(crate) fn release_peers(peers: &Peers) {
     for way in peers.ways.values() {
         let Peer::Tare { address, secret } = way else { continue };
-        // Whoever is not reached from here ends by its time.
+        // A peer that is not reached from here ends when its time is over.
         if let Some(secret) = Secret::parse(secret) {
             let _ = PeerSession::open(address, &secret).and_then(PeerSession::end_session);
         }

@@ -121,7 +121,7 @@ impl Wanted<'_> {
         let short = COUNTED_NS / slowest_ns / batch;
         let counted = self.counted((self.scale * short).max(worthwhile(batch, targets)));
         let batches = 1 + counted;
-        // What warms up does not count for a quantile.
+        // Operations that warm up do not count for a quantile.
         let least = (self.operations_of_quantiles(operation_ns) * batches).div_ceil(counted.max(1));
         let operations = (batch as u64 * batches).max(least);
         Amount::Operations { batch: operations.div_ceil(batches), batches: batches as u32 }

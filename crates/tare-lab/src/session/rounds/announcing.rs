@@ -2,22 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::asked::progress::{Event, Standing};
+use crate::asked::progress::Standing;
 use crate::session::plan::prepare::CellIndex;
-use crate::session::rounds::Rounds;
+use crate::session::rounds::course::Course;
 
 /// Open cells that progress names, where there are no more.
 const MOST_NAMED: usize = 3;
 
-impl Rounds<'_> {
-    /// Shows how far the session is, before a trial.
-    pub(in crate::session) fn announce(&mut self, cell: CellIndex, round: u32) {
+impl Course {
+    /// Describes how far the session is, before a trial.
+    pub fn describe_standing(&self, cell: CellIndex, round: u32, now_ns: u64) -> Standing<'_> {
         let plan = &self.session.plan;
-        let elapsed_s = self.arena.now_ns() as f64 / 1e9;
+        let elapsed_s = now_ns as f64 / 1e9;
         // The number of rounds is a promise only where it was fixed; else it lies beyond what time allows.
         let fixed = Some(plan.rounds).filter(|_| plan.budget_s.is_none() && plan.looks.len() == 1);
         let by_rounds_s = |rounds: u32| elapsed_s * f64::from(rounds - round) / f64::from(round + 1);
-        let left_s = self.left_s().or_else(|| fixed.map(by_rounds_s));
+        let left_s = self.left_s(now_ns).or_else(|| fixed.map(by_rounds_s));
         let (decided, cells) = self.open.count_decided(plan);
         let open = self.open.list_open(plan);
         let is_known = fixed.is_none() && decided + open.len() == cells;
@@ -27,7 +27,7 @@ impl Rounds<'_> {
         let name = |cell: &CellIndex| {
             (plan.cases[cell.case].label.as_str(), plan.targets[cell.target].name.as_str())
         };
-        self.observer.observe_event(Event::Trial(Standing {
+        Standing {
             case: &plan.cases[cell.case].label,
             target: &plan.targets[cell.target].name,
             round: round + 1,
@@ -40,7 +40,7 @@ impl Rounds<'_> {
             repeated: self.session.repeated.len() as u32,
             elapsed_s,
             left_s,
-        }));
+        }
     }
 
     /// Estimates the time of the rounds that open cells still need, in seconds: those of a case have the same ones. None where no

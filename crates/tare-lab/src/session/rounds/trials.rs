@@ -40,16 +40,16 @@ impl Rounds<'_> {
     /// Runs one attempt at a round of a case: pairs with those that can take turns, and the others one after the other.
     /// Returns the new trials.
     pub(super) fn run_attempt(&mut self, slot: Slot, targets: &[usize]) -> Result<Vec<Trial>, Stop> {
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let case = &plan.cases[slot.case];
         let order = order::shuffle_targets(plan.seed, &case.id, (slot.round, slot.attempt), targets);
         let turning: BTreeMap<usize, ([usize; 2], Turning)> = order
             .iter()
             .filter_map(|target| Some((*target, self.find_turning(slot.case, *target)?)))
             .collect();
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let partners: Vec<Option<usize>> = order.iter().map(|target| plan.partner_of(*target)).collect();
-        // One that no pair has a trial of has one for those that are measured alone.
+        // An environment that no pair measures has a trial for those that are measured alone.
         let is_alone = |at: usize| !turning.contains_key(&order[at]) && partners[at].is_some();
         let wanted: BTreeSet<usize> =
             (0..order.len()).filter(|at| is_alone(*at)).filter_map(|at| partners[at]).collect();
@@ -73,16 +73,16 @@ impl Rounds<'_> {
 
     /// Finds the pair of an environment in a case, and how its two sides take turns; none where it is measured alone.
     fn find_turning(&mut self, case: usize, target: usize) -> Option<([usize; 2], Turning)> {
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let is_planned = plan.cases[case].pairs.contains_key(&plan.targets[target].name);
         let pair = [target, plan.partner_of(target).filter(|_| is_planned)?];
-        if pair.iter().any(|side| self.pilot.started[*side].is_err()) {
+        if pair.iter().any(|side| self.course.pilot.started[*side].is_err()) {
             return None;
         }
         match self.arena.prove_turns(pair) {
             Ok(turning) => Some((pair, turning)),
             Err(failure) => {
-                let name = self.session.plan.targets[target].name.clone();
+                let name = self.course.session.plan.targets[target].name.clone();
                 if self.noted_alone.insert(target) {
                     let note = format!("{name}: its trials run alone: {}", failure.reason);
                     self.observer.observe_event(Event::Note(note));
@@ -133,15 +133,15 @@ impl Rounds<'_> {
         let outside = outcomes[0].0.outside.clone();
         let mut sides = Vec::with_capacity(2);
         for ((target, number), (outcome, batches)) in pair.into_iter().zip(numbers).zip(outcomes) {
-            let start = self.targets[target].number;
-            self.targets[target].cases.insert(slot.case);
+            let start = self.course.targets[target].number;
+            self.course.targets[target].cases.insert(slot.case);
             if outcome.lost {
-                self.targets[target].lost = 0;
+                self.course.targets[target].lost = 0;
                 self.enter_again(target)?;
             }
             sides.push(Side {
                 trial: number,
-                target: self.session.plan.targets[target].name.clone(),
+                target: self.course.session.plan.targets[target].name.clone(),
                 start,
                 host_elapsed_ns: outcome.host_elapsed_ns,
                 agent_elapsed_ns: outcome.agent_elapsed_ns,
@@ -152,7 +152,7 @@ impl Rounds<'_> {
             });
         }
         let Ok(sides) = <[Side; 2]>::try_from(sides) else { unreachable!("a pair has two sides") };
-        let case = self.session.plan.cases[slot.case].id.clone();
+        let case = self.course.session.plan.cases[slot.case].id.clone();
         let mut line = Pair { case, round: slot.round, attempt: slot.attempt, started_ns, sides, outside };
         let from = self.writer.bytes();
         if let Err(error) = self.writer.append(&Entry::Pair(Box::new(line.clone()))) {
@@ -170,13 +170,14 @@ impl Rounds<'_> {
 
     /// Plans the turns of a pair: how patient its sides are, and on which processor they run.
     fn plan_turn(&self, slot: Slot, subject: usize, turning: Turning) -> Turn {
-        let case = &self.session.plan.cases[slot.case];
-        let (batch, batches) = match pair_amount(case, &self.session.plan.targets[subject].name) {
+        let case = &self.course.session.plan.cases[slot.case];
+        let (batch, batches) = match pair_amount(case, &self.course.session.plan.targets[subject].name) {
             Amount::Operations { batch, batches } => (batch, batches),
             Amount::Calibrate | Amount::Duration { .. } => (1, 1),
         };
         let cell = CellIndex { case: slot.case, target: subject };
-        let step_ns = self.pilot.cost_ns.get(&cell).copied().unwrap_or(0.0) / f64::from(batches.max(1));
+        let step_ns =
+            self.course.pilot.cost_ns.get(&cell).copied().unwrap_or(0.0) / f64::from(batches.max(1));
         let operation_ns = step_ns / 2.0 / batch as f64;
         let settle = match case.declared.batching {
             // Each batch has new processes, or is a run of a command.
@@ -202,7 +203,7 @@ impl Rounds<'_> {
 
     /// Draws for an attempt at a round.
     fn draw(&self, slot: Slot, what: &str) -> Generator {
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let part = format!("{what} of {} {} {}", plan.cases[slot.case].id, slot.round, slot.attempt);
         Generator::for_part(plan.seed, &part)
     }
@@ -215,12 +216,17 @@ impl Rounds<'_> {
         number: u64,
         turn: Option<(usize, Turn)>,
     ) -> Result<TrialRequest, Failure> {
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let case = &plan.cases[slot.case];
-        let started = self.pilot.started[target].as_ref().map_err(Failure::clone)?;
+        let started = self.course.pilot.started[target].as_ref().map_err(Failure::clone)?;
         let subject = turn.as_ref().map_or(target, |(subject, _)| *subject);
-        let expected_ns =
-            self.pilot.cost_ns.get(&CellIndex { case: slot.case, target: subject }).copied().unwrap_or(0.0);
+        let expected_ns = self
+            .course
+            .pilot
+            .cost_ns
+            .get(&CellIndex { case: slot.case, target: subject })
+            .copied()
+            .unwrap_or(0.0);
         let deadline_ms =
             ((expected_ns * DEADLINE_FACTOR / 1e6) as u64).clamp(DEADLINE_LEAST_MS, DEADLINE_MOST_MS);
         // A side waits for its partner's step, and a first one may take longer.
@@ -243,10 +249,10 @@ impl Rounds<'_> {
         self.check_room()?;
         let trial = self.next_trial;
         self.next_trial += 1;
-        let plan = &self.session.plan;
+        let plan = &self.course.session.plan;
         let case = &plan.cases[cell.case];
         if startup::is_start(&case.case) {
-            self.targets[cell.target].number += 1;
+            self.course.targets[cell.target].number += 1;
         }
         let begin = Begin {
             trial,
@@ -255,17 +261,17 @@ impl Rounds<'_> {
             round: slot.round,
             attempt: slot.attempt,
             position,
-            start: self.targets[cell.target].number,
+            start: self.course.targets[cell.target].number,
             started_ns: self.arena.now_ns(),
         };
         self.writer.append(&Entry::Begin(begin.clone())).map_err(LabError::from)?;
         let (from, mut batches) = (self.writer.bytes(), Vec::new());
         let outcome = self.measure(slot, target, trial, &mut batches)?;
-        let state = &mut self.targets[cell.target];
+        let state = &mut self.course.targets[cell.target];
         let is_first = state.cases.is_empty();
         state.cases.insert(cell.case);
         if is_first && outcome.failure.is_none() {
-            // What only the first trial of a start waits for, as for gVisor's clock to be measured, belongs to the start.
+            // Waits of only the first trial of a start, such as for gVisor's clock to be measured, belong to the start.
             let trial_ns = outcome.host_elapsed_ns + begin.started_ns;
             let waited_s = self.arena.now_ns().saturating_sub(trial_ns) as f64 / 1e9;
             state.start.s += waited_s;
@@ -275,7 +281,7 @@ impl Rounds<'_> {
             return Err(Stop::Interrupted);
         }
         if outcome.lost {
-            self.targets[cell.target].lost = 0;
+            self.course.targets[cell.target].lost = 0;
             self.enter_again(cell.target)?;
         }
         let end = End {
@@ -367,7 +373,7 @@ mod tests {
         assert_eq!((sides[0].batches.len(), &sides[0].failure), (1, &None));
         assert!(sides[1].batches.is_empty());
         assert_eq!(sides[1].failure.as_ref().map(|failure| failure.kind), Some(FailureKind::WrongWork));
-        // What stays of two sides that are just short enough fits into a line.
+        // Two sides that are just short enough fit into a line.
         let mut longest = [side(0, 60), side(1, 60)];
         leave_out_too_long(&mut longest);
         let outside = Interference::default();

@@ -26,7 +26,8 @@ use tare_record::{Entry, Writer, read_session};
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::{Observer, Unobserved};
 use crate::session::plan::prepare::{Pilot, PlanRequest, Prepared, enter_all, prepare_session};
-use crate::session::rounds::{Rounds, measured_round_s};
+use crate::session::rounds::Rounds;
+use crate::session::rounds::course::measured_round_s;
 use crate::study::{Study, select_cases};
 
 /// A ratio at the edge of the margin, which no number of rounds decides.
@@ -162,7 +163,7 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
         let of_subject = |trial: &&Trial| trial.target == "layer0";
         assert_eq!(session.trials.iter().filter(of_subject).count(), least as usize);
     }
-    // Where fewer rounds fit, the last look is the only one.
+    // If fewer rounds fit, the last look is the only one.
     let folder = tempfile::tempdir().unwrap();
     let request = PlanRequest { budget_s: Some(600.0), least_rounds: 1_000_000, ..plan_request(targets(1)) };
     let (record, _) = planned(&mut FakeArena::new(&[1.0, 1.0, 2.0]), folder.path(), request);

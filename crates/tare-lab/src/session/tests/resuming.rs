@@ -27,7 +27,7 @@ fn an_interrupted_session_keeps_what_it_has_and_goes_on() {
 
 #[test]
 fn a_complete_session_that_is_resumed_measures_nothing_and_keeps_its_answers() {
-    // One has all its rounds, and the others had decided before their time was over.
+    // The first session has all its rounds, and the second had decided before its time was over.
     for (rounds, budget_s) in [(Some(12), None), (None, Some(60.0))] {
         let folder = tempfile::tempdir().unwrap();
         let (record, ending) =

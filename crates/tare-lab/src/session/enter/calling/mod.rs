@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -23,7 +23,6 @@ use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
 use crate::platform::until_ready;
 use crate::provider::{Entrance, Ready, Workspace};
 use crate::session::arena::Outcome;
-use crate::session::enter::live::LiveArena;
 use crate::session::enter::targets::Resolved;
 use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
 
@@ -31,61 +30,65 @@ use crate::study::calls::{self, DIVIDED_CALLS, Parts, WARM_CALLS};
 const CALL_WAIT: Duration = Duration::from_secs(60);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-impl LiveArena<'_> {
-    /// Calls a command in an environment as often as a trial has calls, and measures each. The environment that is entered
-    /// stays as it is.
-    pub(super) fn call(
-        &mut self,
-        index: usize,
-        request: &TrialRequest,
-        sink: &mut dyn FnMut(&Batch),
-    ) -> Outcome {
-        let watch = Watch::of_machine();
-        let began = Instant::now();
-        let called = self.call_all(index, &request.case);
-        let mut outcome = Outcome { outside: watch.stop(), ..Outcome::default() };
-        outcome.host_elapsed_ns = began.elapsed().as_nanos() as u64;
-        outcome.interrupted = self.interrupted.load(Ordering::Relaxed);
-        match called {
-            Ok(batches) => batches.iter().for_each(sink),
-            Err(failure) => outcome.failure = Some(failure),
-        }
-        outcome
+/// Calls a command in an environment, a side of the session by its number, as often as a trial has calls, and measures each.
+/// The environment that is entered stays as it is.
+pub fn run_calls(
+    session: (&SessionWorkspace, usize),
+    resolved: &Resolved,
+    request: &TrialRequest,
+    interrupted: &AtomicBool,
+    sink: &mut dyn FnMut(&Batch),
+) -> Outcome {
+    let watch = Watch::of_machine();
+    let began = Instant::now();
+    let called = call_all(session, resolved, &request.case, interrupted);
+    let mut outcome = Outcome { outside: watch.stop(), ..Outcome::default() };
+    outcome.host_elapsed_ns = began.elapsed().as_nanos() as u64;
+    outcome.interrupted = interrupted.load(Ordering::Relaxed);
+    match called {
+        Ok(batches) => batches.iter().for_each(sink),
+        Err(failure) => outcome.failure = Some(failure),
     }
+    outcome
+}
 
-    fn call_all(&self, index: usize, case: &Case) -> Result<Vec<Batch>, Failure> {
-        let not_supported = |reason: String| Failure::new(FailureKind::NotSupported, reason);
-        let count = calls::at_once(case).map_err(|bad| not_supported(bad.to_string()))?;
-        let command =
-            calls::parse_command(case).ok_or_else(|| not_supported("the command has no words".into()))?;
-        let Resolved { target, ready } = &self.targets[index].resolved;
-        let call = |is_divided| {
-            if self.interrupted.load(Ordering::Relaxed) {
-                return Err(Failure::new(FailureKind::Died, "interrupted"));
-            }
-            Call::start(&target.specification, ready, (self.workspace, index), &command, is_divided)
-        };
-        if count > 1 {
-            let began = Instant::now();
-            let started: Vec<Call> = (0..count).map(|_| call(false)).collect::<Result<_, _>>()?;
-            let mut last = began;
-            for one in started {
-                last = last.max(one.finish()?.over);
-            }
-            return Ok(calls::make_batches(None, &[last - began], &[]));
+fn call_all(
+    session: (&SessionWorkspace, usize),
+    resolved: &Resolved,
+    case: &Case,
+    interrupted: &AtomicBool,
+) -> Result<Vec<Batch>, Failure> {
+    let not_supported = |reason: String| Failure::new(FailureKind::NotSupported, reason);
+    let count = calls::at_once(case).map_err(|bad| not_supported(bad.to_string()))?;
+    let command =
+        calls::parse_command(case).ok_or_else(|| not_supported("the command has no words".into()))?;
+    let Resolved { target, ready } = resolved;
+    let call = |is_divided| {
+        if interrupted.load(Ordering::Relaxed) {
+            return Err(Failure::new(FailureKind::Died, "interrupted"));
         }
-        let first = call(false)?.finish()?.elapsed;
-        let mut warm = Vec::with_capacity(WARM_CALLS);
-        let mut parts = Vec::with_capacity(DIVIDED_CALLS);
-        for number in 0..WARM_CALLS {
-            warm.push(call(false)?.finish()?.elapsed);
-            if number < DIVIDED_CALLS {
-                // An environment in which the agent is not visible has calls, and no parts.
-                parts.extend(call(true).and_then(Call::finish).ok().and_then(|called| called.parts));
-            }
+        Call::start(&target.specification, ready, session, &command, is_divided)
+    };
+    if count > 1 {
+        let began = Instant::now();
+        let started: Vec<Call> = (0..count).map(|_| call(false)).collect::<Result<_, _>>()?;
+        let mut last = began;
+        for one in started {
+            last = last.max(one.finish()?.over);
         }
-        Ok(calls::make_batches(Some(first), &warm, &parts))
+        return Ok(calls::make_batches(None, &[last - began], &[]));
     }
+    let first = call(false)?.finish()?.elapsed;
+    let mut warm = Vec::with_capacity(WARM_CALLS);
+    let mut parts = Vec::with_capacity(DIVIDED_CALLS);
+    for number in 0..WARM_CALLS {
+        warm.push(call(false)?.finish()?.elapsed);
+        if number < DIVIDED_CALLS {
+            // An environment in which the agent is not visible has calls, and no parts.
+            parts.extend(call(true).and_then(Call::finish).ok().and_then(|called| called.parts));
+        }
+    }
+    Ok(calls::make_batches(Some(first), &warm, &parts))
 }
 
 /// A call that is under way.
@@ -144,7 +147,7 @@ impl Call {
             let because = outcome.left_because.as_ref()?;
             Some(format!("{} is left: {because}", outcome.what))
         });
-        // One that did not end was killed with everything that carries its mark.
+        // A call that did not end was killed with everything that carries its mark.
         let _ = self.child.try_wait();
         let over = awaited.map_err(|e| Failure::new(FailureKind::Died, e.to_string()))?;
         let Some(over) = over else {

@@ -1,16 +1,23 @@
 //! Calls where environments are not entered by commands of Linux: none.
 
+use std::sync::atomic::AtomicBool;
+
 use tare_data::batch::Batch;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::TrialRequest;
 
+use crate::ownership::workspace::SessionWorkspace;
 use crate::session::arena::Outcome;
-use crate::session::enter::live::LiveArena;
+use crate::session::enter::targets::Resolved;
 
-impl LiveArena<'_> {
-    /// Gives the reason why no call is measured.
-    pub(super) fn call(&mut self, _: usize, _: &TrialRequest, _: &mut dyn FnMut(&Batch)) -> Outcome {
-        let failure = Failure::new(FailureKind::NotSupported, "calls are measured on Linux");
-        Outcome { failure: Some(failure), ..Outcome::default() }
-    }
+/// Gives the reason why no call is measured.
+pub fn run_calls(
+    _: (&SessionWorkspace, usize),
+    _: &Resolved,
+    _: &TrialRequest,
+    _: &AtomicBool,
+    _: &mut dyn FnMut(&Batch),
+) -> Outcome {
+    let failure = Failure::new(FailureKind::NotSupported, "calls are measured on Linux");
+    Outcome { failure: Some(failure), ..Outcome::default() }
 }

@@ -1,7 +1,5 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
-mod sides;
-
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,19 +11,19 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
-use crate::findings::{Cell, Comparison, Family, Level, Missing};
-use crate::statistics::signed_ranks::Nulls;
-use crate::verdicts::comparison::make_comparison;
-use crate::verdicts::doubts::ends::{Objection, RunPairs};
-use crate::verdicts::doubts::ticks::Ticks;
+use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing};
+use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
+use crate::verdicts::doubts::ends::{self, Objection, RunPairs};
+use crate::verdicts::doubts::failures::FailedTrials;
+use crate::verdicts::doubts::ticks::{Ticks, find_ticks};
 use crate::verdicts::doubts::{comparable, stability};
 use crate::verdicts::judge::{
     Judgement, is_off, judge_pairs, mean_cost, raise_margin, ratio_in_total, smallest_ratios,
 };
 use crate::verdicts::leaving::{may_leave, safe_p};
-use crate::verdicts::pairs::{Pairs, RowSeries, pair_rounds, read_against};
+use crate::verdicts::pairs::{Pairs, RowSeries, common_rounds, pair_rounds, read_against, select_trials};
 use crate::verdicts::stopping::Schedule;
-use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted};
+use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted, read_times};
 use crate::verdicts::verdict::Margin;
 
 /// The margin where none is stated that can be used: ln 1.02.
@@ -33,6 +31,9 @@ pub const MARGIN: f64 = 0.019_802_627_296_179_71;
 
 /// Part of the margin that is worth a word where the ticks of the clocks take it.
 const COARSE_MARGINS: f64 = 0.5;
+
+/// Operations of a trial beyond a quantile from which its value is that of all trials together, or nearly.
+const FEWEST_BEYOND: f64 = 30.0;
 
 /// Choices of the reader of a record.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -405,6 +406,13 @@ impl<'a> Judge<'a> {
         Judged { cell: Cell::Compared(Box::new(comparison)), judgement: Some(judgement), may_change: false }
     }
 
+    /// Counts the rounds of cases that count.
+    pub fn rounds_kept(&self) -> u32 {
+        let Some(baseline) = self.baseline else { return 0 };
+        let cases = 0..self.progress.plan.cases.len();
+        cases.map(|case| self.trials(case, baseline).len() as u32).sum()
+    }
+
     /// Explains why an environment has no value at all.
     fn missing(&self, planned: &PlannedCase, series: &Series, target: usize) -> Missing {
         let name = &self.progress.plan.targets[target].name;
@@ -416,6 +424,129 @@ impl<'a> Judge<'a> {
             (None, None) => Missing::NotReached,
         }
     }
+
+    /// Finds the environment whose trials of a case took turns with another's. Against another baseline than the plan's there are none.
+    pub(crate) fn find_turn_partner(&self, case: usize, target: usize) -> Option<usize> {
+        let plan = self.progress.plan;
+        let partner = plan.partner_of(target).filter(|_| self.baseline == plan.baseline_at())?;
+        let name = Some(plan.targets[partner].name.as_str());
+        self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == name).then_some(partner)
+    }
+
+    /// Selects the trials of a case that are compared: of the other side, and of the environment that is judged.
+    pub(crate) fn select_sides(&self, case: usize, target: usize) -> Option<[Vec<&'a Trial>; 2]> {
+        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
+        if Some(target) == self.baseline {
+            return None;
+        }
+        let partner = self.find_turn_partner(case, target);
+        let own = select_trials(self.trials(case, target), partner.map(name));
+        let others = match partner {
+            Some(partner) => select_trials(self.trials(case, partner), Some(name(target))),
+            None => self.trials(case, self.baseline?).to_vec(),
+        };
+        Some([others, own])
+    }
+
+    /// Pairs the runs of a command in an environment with those that they are compared with.
+    fn pair_runs(&self, case: usize, target: usize, metrics: &[Metric]) -> Option<RunPairs> {
+        let name = |target: usize| self.progress.plan.targets[target].name.as_str();
+        let partner = self.find_turn_partner(case, target);
+        let [others, own] = self.select_sides(case, target)?;
+        let names = partner.map(|partner| [name(partner), name(target)]);
+        ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
+    }
+
+    /// Forgets when pairs of a record of schema 1 began, which has the rules of its time.
+    fn forget_old_times(&self, mut pairs: Pairs) -> Pairs {
+        if !self.progress.plan.own_rounds {
+            pairs.pairs.iter_mut().for_each(|pair| pair.at_s = None);
+        }
+        pairs
+    }
+
+    /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.
+    fn find_ticks(&self, (case, target): (usize, usize), metric: &Metric) -> [Option<Ticks>; 2] {
+        let Some([others, own]) = self.select_sides(case, target) else { return [None; 2] };
+        let other = self.find_turn_partner(case, target).or(self.baseline);
+        let of_other = other.and_then(|other| find_ticks(&others, metric, self.find_facts(other)));
+        [of_other, find_ticks(&own, metric, self.find_facts(target))]
+    }
+
+    /// Returns why an answer cannot stand where trials fail more often on one side.
+    fn find_failure_objection(
+        &self,
+        (case, target): (usize, usize),
+        comparison: &Comparison,
+    ) -> Option<String> {
+        let [others, own] = self.select_sides(case, target)?;
+        FailedTrials::count_failed([&others, &own]).find_objection(comparison.verdict, comparison.answer())
+    }
+
+    /// Widens the interval of a quantile that few of a trial's operations exceed to what the operations of all trials hold.
+    fn limit_to_quantiles(
+        &self,
+        judgement: Judgement,
+        (case, target): (usize, usize),
+        metric: &Metric,
+        operations: u64,
+    ) -> Judgement {
+        let Reading::Quantile(q) = metric.reading else { return judgement };
+        let are_few = operations as f64 * (1.0 - q).min(q) < FEWEST_BEYOND;
+        match self.select_sides(case, target).filter(|_| are_few) {
+            Some(sides) => judgement.limit_to_quantiles(q, &sides.map(|trials| read_times(&trials, metric))),
+            None => judgement,
+        }
+    }
+}
+
+/// Makes the comparison of a cell from its judgement and its series, without what needs its pairs.
+fn make_comparison(level: Level, judgement: &Judgement, baseline: &Series, target: &Series) -> Comparison {
+    let mut warnings = Vec::new();
+    if judgement.skewed {
+        let Judgement { hodges_lehmann, median, .. } = *judgement;
+        warnings.push(Warning::SkewedTail { hodges_lehmann, median });
+    }
+    if judgement.groups.len() > 1 {
+        warnings.push(Warning::Modal { groups: judgement.groups.clone() });
+    }
+    if judgement.has_blocks() {
+        // Not those in which the environment rested.
+        let rounds = (target.values.len() as f64 / judgement.units as f64).round() as u32;
+        warnings.push(Warning::RoundsAlike {
+            rounds,
+            blocks: judgement.units as u32,
+            state_s: judgement.state_s(),
+        });
+    }
+    if target.failed > 0 {
+        warnings.push(Warning::TrialsFailed { failed: target.failed, of: target.trials });
+    }
+    Comparison {
+        level,
+        rounds: 0,
+        ratio: libm::exp(judgement.estimate),
+        interval: Interval::from_logarithms(judgement.interval),
+        interval_alone: Interval::from_logarithms(judgement.interval),
+        total: None,
+        signs: Interval::from_logarithms(judgement.signs),
+        leading: judgement.leading,
+        p: judgement.p,
+        margin: libm::exp(judgement.margin.planned),
+        verdict: judgement.verdict,
+        decided_at: judgement.decided_at,
+        needed: judgement.needed,
+        smallest: None,
+        difference: difference(baseline, target),
+        starts: judgement.starts,
+        warnings,
+    }
+}
+
+/// Computes the median over paired rounds of environment minus baseline, in the metric's unit.
+fn difference(baseline: &Series, target: &Series) -> f64 {
+    let minus = common_rounds(baseline, target).map(|(baseline, target)| target.value - baseline.value);
+    compute_median(&sort_values(&minus.collect::<Vec<_>>()))
 }
 
 /// Finds the first position of each name.

@@ -1,0 +1,273 @@
+//! The course of the rounds: what is open and what its rounds take, and from that the case whose round is next.
+//!
+//! A direction that is decided goes on now and then, because an environment may be in a state that lasts for a while. Where
+//! it is gone the cell is open again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tare_analysis::order;
+use tare_analysis::verdicts::stopping::{FEWEST_STARTS, rounds_before_look};
+use tare_data::failure::Failure;
+use tare_data::session::{Plan, Role, Session, Target, Trial};
+
+use crate::session::plan::prepare::{CellIndex, Pilot, start_s};
+use crate::session::plan::starts::Start;
+use crate::session::rounds::open::{Open, rounds_alone};
+
+/// Looks that a case has before it may be finished at once: "same" takes as many, and until then its rounds lie between those of
+/// the others, so that states of the machine are seen. In the second half of the time all may be.
+const LOOKS_BEFORE: usize = 2;
+/// Time from one trial of a watched cell to the next, at least: states that are shorter are seen before a direction is decided...
+const LEAST_INTERVAL_S: f64 = 1.0;
+/// ...and more where all of them would take more than this share of the time.
+const MOST_SHARE: f64 = 0.1;
+/// Rounds before which a session that lasts until all is decided gives nothing up.
+const FEWEST_UNTIL_DECIDED: u32 = 300;
+/// Least time of a round, in seconds, by which cases share the time.
+const LEAST_ROUND_S: f64 = 1e-4;
+
+/// A session between two of its trials, as far as it decides what comes next.
+pub struct Course {
+    pub session: Session,
+    pub pilot: Pilot,
+    /// When the budget is spent, by the arena's clock.
+    pub until_ns: Option<u64>,
+    pub targets: Vec<TargetState>,
+    /// Rounds that each case has had.
+    pub rounds: Vec<u32>,
+    /// Time of a round of each case, in seconds: by the plan, and from its first look on by its trials.
+    pub round_s: Vec<f64>,
+    pub open: Open,
+    /// When watched cells had their last trials.
+    watched_ns: BTreeMap<CellIndex, u64>,
+    /// Trials that failed by themselves.
+    pub failures: u32,
+}
+
+/// An environment between rounds.
+#[derive(Debug, Default)]
+pub struct TargetState {
+    /// Number of the current start.
+    pub number: u32,
+    /// Time of all trials when it was entered, and the round of a case that was next then.
+    pub since_s: f64,
+    pub since_round: u32,
+    /// Cases that the current start has had a trial of.
+    pub cases: BTreeSet<usize>,
+    /// When the start after it has settled, which was entered ahead.
+    pub next_settled_ns: u64,
+    /// Number of starts so far, and the time of the last.
+    pub start: Start,
+    /// Starts that failed in a row.
+    pub lost: u32,
+}
+
+impl Course {
+    /// Describes a session that has a plan, with the rounds that each case has had.
+    pub fn new(session: Session, pilot: Pilot, rounds: Vec<u32>, until_ns: Option<u64>) -> Self {
+        let cases = 0..session.plan.cases.len();
+        Course {
+            round_s: cases.map(|case| planned_round_s(&session.plan, &pilot, case)).collect(),
+            open: Open::from_plan(&session.plan),
+            targets: states(&session, &pilot),
+            watched_ns: BTreeMap::new(),
+            failures: session.trials.iter().filter(|trial| is_own_failure(trial)).count() as u32,
+            session,
+            pilot,
+            until_ns,
+            rounds,
+        }
+    }
+
+    /// Computes the time until the budget is spent, in seconds; none where there is no budget.
+    pub fn left_s(&self, now_ns: u64) -> Option<f64> {
+        self.until_ns.map(|until_ns| until_ns.saturating_sub(now_ns) as f64 / 1e9)
+    }
+
+    /// Finds the case whose turn it is; none when nothing is open any more.
+    ///
+    /// Cases share the time by the roots of what their rounds take, by which the sum of the variances of all that is open is least:
+    /// the next one is the one that is furthest behind its share. What they take is known by the plan, and better from their first
+    /// round on. Without a limit of time all have a round before any has the next. A draw for each round shuffles those that are
+    /// level.
+    ///
+    /// In the starts of an environment that a verdict needs, those cases go first that the start has not had: then it is left, and
+    /// each case gets its starts in as little time as can be.
+    ///
+    /// Later a case that the time left would decide goes first, the soonest before others: so more is decided when time is up than by
+    /// shares alone, which leave most of the time to what takes longest, and all a little short of their looks. Every case has looks
+    /// by its own count, which do not depend on that.
+    pub fn next_case(&self, now_ns: u64) -> Option<usize> {
+        let plan = &self.session.plan;
+        if self.open.is_over(plan) {
+            return None;
+        }
+        let open: Vec<usize> = (0..plan.cases.len()).filter(|case| self.has_rounds(*case)).collect();
+        let due = |case: usize| {
+            let drawn = order::draw_place(plan.seed, &plan.cases[case].id, self.rounds[case]);
+            (f64::from(self.rounds[case]) + drawn) * self.until_ns.map_or(1.0, |_| self.round_s[case].sqrt())
+        };
+        if open.is_empty() {
+            return None;
+        }
+        let watched = self.list_due(now_ns).first().map(|cell| cell.case);
+        let furthest = |cases: &[usize]| cases.iter().copied().min_by(|a, b| due(*a).total_cmp(&due(*b)));
+        let unseen = || furthest(&self.list_unseen(&open));
+        watched.or_else(unseen).or_else(|| self.find_soonest(&open, now_ns)).or_else(|| furthest(&open))
+    }
+
+    /// Lists the open cases that the start of a subject has not had yet, where that start is one of those that a verdict needs.
+    fn list_unseen(&self, open: &[usize]) -> Vec<usize> {
+        let is_needed = |target: &usize| {
+            let is_there = self.session.plan.targets[*target].role == Role::Subject
+                && self.pilot.started[*target].is_ok();
+            self.until_ns.is_some() && is_there && self.targets[*target].start.made <= FEWEST_STARTS as u32
+        };
+        let needed: Vec<usize> = (0..self.targets.len()).filter(is_needed).collect();
+        let is_unseen = |case: usize| {
+            needed.iter().copied().any(|target| {
+                !self.targets[target].cases.contains(&case)
+                    && self.open.is_open_in(&self.session.plan, CellIndex { case, target })
+            })
+        };
+        open.iter().copied().filter(|case| is_unseen(*case)).collect()
+    }
+
+    /// Finds the case with the cell that is decided soonest, of those that the time left would decide: before half of the time is over,
+    /// an equal part of it.
+    fn find_soonest(&self, open: &[usize], now_ns: u64) -> Option<usize> {
+        let left_s = self.left_s(now_ns)?;
+        let is_late = self.until_ns.is_some_and(|until_ns| now_ns >= until_ns / 2);
+        let most_s = if is_late { left_s } else { left_s / open.len() as f64 };
+        let is_ready = |case: usize| is_late || self.rounds[case] >= rounds_before_look(LOOKS_BEFORE);
+        let rest_s = |(cell, needed): (CellIndex, Option<u32>)| {
+            let rest_s = self.estimate_case_s(cell.case, needed?)?;
+            // A cell that needed more again and again is not as near as it seems.
+            Some((rest_s * f64::from(self.open.count_disappointments(cell)).exp2(), cell.case))
+        };
+        let cells = self.open.list_open(&self.session.plan).into_iter();
+        let ready = cells.filter(|(cell, _)| open.contains(&cell.case) && is_ready(cell.case));
+        let reached = ready.filter_map(rest_s).filter(|(rest_s, _)| *rest_s <= most_s);
+        reached.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, case)| case)
+    }
+
+    /// Estimates the time up to the look of a case that has this many rounds behind it, in seconds; none where no such look is planned.
+    fn estimate_case_s(&self, case: usize, needed: u32) -> Option<f64> {
+        let rounds = self.rounds[case];
+        let look = self.session.plan.looks.iter().find(|look| **look >= needed && **look > rounds)?;
+        Some(f64::from(look - rounds) * self.round_s[case])
+    }
+
+    /// Tells whether a case has a cell that is open, and rounds left.
+    pub fn has_rounds(&self, case: usize) -> bool {
+        let (plan, rounds) = (&self.session.plan, self.rounds[case]);
+        rounds < plan.rounds && self.open.is_case_open(plan, case, rounds)
+    }
+
+    /// Lists the watched cells that are due, those that have waited longest first.
+    pub fn list_due(&self, now_ns: u64) -> Vec<CellIndex> {
+        let plan = &self.session.plan;
+        let watched = self.open.list_watched(plan);
+        let all_s: f64 = watched.iter().map(|cell| self.estimate_pair_s(*cell)).sum();
+        let interval_ns = (LEAST_INTERVAL_S.max(all_s / MOST_SHARE) * 1e9) as u64;
+        let seen_ns = |cell: &CellIndex| self.watched_ns.get(cell).copied().unwrap_or(0);
+        let is_due = |cell: &CellIndex| {
+            self.rounds[cell.case] < plan.rounds && now_ns.saturating_sub(seen_ns(cell)) >= interval_ns
+        };
+        let mut due: Vec<CellIndex> = watched.into_iter().filter(is_due).collect();
+        due.sort_by_key(seen_ns);
+        due
+    }
+
+    /// Keeps the time at which watched cells had their trials, and looks if their directions are still there.
+    pub fn look_at_watched(&mut self, case: usize, due: &[CellIndex], now_ns: u64) {
+        let mut of_case = due.iter().filter(|cell| cell.case == case).peekable();
+        if of_case.peek().is_some() {
+            self.watched_ns.extend(of_case.map(|cell| (*cell, now_ns)));
+            self.open.look_at_watched(&self.session, case, self.rounds[case]);
+        }
+    }
+
+    /// Estimates the time of a trial of a cell and one of the baseline, in seconds.
+    fn estimate_pair_s(&self, cell: CellIndex) -> f64 {
+        let is_baseline = |target: &usize| self.session.plan.targets[*target].role == Role::Baseline;
+        let baseline = (0..self.targets.len()).find(is_baseline);
+        let sides = [Some(cell.target), baseline].into_iter().flatten();
+        let cost_ns = |target| self.pilot.cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0);
+        sides.map(cost_ns).sum::<f64>() / 1e9
+    }
+
+    /// Tells whether the current start of an environment has had a trial of every case that is open there.
+    pub fn has_had_all(&self, target: usize) -> bool {
+        let is_open =
+            |case: &usize| self.open.is_open_in(&self.session.plan, CellIndex { case: *case, target });
+        let mut open = (0..self.rounds.len()).filter(|case| self.has_rounds(*case)).filter(is_open);
+        open.all(|case| self.targets[target].cases.contains(&case))
+    }
+
+    /// Takes the looks of a resumed session again, which decided what it left.
+    pub fn look_again(&mut self, now_ns: u64) {
+        for case in 0..self.rounds.len() {
+            let (looks, rounds) = (self.session.plan.looks.clone(), self.rounds[case]);
+            for look in looks.into_iter().take_while(|look| *look <= rounds) {
+                self.take_look(case, look, false, now_ns);
+            }
+        }
+    }
+
+    /// Takes an interim look at a case after this many rounds, if one is planned there.
+    pub fn take_look(&mut self, case: usize, rounds: u32, gives_up: bool, now_ns: u64) {
+        let left_s = self.left_s(now_ns);
+        let Course { open, session, pilot, targets, .. } = self;
+        let reachable = |cell: CellIndex| match (session.plan.until_decided, left_s) {
+            // A cell that five times as many rounds would most likely not decide is left undecided.
+            (true, _) => (rounds >= FEWEST_UNTIL_DECIDED).then(|| rounds.saturating_mul(5)),
+            // A resumed session has new time, which may decide cells that it gave up before.
+            (false, Some(left_s)) if gives_up => {
+                let start_s = |target: usize| targets[target].start.s;
+                let more = rounds_alone(&session.plan, &pilot.cost_ns, start_s, cell, left_s);
+                Some(rounds.saturating_add(more))
+            }
+            _ => None,
+        };
+        open.take_look(session, case, rounds, reachable);
+        // A calibration is of first trials, which take longer in a cold sandbox.
+        if session.plan.looks.contains(&rounds) || rounds < rounds_before_look(0) {
+            self.round_s[case] = measured_round_s(session, case, rounds);
+        }
+    }
+}
+
+/// Estimates the time of a round of a case, in seconds, with environments that rest in their share of rounds.
+fn planned_round_s(plan: &Plan, pilot: &Pilot, case: usize) -> f64 {
+    let targets = (0..plan.targets.len()).filter(|target| plan.targets[*target].role != Role::Control);
+    let cost = |target| pilot.cost_ns.get(&CellIndex { case, target }).copied().unwrap_or(0.0);
+    let all: f64 = targets.map(|target| cost(target) / f64::from(plan.round_interval(target))).sum();
+    (all / 1e9).max(LEAST_ROUND_S)
+}
+
+/// Computes the mean time of the rounds of a case before this one, in seconds. Both sides of a pair take the same time.
+pub fn measured_round_s(session: &Session, case: usize, rounds: u32) -> f64 {
+    let id = &session.plan.cases[case].id;
+    let of_case = session.trials.iter().filter(|trial| trial.case == *id && trial.round < rounds);
+    let share = |trial: &Trial| if trial.partner.is_some() { 0.5 } else { 1.0 };
+    let all_ns: f64 = of_case.map(|trial| trial.host_elapsed_ns as f64 * share(trial)).sum();
+    (all_ns / 1e9 / f64::from(rounds.max(1))).max(LEAST_ROUND_S)
+}
+
+/// Describes the environments as a session finds them, with their starts before it was resumed.
+fn states(session: &Session, pilot: &Pilot) -> Vec<TargetState> {
+    let next = session.trials.iter().map(|trial| trial.start + 1).max().unwrap_or(0);
+    let state = |target: &Target, started| {
+        let of_target = session.trials.iter().filter(|trial| trial.target == target.name);
+        let before: BTreeSet<u32> = of_target.map(|trial| trial.start).collect();
+        let start = Start { made: before.len() as u32 + 1, s: start_s(started) };
+        TargetState { number: next, start, ..Default::default() }
+    };
+    session.plan.targets.iter().zip(&pilot.started).map(|(target, started)| state(target, started)).collect()
+}
+
+/// Tells whether a trial failed, and not for its partner.
+pub fn is_own_failure(trial: &Trial) -> bool {
+    trial.failure.as_ref().is_some_and(Failure::is_own)
+}
