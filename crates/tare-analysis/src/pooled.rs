@@ -96,7 +96,7 @@ impl PooledSeries {
         }
         let all_ns = all_ns?;
         let more = sample.histogram().and_then(|histogram| histogram.decode().ok());
-        // One sample without times leaves the series without: a part must not pass for the whole.
+        // A sample without times leaves the series without any: a part must not pass for the whole.
         self.histogram = match (self.histogram.take(), more) {
             (None, more) if first => more,
             (Some(mut known), Some(more)) => known.0.add(&more.0).ok().map(|()| known),

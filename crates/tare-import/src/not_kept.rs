@@ -158,7 +158,7 @@ fn without_restatements(line: &str) -> String {
 /// Finds numbers, and addresses and versions as a whole: digits, with marks between them.
 fn tokens(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_digit() || c == '.' || c == ',';
-    // One comma between digits is a decimal mark; more of them, or one together with a point, separate fields.
+    // A single comma between digits is a decimal mark; several, or one together with a point, separate fields.
     let is_decimal = |part: &str| part.matches(',').count() == 1 && !part.contains('.');
     let parts = text.split(|c: char| !is_part(c)).map(|part| part.trim_matches(['.', ',']));
     let fields = parts.flat_map(|part| part.split(move |c| c == ',' && !is_decimal(part)));

@@ -141,7 +141,7 @@ impl<'a> SysbenchRun<'a> {
         for (label, statistic, scale) in NUMBERS {
             if let Some(rest) = strip_label(line, label) {
                 let (number, scale) = split_unit(rest, *scale);
-                // Of nothing there is no mean.
+                // Zero events have no mean.
                 if number.trim_start_matches('-') == "nan" {
                     return Ok(());
                 }

@@ -317,7 +317,7 @@ fn what_is_hostile_is_bounded() {
     assert!(refusal(runs.as_bytes()).cause.contains("more than"));
     let long = vec![b'1'; LONGEST_SOURCE as usize + 1];
     assert!(refusal(&long).cause.contains("longer than"));
-    // Names as long as they are kept still fit into a line of a record, unless there are too many.
+    // Even the longest names fit into a line of a record, unless there are too many.
     let name = "x".repeat(400);
     let result = format!("{{\"command\":\"{name}\",\"mean\":1,\"median\":1,\"min\":1,\"max\":1}},");
     let wide = |count| format!("{{\"results\": [{}]}}", result.repeat(count).trim_end_matches(','));

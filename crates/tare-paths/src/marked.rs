@@ -49,7 +49,7 @@ impl MarkedFolder {
 
 impl Drop for MarkedFolder {
     fn drop(&mut self) {
-        // One that cannot be removed is found by a later run.
+        // A folder that cannot be removed is found by a later run.
         let _ = remove_marked(&self.place, &self.name, &self.folder);
     }
 }

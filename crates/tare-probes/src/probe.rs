@@ -237,7 +237,7 @@ impl Probe {
             Family::Processor => Times::Processor,
             _ => Times::System,
         };
-        // Where both are pinned, the scheduler has nothing to place.
+        // If both are pinned, the scheduler has nothing to place.
         let is_pinned = parameters.get_text(PIN.name).is_ok_and(|pin| pin != PIN.short);
         let batching = match self.family {
             Family::Pair { placed: true } | Family::Network { placed: true } if !is_pinned => {

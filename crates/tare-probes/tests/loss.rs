@@ -102,7 +102,7 @@ fn run(
 
 #[test]
 fn each_datagram_that_goes_astray_is_counted_as_what_it_was() {
-    // One byte, as netperf sends, and a full number.
+    // A single byte, as netperf sends, and a full number.
     for size in [1, 8] {
         let fate = |number| match number {
             7 => Fate::Dropped,

@@ -14,7 +14,7 @@ pub fn draw_distribution(values: &[f64], bins: usize) -> String {
     if least > most || bins == 0 {
         return String::new();
     }
-    // Of the extremes of f64 only the difference of the halves is finite.
+    // The difference of the extremes of f64 is finite only if both are halved.
     let span = most / 2.0 - least / 2.0;
     if span <= 0.0 {
         return BARS[BARS.len() - 1].to_string();

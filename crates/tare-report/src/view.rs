@@ -302,7 +302,7 @@ pub(crate) fn estimate_rounds_to_decide(findings: &Findings, language: Language)
 /// Lists the warnings about an environment or the whole session, each with its advice; with `each`, also those that
 /// the signs of cells and the environments' sentences have, and those that were mended in the session.
 pub(crate) fn list_warnings(findings: &Findings, each: bool, language: Language) -> Vec<String> {
-    // The same words about several environments are one line, in the order in which they first occur.
+    // Equal words about several environments are one line, in the order in which they first occur.
     let mut lines: Vec<(String, &'static str, Vec<String>)> = Vec::new();
     // The first lines already have the number of failed trials.
     let below = |(target, warning): &&(Option<String>, Warning)| match warning {

@@ -388,7 +388,7 @@ mod tests {
         let mut row = specimen::make_findings(2).rows.remove(0);
         let mut found = specimen::make_comparison(238.0, 5.3, 1);
         row.baseline.as_mut().expect("a baseline").median = 238.0;
-        // Of all rounds, of which only some are pairs.
+        // An interval over all rounds, of which only some are pairs.
         (found.interval, found.level.median) = (Interval::new(2.6, 9.8), 2570.0);
         assert_eq!(format_value(&row, &found), "1.26 µs");
         row.metric.direction = Direction::Higher;

@@ -1,7 +1,9 @@
-//! Comments: how a doc comment opens, and which strings begin with a clause in place of a noun.
+//! Comments: the words with which none opens, whether of an item or between lines of code.
 //!
-//! A function's comment begins with a verb in the third person, a type's or a constant's with a noun. Both are told by the
-//! first words, so an unusual verb or noun may need a line in one of the lists below.
+//! An opening that leaves out its noun, or asks for a clause to hold on to, is read twice. A function's comment begins with
+//! a verb in the third person as well, as far as its ending tells.
+
+use std::collections::BTreeSet;
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -9,40 +11,15 @@ use syn::{Attribute, Expr, Ident, Lit, Meta};
 
 use crate::tree::{Source, Tree, is_of_tests, strip_raw_prefix};
 
-/// First words, or pairs of them, with which no doc comment begins.
-const BANNED: [&str; 11] =
-    ["what", "how", "whether", "where", "the same", "most", "of", "names", "those", "such", "one"];
-/// Plural nouns and other words that end like a verb in the third person.
-const NEVER_VERBS: &str = "addresses always apps arguments arms articles as batches bits bytes candidates cases cells \
-    characters circles columns commands comparisons containers cores crates days decimals deviations \
-    devices digits directories distributions entries environments errors events exponentials extents \
-    facts families features figures findings folders fractions functions groups hours ids images \
-    instructions integers intervals its keys kinds letters levels lines machines medians megabytes \
-    messages metrics microseconds milliseconds minutes modules moments months namespaces nanoseconds \
-    newlines nodes nouns numbers operations options others ours packages pages parameters parts paths \
-    percentages perhaps phrases pids pieces positions powers presets prices probabilities processors \
-    programs providers questions quotients ratios reasons regions rows runtimes seconds secrets sections \
-    sentences sessions settings signatures slots species standings statistics strings studies subjects \
-    symbols systems tables targets tasks texts theirs things this thousands threads thus times tokens \
-    transactions trials tuples types units us variables variants vectors verbs verdicts versions weeks \
-    words years yes";
-/// Words that are a plural noun before one of [`AFTER_NOUNS`], and a verb elsewhere.
-const SOMETIMES_VERBS: &str = "calls changes counts differences documents exports fields files forms frames hosts jobs labels \
-    layers limits links lists logs loops maps marks matches mounts notes orders pairs peers pipes places \
-    plans points ports probes processes queries ranges records requests results returns rings rounds \
-    samples scales shares signals sizes sources starts steps ticks times traces values views warnings";
-const AFTER_NOUNS: &str = "and are as at between by for from in of on or that where which with without";
-/// Verbs with which the comment of a type or a constant does not begin.
-const VERBS: &str = "adds allows asks begins builds checks compares computes contains converts creates decides defines \
-    describes determines does enables ends finds gets gives goes has holds implements indicates is joins keeps knows lets \
-    makes measures moves opens owns parses prints produces provides puts reads removes represents says sends sets shows \
-    specifies stores takes tells turns uses waits wraps writes";
+/// First words, or pairs of them, with which no comment begins.
+const BANNED: [&str; 13] = [
+    "what", "who", "whoever", "how", "whether", "where", "the same", "most", "of", "names", "those", "such",
+    "one",
+];
 /// Openings that are right, and dull where every comment has them.
 const DULL: [&str; 4] = ["returns", "gets", "checks if", "checks whether"];
 /// Largest share of a crate's comments of functions that open in a dull way, in percent.
 const MOST_DULL: usize = 15;
-/// Traits of clap: comments of what derives them are help.
-const CLAP: [&str; 4] = ["Parser", "Args", "Subcommand", "ValueEnum"];
 
 /// A comment or a string that breaks a rule.
 #[derive(Debug)]
@@ -89,9 +66,7 @@ pub fn list_dull_crates(tree: &Tree) -> Vec<String> {
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Function,
-    Noun,
-    /// Fields, variants, modules, macros, help: anything that is not banned.
-    Any,
+    Other,
 }
 
 /// Collects what a file's comments and strings break.
@@ -104,8 +79,9 @@ struct Reader<'s> {
 impl<'s> Reader<'s> {
     fn read(source: &'s Source) -> Reader<'s> {
         let mut reader = Reader { source, broken: Vec::new(), of_functions: Vec::new() };
-        reader.comment(Kind::Any, "file", &source.syntax.attrs);
+        reader.comment(Kind::Other, "file", &source.syntax.attrs);
         reader.visit_file(&source.syntax);
+        reader.remarks();
         reader
     }
 
@@ -119,6 +95,24 @@ impl<'s> Reader<'s> {
         let Some(rule) = rule(kind, &text) else { return };
         let file = self.source.name.clone();
         self.broken.push(Broken { file, line, item: item.to_owned(), words: words.join(" "), rule });
+    }
+
+    /// Holds the comments between lines of code against the rules, each by its first line.
+    fn remarks(&mut self) {
+        let mut in_strings = BTreeSet::new();
+        list_lines_in_strings(&self.source.tokens, &mut in_strings);
+        let mut is_in_remark = false;
+        for (line, text) in (1..).zip(self.source.text.lines()) {
+            let remark = text.trim_start().strip_prefix("// ").filter(|_| !in_strings.contains(&line));
+            if let Some(remark) = remark.filter(|_| !is_in_remark)
+                && let Some(rule) = rule(Kind::Other, remark)
+            {
+                let words: Vec<&str> = remark.split_whitespace().take(4).collect();
+                let (file, item) = (self.source.name.clone(), "line".to_owned());
+                self.broken.push(Broken { file, line, item, words: words.join(" "), rule });
+            }
+            is_in_remark = remark.is_some();
+        }
     }
 
     fn named(&mut self, kind: Kind, name: &Ident, attributes: &[Attribute]) {
@@ -157,18 +151,17 @@ impl<'s> Visit<'s> for Reader<'s> {
         if is_of_tests(attributes) {
             return;
         }
-        let of_types = if derives_clap(attributes) { Kind::Any } else { Kind::Noun };
         match item {
             Fn(item) => self.named(Kind::Function, &item.sig.ident, attributes),
-            Const(item) => self.named(Kind::Noun, &item.ident, attributes),
-            Static(item) => self.named(Kind::Noun, &item.ident, attributes),
-            Struct(item) => self.named(of_types, &item.ident, attributes),
-            Enum(item) => self.named(of_types, &item.ident, attributes),
-            Union(item) => self.named(of_types, &item.ident, attributes),
-            Trait(item) => self.named(Kind::Noun, &item.ident, attributes),
-            Type(item) => self.named(Kind::Noun, &item.ident, attributes),
-            Mod(item) => self.named(Kind::Any, &item.ident, attributes),
-            Macro(item) => self.comment(Kind::Any, "macro", &item.attrs),
+            Const(item) => self.named(Kind::Other, &item.ident, attributes),
+            Static(item) => self.named(Kind::Other, &item.ident, attributes),
+            Struct(item) => self.named(Kind::Other, &item.ident, attributes),
+            Enum(item) => self.named(Kind::Other, &item.ident, attributes),
+            Union(item) => self.named(Kind::Other, &item.ident, attributes),
+            Trait(item) => self.named(Kind::Other, &item.ident, attributes),
+            Type(item) => self.named(Kind::Other, &item.ident, attributes),
+            Mod(item) => self.named(Kind::Other, &item.ident, attributes),
+            Macro(item) => self.comment(Kind::Other, "macro", &item.attrs),
             _ => {}
         }
         visit::visit_item(self, item);
@@ -187,22 +180,22 @@ impl<'s> Visit<'s> for Reader<'s> {
     }
 
     fn visit_impl_item_const(&mut self, item: &'s syn::ImplItemConst) {
-        self.named(Kind::Noun, &item.ident, &item.attrs);
+        self.named(Kind::Other, &item.ident, &item.attrs);
         visit::visit_impl_item_const(self, item);
     }
 
     fn visit_trait_item_const(&mut self, item: &'s syn::TraitItemConst) {
-        self.named(Kind::Noun, &item.ident, &item.attrs);
+        self.named(Kind::Other, &item.ident, &item.attrs);
         visit::visit_trait_item_const(self, item);
     }
 
     fn visit_field(&mut self, field: &'s syn::Field) {
         let name = field.ident.as_ref().map_or("field".into(), strip_raw_prefix);
-        self.comment(Kind::Any, &name, &field.attrs);
+        self.comment(Kind::Other, &name, &field.attrs);
     }
 
     fn visit_variant(&mut self, variant: &'s syn::Variant) {
-        self.named(Kind::Any, &variant.ident, &variant.attrs);
+        self.named(Kind::Other, &variant.ident, &variant.attrs);
         visit::visit_variant(self, variant);
     }
 
@@ -240,12 +233,17 @@ fn documentation(attributes: &[Attribute]) -> Option<(usize, String)> {
     first.filter(|_| !text.is_empty()).map(|first| (first, text))
 }
 
-fn derives_clap(attributes: &[Attribute]) -> bool {
-    let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
-    let mut lists = derives.filter_map(|attribute| attribute.meta.require_list().ok());
-    lists.any(|list| {
-        crate::tree::list_identifiers(&list.tokens).iter().any(|name| CLAP.contains(&name.as_str()))
-    })
+/// Collects the lines that begin inside of a string.
+fn list_lines_in_strings(tokens: &TokenStream, lines: &mut BTreeSet<usize>) {
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Group(group) => list_lines_in_strings(&group.stream(), lines),
+            TokenTree::Literal(literal) => {
+                lines.extend(literal.span().start().line + 1..=literal.span().end().line);
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+        }
+    }
 }
 
 /// Finds the rule that a comment breaks.
@@ -253,13 +251,8 @@ fn rule(kind: Kind, text: &str) -> Option<&'static str> {
     if BANNED.iter().any(|banned| begins_with(text, banned)) {
         return Some("no comment begins so");
     }
-    match kind {
-        Kind::Function if !begins_with_verb(text) => {
-            Some("a function's comment begins with a verb in the third person")
-        }
-        Kind::Noun if is_in(VERBS, &first_words(text).0) => Some("a type's comment begins with a noun"),
-        _ => None,
-    }
+    let is_wrong = kind == Kind::Function && !begins_like_verb(text);
+    is_wrong.then_some("a function's comment begins with a verb in the third person")
 }
 
 /// Tells whether a text begins with these words, in capitals or not.
@@ -270,24 +263,12 @@ fn begins_with(text: &str, words: &str) -> bool {
     })
 }
 
-fn begins_with_verb(text: &str) -> bool {
-    let (first, second) = first_words(text);
-    let is_irregular = ["is", "does", "has", "goes"].contains(&first.as_str());
-    let ends_like_one =
-        first.ends_with('s') && !["ss", "us", "is", "'s"].iter().any(|end| first.ends_with(end));
-    let is_noun = is_in(NEVER_VERBS, &first) || is_in(SOMETIMES_VERBS, &first) && is_in(AFTER_NOUNS, &second);
-    text.starts_with(char::is_uppercase) && (is_irregular || ends_like_one && !is_noun)
-}
-
-fn first_words(text: &str) -> (String, String) {
-    let mut words = text.split_whitespace();
-    let mut next = || words.next().unwrap_or_default().to_lowercase();
-    // A verb may end a clause: "Parses, then checks".
-    (next().trim_end_matches([',', ':', '.', ';']).to_owned(), next())
-}
-
-fn is_in(words: &str, word: &str) -> bool {
-    words.split_whitespace().any(|known| known == word)
+/// Tells whether a text begins with a word that ends like a verb in the third person.
+fn begins_like_verb(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default().trim_end_matches([',', ':', '.', ';']);
+    let is_other =
+        ["ss", "us", "'s"].iter().any(|end| first.ends_with(end)) || ["Its", "This"].contains(&first);
+    text.starts_with(char::is_uppercase) && first.ends_with('s') && !is_other
 }
 
 #[cfg(test)]
@@ -314,26 +295,23 @@ mod tests {
     }
 
     #[test]
-    fn functions_begin_with_a_verb_and_types_with_a_noun() {
+    fn functions_begin_with_a_verb() {
         let good = "//! A file.\n/// Parses a size.\nfn f() {}\n/// Is so.\nfn g() {}\n/// Records a start.\nfn h() {}\n\
-                    /// Records of a session.\nstruct S;\n/// A start.\nstatic T: u8 = 1;\nfn bare() {}\n\
-                    wrap! {\n/// Reads a block.\nfn inside() {}\n}";
+                    fn bare() {}\nwrap! {\n/// Reads a block.\nfn inside() {}\n}";
         assert_eq!(rules(good), [""; 0]);
-        let bad = "//! A file.\n/// The size.\nfn f() {}\n/// Records of a session.\nfn g() {}\n/// This one.\nfn h() {}\n\
-                   /// parses a size.\nfn i() {}\n/// Holds a size.\nstruct S;\nwrap! {\n/// A block.\nfn inside() {}\n}\n\
-                   impl S {\n/// Its size.\nfn size() {} }";
+        let bad = "//! A file.\n/// The size.\nfn f() {}\n/// This one.\nfn h() {}\n/// parses a size.\nfn i() {}\n\
+                   wrap! {\n/// A block.\nfn inside() {}\n}\nimpl S {\n/// Its size.\nfn size() {} }";
         assert_eq!(
             rules(bad),
-            [
-                "f The size.",
-                "g Records of a session.",
-                "h This one.",
-                "i parses a size.",
-                "S Holds a size.",
-                "inside A block.",
-                "size Its size."
-            ]
+            ["f The size.", "h This one.", "i parses a size.", "inside A block.", "size Its size."]
         );
+    }
+
+    #[test]
+    fn lines_between_code_begin_like_comments_of_items() {
+        let text = "//! A file.\nfn f() {\n    // Where it is, it is.\n    g();\n    // It is there\n    // where it was.\n    \
+                    g(\"a\n// Whoever\n\");\n    // Whoever comes.\n}\n#[cfg(test)]\nmod tests {\n// Of both.\n}\n";
+        assert_eq!(rules(text), ["line Where it is, it", "line Whoever comes.", "line Of both."]);
     }
 
     #[test]

@@ -73,7 +73,7 @@ fn place(file: &Path) -> PathBuf {
 /// Collects what each file of a target imports from its others.
 fn imports(krate: &Crate, root: usize) -> Imports {
     let mut modules = Modules::from_root(krate, root);
-    // Names brought in within functions are as good as those of the module, but for what they hide.
+    // Imports within functions are as good as those of the module, but for what they hide.
     for module in 0..modules.all.len() {
         for item in modules.all[module].items.clone() {
             let mut uses = Uses::default();

@@ -42,7 +42,7 @@ impl<'ast> Visit<'ast> for Included<'_> {
         if !matches!(name.as_deref(), Some("include_str" | "include_bytes" | "include")) {
             return;
         }
-        // What a build script wrote is named by another macro.
+        // Files that a build script wrote are named by another macro.
         let Ok(file) = called.parse_body::<syn::LitStr>() else { return };
         let path = plain(&self.source.path.with_file_name(file.value()));
         if !path.starts_with(self.folder) {

@@ -31,7 +31,7 @@ pub fn without_user(tree: &Tree, known: &[(&str, &str)]) -> Vec<String> {
         let modules = Modules::from_root(krate, root);
         let mut used = outside(tree, krate, &modules);
         let shown = shown(&modules, &used);
-        // What is used needs what its signature names.
+        // Items that are used need what their signatures name.
         loop {
             let before = used.len();
             for one in &shown {

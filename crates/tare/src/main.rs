@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
-// What fleets need of it is not called where there are none.
+// Code for fleets has no caller on systems without fleets.
 #![cfg_attr(not(unix), allow(dead_code))]
 
 // A dynamic program cannot start in an environment that holds nothing else.

@@ -126,11 +126,11 @@ pub fn find_programs() -> Result<Programs, LabError> {
     let kept = named.or_else(|| home().map(|home| home.join(platform::CACHE)));
     let prepared = kept.map_or_else(|| PathBuf::from(platform::NOWHERE), |kept| kept.join("tare"));
     let (path, go) = (env::var_os("PATH").unwrap_or_default(), env::var_os("GOBIN").map(PathBuf::from));
-    // Where `go install` puts runsc.
+    // The folder into which `go install` puts runsc.
     let installed = go.clone().into_iter().chain(home().map(|home| home.join("go/bin")));
     let system = platform::SYSTEM_FOLDERS.iter().map(PathBuf::from);
     let folders = env::split_paths(&path).chain(installed).chain(system).collect();
-    // Where there is no home it may be /, which has everything below it.
+    // An account without a home may have / as its home, and everything is below that.
     let own = go.into_iter().chain(home()).filter(|own| own.parent().is_some()).collect();
     Ok(Programs { folders, own, tare: find_binary()?, prepared })
 }

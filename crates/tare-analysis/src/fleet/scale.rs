@@ -31,7 +31,7 @@ impl Scale {
         let values = sort_values(values);
         let centre = values.first().map(|_| compute_median(&values))?;
         let distances: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-        // Of a few values the median distance is too small (Croux and Rousseeuw 1992); and their centre is not known exactly.
+        // The median distance of a few values is too small (Croux and Rousseeuw 1992); and their centre is not known exactly.
         let few = if n > 1.5 { n / (n - 0.8) } else { 1.0 };
         let of_centre = (1.0 + std::f64::consts::FRAC_PI_2 / n).sqrt();
         let deviation = NORMAL * compute_median(&sort_values(&distances)) * few;

@@ -84,7 +84,7 @@ pub fn split_time(ran: &RanTwice, costs: &[Cost]) -> Split {
             (*count > 0.0).then_some(Part { kind: *kind, count: *count, ns })
         })
         .collect();
-    // Names may be elsewhere, where they do not take longer.
+    // Look-ups of names may happen elsewhere, where they do not take longer.
     let least: f64 = parts.iter().filter(|part| part.kind != PartKind::Names).map(|part| part.ns.low).sum();
     let most: f64 = parts.iter().map(|part| part.ns.high).sum();
     Split { counts, parts: Ok(parts), rest_ns: [(total - most).max(0.0), (total - least).max(0.0)] }
@@ -107,7 +107,7 @@ fn find_difference(ran: &RanTwice, run: &CountedRun) -> Option<Unsplit> {
     match () {
         () if run.code != ran.code => Some(Unsplit::OtherCode),
         () if without_tracer > ALIKE * total => Some(Unsplit::OtherWork),
-        // What the tracer takes varies, so that nothing may be left without it: the counted run is at least as long as the other.
+        // The tracer's own time varies, so the rest may not be negative: the counted run is at least as long as the other.
         () if (run.elapsed_ns as f64) < total / ALIKE => Some(Unsplit::OtherWork),
         () if used > PARALLEL * total => Some(Unsplit::Parallel),
         () => None,

@@ -147,7 +147,7 @@ fn virtual_machines_are_told_by_the_last_interface_and_refined_by_the_firmware()
     guest("KVMKVMKVM", "virtualbox", "innotek GmbH");
     guest("XenVMMXenVMM", "xen", "Xen");
     guest("SomethingNew", "vm", "");
-    // Names without the bit are on machines, too, of those that build them.
+    // Makers of hypervisors also have machines, which have their name and not the bit.
     expect_layers(&[], &[], &[("machine.vendor", "VMware, Inc.")]);
     let arm = [("program.machine", "aarch64"), ("cpuinfo.kind", "arm"), ("machine.vendor", "Amazon EC2")];
     expect_layers(&["kvm"], &[], &[&arm[..], &[("machine.product", "m7g.large")]].concat());

@@ -33,7 +33,7 @@ pub(super) fn compare_sizes(conditions: &[Condition], place: &Place<'_, '_>) -> 
         if let Some(there) = condition.operations {
             let here = match place.case.amount {
                 Amount::Operations { batch, batches } => batch.saturating_mul(u64::from(batches)),
-                // Whoever asks for a duration has it run as long as the article's tool did.
+                // A duration that the user asks for is as long as the article's tool ran.
                 Amount::Duration { .. } => u64::MAX,
                 Amount::Calibrate => 0,
             };

@@ -149,7 +149,7 @@ mod tests {
             ("0.89 %", "0.893"),
             ("0.02 %", "0.019"),
             ("6.7 %", "6.657"),
-            // Of the smaller total of each, as the thesis says; the means would give 51.89 %.
+            // The thesis divides by the smaller total of each; the means would give 51.89 %.
             ("51.8 %", "51.835"),
             ("0.35 %", "0.347"),
             ("0.17 %", "0.174"),

@@ -55,7 +55,7 @@ fn distances(values: &[f64]) -> Vec<f64> {
     let from_centre: Vec<f64> = values.iter().map(|value| value - centre).collect();
     let sizes: Vec<f64> = from_centre.iter().map(|d| d.abs()).collect();
     let deviation = 1.4826 * compute_median(&sort_values(&sizes));
-    // Where more than half of the values are equal, none is too far.
+    // If more than half of the values are equal, none is too far.
     let farthest = if deviation > 0.0 { FARTHEST * deviation } else { f64::INFINITY };
     let limited: Vec<f64> = from_centre.iter().map(|d| d.clamp(-farthest, farthest)).collect();
     let mean = limited.iter().sum::<f64>() / limited.len() as f64;

@@ -109,7 +109,7 @@ impl TailDifference {
             return None;
         }
         let seen = baseline.join(target);
-        // One more of either, as large as those that were seen are on average: others may be there that were not seen.
+        // Each kind is given another batch, as large as the mean of those that were seen: some may not have been seen.
         let own = seen.slow - seen.interrupted;
         let one_more = if own == 0 { UNSEEN } else { seen.counted / own as f64 };
         let unseen = one_more * one_more / (baseline.batches as f64 * target.batches as f64);

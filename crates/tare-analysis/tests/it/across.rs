@@ -29,7 +29,7 @@ fn three_sessions_give_the_interval_of_the_books() {
             && near(high(joined.interval), 0.44841),
         "{joined:?}"
     );
-    // One more is within 4.3027 * 0.1 * sqrt(1 + 1/3).
+    // Another session is within 4.3027 * 0.1 * sqrt(1 + 1/3).
     assert!(near(joined.next_low, -0.29682) && near(joined.next_high, 0.69682), "{joined:?}");
     assert!((joined.between - 0.1).abs() < 1e-12);
     assert_eq!(joined.verdict, Verdict::Inconclusive);

@@ -284,7 +284,7 @@ fn sessions_that_differ_by_chance_claim_no_change() {
         let shares = compare_unchanged(sessions, between, stated);
         assert!(shares.held >= 1.0 - most && shares.claimed <= most, "{shares:?}");
     }
-    // What it is there for: nothing stated, and one session a side.
+    // This is its purpose: no stated difference, and one session a side.
     let unstated = compare_unchanged(1, 0.03, 0.0);
     assert!(unstated.held < 0.5 && unstated.claimed > 0.15, "{unstated:?}");
 }

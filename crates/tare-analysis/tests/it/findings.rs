@@ -45,7 +45,7 @@ fn two_subjects(rounds: u32) -> Session {
 fn what_takes_long_within_rounds_is_in_the_mean_and_said() {
     let mut session = make_session(&["docker"], vec![make_timed_case("sys.getppid")], 60);
     run_rounds(&mut session, 60, |_, target, round| {
-        // One batch in ten takes four times as long: the median of a trial has nothing of it.
+        // Every tenth batch takes four times as long: the median of a trial does not change.
         let stall = if target == "docker" { 3.0 } else { 0.0 };
         let batch = |at: u32| {
             170.0 * compute_jitter(target, round) * (1.0 + stall * f64::from(u8::from(at % 10 == 1)))
@@ -295,7 +295,7 @@ fn frames_that_arrive_late_are_no_fault_of_a_clock() {
     let mut session =
         make_session(&["container"], vec![make_timed_case("cpu.primes"), make_timed_case("ipc.pipe")], 18);
     run_rounds(&mut session, 18, |_, target, round| Outcome::Time(1000.0 * compute_jitter(target, round)));
-    // One clock; the last frame of the longer trials comes later than that of the short ones, or their first one does, as
+    // Both sides have the same clock; the last frame of the longer trials comes later than in short ones, or their first one does, as
     // seen on a machine whose hypervisor takes processors away.
     for (longest, late) in [(44_000_000, 150_000), (144_000_000, -480_000)] {
         for trial in &mut session.trials {
@@ -354,7 +354,7 @@ fn an_order_that_changes_what_a_mechanism_adds_is_found_and_one_that_does_not_is
         Exchange { step: 1, forward: [0, 1], reverse: [3, 2] },
         Exchange { step: 2, forward: [1, 2], reverse: [0, 3] },
     ];
-    // One that adds 20 % and one that adds 10 %, and together what is given.
+    // The first adds 20 %, the second 10 %, and both together add the given share.
     let effects = |together: f64| {
         let subjects = ["below", "first", "both", "second"];
         let mut session = make_session(&subjects, vec![make_timed_case("sys.getppid")], 24);

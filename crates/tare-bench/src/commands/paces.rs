@@ -80,7 +80,7 @@ impl Measured {
         for (at, step) in steps.iter().enumerate() {
             starts.extend(step.iter().map(|trial| (&trial.target, trial.start)));
             let ends_ns = step.iter().map(|trial| trial.started_ns + trial.host_elapsed_ns).max();
-            // Where nothing is entered before the next step, the time until it is this one's as well.
+            // If nothing is entered before the next step, the time until it belongs to this one as well.
             let is_same = |trial: &Trial| starts.get(&trial.target) == Some(&trial.start);
             let next = steps.get(at + 1).filter(|next| next.iter().all(is_same));
             let until_ns = next.map(|next| next[0].started_ns).or(ends_ns).unwrap_or_default();

@@ -157,7 +157,7 @@ impl Homes<'_> {
             let after = journals(&home);
             let scratch = |journal: &Journal| home.join("scratch").join(&journal.session).exists();
             let taken = before.iter().filter(is_living).filter(|own| !after.contains(own) || !scratch(own));
-            // One that ends right now takes its things away itself.
+            // A session that is just ending takes its things away itself.
             let taken: Vec<&Journal> = taken.filter(|_| matches!(living.try_wait(), Ok(None))).collect();
             wrong.extend(taken.iter().map(|own| format!("{} was taken away", own.session)));
         }

@@ -114,7 +114,7 @@ fn share_a_processor(pid: u32) -> io::Result<()> {
     let mut one = CpuSet::new();
     one.set(last);
     sched_setaffinity(None, &one)?;
-    // One that is gone by now, or may not be moved, is measured where it runs.
+    // A thread that is gone by now, or may not be moved, is measured where it runs.
     let _ = sched_setaffinity(Pid::from_raw(pid as i32), &one);
     Ok(())
 }

@@ -173,7 +173,7 @@ fn client(says: impl FnOnce(&mut Channel) -> Vec<u8>) -> io::Result<Result<Strin
         }
         Event::Flow(wanted) => Err(format!("{wanted:?} is taken")),
         Event::Refuse(answer) => {
-            // Where the reason is too long for a frame, the connection ends without one.
+            // If the reason is too long for a frame, the connection ends without it.
             let sent = connection.send_answer(&answer).is_ok();
             Ok(format!("a client is refused {sent}: {}", without_numbers(&format!("{answer:?}"))))
         }

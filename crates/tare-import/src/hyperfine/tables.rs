@@ -119,7 +119,7 @@ fn row(text: &Text, reading: &mut ToolOutput, head: &Head<'_>, fields: &[&str]) 
                     figure.add_text_value(text, Statistic::StandardDeviation, deviation.trim(), scale)?;
                 }
             }
-            // One run has no deviation; the table has a zero.
+            // A single run has no deviation; the table has a zero.
             Column::Time(Statistic::StandardDeviation, _) if field == "0" => {}
             Column::Time(statistic, scale) => figure.add_text_value(text, statistic, field, scale)?,
             Column::Share(name, scale) => {

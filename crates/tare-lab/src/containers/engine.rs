@@ -236,7 +236,7 @@ impl Container {
         let name = workspace.name().to_owned();
         let mut outside = Facts::default();
         let mut command = programs::command(program);
-        // What it needs for a moment lies where it is removed with the rest, however it ends.
+        // Its temporary files are in a folder that is removed with the rest, however it ends.
         command.env("TMPDIR", workspace.folder());
         let (host, namespace) = self.network(workspace, &mut command, &mut outside)?;
         let id_file = engine.own_container(&name, namespace, workspace)?;

@@ -128,7 +128,7 @@ fn prepare_as(
         // SAFETY: only namespaces are left, and no thread shares anything with this process.
         unsafe { unshare_unsafe(kinds)? };
         user.as_ref().map_or(Ok(()), SameUser::map_user)?;
-        // What goes away on the host must go away here: a copy that stays would keep its loop device busy.
+        // A mount that goes away on the host must go away here: a copy that stays would keep its loop device busy.
         mount_change(c"/", MountPropagationFlags::REC | MountPropagationFlags::DOWNSTREAM)?;
         change()
     };

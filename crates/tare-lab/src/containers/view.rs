@@ -105,7 +105,7 @@ pub fn read_only(workspace: &dyn Workspace, lower: &Path, at: &Path) -> io::Resu
     let mut steps = Steps::default();
     steps.bind_with_below(lower, at)?;
     steps.read_only(at)?;
-    // Who is not root may not change every mount; the machine itself opens it for reading only.
+    // Users other than root may not change every mount; the machine itself opens it for reading only.
     steps.make_optional();
     if let Ok(inside) = workspace.session_folder().strip_prefix(lower) {
         steps.add_mount("tmpfs", &at.join(inside), MountFlags::RDONLY, SCRATCH)?;
@@ -120,7 +120,7 @@ pub fn furnish_root(steps: &mut Steps, at: &Path, shares: &[(PathBuf, String)]) 
         steps.add_mount("proc", &at.join("proc"), no_programs, "")?;
         steps.add_mount("sysfs", &at.join("sys"), no_programs | MountFlags::RDONLY, "")?;
     } else {
-        // Whoever is not root may mount neither for processes and a network that are the host's.
+        // Users other than root may mount neither for processes and a network that are the host's.
         steps.bind_with_below(Path::new("/proc"), &at.join("proc"))?;
         steps.bind_with_below(Path::new("/sys"), &at.join("sys"))?;
     }

@@ -127,7 +127,7 @@ fn trace(first: libc::pid_t) -> io::Result<i32> {
         }
         if libc::WIFSTOPPED(status) {
             let (how, signal) = onwards(libc::WSTOPSIG(status), status >> 16);
-            // One that was killed meanwhile is waited for next.
+            // A task that was killed meanwhile is waited for next.
             let _ = request(how, pid, signal);
         } else if pid == first {
             // As shells do: 128 and the number of the signal.

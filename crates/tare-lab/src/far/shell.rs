@@ -123,7 +123,7 @@ impl FarShell<'_> {
             return Ok(());
         }
         let (agent, size_bytes) = open(&self.agent.path)?;
-        // What is cut short must not be taken for the whole later; and a home may be shared, while others send it, too.
+        // A copy that is cut short must not be taken for the whole later; and if machines share a home, others may be sending it, too.
         let script = format!(
             "agent={kept}; part=\"$agent.$$.{}\"; mkdir -p \"${{agent%/*}}\" && cat > \"$part\" && \
              test \"$(wc -c < \"$part\")\" -eq {size_bytes} && chmod 700 \"$part\" && mv \"$part\" \"$agent\"",

@@ -268,11 +268,11 @@ mod tests {
         let missing = |files: &[&str]| open(files).into_iter().collect::<BTreeSet<_>>();
         assert_eq!(missing(&[]), all(&[("n1", 1), ("n1", 2), ("n2", 1), ("n2", 2)]));
         assert_eq!(missing(&["cells/n1/1.tare", "cells/n1/2.part"]), all(&[("n2", 1), ("n2", 2)]));
-        // One that broke off keeps its number, and the next has another.
+        // A session that broke off keeps its number, and the next has another.
         let broken = ["cells/n1/1.part", "cells/n1/1.why", "cells/n1/2.tare"];
         assert_eq!(missing(&broken), all(&[("n1", 3), ("n2", 1), ("n2", 2)]));
         assert_eq!(missing(&[&broken[..], &["cells/n1/3.tare"]].concat()), all(&[("n2", 1), ("n2", 2)]));
-        // One that never began is tried again as the same.
+        // A session that never began is tried again under its number.
         assert_eq!(missing(&["cells/n1/1.why", "cells/n1/2.job"]), all(&[("n1", 1), ("n2", 1), ("n2", 2)]));
         let (_place, folder, _) = with(&["cells/n1/1.tare", "cells/n1/2.tare", "cells/n1/3.tare"]);
         assert_eq!(folder.count_sessions(), (2, 4));

@@ -19,7 +19,7 @@ pub fn arrange_pairs(nodes: &[Node], seed: u64) -> Vec<Vec<(String, String)>> {
     let mut generator = Generator::for_part(seed, "pairs");
     shuffle_slice(&mut circle, &mut generator);
     if circle.len() % 2 == 1 {
-        // Whoever meets nobody rests.
+        // The node that meets nobody rests.
         circle.push(None);
     }
     let mut numbers: Vec<usize> = (0..circle.len() - 1).collect();

@@ -99,7 +99,7 @@ pub struct PlannedCell {
     pub session: u32,
 }
 
-/// Who starts jobs: the name that was given, and its templates as they were then. A plan may be from elsewhere.
+/// Engine that starts jobs: the name that was given, and its templates as they were then. A plan may be from elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedEngine {
     pub on: Foreign<String>,

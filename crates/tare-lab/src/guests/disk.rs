@@ -69,7 +69,7 @@ pub fn describe_drive(disk: &str, is_direct: bool) -> String {
 
 fn fill(maker: &Found, path: &Path, mark: &str) -> io::Result<()> {
     File::create_new(path).and_then(|file| file.set_len(SIZE_BYTES))?;
-    // One that outlives a session that is killed is known by it.
+    // The mark identifies a process that outlives a killed session.
     programs::run_for_output(
         programs::command(maker).args(EXT4_ARGUMENTS).arg(path).env(MARK, mark),
         MAKE_WAIT,

@@ -53,7 +53,7 @@ pub struct Guest {
     pub layered: Option<Layered>,
     /// The agent's path.
     pub agent: String,
-    /// Who runs it, where that is not root: user and group.
+    /// User and group that run it, if not root.
     pub user: Option<(u32, u32)>,
     /// Its network, if it has one but loopback.
     pub network: Option<Inside>,

@@ -33,7 +33,7 @@ pub(crate) fn make_namespace(name: &str) -> io::Result<PathBuf> {
         // SAFETY: only the namespace of the network is left, which nothing in this process relies on.
         unsafe { unshare_unsafe(UnshareFlags::NEWNET)? };
         network_device::bring_up_device("lo")?;
-        // What is mounted keeps the namespace, also when no process is in it any more.
+        // A mount keeps the namespace, even when no process is in it any more.
         Ok(mount_bind("/proc/thread-self/ns/net", &path)?)
     })?;
     Ok(path)

@@ -154,7 +154,7 @@ pub fn copy_distribution(
     folder: &Path,
     mark: &str,
 ) -> io::Result<()> {
-    // Names without a path: wsl.exe works in this folder too, and has another word for it.
+    // Without a path: wsl.exe works in this folder too, and writes paths differently.
     let archive = format!("{to}.tar");
     let run = |arguments: &[&str]| {
         programs::run_for_output(
@@ -174,7 +174,7 @@ pub fn unregister_distribution(program: &Found, name: &str) -> io::Result<Option
     if list_distributions(program)?.iter().all(|distribution| distribution.name != name) {
         return Ok(None);
     }
-    // One that does not run cannot be stopped, and need not.
+    // A distribution that does not run cannot be stopped, and need not be.
     let _ = programs::run_for_output(programs::command(program).args(["--terminate", name]), ANSWER_WAIT);
     programs::run_for_output(programs::command(program).args(["--unregister", name]), ANSWER_WAIT)
         .map(|_| Some(()))

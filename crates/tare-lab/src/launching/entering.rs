@@ -235,7 +235,7 @@ impl Launcher {
         let way = self.try_ways(stage, workspace)?;
         self.check_inside(&way.look)?;
         if let Some(base) = &way.base {
-            // Where the folder is one of this machine's, it goes with the session however that ends.
+            // A folder on this machine goes with the session, however that ends.
             let folder = Path::new(&**base).join(session_name(workspace));
             workspace.own_for_session(Owned::Folder(folder))?;
         }
@@ -256,7 +256,7 @@ impl Launcher {
                 match self.try_way(far, terminal, stage, workspace)? {
                     Ok(way) => return Ok(way),
                     Err(Unseen { reason, hung }) => {
-                        // What it started and left would answer for the next.
+                        // Processes that it left would answer for the next one.
                         self.signs(workspace).kill_processes();
                         let where_to = if terminal { " in a terminal" } else { "" };
                         refusals.push((format!("far={}{where_to}", far.name()), reason));

@@ -248,7 +248,7 @@ impl Translator {
             }
         };
         for mut command in commands {
-            // What outlives a session that is killed is known by it.
+            // The mark identifies a process that outlives a killed session.
             command.env(MARK, workspace.mark());
             namespaces::inherit_namespace(&mut command, router)
                 .map_err(|e| make_network_error("entering the router", e))?;

@@ -272,7 +272,7 @@ mod tests {
             let mut sessions = [begin(0), begin(1)];
             let (first, other) = if generator.draw_below(2) == 0 { (0, 1) } else { (1, 0) };
             if generator.draw_below(2) == 0 {
-                // One that has not written its first line yet.
+                // A journal that does not have its first line yet.
                 let name = format!("{time:015x}f.{}.journal", machines[other].machine);
                 fs::write(state.join(name), "").unwrap();
             }

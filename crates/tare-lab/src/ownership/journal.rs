@@ -301,7 +301,7 @@ fn first_line(file: &mut File) -> io::Result<Option<FirstLine>> {
 /// Checks that the process that began a journal has ended. One whose first line is not written yet lives.
 fn owner_is_dead(file: &mut File, here: &Running) -> io::Result<bool> {
     Ok(first_line(file)?.is_some_and(|line| {
-        // What says nothing of its boot is of an earlier version: its number is looked at, and never signalled.
+        // A line without its boot is from an earlier version: its process is looked at, and never signalled.
         let another_boot = line.running.is_some() && !line.is_of_this_boot(here);
         another_boot || processes::started_ticks(line.pid) != Some(line.started_ticks)
     }))
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(found(pod(), None).as_deref(), Some("one"));
         assert_eq!(found(there(), Some("two")).as_deref(), Some("one"));
         assert_eq!(found(there(), Some("one")), None);
-        // Where no boot is known, nothing is the same.
+        // If no boot is known, nothing is the same.
         let nameless = Running { machine: "x".into(), boot: " pid:[1]".into() };
         assert!(!nameless.is_same_boot(&nameless));
     }

@@ -177,7 +177,7 @@ impl Shared {
         let Some(journal) = self.journal.take() else { return Vec::new() };
         self.groups.leave();
         let outcomes = take_away(&self.id, &self.folder, &self.entries.borrow(), &self.programs);
-        // What is left stays in the journal, for `tare clean`.
+        // Entries of things that are left stay in the journal, for `tare clean`.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none()) {
             let _ = journal.end();
         }

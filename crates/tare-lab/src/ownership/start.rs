@@ -136,7 +136,7 @@ impl StartWorkspace {
         for (mut companion, _) in self.companions.drain(..) {
             let _ = companion.try_wait();
         }
-        // One thing that stays keeps all entries: removing what is gone costs nothing.
+        // A single thing that stays keeps all entries: removing those that are gone costs nothing.
         if outcomes.iter().all(|outcome| outcome.left_because.is_none())
             && let Some(journal) = self.shared.journal.borrow_mut().as_mut()
         {

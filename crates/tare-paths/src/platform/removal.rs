@@ -141,7 +141,7 @@ impl Walk {
             opened => opened?,
         };
         if !Mode::from_raw_mode(fstat(&folder)?.st_mode).contains(EMPTIES) {
-            // Where it is refused, the entries tell.
+            // If that is refused, the entries show it.
             let _ = fchmod(&folder, EMPTIES);
         }
         let above = (above.st_dev, above.st_ino);

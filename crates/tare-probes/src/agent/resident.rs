@@ -77,7 +77,7 @@ pub fn serve_requests(program: &Path, inherited: &[OsString]) -> io::Result<()> 
                     send_frame(&Frame::Carried { failure })?;
                 }
                 Received::Frame(Request::Leave) => return send_frame(&Frame::Bye),
-                // What is not a request is not for us.
+                // Lines that are not requests are not for the agent.
                 Received::Note(_) => {}
             }
         }

@@ -122,7 +122,7 @@ mod tests {
         let mut met: Vec<u32> = all.iter().map(|state| state >> 23).collect();
         met.sort_unstable();
         met.dedup();
-        // Of 512, 4,000 draws miss hardly one where all are alike.
+        // If all 512 are equally likely, 4,000 draws miss hardly one.
         assert!(met.len() > FUNCTIONS - 20, "{} functions", met.len());
     }
 

@@ -200,10 +200,10 @@ impl Counter {
             Kind::List if answer > 0 => self.demand.add(Work::Entries, answer as f64 / ENTRY_BYTES),
             Kind::Sync => self.demand.add(Work::Syncs, 1.0),
             Kind::Map if is_file_map(call) => self.demand.add(Work::FileMaps, 1.0),
-            // A price is of both: what maps memory, and what gives it back.
+            // A price covers both calls: to map memory, and to give it back.
             Kind::Map | Kind::Unmap => self.demand.add(Work::Maps, 0.5),
             Kind::Protect => self.demand.add(Work::Protects, 1.0),
-            // The same: up and down.
+            // A price covers both directions: a heap that grows, and one that shrinks.
             Kind::Break => self.demand.add(Work::Breaks, 0.5),
             #[cfg(target_arch = "x86_64")]
             Kind::Fork => self.made(0, answer),
@@ -248,7 +248,7 @@ impl Counter {
         let names = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
         self.demand.add(Work::FurtherFolders, names.saturating_sub(1) as f64);
         let mut hasher = DefaultHasher::new();
-        // The same name in two folders is two files.
+        // Equal names in two folders are two files.
         call.folder().join(path).hash(&mut hasher);
         let known_by = hasher.finish();
         if self.paths.len() < MOST_PATHS {

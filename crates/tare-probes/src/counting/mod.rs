@@ -47,7 +47,7 @@ pub fn count_program(rest: &[OsString]) -> i32 {
 
 fn keep(result: &Path, (counted, code): (impl Serialize, i32)) -> io::Result<i32> {
     let text = serde_json::to_vec(&counted).map_err(io::Error::other)?;
-    // One file that the caller named, next to the trial's folder: what others have put there is not written to.
+    // A single file that the caller named, next to the trial's folder: what others have put there is not written to.
     let _ = std::fs::remove_file(result);
     File::create_new(result)?.write_all(&text).map(|()| code)
 }

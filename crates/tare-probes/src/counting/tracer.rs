@@ -109,7 +109,7 @@ pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Dema
             }
             (_, libc::PTRACE_EVENT_EXEC) => {
                 if !is_started {
-                    // What came before is this program's own.
+                    // Calls before that were this program's own.
                     (counter, stretches, is_started) =
                         (Counter::default(), Stretches(Histogram::new()), true);
                 }
@@ -127,7 +127,7 @@ pub fn count_with_tracer(program: &Path, words: &[OsString]) -> io::Result<(Dema
             }
             _ => (libc::PTRACE_SYSCALL, 0),
         };
-        // One that was killed meanwhile is waited for next.
+        // A task that was killed meanwhile is waited for next.
         let _ = request(how.0, pid, how.1);
     }
 }
@@ -162,7 +162,7 @@ fn at_call(pid: libc::pid_t, task: &mut Task, counter: &mut Counter, stretches: 
             let mut call = Call { pid, number: words[3] as libc::c_long, arguments, path: None };
             call.read_path();
             if call.is_exec() {
-                // Where it succeeds, this memory is gone.
+                // If it succeeds, this memory is gone.
                 task.count_pages(pid, &mut counter.demand);
             }
             task.call = Some(call);

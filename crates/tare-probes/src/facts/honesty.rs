@@ -52,7 +52,7 @@ fn memory() -> Option<String> {
         return Some("its meminfo leaves out what its kernel holds".into());
     }
     let tables = || meminfo_bytes(&read_text("/proc/meminfo")?, "PageTables:");
-    // One page for each page table that maps it.
+    // A page for each page table that maps it.
     let one_each = || touched_every(TABLE_MAPS, TABLES as usize * TABLE_MAPS);
     if !follows(&tables, &one_each, TABLES * 4096) {
         return Some("its meminfo does not count page tables".into());

@@ -40,7 +40,7 @@ pub fn collect_environment_facts() -> Facts {
 /// they promise.
 pub(crate) fn collect_place_facts(path: &Path) -> Facts {
     let mut facts = Facts::default();
-    // Where the host cannot, because the place is on a disk that is inside only.
+    // Here if the host cannot, because the place is on a disk that is only inside.
     spread_folders(path);
     #[cfg(unix)]
     mounts::note_all(&mut facts, path);

@@ -159,7 +159,7 @@ fn unescape(field: &[u8]) -> OsString {
 fn mount_of(mut mounts: Vec<Mount>, path: &Path, device: Option<String>) -> Option<Mount> {
     mounts.retain(|mount| path.starts_with(&mount.point));
     let is_same = |mount: &Mount| Some(&mount.number) == device.as_ref();
-    // Those on its device after all others, and of equals the last.
+    // Mounts on its device come after all others, and the last of equals is taken.
     mounts.into_iter().max_by_key(|mount| (is_same(mount), mount.point.as_os_str().len()))
 }
 

@@ -92,7 +92,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // One that cannot be removed is found by the next trial, and so is one that cannot get its other name.
+        // A folder that cannot be removed is found by the next trial, and so is one that cannot get its other name.
         let _ = self.door.empty("").and_then(|()| match &self.stays {
             None => self.place.remove_folder(&self.name),
             Some(stays) => self.place.rename(&self.name, stays),
@@ -136,7 +136,7 @@ pub fn keep_empty(place: &Path, kept: &Path) {
     }
     let Ok(to) = Door::open_itself(kept) else { return };
     for name in &names {
-        // What cannot be moved goes with the place.
+        // An entry that cannot be moved goes with the place.
         let _ = rustix::fs::renameat(&from, name, &to, name);
     }
 }

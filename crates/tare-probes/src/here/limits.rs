@@ -111,7 +111,7 @@ pub(super) struct Group {
 impl Group {
     fn from_path(path: &str, mount: &Mount) -> Group {
         let point = mount.point.to_string_lossy();
-        // Where a part is mounted, its top is the group, or one of its parents.
+        // If only a part is mounted, its top is the group, or one of its parents.
         let below = path.strip_prefix(mount.root.trim_end_matches('/')).filter(|_| !path.contains("/.."));
         let below = below.unwrap_or_default().trim_end_matches('/').to_owned();
         Group { point: point.trim_end_matches('/').to_owned(), below }

@@ -115,7 +115,7 @@ pub fn collect_surroundings(wanted: &Wanted) -> (Surroundings, Facts) {
     // Some started at the same moment have other numbers.
     let name = left_over::name_run(rustix::process::getpid().as_raw_nonzero().get(), began_ns);
     if passes == 0 {
-        // Where new code takes long says something of the layer, but no times were asked for.
+        // Slow new code is a sign of a layer, but no times were asked for.
         steps.facts.0.retain(|key, _| !key.starts_with("cost."));
     }
     for _ in 0..passes {

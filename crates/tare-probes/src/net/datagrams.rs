@@ -135,7 +135,7 @@ pub fn greet_far_end(address: SocketAddr, token: &Token) -> Result<UdpPeer<Owned
     sockets::set_deadline(line.socket(), GREET_AGAIN)?;
     let mut answer = [0u8; TOKEN_BYTES + 1];
     for _ in 0..MOST_GREETINGS {
-        // One that is lost or refused is why there are several.
+        // Several are sent because one may be lost or refused.
         let _ = line.send(token);
         if let Ok(Some(length)) = line.receive(&mut answer)
             && answer[..length] == shown_back(token)

@@ -58,7 +58,7 @@ impl Serving {
         let (incoming, outgoing) = match &flow {
             Flow::Rounds(Rounds { transport: Transport::Tcp, request, response, .. })
             | Flow::Connections { request, response } => (*request as usize, *response as usize),
-            // One byte more than a request: a longer datagram is distinguished from one of the right length.
+            // A byte more than a request, so that a longer datagram is distinguished from one of the right length.
             Flow::Rounds(Rounds { transport: Transport::Udp, request, response, .. }) => {
                 ((*request as usize).max(TOKEN_BYTES) + 1, *response as usize)
             }

@@ -51,7 +51,7 @@ fn nanoseconds(time: &rustix::time::Timespec) -> u64 {
 #[derive(Default)]
 struct Ancillary {
     software_ns: Option<u64>,
-    /// Who stamped, and which datagram.
+    /// Sender of the stamp, and its datagram.
     stamped: Option<(u32, u32)>,
 }
 

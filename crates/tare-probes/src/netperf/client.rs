@@ -150,7 +150,7 @@ impl Driven {
     /// Ends a UDP test at the far end, from the address that it knows.
     pub(crate) fn send_farewells(&self, line: &UdpPeer<OwnedFd>) {
         for _ in 0..FAREWELLS {
-            // One that is lost or refused is why there are several.
+            // Several are sent because one may be lost or refused.
             let _ = line.send(&[]);
         }
     }

@@ -172,7 +172,7 @@ impl Known {
             Err(_) => return Event::Over,
         };
         let Some(plain) = self.channel.open_bytes(&body) else { return Event::Over };
-        // One request is allowed; whatever follows is an error.
+        // A connection may ask once; whatever follows is an error.
         if std::mem::replace(&mut self.asked, true) {
             return Event::Over;
         }

@@ -77,7 +77,7 @@ pub struct Server {
     began: Instant,
     connections: BTreeMap<u64, Connection>,
     next: u64,
-    /// Who waits for what, in order.
+    /// Connections that wait, each with what it waits for, in order.
     queue: VecDeque<(u64, Wanted)>,
     active: Option<Active>,
     seen: HashSet<HandshakeKey>,
@@ -197,7 +197,7 @@ impl Server {
                 Err(_) => continue,
             };
             let Some(from) = from else { continue };
-            // What is granted follows what was answered, in a frame of its own that Nagle's algorithm would hold back.
+            // A grant follows an answer, in a separate frame that Nagle's algorithm would hold back.
             let _ = net::sockopt::set_tcp_nodelay(&socket, true);
             if self.connections.values().filter(|c| c.is_stranger()).count() >= MOST_STRANGERS {
                 self.drop_oldest_stranger();
@@ -242,7 +242,7 @@ impl Server {
             Event::Nothing => {}
             Event::Over => self.end(id),
             Event::Proved(key, channel) => {
-                // One that was made before is a replay.
+                // A handshake that was made before is a replay.
                 let is_new = self.seen.len() < MOST_HANDSHAKES && self.seen.insert(key);
                 let (channel, answer) = *channel;
                 if !is_new || connection.admit_stranger(channel, &answer).is_err() {

@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(demand.amount(Work::Faults), 40.0);
         assert_eq!(demand.amount(Work::CopiedPages), 20.0);
         assert_eq!(demand.amount(Work::FilePages), 250.0);
-        // What is counted in two runs need not fit together.
+        // Counts of two runs need not fit together.
         pages(&mut demand, 0.0);
         assert_eq!(demand.amount(Work::Faults), 40.0);
     }

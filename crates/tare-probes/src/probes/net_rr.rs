@@ -93,7 +93,7 @@ fn over_tcp(
 
 fn over_udp(trial: &mut Trial<'_>, mut far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::new_zeroed(flow.request as usize)?;
-    // One byte more: a longer datagram is distinguished from one of the right length.
+    // A byte more, so that a longer datagram is distinguished from one of the right length.
     let mut incoming = Buffer::new_zeroed(flow.response as usize + 1)?;
     let ledger = if far.is_netserver() { Ledger::new_unnumbered } else { Ledger::new };
     let mut ledger = ledger(flow.request as usize, flow.response as usize);

@@ -109,7 +109,7 @@ impl Variant<'_> {
 fn run_script(mut command: Command, directory: &Path) -> Result<ExitStatus, Failure> {
     command
         .current_dir(directory)
-        // The same environment everywhere: a locale of its own makes sort several times slower.
+        // Every environment gets an equal one: its own locale would make sort several times slower.
         .env_clear()
         .envs(inherited_variables())
         .env("PATH", FOLDERS.join(":"))

@@ -131,7 +131,7 @@ impl Lengths {
     #[inline(always)]
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        // Of a linear congruence, the upper bits are the random ones.
+        // The upper bits of a linear congruence are the random ones.
         ((self.state >> 54) * self.mean) >> 9
     }
 }

@@ -279,7 +279,7 @@ mod tests {
         let numbers = all.read_column::<Int64Type>("number").unwrap().unwrap();
         let keys: Vec<_> = cases.iter().zip(&nodes).zip(&numbers).collect();
         assert!(keys.is_sorted(), "{keys:?}");
-        // Those of one session are its own, in their order.
+        // Rows of a session are its own, in their order.
         let own = |row: &usize| nodes[*row].as_deref() == Some("n1") && numbers[*row] == Some(1);
         let own: Vec<usize> = (0..all.rows).filter(own).collect();
         for (name, kind) in list_trial_columns() {

@@ -98,7 +98,7 @@ impl<'a> Page<'a> {
         // A page without room for all rounds has words in place of trials.
         let is_full = rounds.iter().any(Vec::is_empty);
         let fewer = if is_full { letters / LETTERS_OF_A_TRIAL } else { 0 };
-        // Of the baseline against itself the page shows the comparison; the document has its rounds.
+        // The page shows the comparison of the baseline with itself; the JSON document has its rounds.
         report.rows.iter_mut().filter_map(Row::control_level).for_each(|level| level.values = &[]);
         // The page leaves these out for further metrics; the document has them.
         let further = report.rows.iter_mut().filter(|row| !row.headline);

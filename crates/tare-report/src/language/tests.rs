@@ -61,7 +61,7 @@ fn what_other_crates_say_is_said_by_them() {
     let said = list_literals();
     let japanese = japanese();
     let keys = japanese.texts.keys().chain(japanese.titles.keys());
-    // One that a more general text makes begins as that does: `cannot create {path}` of `cannot {} {}`.
+    // A text that a more general one makes begins as that does: `cannot create {path}` and `cannot {} {}`.
     let begins = |key: &str, text: &str| !text.starts_with('{') && extract_values(text, key).is_some();
     let is_said =
         |key: &&String| said.contains(&strip_value_names(key)) || said.iter().any(|text| begins(key, text));

@@ -91,7 +91,7 @@ pub fn render_terminal(session: &Session, findings: &Findings, options: &Termina
     if let Some(failed) = view::summarise_failed_trials(findings, language) {
         out.paragraph("! ", &failed, prose, Style::new().fg_color(Some(AnsiColor::Yellow.into())));
     }
-    // Whoever repeats an article looks for its table first.
+    // Users who repeat an article look for its table first.
     let repeats_article = find_repeated_article(session).is_some();
     if repeats_article {
         out.article_tables(findings, width);

@@ -49,7 +49,7 @@ struct Seen {
 /// Ready environments and the state of this machine.
 struct Findings {
     environments: Vec<Tried>,
-    /// Who answers, by the name of the peer.
+    /// Answers of peers by their names: who they are, or why there is none.
     peers: Vec<(String, Result<String, Failure>)>,
     machine: Facts,
 }
@@ -67,7 +67,7 @@ pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
     machine.0.extend(tare_lab::host::machine::measure_noise().0);
     let programs = paths::find_programs()?;
     let environments = match args.environments.as_slice() {
-        // Who names a peer alone asks for no environment.
+        // Peers that are named without an environment are checked without any.
         [] if !args.peers.is_empty() => Vec::new(),
         [] => environments(&programs)?,
         named => named.iter().map(|text| tried(text, text, &programs)).collect::<Result<_, _>>()?,
@@ -152,7 +152,7 @@ fn enter_all(environments: &mut [Tried], args: &Check) -> Result<(), CommandErro
     }
     let entered = match starts {
         Ok(entered) => entered,
-        // Where no session can begin, no environment is ready.
+        // No environment is ready on a machine where no session can begin.
         Err(error) => {
             let not_ready = NotReady { reason: error.to_string(), command: error.hint };
             let seemed_ready = environments.iter_mut().filter(|tried| tried.state.is_ok());

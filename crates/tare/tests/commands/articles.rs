@@ -89,7 +89,7 @@ fn every_article_is_one_command() {
         let article = read_article(name).unwrap();
         let report = report(&program, &article);
         holds_all(&report, &article);
-        // The same in words: a conclusion is never left out.
+        // Text has it as well: a conclusion is never left out.
         let said = program.run_tare(&["report", &format!("{name}.tare"), "--published", name]);
         assert_eq!(said.code, Some(0), "{said:?}");
         let text = said.out.split_whitespace().collect::<Vec<_>>().join(" ");

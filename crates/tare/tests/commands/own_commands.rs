@@ -344,7 +344,7 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
         compared["low"].as_f64().is_some_and(|low| low > 1.05) && compared["answer"] == "slower",
         "{calls}"
     );
-    // What the session did not measure is not judged, for anybody.
+    // A kind of work that the session did not measure is not judged for anybody.
     assert_eq!(disk["choices"][0]["not_compared"]["reason"], "not_in_session", "{disk}");
 
     let refused = program.run_tare(&["advise", "a.tare", "--for", "biuld"]);

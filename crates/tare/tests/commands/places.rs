@@ -206,7 +206,7 @@ fn what_needs_root_is_a_missing_for_everybody_else() {
     if !rustix::process::geteuid().is_root() {
         return println!("SKIPPED {test}: only root can become another user");
     }
-    // Where everybody may look, and on a disk.
+    // A folder on a disk, which everybody may list.
     let folder = tempfile::Builder::new().prefix("places-").tempdir_in("/var/tmp").unwrap();
     let binary = folder.path().join("program");
     copy_program(Path::new(env!("CARGO_BIN_EXE_tare")), &binary).unwrap();

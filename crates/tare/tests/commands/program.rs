@@ -25,7 +25,7 @@ impl Program {
         let mut command = Command::new(find_tare());
         command.args(arguments.first()).current_dir(self.folder.path());
         command.env("XDG_STATE_HOME", self.path("state")).env("NO_COLOR", "1").stdin(Stdio::null());
-        // Whoever runs the tests may have a locale of their own, or one without the signs of tables.
+        // The locale of the tests' caller may lack the signs of tables.
         command.env("LC_ALL", "C.UTF-8");
         // Before what follows --, which is a command of its own.
         if matches!(arguments, ["run", ..] | ["ladder", ..]) {

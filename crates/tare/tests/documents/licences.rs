@@ -69,7 +69,7 @@ fn add_text(texts: &mut Vec<Text>, heading: &str, text: &str) {
 #[test]
 fn the_licence_of_everything_that_is_linked_is_in_the_program() {
     let _lock = book::lock_documents();
-    // What is built here does not need those of other systems.
+    // Builds for this system do not need the crates of others.
     cargo(&["fetch", "--locked", "--quiet"]);
     let metadata: Value =
         serde_json::from_str(&cargo(&["metadata", "--format-version", "1", "--offline"])).unwrap();

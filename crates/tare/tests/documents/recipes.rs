@@ -40,7 +40,7 @@ fn the_recipe_for_an_environment_describes_a_whole_provider() {
     let described = fields(block(&interface, "pub struct Provider"));
     assert!(described.len() >= 6, "{described:?}");
     assert_eq!(fields(block(recipe, "pub static PROVIDER")), described);
-    // What has an answer of its own there need not be said.
+    // Questions that have a separate answer there need not be mentioned.
     let required: Vec<&str> =
         block(&interface, "pub trait Environment").lines().filter(|line| !line.ends_with('{')).collect();
     let asked = functions(&required.join("\n"));

@@ -193,7 +193,7 @@ fn an_unprivileged_user_enters_what_the_kernel_allows() {
     let mut actor = Actor::start_as(NOBODY, &program, &bench, &enters);
     actor.wait_until_ready();
     actor.kill();
-    // What another user wrote down is not believed, until root makes it its own.
+    // A journal that another user wrote is not believed until root owns it.
     let refused = remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap_err();
     assert!(refused.to_string().contains("belongs to another user"), "{refused}");
     let journals = std::fs::read_dir(bench.state_folder()).unwrap().map(|entry| entry.unwrap().path());

@@ -76,7 +76,7 @@ fn visit(test: &str, text: &str) {
         }
         let below: Vec<_> =
             std::fs::read_dir(session.folder().join("00")).unwrap().map(|e| e.unwrap().file_name()).collect();
-        // What the starts of a side share has names of its own; a start's folder has its number.
+        // Folders that the starts of a side share have names; a start's folder has its number.
         let of_starts: Vec<_> = below.iter().filter(|name| name.to_string_lossy().starts_with('0')).collect();
         assert!(of_starts.is_empty(), "a start left something behind: {below:?}");
     }

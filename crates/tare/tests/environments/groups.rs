@@ -28,7 +28,7 @@ impl Groups {
                 _ => mount.filesystem == "cgroup" && mount.options.split(',').any(|option| option == kinds),
             };
             let group = mounts.iter().find(is_of)?.point.join(path.trim_start_matches('/')).join(&name);
-            // One of processors takes no process before it has some.
+            // A group of cpuset takes no process before it has processors.
             (kinds != "cpuset" && fs::create_dir(&group).is_ok()).then(|| (kinds.to_owned(), group))
         };
         let made = fs::read_to_string("/proc/self/cgroup").unwrap().lines().filter_map(make).collect();

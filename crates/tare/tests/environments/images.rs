@@ -38,7 +38,7 @@ impl Image {
         let packed =
             Command::new("tar").arg("-C").arg(&root).arg("-cf").arg(&archive).arg(".").status().unwrap();
         assert!(packed.success());
-        // Whoever runs it, and whatever it would run by itself.
+        // The image's user and entry point do not matter.
         let changes = ["--change=USER=nobody", "--change=ENTRYPOINT=[\"/bin/false\"]"];
         let mut import = Command::new("podman");
         import.args(["import", "--quiet"]).args(changes).arg(&archive).arg(&name);

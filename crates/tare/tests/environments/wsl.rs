@@ -262,7 +262,7 @@ fn nothing_is_left_of_copies_when_a_session_is_killed() {
         for outcome in remove_leftovers(&wsl.bench.state_folder(), &wsl.setting.programs).unwrap() {
             assert_eq!(outcome.left_because, None, "{}", outcome.what);
         }
-        // What wsl.exe was asked just before, such as its list, it answers to nobody and ends by itself.
+        // Earlier questions to wsl.exe, such as for its list, end without a reader.
         let end = Instant::now() + Duration::from_secs(10);
         while !wsl.remains().is_empty() && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(20));

@@ -65,7 +65,7 @@ fn tare_understands_its_commands_in_the_examples() {
         assert!(commands.len() >= 2, "{name} runs tare: {commands:?}");
         assert!(commands.iter().flatten().any(|word| word == "--fail-if"), "{name} sets a gate");
     }
-    // Those outside the examples as well.
+    // Commands outside the examples are checked as well.
     for command in commands(&page) {
         let command: Vec<String> = command.iter().map(|word| expanded(word, &page)).collect();
         if let Err(error) = args::Args::try_parse_from(&command) {

@@ -237,7 +237,7 @@ fn merged_trials_are_those_of_the_sessions() {
         assert_eq!(said.code, Some(0), "{said:?}");
         said.out
     };
-    // What is in one and not in the other, without what the records do not know: on which nodes they are.
+    // Rows that only one of them has, apart from the nodes, which records do not know.
     let both = "select count(*) row_count, count(distinct node) nodes, count(distinct number) numbers, count(distinct peer_node) peers, \
                 (select count(*) from (select * exclude (node, number, peer_node) from trials except all \
                 select * exclude (node) from read_parquet(['fleet/cells/*/*.parquet', 'fleet/pairs/*/*.parquet']))) more, \

@@ -196,7 +196,7 @@ fn what_hyperfine_s_readers_want_is_there() {
     assert_eq!(names(ours), names(theirs));
     for name in names(theirs) {
         let kind = std::mem::discriminant::<Value>;
-        // What tare does not measure is null, never zero.
+        // Values that tare does not measure are null, never zero.
         let same = kind(&ours[&name]) == kind(&theirs[&name])
             || (["user", "system"].contains(&&*name) && ours[&name].is_null());
         assert!(same, "{name}: {} and {}", ours[&name], theirs[&name]);

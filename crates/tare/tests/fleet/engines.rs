@@ -99,7 +99,7 @@ fn an_engine_of_ones_own_is_four_templates() {
     let document: serde_json::Value = serde_json::from_str(&status.out).unwrap();
     assert_eq!((&document["whole"], &document["of"]), (&1.into(), &2.into()));
     assert_eq!(document["missing"][0]["node"], "x2");
-    // What the plan says holds, whatever happens to the file.
+    // The plan's copy counts, whatever happens to the file.
     fs::write(place.path("own.toml"), "").unwrap();
     let said = place.run_tare(&["fleet", "print", "f"]);
     assert!(said.out.contains("--node x2 --session 1"), "{said:?}");

@@ -112,7 +112,7 @@ fn a_plan_that_a_node_rewrote_runs_nothing_here() {
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains(&format!("sh -c 'id >{}'", proof.display())), "{said:?}");
     assert!(said.err.contains("--trust") && !proof.exists(), "{said:?}");
-    // Of another machine: the same, unless it is trusted.
+    // A file from another machine is treated alike unless it is trusted.
     fs::write(&file, &text).unwrap();
     assert_eq!(drive(&place, "f", "other", &[]).code, Some(2));
     assert_eq!(drive(&place, "f", "other", &["--trust"]).code, Some(0));

@@ -20,7 +20,7 @@ use crate::manifests::{PAIRS, kubectl_is_there};
 use crate::pods::give_to_user;
 
 const WAIT: Duration = Duration::from_secs(60);
-/// Who measures where root may choose, as in the pods.
+/// User that measures where root may choose one, as in the pods.
 const USER: u32 = 65532;
 
 /// A place with a cluster, where kubectl is.

@@ -123,7 +123,7 @@ fn a_fleet_is_measured_whatever_dies_and_what_is_slow_shows() {
     assert!(said.out.contains(why), "{said:?}");
     let before = records(&folder, ".tare");
     assert_eq!(before["n1"], ["2.tare".to_owned()].into());
-    // What it had measured is there.
+    // Its measurements so far are kept.
     assert!(!session(&folder.join("cells/n1/1.part")).trials.is_empty());
     let said = cluster.run_tare(0, &["fleet", "run", "fleet"]);
     assert_eq!(said.code, Some(0), "{said:?}");

@@ -228,7 +228,7 @@ fn a_node_is_measured_in_a_restricted_pod() {
     assert!(row.baseline.as_ref().is_some_and(|level| level.median > 0.0), "{row:?}");
     let fact = |key: &str| session.header.host.get(key);
     assert_eq!((fact("kubernetes.pod"), fact("kubernetes.cpu")), (Some("pod"), Some("1")));
-    // What needs more than such a pod has is a gap with its reason, and costs the node nothing else.
+    // A case that needs more than such a pod has is a gap with its reason, and costs the node nothing else.
     let Cell::Missing(Missing::Failed(failure)) = &row.cells[0] else { panic!("{row:?}") };
     assert!(failure.reason.contains("may not make namespaces"), "{failure:?}");
     let status = pod.place.run_tare(&["fleet", "status", "f"]);

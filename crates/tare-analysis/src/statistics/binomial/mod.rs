@@ -52,7 +52,7 @@ pub(crate) fn at_least(n: u64, k: u64, p: f64) -> f64 {
 
 /// Computes the 95 % interval of a share that was seen in k of n (Clopper and Pearson 1934).
 pub fn share_interval(n: u64, k: u64) -> (f64, f64) {
-    // Where a share makes k or more, and k or fewer, as rare as 2.5 %.
+    // The shares for which k or more, and k or fewer, are as rare as 2.5 %.
     let least = |is_low: &dyn Fn(f64) -> bool| {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..60 {

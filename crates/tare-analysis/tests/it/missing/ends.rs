@@ -146,7 +146,7 @@ fn a_few_pairs_that_end_differently_are_left_out_and_said() {
 
 #[test]
 fn too_many_pairs_that_end_differently_leave_no_answer() {
-    // One run in three fails on both sides, at other moments.
+    // Every third run fails on both sides, at different moments.
     for expected in ["any", "0"] {
         let findings = found(&session(expected, |target, at| {
             if (at + target.len() as u32 / 2).is_multiple_of(3) { BAD } else { GOOD }

@@ -64,7 +64,7 @@ fn a_metric_that_a_case_cannot_have_has_no_row() {
         let findings = found(&session);
         let rows: Vec<&str> = findings.rows.iter().map(|row| row.metric.name.as_str()).collect();
         assert_eq!(rows, ["time"]);
-        // Where the whole case failed, every metric says so.
+        // If the whole case failed, every metric is missing with that reason.
         let mut failed = session.clone();
         failed.trials.iter_mut().for_each(|trial| trial.batches = Default::default());
         assert_eq!(found(&failed).rows.len(), 2);

@@ -212,7 +212,7 @@ impl Engine {
         let secret = fresh()?;
         let ((submit, script), values) = (self.start_of(job)?, self.values(job, &secret)?);
         let mut command = self.command(submit, &values, programs)?;
-        // Whoever refuses it may say what it was.
+        // A command that refuses the secret may quote it.
         let failed = |e: io::Error| self.failed("submit").with_cause(e.to_string().replace(&secret, SECRET));
         let script = in_memory(&fill_lines(script, &values)).map_err(failed)?;
         if self.templates.state.is_empty() {

@@ -107,7 +107,7 @@ impl Stat {
         Some(Stat {
             dead: matches!(*fields.first()?, "Z" | "X"),
             parent: fields.get(1)?.parse().ok()?,
-            // One whose flags cannot be read is looked at like any other.
+            // A process whose flags cannot be read is treated like any other.
             is_kernel: fields.get(6)?.parse::<u64>().is_ok_and(|flags| flags & KERNEL_THREAD != 0),
             terminal: *fields.get(4)? != "0",
             started_ticks: fields.get(19)?.parse().ok()?,
@@ -276,7 +276,7 @@ impl Signs {
             let (patient, doomed): (Vec<_>, Vec<_>) =
                 found.iter().partition(|(pid, _)| waits && finishes(**pid));
             for (&pid, &started_ticks) in doomed.into_iter().filter(|one| !spares_roots || !is_root(*one)) {
-                // What is gone by now, or not ours to kill, shows in the next look.
+                // A process that is gone by now, or not ours to kill, shows in the next look.
                 if kill_same_process(pid, started_ticks).is_ok() {
                     killed.insert(pid);
                 }
@@ -328,7 +328,7 @@ pub(crate) fn end_with_parent(command: &mut Command) {
     let parent = getpid();
     let prepare = move || -> io::Result<()> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // One that died before that call sends no signal.
+        // A parent that died before that call sends no signal.
         if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
     };
     // SAFETY: between fork and exec only system calls are made, and nothing is allocated.
@@ -338,7 +338,7 @@ pub(crate) fn end_with_parent(command: &mut Command) {
 /// Has the kernel, where memory runs out, kill this process before the one that started it and tells of it.
 fn prefer_to_kill() {
     const BEFORE_OTHERS: &[u8] = b"500";
-    // Where /proc does not allow it, the largest goes.
+    // If /proc does not allow it, the kernel ends the largest process.
     if let Ok(file) =
         rustix::fs::open(c"/proc/self/oom_score_adj", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
     {

@@ -36,7 +36,7 @@ pub(crate) fn gather_output(child: &mut Child, end: Instant, most: usize) -> io:
                 _ => thread::sleep(LOOK_AGAIN),
             }
         };
-        // What still holds the streams ends with it.
+        // A process that still holds the streams ends with it.
         job.end_processes();
         child.wait()?;
         let [output, errors] = [output, errors].map(|thread| thread.join().unwrap_or_default());

@@ -114,6 +114,6 @@ pub(crate) fn started_ticks(pid: u32) -> Option<u64> {
     // SAFETY: the handle is open, and all four live through the call.
     let known = unsafe { GetProcessTimes(process.as_raw_handle(), started, ended, kernel, user) };
     let started = u64::from(started.dwHighDateTime) << 32 | u64::from(started.dwLowDateTime);
-    // One that has ended keeps its number as long as somebody holds it.
+    // A process that has ended keeps its number as long as somebody holds it.
     (known != 0 && ended.dwHighDateTime == 0).then_some(started)
 }

@@ -157,7 +157,7 @@ fn before_call((tasks, counts): (RawFd, RawFd)) -> Vec<u64> {
     program.load(Register::Number, Register::Context, 8);
     program.load(Register::Then, Register::Value, 0);
     program.jump_if(Register::Then, If::Differs, NOT_STARTED as i32, started);
-    // What comes before the program is this one's own.
+    // Calls before the program begins are this process's own.
     program.jump_if(Register::Number, If::Differs, libc::SYS_execve as i32, out);
     program.store_number(Register::Value, 0, NO_CALL_YET as i32);
     program.place_label(started);

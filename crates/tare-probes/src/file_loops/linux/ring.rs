@@ -65,7 +65,7 @@ impl Ring {
                 if let Err(e) = unsafe { ring.submission().push(&entry.user_data(slot as u64)) } {
                     return Err(leak(buffers, broken_failure("a full ring", e)));
                 }
-                // One by one, as fio and DiskSpd do: of several at once the device sees none before the last is prepared.
+                // Submitted singly, as fio and DiskSpd do: if several are submitted at once, the device sees none before the last is prepared.
                 match ring.submit() {
                     Err(e) if e.kind() != io::ErrorKind::Interrupted => {
                         return Err(leak(buffers, broken_failure("io_uring", e)));

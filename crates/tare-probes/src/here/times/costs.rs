@@ -97,7 +97,7 @@ pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf],
     let own_folder = own.as_deref().and_then(folder);
     let memory = own.as_deref().and_then(file_system_name).unwrap_or_default();
     noting.add_fact("place.own.type", memory);
-    // Where nothing can be written, names that are not there can still be looked up.
+    // If nothing can be written, names that are not there can still be looked up.
     let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
     let places = [
         ("work", work_folder.as_ref().map(MarkedFolder::door).or(work_itself.as_ref())),

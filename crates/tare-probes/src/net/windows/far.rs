@@ -170,7 +170,7 @@ pub(super) fn push_held_bytes(connection: &TcpStream) -> io::Result<()> {
 
 /// Waits for a datagram with the token, and then answers what comes from there, for ever: who started this process ends it.
 fn answer_datagrams(socket: &UdpSocket, token: &Token, request: usize, response: usize) -> io::Result<i32> {
-    // One byte more than a request: a longer datagram is distinguished from one of the right length.
+    // A byte more than a request, so that a longer datagram is distinguished from one of the right length.
     let mut incoming = vec![0; request.max(TOKEN_BYTES) + 1];
     let mut outgoing = vec![RESPONSE; response];
     let mut far = None;

@@ -94,7 +94,7 @@ fn tcp_rounds(
 
 fn over_udp(trial: &mut Trial<'_>, far: Far, flow: &Rounds, pace: Pace) -> Result<(), Failure> {
     let mut outgoing = Buffer::new_zeroed(flow.request as usize)?;
-    // One byte more: a longer datagram is distinguished from one of the right length.
+    // A byte more, so that a longer datagram is distinguished from one of the right length.
     let mut incoming = Buffer::new_zeroed(flow.response as usize + 1)?;
     let mut ledger = Ledger::new(flow.request as usize, flow.response as usize);
     let (socket, stopwatch) = greet(&far)?;
@@ -124,7 +124,7 @@ fn greet(far: &Far) -> Result<(UdpSocket, Stopwatch), Failure> {
     socket.set_read_timeout(Some(GREET_AGAIN)).map_err(failed)?;
     let mut answer = [0; TOKEN_BYTES + 1];
     for _ in 0..MOST_GREETINGS {
-        // One that is lost or refused is why there are several.
+        // Several are sent because one may be lost or refused.
         let _ = socket.send(&far.token);
         if let Ok(length) = socket.recv(&mut answer)
             && answer[..length] == shown_back(&far.token)

@@ -194,7 +194,7 @@ fn scores_of_ten_times_the_baseline_are_a_hundred() {
     let mut session = session(twelve());
     with_scores(&mut session, "native", 3, 10);
     let scores = tare_analysis::unixbench::compute_scores(&session);
-    // Of ten passes three were measured: still a third, the slow one, is dropped.
+    // Three of ten passes were measured: still a third, the slow one, is dropped.
     assert!((scores[0].index.unwrap() - 100.0).abs() < 1e-9);
     assert_eq!(scores[1].index, None);
 }

@@ -319,7 +319,7 @@ fn fitted(mut lines: Vec<Vec<GridCell>>, width: usize, coloured: bool) -> Vec<St
         widths = natural(&lines);
     }
     let least = folded(&lines);
-    // Names fold first, then the range after a share.
+    // The names fold first, then the range after a share.
     for at in [0, lines[0].len() - 1] {
         let over = total_width(&widths).saturating_sub(width);
         widths[at] = widths[at].saturating_sub(over).max(least[at]);

@@ -23,12 +23,12 @@ impl<'a> Shown<'a> {
     pub fn from_bill(bill: &'a Bill) -> Shown<'a> {
         let explained: f64 = bill.lines.iter().map(|line| line.more_ns).sum();
         let difference_ns = explained + bill.rest_ns.unwrap_or(0.0);
-        // Where savings and costs cancel each other, shares are of the larger side.
+        // If savings and costs cancel each other, shares are of the larger side.
         let costs: f64 = bill.lines.iter().map(|line| line.more_ns.max(0.0)).sum();
         let whole_ns = difference_ns.abs().max(costs * 0.5);
         let is_small = |line: &&Line| line.more_ns.abs() < SMALL * whole_ns;
         let (small, lines): (Vec<&Line>, Vec<&Line>) = match bill.lines.iter().filter(is_small).count() {
-            // One by itself takes no more room under its own name.
+            // A single line takes no more room under its own name.
             1 => (Vec::new(), bill.lines.iter().collect()),
             _ => bill.lines.iter().partition(is_small),
         };

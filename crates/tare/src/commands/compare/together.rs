@@ -21,7 +21,7 @@ pub fn report_together(args: &Compare) -> Result<Exit, CommandError> {
         .iter()
         .map(|file| Ok((read_noting(file)?, file.display().to_string())))
         .collect::<Result<_, LabError>>()?;
-    // The same session twice would count as two that agree.
+    // A session that is named twice would count as two that agree.
     let different: BTreeSet<_> =
         sessions.iter().map(|(session, _)| (&session.header.started, session.plan.seed)).collect();
     if different.len() < sessions.len() {

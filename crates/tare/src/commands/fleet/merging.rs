@@ -43,7 +43,7 @@ pub fn merge_trials(fleet: &Door, stored: &[Stored]) -> Result<(), LabError> {
     let old = folders.filter(|(_, kind)| *kind == Kind::Folder).map(|(name, _)| place.join(name));
     for of_kind in old.filter(|path| !known.contains(path)) {
         files_of(fleet, &of_kind).iter().try_for_each(|file| remove(fleet, file))?;
-        // One in which somebody else keeps something stays.
+        // A folder in which somebody else keeps something stays.
         let _ = fleet.remove_folder(&of_kind);
     }
     Ok(())

@@ -29,7 +29,7 @@ fn calls_that_fail_cost_nothing_that_was_written() {
         println!("{line}");
         Ok(())
     };
-    // Of some kinds the first calls, and some later ones. Threads are started by others' code, which panics where it may.
+    // Each kind's first calls, and some later ones. Threads are started by others' code, which panics where it may.
     let is_tried = |(at, (calls, _)): &(usize, (&str, &str))| at % 4 == 0 || calls.starts_with("clone");
     nothing_is_wrong(|site, count| {
         for (_, (calls, error)) in CALLS.into_iter().enumerate().filter(is_tried) {

@@ -258,7 +258,7 @@ fn a_machine_that_was_renamed_cleans_up_after_its_sessions() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.out.contains("removed  journal"), "{said:?}");
     assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
-    // Of another machine with the same home: named, and removed on demand alone.
+    // A journal of another machine with the same home is named, and removed only on demand.
     let journal = program.path("state/tare").join(format!("a1.{}.journal", "0".repeat(32)));
     let line = r#"{"session":{"scratch":"/var/tmp/tare-a1","pid":1,"started_ticks":1,"running":{"machine":"0","boot":"0 pid:[1]"},"host":"far"}}"#;
     fs::write(&journal, format!("{line}\n")).unwrap();

@@ -238,7 +238,7 @@ fn a_time_that_the_host_did_not_see_pass_is_wrong_work() {
 #[test]
 fn an_answer_before_its_request_is_not_one() {
     let (program, said, failures) = session("ahead");
-    // What came ahead is passed over; the answers that follow their requests count.
+    // Frames that came ahead are passed over; the answers that follow their requests count.
     assert!(failures.len() >= 30, "{said:?}");
     let trials = tare_record::read_session(&program.path("s.tare")).unwrap().session.trials;
     let early = Sample::Throughput { operations: EARLY, bytes: 0, elapsed_ns: EARLY };
@@ -273,7 +273,7 @@ fn a_folder_that_cannot_be_one_is_the_environments_lie() {
     let program = Program::new();
     let looked = Command::new(find_tare()).args(["agent-look", "mark"]).output().unwrap().stdout;
     let mut look: serde_json::Value = decode_frame(&looked).unwrap();
-    // One that answers a look by a file, and does everything else.
+    // A launcher that answers a look with a file, and does everything else.
     let launcher = program.path("launcher");
     let text = "#!/bin/sh\ncase \" $* \" in *' agent-look '*) exec cat \"$0.look\";; esac\nexec \"$@\"\n";
     fs::write(&launcher, text).unwrap();

@@ -119,7 +119,7 @@ fn what_a_page_replaces_keeps_its_rights() {
     for_both("what_a_page_replaces_keeps_its_rights", |street| {
         assert_eq!(street.run("s.tare").code, Some(0));
         let page = street.path("shared/page.html");
-        // One that root writes for another keeps the other's; a user's own keeps its mode.
+        // A file that root writes for another user keeps that owner; a user's own file keeps its mode.
         let owner = if street.user == 0 { ORDINARY } else { street.user };
         let folder = street.path("own/pages");
         fs::create_dir(&folder).unwrap();

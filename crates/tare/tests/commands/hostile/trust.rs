@@ -64,7 +64,7 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
     assert!(!proof.exists(), "{said:?}");
     assert!(said.err.contains(&format!("touch {}", proof.display())), "{said:?}");
     assert!(said.err.contains("--trust"), "{said:?}");
-    // What was changed since it began here is from elsewhere, too.
+    // A record that was changed since it began here counts as one from elsewhere, too.
     change(&program.path("s.tare"), &program.path("changed.tare"), |entry| {
         if let Entry::Plan(plan) = entry {
             let command = plan.cases[0].case.parameters.0.get_mut("command").unwrap();
@@ -269,7 +269,7 @@ fn an_environment_that_needs_more_descriptors_than_there_are_is_a_gap_alone() {
         let mut command = program.tare_command(words);
         let few = Rlimit { current: Some(most), maximum: Some(most) };
         let prepare = move || {
-            // What the tests' own parent left open would count.
+            // Descriptors that the tests' own parent left open would count.
             for inherited in 3..64 {
                 // SAFETY: a number that isn't open is answered by an error alone.
                 let _ =
@@ -293,7 +293,7 @@ fn a_home_that_is_not_there_is_not_made() {
     let program = Program::new();
     let home = program.path("nowhere");
     let small = ["run", "--in", "native", "--only", "null", "--rounds", "2"];
-    // What a session makes is written down in the scratch folder then.
+    // The journal is then in the scratch folder.
     for (arguments, code) in
         [(&small[..], Some(0)), (&["clean"], Some(4)), (&["check", "--in", "native", "--scratch", "."], None)]
     {

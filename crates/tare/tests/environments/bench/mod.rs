@@ -180,7 +180,7 @@ pub fn find_programs() -> Programs {
 /// Parses a specification if its environment is ready, and prints that the test is skipped if not.
 pub fn parse_if_ready(test: &str, text: &str) -> Option<Specification> {
     let named = environments::parse_environment(text).unwrap();
-    // One test downloads a kernel, and the others wait for it.
+    // Only the first test downloads a kernel, and the others wait for it.
     let alone = PREPARING.lock().unwrap_or_else(PoisonError::into_inner);
     let unprepared = named
         .check_ready(&find_programs())

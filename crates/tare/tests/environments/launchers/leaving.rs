@@ -110,7 +110,7 @@ fn what_a_launcher_declares_it_leaves_is_spared_and_named() {
     inside.run_null_trial(1, Some("own"));
     assert!(inside.leave_environment().iter().all(|o| o.left_because.is_none() || o.is_declared()));
     session.close();
-    // One of a look, and one of the start.
+    // A look leaves once, and so does the start.
     assert_eq!(leaving.count(), 2);
     let clean = || remove_leftovers(&bench.state_folder(), &bench.make_setting().programs).unwrap();
     // A process that another test of this program is about to start has the journal's lock as well, for a moment.
