@@ -105,7 +105,7 @@ fn a_peer_for_one_session_ends_with_it_and_has_a_role() {
     let address = served.peer.split_once("/#").unwrap().0;
     assert!(record.contains(&format!("\"peer.node\":\"{address}\"")), "{record}");
     assert!(!record.contains(served.secret()));
-    let again = program.run_tare(&["run", "--resume", "r.tare", "--budget", "5s"]);
+    let again = program.run_tare(&["run", "--resume", "r.tare"]);
     assert!(again.err.contains("node=tare://HOST:PORT/#SECRET"), "{again:?}");
 }
 

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use serde_json::Value;
 use tare_bench::programs::copy_program;
 
-use crate::faults::kill::{under_way, wait_until};
+use crate::faults::kill::{resume_for_a_while, under_way, wait_until};
 use crate::program::{Program, Said};
 
 /// Everything that is made for a session.
@@ -128,8 +128,9 @@ fn nothing_is_left_of_the_places_of_a_killed_session() {
     assert_eq!(program.run_tare(&["clean"]).code, Some(0));
     nothing_is_left(&program);
     assert_eq!(left_in_mine(&program), 0);
-    let said = program.run_tare(&["run", "--resume", "s.tare", "--budget", "8s"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said =
+        resume_for_a_while(program.tare_command(&["run", "--resume", "s.tare"]), &program.path("s.tare"));
+    assert_eq!(said.code, Some(130), "{said:?}");
     nothing_is_left(&program);
     assert_eq!(left_in_mine(&program), 0);
 }

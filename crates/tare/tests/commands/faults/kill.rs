@@ -1,7 +1,7 @@
 //! Ctrl-C and kill -9 in the middle: no data is lost, and nothing is left behind.
 
-use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -29,6 +29,19 @@ pub fn under_way(program: &Program, arguments: &[&str]) -> Child {
     wait_until("there are trials", || trials() || child.try_wait().unwrap().is_some());
     assert!(trials(), "it ended before there were trials: {:?}", child.wait_with_output());
     child
+}
+
+/// Resumes a session, and interrupts it once it has more trials than before: a budget would be over on a slow machine. One that is
+/// refused ends by itself.
+pub fn resume_for_a_while(mut command: Command, record: &Path) -> Said {
+    let count_trials = || tare_record::read_session(record).map_or(0, |read| read.session.trials.len());
+    let before = count_trials();
+    let mut resumed = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    wait_until("there are more trials", || count_trials() > before || resumed.try_wait().unwrap().is_some());
+    if resumed.try_wait().unwrap().is_none() {
+        kill_process(Pid::from_child(&resumed), Signal::INT).unwrap();
+    }
+    Said::from_output(resumed.wait_with_output().unwrap())
 }
 
 fn targets(program: &Program, test: &str) -> String {
@@ -66,15 +79,8 @@ fn a_killed_session_is_reported_cleaned_and_resumed() {
     assert_eq!(program.list_mounts(), Vec::<String>::new());
     assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 
-    let count_trials =
-        || tare_record::read_session(&program.path("s.tare")).map_or(0, |read| read.session.trials.len());
-    let before = count_trials();
-    // However slow the machine is, it ends once it has gone on.
-    let mut resumed = program.tare_command(&["run", "--resume", "s.tare", "--budget", "5m"]);
-    let resumed = resumed.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("there are more trials", || count_trials() > before);
-    kill_process(Pid::from_child(&resumed), Signal::INT).unwrap();
-    let said = Said::from_output(resumed.wait_with_output().unwrap());
+    let said =
+        resume_for_a_while(program.tare_command(&["run", "--resume", "s.tare"]), &program.path("s.tare"));
     assert_eq!(said.code, Some(130), "{said:?}");
     assert_eq!(program.list_remains(), Vec::<PathBuf>::new());
 }

@@ -15,7 +15,7 @@ use tare_data::session::identity::Identity;
 use tare_record::Entry;
 use tare_record::entry::{from_line, to_line};
 
-use crate::faults::kill::under_way;
+use crate::faults::kill::{resume_for_a_while, under_way};
 use crate::hostile::owners::has_journals_in_scratch;
 use crate::program::{Program, Said};
 use crate::refusals::find_tare;
@@ -53,11 +53,12 @@ fn change(from: &Path, to: &Path, change: impl Fn(&mut Entry)) {
 fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
     let program = Program::new();
     let proof = broken_off(&program);
-    let resume = ["run", "--resume", "s.tare", "--budget", "8s"];
+    let resume = ["run", "--resume", "s.tare"];
     let elsewhere = |more: &[&str]| {
         let arguments = [&resume[..], more].concat();
         let mut command = program.tare_command(&arguments);
-        Said::from_output(command.env("XDG_STATE_HOME", program.path("state/other")).output().unwrap())
+        command.env("XDG_STATE_HOME", program.path("state/other"));
+        resume_for_a_while(command, &program.path("s.tare"))
     };
     let said = elsewhere(&[]);
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -71,11 +72,11 @@ fn a_record_from_elsewhere_is_resumed_only_when_it_is_trusted() {
             *command = command.replace("touch", "touch\",\"--");
         }
     });
-    let said = program.run_tare(&["run", "--resume", "changed.tare", "--budget", "8s"]);
+    let said = program.run_tare(&["run", "--resume", "changed.tare"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(!proof.exists(), "{said:?}");
     let said = elsewhere(&["--trust"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(130), "{said:?}");
     assert!(proof.exists());
 }
 
@@ -94,10 +95,9 @@ fn no_word_of_a_record_forges_a_line_of_the_question() {
     };
     let priced = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/sessions/container-gvisor.tare");
     let forecast = ["explain", "--forecast", "--rounds", "1", "--from", "changed.tare", "--", "true"];
-    for (record, words) in [
-        (program.path("s.tare"), &["run", "--resume", "changed.tare", "--budget", "8s"][..]),
-        (priced, &forecast),
-    ] {
+    for (record, words) in
+        [(program.path("s.tare"), &["run", "--resume", "changed.tare"][..]), (priced, &forecast)]
+    {
         change(&record, &program.path("changed.tare"), forge);
         let said = program.run_tare(words);
         assert_eq!(said.code, Some(2), "{said:?}");
@@ -172,7 +172,7 @@ fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
                 set(header.identity.as_mut().unwrap());
             }
         });
-        program.run_tare(&["run", "--resume", name, "--budget", "8s"])
+        resume_for_a_while(program.tare_command(&["run", "--resume", name]), &program.path(name))
     };
     let said = with("elsewhere.tare", |identity| identity.machine = "0".repeat(32));
     assert_eq!(said.code, Some(2), "{said:?}");
@@ -181,7 +181,7 @@ fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
         "{said:?}"
     );
     let said = with("before.tare", |identity| identity.boot = "0".repeat(32));
-    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.code, Some(130), "{said:?}");
     assert!(said.err.contains("was restarted since"), "{said:?}");
     assert!(said.out.contains("2 boots of the machine"), "{said:?}");
 }
@@ -190,8 +190,9 @@ fn a_session_is_resumed_on_its_own_machine_alone_and_a_restart_is_a_warning() {
 fn what_began_here_is_resumed_without_a_question() {
     let program = Program::new();
     let proof = broken_off(&program);
-    let said = program.run_tare(&["run", "--resume", "s.tare", "--budget", "8s"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
+    let said =
+        resume_for_a_while(program.tare_command(&["run", "--resume", "s.tare"]), &program.path("s.tare"));
+    assert_eq!(said.code, Some(130), "{said:?}");
     assert!(proof.exists());
 }
 
