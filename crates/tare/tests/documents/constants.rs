@@ -4,6 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use tare_data::frame::PROTOCOL;
+use tare_record::entry::SCHEMA;
+use tare_report::json::VERSION;
+
 use crate::book;
 
 /// Collects the constants of all crates, each with its values as written. Some names occur in several files.
@@ -52,4 +56,18 @@ fn quoted_constants_have_their_values() {
         }
     }
     assert!(checked > 0, "no document quotes a constant");
+}
+
+#[test]
+fn the_change_log_and_the_format_name_the_versions_that_are_written() {
+    let read = |name: &str| fs::read_to_string(book::repository_root().join(name)).unwrap();
+    let changes = read("CHANGELOG.md");
+    let newest = changes.split("\n## ").nth(1).unwrap();
+    let versions = format!("Record schema {SCHEMA}, agent protocol {PROTOCOL}, JSON document {VERSION}.");
+    assert!(newest.contains(&versions), "CHANGELOG.md does not say: {versions}");
+    let today = format!("`schema` is a single number, {SCHEMA} today.");
+    assert!(
+        read("docs/reference/record-format.md").contains(&today),
+        "record-format.md does not say: {today}"
+    );
 }
