@@ -46,13 +46,13 @@ fn plain(text: &str) -> String {
 
 /// Formats the day before today, as `2026-01-31`.
 pub fn format_yesterday() -> String {
-    let yesterday = jiff::Zoned::now().yesterday();
+    let yesterday = jiff::ZonedDateTime::now().yesterday();
     yesterday.map_or_else(|_| format_today(), |day| day.strftime("%Y-%m-%d").to_string())
 }
 
 /// Formats today, as `2026-01-31`.
 pub fn format_today() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%d").to_string()
+    jiff::ZonedDateTime::now().strftime("%Y-%m-%d").to_string()
 }
 
 /// This process, and its children, on one processor; dropped, it may run where it could before.

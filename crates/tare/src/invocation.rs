@@ -13,12 +13,12 @@ pub fn list_arguments() -> Vec<String> {
 
 /// Formats the current time in RFC 3339 with its offset.
 pub fn format_current_time() -> String {
-    jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
+    jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }
 
 /// Picks a record name from the current time that is still free: two sessions may begin in the same second.
 pub fn fresh_record(prefix: &str) -> PathBuf {
-    let stem = jiff::Zoned::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
+    let stem = jiff::ZonedDateTime::now().strftime(&format!("{prefix}-%Y-%m-%dT%H-%M-%S")).to_string();
     let names = (1..).map(|n| if n == 1 { format!("{stem}.tare") } else { format!("{stem}-{n}.tare") });
     // A link that leads nowhere is in the way, too.
     names.map(PathBuf::from).find(|path| path.symlink_metadata().is_err()).expect("numbers do not end")

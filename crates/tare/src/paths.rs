@@ -95,7 +95,9 @@ pub fn record_named(pattern: &Path) -> Result<PathBuf, LabError> {
         match letters.next() {
             Some('%') => named.push('%'),
             Some('h') => named.push_str(&host_name()),
-            Some('t') => named.push_str(&jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string()),
+            Some('t') => {
+                named.push_str(&jiff::ZonedDateTime::now().strftime("%Y-%m-%dT%H-%M-%S").to_string())
+            }
             Some('r') => named.push_str(&fresh_digits()?),
             Some(other) => return Err(unknown(&format!("%{other}"))),
             None => return Err(unknown("%")),

@@ -56,7 +56,7 @@ fn render_page(command: Command) -> io::Result<String> {
 fn find_date() -> String {
     let given = std::env::var(BUILD_TIME).ok().and_then(|seconds| seconds.parse().ok());
     let time = given.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now);
-    time.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
+    time.to_zoned_datetime(TimeZone::UTC).strftime("%Y-%m-%d").to_string()
 }
 
 /// Replaces the synopsis of a page, and takes out what formatters warn about: spaces at the ends of lines, and line breaks next to
