@@ -18,6 +18,7 @@ fn compile(verdicts: &str, answers: &str) -> Output {
         let text = text.replace(", Serialize, Deserialize)]", ")]").replace("#[serde(rename = $name)] ", "");
         let text = text.replace("use serde::{Deserialize, Serialize};", "");
         let text = text.replace("use serde::{Serialize, Serializer};", "");
+        let text = text.replace(", Serialize)]", ")]").replace("use serde::Serialize;", "");
         match text.find("impl Serialize for") {
             Some(at) => text[..at].to_owned(),
             None => text,
@@ -27,14 +28,22 @@ fn compile(verdicts: &str, answers: &str) -> Output {
     fs::create_dir(folder.path().join("findings")).unwrap();
     write("findings/verdict.rs", verdicts);
     write("findings/answer.rs", answers);
+    write("findings/interval.rs", &source("tare-analysis/src/findings/interval.rs"));
     write("answer_words.rs", &source("tare-report/src/answers/table.rs"));
     write(
         "lib.rs",
         "#![allow(dead_code, unused_imports)]
         extern crate self as tare_analysis;
         extern crate self as anstyle;
+        extern crate self as libm;
+        pub fn exp(x: f64) -> f64 { x }
+        pub fn log(x: f64) -> f64 { x }
+        pub mod statistics {
+            pub mod signed_ranks { #[derive(Clone, Copy)] pub struct Interval { pub low: f64, pub high: f64 } }
+        }
         pub mod findings {
             pub mod verdict;
+            pub mod interval;
             pub mod answer;
             pub use self::answer::{Answer, Kind, Why};
             pub use self::verdict::{Side, Verdict};
