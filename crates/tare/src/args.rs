@@ -145,9 +145,6 @@ pub struct Run {
         conflicts_with = "resume"
     )]
     pub controls: Vec<String>,
-    /// Run only these probes, comma-separated, with * as a wildcard, e.g. 'sys.*,file.seq'.
-    #[arg(long, help_heading = "What to measure", value_name = "PROBES", value_delimiter = ',')]
-    pub only: Vec<String>,
     /// Run file probes in these places, comma-separated: own (the environment's own disk), share (a folder
     /// shared with the host), the path of a folder, or a file system created for the session (ext4, btrfs,
     /// xfs, tmpfs, fuse, overlay).
@@ -171,23 +168,10 @@ pub struct Run {
     /// programs) or sync (has a file written to disk).
     #[arg(long = "neighbour", help_heading = "What to measure", hide_short_help = true, value_name = "KINDS", value_delimiter = ',', value_parser = ["none", "burn", "fork", "sync"], conflicts_with = "resume")]
     pub neighbours: Vec<String>,
-    /// Pin everything to one processor (CPU, or the last one), which reduces variation in gVisor, UML and
-    /// tracers.
-    #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "CPU", num_args = 0..=1, require_equals = true, default_missing_value = "last", value_parser = parse_pin, conflicts_with = "resume")]
-    pub pin: Option<Pin>,
-    /// Limit the whole session to this time, e.g. 90s, 8m, 1h [default: the study's budget].
-    #[arg(long, help_heading = "How long", value_name = "TIME", conflicts_with = "rounds", value_parser = parse_time)]
-    pub budget: Option<Duration>,
     /// Run until every comparison that can be decided is decided, however long that takes; Ctrl-C stops at
     /// any time, and the verdicts so far hold.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["budget", "rounds", "short", "resume"])]
     pub until_decided: bool,
-    /// Run exactly N rounds, and decide only at the end.
-    #[arg(long, help_heading = "How long", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub rounds: Option<u32>,
-    /// Use this seed (hex) for the random order, to repeat a plan.
-    #[arg(long, help_heading = "How long", hide_short_help = true, value_name = "HEX", value_parser = parse_seed)]
-    pub seed: Option<u64>,
     /// Run shorter trials, and stop after five minutes at most.
     #[arg(long, help_heading = "How long", conflicts_with_all = ["full_size", "rounds"])]
     pub short: bool,
@@ -195,22 +179,14 @@ pub struct Run {
     /// hours and disk space, and tare says how much before it begins.
     #[arg(long, help_heading = "How long")]
     pub full_size: bool,
-    /// Write the record to this file, where %h expands to the host name, %t to the time, %r to random digits
-    /// and %% to a percent sign [default: tare-DATE.tare in this folder].
-    #[arg(long, help_heading = "Record", value_name = "FILE")]
-    pub record: Option<PathBuf>,
     /// Continue a session that was interrupted or ran out of time.
-    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "full_size", "short", "margin"])]
+    #[arg(long, help_heading = "Record", value_name = "FILE", conflicts_with_all = ["study", "environments", "only", "places", "rounds", "seed", "record", "full_size", "short", "margin", "pin"])]
     pub resume: Option<PathBuf>,
     /// Continue a record from another machine, and run the commands and environments that it names.
     #[arg(long, help_heading = "Record", hide_short_help = true, requires = "resume")]
     pub trust: bool,
-    /// Build environments in this folder, which must be on a disk, and remove them afterwards.
-    #[arg(long, help_heading = "Where", hide_short_help = true, value_name = "FOLDER")]
-    pub scratch: Option<PathBuf>,
-    /// Print everything that the session would measure, start, mount, write and send, without doing any of it.
-    #[arg(long, help_heading = "Record")]
-    pub dry_run: bool,
+    #[command(flatten)]
+    pub session: SessionOptions,
     #[command(flatten)]
     pub commands: Commands,
     #[command(flatten)]

@@ -21,15 +21,15 @@ const MOST_NUMBERS: u32 = 10_000;
 
 /// Tells whether an export goes to standard output, in place of the table.
 pub fn has_printed_export(view: &View) -> bool {
-    view.exports.iter().any(|wanted| destination(wanted).is_none())
+    view.list_exports().iter().any(|wanted| destination(wanted).is_none())
 }
 
 /// Rejects more than one document on standard output, which no reader could separate, before anything is
 /// measured.
 pub fn check_outputs(view: &View) -> Result<(), LabError> {
     check_redirection(&view.fail_if)?;
-    let own = [view.json || view.facts, view.markdown, view.csv].iter().filter(|selected| **selected).count();
-    let printed = || view.exports.iter().filter(|wanted| destination(wanted).is_none());
+    let exports = view.list_exports();
+    let printed = || exports.iter().filter(|wanted| destination(wanted).is_none());
     if let Some(binary) = printed().find(|wanted| is_binary(wanted.export))
         && io::stdout().is_terminal()
     {
@@ -37,8 +37,7 @@ pub fn check_outputs(view: &View) -> Result<(), LabError> {
         return Err(LabError::new(ErrorKind::Usage, format!("{name} is binary and cannot go to a terminal"))
             .with_hint(format!("name a file: --export {name}=FILE")));
     }
-    let exported = printed().count();
-    if own + exported < 2 {
+    if printed().count() + usize::from(view.facts) < 2 {
         return Ok(());
     }
     Err(LabError::new(ErrorKind::Usage, "only one document can go to standard output")
@@ -97,7 +96,7 @@ pub fn list_output_files(view: &View, record: &Path) -> Vec<(PathBuf, String)> {
 
 /// Tells whether a session that just ended gets an HTML page next to its record without being asked.
 pub fn has_page_beside(view: &View) -> bool {
-    !(view.json || view.markdown || view.csv || has_printed_export(view))
+    !(view.facts || has_printed_export(view))
 }
 
 fn replaces_a_record(file: &Path) -> LabError {

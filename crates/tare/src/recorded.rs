@@ -63,15 +63,22 @@ pub fn obtain_session(
 }
 
 /// Requests a session with the options that were given.
-pub fn make_request(measured: Measured, options: &SessionOptions, record_prefix: &str) -> Request {
-    let record = options.record.clone().unwrap_or_else(|| invocation::fresh_record(record_prefix));
-    Request {
+pub fn make_request(
+    measured: Measured,
+    options: &SessionOptions,
+    record_prefix: &str,
+) -> Result<Request, LabError> {
+    let record = match &options.record {
+        Some(pattern) => paths::record_named(pattern)?,
+        None => invocation::fresh_record(record_prefix),
+    };
+    Ok(Request {
         until: options.rounds.map(Until::Rounds).or(options.budget.map(Until::Budget)),
         only: options.only.clone(),
         pin: options.pin,
         seed: options.seed,
         ..Request::new(measured, "native", record)
-    }
+    })
 }
 
 /// Runs a session to its end, after which Ctrl-C ends the program at once.

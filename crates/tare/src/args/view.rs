@@ -9,13 +9,13 @@ use tare_report::exports::{self, EXPORTS, Export};
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Output", group(clap::ArgGroup::new("gate").multiple(true)))]
 pub struct View {
-    /// Print the result as JSON.
-    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    /// Print the result as JSON, as --export json does.
+    #[arg(long)]
     pub json: bool,
-    /// Print Markdown, for a pull request.
-    #[arg(long, alias = "md", conflicts_with = "csv")]
+    /// Print Markdown, for a pull request, as --export markdown does.
+    #[arg(long, alias = "md")]
     pub markdown: bool,
-    /// Print CSV, one line per cell.
+    /// Print CSV, one line per cell, as --export csv does.
     #[arg(long)]
     pub csv: bool,
     /// Also write the report as one self-contained HTML file.
@@ -61,6 +61,14 @@ impl View {
     /// Lists all conditions that the results must not meet.
     pub fn list_conditions(&self) -> Vec<Condition> {
         self.fail_if.iter().chain(&self.at_most).cloned().collect()
+    }
+
+    /// Lists all exports: those that are named, and those that --json, --markdown and --csv spell.
+    pub fn list_exports(&self) -> Vec<Wanted> {
+        let spelled = [("json", self.json && !self.facts), ("markdown", self.markdown), ("csv", self.csv)];
+        let spelled = spelled.into_iter().filter(|(_, is_given)| *is_given);
+        let spelled = spelled.filter_map(|(name, _)| exports::find_export(name));
+        spelled.map(|export| Wanted { export, file: None }).chain(self.exports.clone()).collect()
     }
 
     /// Tells whether standard output gets a document for programs, or Markdown, which is UTF-8 always.

@@ -59,7 +59,7 @@ fn request(args: &Advise, wanted: &[Kind]) -> Result<Request, LabError> {
     Ok(Request {
         inside: own_commands::describe_inside(&commands)?,
         environments: args.environments.clone(),
-        ..recorded::make_request(Measured::Commands(study), &args.session, "tare-advise")
+        ..recorded::make_request(Measured::Commands(study), &args.session, "tare-advise")?
     })
 }
 

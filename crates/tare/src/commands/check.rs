@@ -54,10 +54,10 @@ struct Findings {
     machine: Facts,
 }
 
-pub fn run_check(mut args: Check) -> Result<Exit, CommandError> {
+pub fn run_check(args: Check) -> Result<Exit, CommandError> {
     own_launchers::check_entered_names(&args.enter)?;
-    own_launchers::resolve_launchers(&mut args.environments)?;
-    args.environments.append(&mut args.enter);
+    let named = own_launchers::resolve_launchers(&args.environments)?;
+    let args = Check { environments: [named, args.enter].concat(), enter: Vec::new(), ..args };
     if args.time {
         return super::time::run_check_time(&args);
     }

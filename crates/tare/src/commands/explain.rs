@@ -122,7 +122,7 @@ fn obtain_prices(
     let request = || {
         Ok(Request {
             environments: args.environments.clone(),
-            ..recorded::make_request(Measured::Named(PRICES.to_owned()), options, "tare-prices")
+            ..recorded::make_request(Measured::Named(PRICES.to_owned()), options, "tare-prices")?
         })
     };
     let obtained = recorded::obtain_session(record, options, args.json, request)?;
@@ -192,6 +192,6 @@ fn counted(commands: Study, options: &SessionOptions) -> Result<Request, LabErro
     Ok(Request {
         inside: own_commands::inside_here(false)?,
         counts_demand: true,
-        ..recorded::make_request(Measured::Commands(commands), options, "tare-explain")
+        ..recorded::make_request(Measured::Commands(commands), options, "tare-explain")?
     })
 }

@@ -69,7 +69,7 @@ fn request(args: &Ladder) -> Result<Request, LabError> {
     Ok(Request {
         inside: own_commands::describe_inside(&commands)?,
         environments: rungs.into_iter().map(|rung| rung.specification).collect(),
-        ..recorded::make_request(measured, &args.session, "tare-ladder")
+        ..recorded::make_request(measured, &args.session, "tare-ladder")?
     })
 }
 

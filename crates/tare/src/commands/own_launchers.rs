@@ -18,11 +18,8 @@ const FILE: &str = ".toml";
 const MOST: usize = 200;
 
 /// Puts the files of launchers in the user's configuration in place of their names.
-pub fn resolve_launchers<'n>(names: impl IntoIterator<Item = &'n mut String>) -> Result<(), LabError> {
-    for name in names {
-        *name = resolve_launcher(name)?;
-    }
-    Ok(())
+pub fn resolve_launchers(names: &[String]) -> Result<Vec<String>, LabError> {
+    names.iter().map(|name| resolve_launcher(name)).collect()
 }
 
 /// Puts the path of a launcher in the user's configuration in place of its name. A name that comes along is nobody else's.

@@ -1,87 +1,37 @@
 //! `tare run`: measures, writes the record, and shows the results.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tare_lab::asked::{Measured, Overrides, Request, Until};
+use tare_analysis::published::Redo;
+use tare_lab::asked::{Measured, Overrides, Recorded, Request, Until};
 use tare_lab::error::LabError;
-use tare_lab::provider::root::Inside;
 use tare_lab::session;
-use tare_lab::study::{Study, published as articles};
+use tare_lab::study::published as articles;
 use tare_probes::probe::Size;
 
-use crate::args::Run;
+use crate::args::{Run, View};
 use crate::command_error::CommandError;
 use crate::commands::own_launchers;
 use crate::exit::Exit;
 use crate::show::running::Watched;
 use crate::show::{self, published};
-use crate::{habits, invocation, outputs, own_commands, paths, platform, recorded, ui};
+use crate::{habits, outputs, own_commands, paths, platform, recorded, ui};
 
-pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
+pub fn run_study(args: Run) -> Result<Exit, CommandError> {
     let began = Instant::now();
-    name_environments(&mut args)?;
-    if let Some(article) = args.like.clone() {
-        like(&mut args, &article)?;
+    let asked = Asked::from_arguments(&args)?;
+    let scratch = args.session.scratch.as_deref();
+    if args.session.dry_run {
+        return asked.print_plan(scratch);
     }
-    if let Some(error) = args.study.as_deref().and_then(habits::not_a_study) {
-        return Err(error.into());
+    if let Some(announced) = &asked.announced {
+        ui::print_note(announced);
     }
-    let (commands, inside) =
-        (own_commands::make_study(&args.commands)?, own_commands::describe_inside(&args.commands)?);
-    if args.against == "native" {
-        commands.iter().try_for_each(own_commands::require_programs)?;
-    }
-    args.view.exports.extend(args.commands.hyperfine_export());
-    args.rounds = args.rounds.or(args.commands.runs);
-    outputs::check_outputs(&args.view)?;
-    let record = match (&args.resume, &args.record) {
-        (Some(record), _) => record.clone(),
-        (None, Some(pattern)) => paths::record_named(pattern)?,
-        (None, None) => invocation::fresh_record("tare"),
-    };
-    outputs::check_files(&args.view, Some(&record))?;
-    published::check_article_names(&args.view.published)?;
-    let announced = announce(&args, &commands, &inside, &record)?;
-    if args.dry_run {
-        let setting = paths::make_setting(args.scratch.as_deref())?;
-        let dry = match &args.resume {
-            Some(record) => session::dry_resume(record, &overrides(&args), &setting),
-            None => session::dry_run(&request(&args, commands, inside, &record), &setting),
-        }?;
-        ui::print_text(
-            &show::dry_run::format_dry_run(
-                dry,
-                announced,
-                &outputs::list_output_files(&args.view, &record),
-                args.view.json,
-            ),
-            args.view.json,
-        )?;
-        return Ok(Exit::Done);
-    }
-    if let Some(announced) = announced {
-        ui::print_note(&announced);
-    }
-    let recorded = recorded::run_until_interrupted(began, args.scratch.as_deref(), |setting, caller| {
-        let mut watched = Watched::new(&args.view, &record);
-        let recorded = match &args.resume {
-            Some(record) => session::resume_session(record, overrides(&args), setting, caller, &mut watched),
-            None => {
-                let mut request = request(&args, commands, inside, &record);
-                request.host = platform::note_layers();
-                session::begin_session(request, setting, caller, &mut watched)
-            }
-        };
-        watched.clear();
-        if recorded.is_err() {
-            watched.end_page();
-        }
-        recorded
-    })?;
+    let mut view = asked.view.clone();
+    let recorded = asked.measure(began, scratch)?;
     // Read back from the disk, so that a live report and a later one use the same code.
     let session = tare_record::read_session(&recorded.record)?.session;
-    let mut view = args.view.clone();
     // Other articles share a study with the one that is repeated; their claims are not what was asked.
     if args.like.is_none() {
         view.published.extend(recorded.published);
@@ -89,83 +39,167 @@ pub fn run_study(mut args: Run) -> Result<Exit, CommandError> {
     show::session::show_session(session, &view, &recorded.record, true, &[])
 }
 
-/// Puts the words of `--enter` and the files of own launchers in place of their names.
-fn name_environments(args: &mut Run) -> Result<(), CommandError> {
-    own_launchers::check_entered_names(&args.enter)?;
-    for name in args.controls.iter_mut().chain([&mut args.against]) {
-        if let Some(words) = own_launchers::find_entered(&args.enter, name) {
-            *name = words;
+/// A session to be measured, and the view of it, as the arguments ask for them.
+struct Asked {
+    session: SessionAsked,
+    record: PathBuf,
+    view: View,
+    /// The needs of a session in full size.
+    announced: Option<String>,
+}
+
+/// A session that begins, or one that goes on.
+enum SessionAsked {
+    New(Box<Request>),
+    Resumed(Overrides),
+}
+
+impl Asked {
+    /// Checks the arguments, and everything that a slip in them could cost, before anything is measured.
+    fn from_arguments(args: &Run) -> Result<Asked, CommandError> {
+        let redo = args.like.as_deref().map(read_redo).transpose()?;
+        let study = args.study.clone().or_else(|| redo.as_ref().map(|redo| redo.study.clone()));
+        if let Some(error) = study.as_deref().and_then(habits::not_a_study) {
+            return Err(error.into());
         }
+        let view = View {
+            exports: args.view.exports.iter().cloned().chain(args.commands.hyperfine_export()).collect(),
+            published: list_articles(args),
+            ..args.view.clone()
+        };
+        outputs::check_outputs(&view)?;
+        published::check_article_names(&view.published)?;
+        let session = match &args.resume {
+            Some(_) => SessionAsked::Resumed(overrides(args)),
+            None => SessionAsked::New(Box::new(request(args, study, redo.map(|redo| redo.environments))?)),
+        };
+        let record = match (&args.resume, &session) {
+            (Some(record), _) => record.clone(),
+            (None, SessionAsked::New(request)) => request.record.clone(),
+            (None, SessionAsked::Resumed(_)) => unreachable!("only --resume resumes"),
+        };
+        outputs::check_files(&view, Some(&record))?;
+        let announced = match &session {
+            SessionAsked::New(request) if args.full_size => Some(announce(args, request)?),
+            SessionAsked::New(_) | SessionAsked::Resumed(_) => None,
+        };
+        Ok(Asked { session, record, view, announced })
     }
-    let named = args.environments.iter_mut().chain(&mut args.controls).chain([&mut args.against]);
-    own_launchers::resolve_launchers(named)?;
-    args.environments.append(&mut args.enter);
-    Ok(())
+
+    /// Prints what the session would do.
+    fn print_plan(self, scratch: Option<&Path>) -> Result<Exit, CommandError> {
+        let setting = paths::make_setting(scratch)?;
+        let dry = match &self.session {
+            SessionAsked::Resumed(overrides) => session::dry_resume(&self.record, overrides, &setting),
+            SessionAsked::New(request) => session::dry_run(request, &setting),
+        }?;
+        let files = outputs::list_output_files(&self.view, &self.record);
+        let text = show::dry_run::format_dry_run(dry, self.announced, &files, self.view.json);
+        ui::print_text(&text, self.view.json)?;
+        Ok(Exit::Done)
+    }
+
+    /// Runs the session to its end, with its page where one was named.
+    fn measure(self, began: Instant, scratch: Option<&Path>) -> Result<Recorded, CommandError> {
+        let Asked { session: asked, record, view, .. } = self;
+        recorded::run_until_interrupted(began, scratch, |setting, caller| {
+            let mut watched = Watched::new(&view, &record);
+            let recorded = match asked {
+                SessionAsked::Resumed(overrides) => {
+                    session::resume_session(&record, overrides, setting, caller, &mut watched)
+                }
+                SessionAsked::New(request) => {
+                    let request = Request { host: platform::note_layers(), ..*request };
+                    session::begin_session(request, setting, caller, &mut watched)
+                }
+            };
+            watched.clear();
+            if recorded.is_err() {
+                watched.end_page();
+            }
+            recorded
+        })
+    }
 }
 
-/// Says what a session in full size needs, and refuses one that has too little; nothing in another size.
-fn announce(
-    args: &Run,
-    commands: &Option<Study>,
-    inside: &Inside,
-    record: &Path,
-) -> Result<Option<String>, LabError> {
-    if !args.full_size || args.resume.is_some() {
-        return Ok(None);
-    }
-    let request = request(args, commands.clone(), inside.clone(), record);
+/// Reads how an article's measurements are repeated.
+fn read_redo(article: &str) -> Result<Redo, LabError> {
+    articles::read_article(article)?.redo.ok_or_else(|| {
+        LabError::usage_error(format!("{article} does not say how to repeat its measurements"))
+            .with_hint("name a study, and environments with --in")
+    })
+}
+
+/// Lists the articles to show: those that are named, and the one that is repeated.
+fn list_articles(args: &Run) -> Vec<String> {
+    let repeated = args.like.iter().filter(|article| !args.view.published.contains(article));
+    args.view.published.iter().chain(repeated).cloned().collect()
+}
+
+/// Says what a session in full size needs, and refuses one that has too little.
+fn announce(args: &Run, request: &Request) -> Result<String, LabError> {
     let name = args.like.as_deref().or(args.study.as_deref()).unwrap_or("the study");
-    let scratch = paths::make_setting(args.scratch.as_deref())?.scratch;
-    show::full_size::announce_full_size(name, &request, &scratch).map(Some)
+    let scratch = paths::make_setting(args.session.scratch.as_deref())?.scratch;
+    show::full_size::announce_full_size(name, request, &scratch)
 }
 
-/// Fills in the article's settings where the user gave none.
-fn like(args: &mut Run, article: &str) -> Result<(), LabError> {
-    let Some(redo) = articles::read_article(article)?.redo else {
-        return Err(LabError::usage_error(format!("{article} does not say how to repeat its measurements"))
-            .with_hint("name a study, and environments with --in"));
+/// Puts the words of `--enter`, or the file of an own launcher, in place of its name.
+fn resolve_name(args: &Run, name: &str) -> Result<String, LabError> {
+    match own_launchers::find_entered(&args.enter, name) {
+        Some(words) => Ok(words),
+        None => own_launchers::resolve_launcher(name),
+    }
+}
+
+/// Requests a session. An article's environments are measured where none is named.
+fn request(
+    args: &Run,
+    study: Option<String>,
+    of_article: Option<Vec<String>>,
+) -> Result<Request, CommandError> {
+    own_launchers::check_entered_names(&args.enter)?;
+    let resolve = |names: &[String]| -> Result<Vec<String>, LabError> {
+        names.iter().map(|name| resolve_name(args, name)).collect()
     };
-    args.study.get_or_insert(redo.study);
-    if args.environments.is_empty() {
-        args.environments = redo.environments;
+    let mut environments = own_launchers::resolve_launchers(&args.environments)?;
+    environments.extend(args.enter.iter().cloned());
+    if environments.is_empty() {
+        environments = of_article.unwrap_or_default();
     }
-    if !args.view.published.iter().any(|named| named == article) {
-        args.view.published.push(article.to_owned());
+    let commands = own_commands::make_study(&args.commands)?;
+    let baseline = resolve_name(args, &args.against)?;
+    if baseline == "native" {
+        commands.iter().try_for_each(own_commands::require_programs)?;
     }
-    Ok(())
-}
-
-fn request(args: &Run, commands: Option<Study>, inside: Inside, record: &Path) -> Request {
-    let named = args.study.clone().map(Measured::Named);
-    let measured = commands.map(Measured::Commands).or(named);
-    let measured = measured.unwrap_or_else(|| Measured::choose_study(&args.only, &args.at_once));
+    let measured = commands.map(Measured::Commands).or(study.map(Measured::Named));
+    let measured = measured.unwrap_or_else(|| Measured::choose_study(&args.session.only, &args.at_once));
+    let asked = recorded::make_request(measured, &args.session, "tare")?;
     let until_decided = args.until_decided.then_some(Until::Decided);
-    Request {
-        until: until_decided.or(args.rounds.map(Until::Rounds)).or(args.budget.map(Until::Budget)),
-        environments: args.environments.clone(),
-        controls: args.controls.clone(),
-        only: args.only.clone(),
+    let runs = args.session.rounds.or(args.commands.runs).map(Until::Rounds);
+    Ok(Request {
+        until: until_decided.or(runs).or(asked.until),
+        environments,
+        baseline,
+        controls: resolve(&args.controls)?,
         places: args.places.clone(),
         peers: args.peers.clone(),
         hops: args.hops,
         at_once: args.at_once.clone(),
         neighbours: args.neighbours.clone(),
-        pin: args.pin,
         size: match (args.short, args.full_size) {
             (true, _) => Some(Size::Short),
             (_, true) => Some(Size::Reference),
             _ => None,
         },
-        inside,
+        inside: own_commands::describe_inside(&args.commands)?,
         planted: true,
         margin: args.view.margin.map(libm::log1p),
-        seed: args.seed,
         conditions: args.view.list_conditions(),
-        ..Request::new(measured, &args.against, record.to_owned())
-    }
+        ..asked
+    })
 }
 
 fn overrides(args: &Run) -> Overrides {
     let (peers, conditions) = (args.peers.clone(), args.view.list_conditions());
-    Overrides { peers, budget: args.budget, conditions, trust: args.trust }
+    Overrides { peers, budget: args.session.budget, conditions, trust: args.trust }
 }

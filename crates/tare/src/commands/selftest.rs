@@ -49,6 +49,6 @@ fn request(args: &SelfTest) -> Result<Request, LabError> {
     Ok(Request {
         environments: args.shares.iter().map(slower).collect(),
         baseline: args.against.clone(),
-        ..recorded::make_request(Measured::Named("quick".to_owned()), &args.session, "tare-selftest")
+        ..recorded::make_request(Measured::Named("quick".to_owned()), &args.session, "tare-selftest")?
     })
 }

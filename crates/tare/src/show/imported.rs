@@ -8,7 +8,7 @@ use tare_record::{Contents, ImportedRecord};
 use tare_report::{html, imported};
 
 use crate::args::{Report, View};
-use crate::show::session::{compute_view_findings, format_document, write_page};
+use crate::show::session::Shown;
 use crate::{outputs, ui};
 
 /// Formats results of other tools as the view asks for them, and writes their page if it asks for one.
@@ -42,7 +42,7 @@ pub fn format_import_alone(
 /// Formats a session's findings, followed by another record's figures for the same metrics, and writes both
 /// to the page if the view asks for one.
 pub fn format_import_beside(
-    mut session: Session,
+    session: Session,
     record: &Path,
     args: &Report,
     other: &Path,
@@ -53,19 +53,21 @@ pub fn format_import_beside(
             .with_cause("rounds of two sessions cannot be paired: they ran at different times")
             .with_hint("--beside takes a record made by tare import; tare compare OLD --to NEW compares two sessions"));
     };
-    let findings = compute_view_findings(&mut session, &args.view)?;
-    let session = &session;
-    let found = imported::find_matching_values(session, &findings, &imports.imported);
+    let shown = Shown::compute(session, &args.view, &[])?;
+    let Shown { session, findings } = &shown;
+    let found = imported::find_matching_values(session, findings, &imports.imported);
     if let Some(file) = &args.view.html {
-        write_page(file, session, &findings, record, Some(&found))?;
+        let options = html::Options { beside: Some(&found), ..html::Options::default() };
+        shown.write_page(file, record, &options)?;
     }
-    if args.view.json {
-        return Ok(tare_report::json::render_beside(session, &findings, &found));
-    }
-    let own = format_document(session, &findings, &args.view, record);
-    Ok(own
-        + &match args.view.markdown {
-            true => imported::beside_markdown(&found),
-            false => imported::beside_terminal(&found, ui::measure_width(), ui::has_colour()),
-        })
+    Ok(match (args.view.json, args.view.markdown) {
+        (true, _) => tare_report::json::render_beside(session, findings, &found),
+        (_, true) => {
+            tare_report::markdown::render_markdown(session, findings) + &imported::beside_markdown(&found)
+        }
+        _ => {
+            let own = shown.format_table(&args.view, record, args.view.html.as_deref());
+            own + &imported::beside_terminal(&found, ui::measure_width(), ui::has_colour())
+        }
+    })
 }
