@@ -34,6 +34,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use tare_data::session::specification::NATIVE;
 use tare_lab::asked::Pin;
 use tare_lab::launching::words::encode_words;
 
@@ -133,7 +134,7 @@ pub struct Run {
     #[arg(long, help_heading = "What to measure", value_name = "ARTICLE", conflicts_with = "resume")]
     pub like: Option<String>,
     /// Compare the other environments with this one, the baseline.
-    #[arg(long, help_heading = "Where", value_name = "ENVIRONMENT", default_value = "native")]
+    #[arg(long, help_heading = "Where", value_name = "ENVIRONMENT", default_value = NATIVE)]
     pub against: String,
     /// Start this environment a second time as its own control, to measure how much it varies from start to
     /// start (repeatable).

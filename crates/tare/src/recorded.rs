@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use tare_analysis::findings::Findings;
 use tare_data::session::Session;
+use tare_data::session::specification::NATIVE;
 use tare_lab::asked::{Measured, Recorded, Request, Until};
 use tare_lab::error::LabError;
 use tare_lab::session::{self, Caller};
@@ -77,7 +78,7 @@ pub fn make_request(
         only: options.only.clone(),
         pin: options.pin,
         seed: options.seed,
-        ..Request::new(measured, "native", record)
+        ..Request::new(measured, NATIVE, record)
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tare_data::names::parse_size;
 use tare_data::peer::PeerKind;
+use tare_data::session::specification::NATIVE;
 use tare_data::session::{PlannedCase, Role, Session, Target, TargetFacts};
 
 use super::{EnvironmentKind, Subject};
@@ -209,7 +210,7 @@ const PRESETS: [(&str, EnvironmentKind); 5] = [
     ("wsl1-like", EnvironmentKind::Wsl1),
     ("wsl2-like", EnvironmentKind::Wsl2),
     ("guest", EnvironmentKind::Vm),
-    ("native", EnvironmentKind::Native),
+    (NATIVE, EnvironmentKind::Native),
     ("windows", EnvironmentKind::Windows),
 ];
 

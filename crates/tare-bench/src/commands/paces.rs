@@ -8,13 +8,12 @@ use tare_analysis::statistics::signed_ranks::{compute_median, sort_values};
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::names::Case;
 use tare_data::request::Amount;
+use tare_data::session::specification::NATIVE;
 use tare_data::session::{PlannedCase, Session, Target, Trial};
 
 /// Probe whose trials are starts, and its figure that ends with the first word of the agent.
 const START: &str = "env.start";
 const HELLO: &str = "hello";
-/// Provider that all others are compared with.
-const NATIVE: &str = "native";
 /// Fact of an environment, and the beginning of its value where trials take turns.
 const TURNS: (&str, &str) = ("session.turns", "on ");
 

@@ -6,6 +6,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Provider of this machine itself, with no layer in between: the usual baseline.
+pub const NATIVE: &str = "native";
+
 /// A provider, an optional instance of it (a host name, a distribution, a runtime) and options. A record has it as text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Specification {

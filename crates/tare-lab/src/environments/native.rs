@@ -12,10 +12,11 @@ use crate::provider::prelude::*;
 use crate::provider::root::RootFolder;
 use crate::provider::{Entrance, Environment, NotReady, Provider, Ready, SHARES_FILES, Workspace};
 use crate::storage::places::{INHERITED, TURNS};
+use tare_data::session::specification::NATIVE;
 use tare_probes::harness::folder::spread_folders;
 
 pub static PROVIDER: Provider = Provider {
-    name: "native",
+    name: NATIVE,
     summary: "the host itself",
     short_description: "the host itself",
     stands_for: "Linux installed on the machine, as with dual boot. Where the host is itself a virtual machine, that \
@@ -25,7 +26,7 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     kernel: KernelKind::Machine,
     roots: Roots::Any,
-    by_default: &["native"],
+    by_default: &[NATIVE],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
     footprint: Footprint::from_starts("the agent, as a plain process"),

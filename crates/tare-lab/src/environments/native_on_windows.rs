@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use tare_data::session::specification::NATIVE;
 
 use crate::host::mounts;
 use crate::host::private_folder;
 use crate::provider::prelude::*;
 
 pub static PROVIDER: Provider = Provider {
-    name: "native",
+    name: NATIVE,
     summary: "the host itself",
     short_description: "the host itself",
     stands_for: "Windows installed on the machine. Where the host is itself a virtual machine, that layer is below \
@@ -18,7 +19,7 @@ pub static PROVIDER: Provider = Provider {
     descends: true,
     kernel: KernelKind::Own,
     roots: Roots::Own("other roots need Linux: Windows shows all programs the same files"),
-    by_default: &["native"],
+    by_default: &[NATIVE],
     parse: |_| Ok(Box::new(Native)),
     preparation: None,
     footprint: Footprint::from_starts("the agent, as a plain process"),

@@ -7,6 +7,7 @@ use tare_data::encoding::encode_hex;
 use tare_data::foreign::Foreign;
 use tare_data::generator::Generator;
 use tare_data::peer::{NETPERF_PORT, NODE};
+use tare_data::session::specification::NATIVE;
 
 use crate::error::LabError;
 use crate::node_names::is_node_name;
@@ -79,7 +80,7 @@ pub struct Measure {
 }
 
 fn native() -> String {
-    "native".into()
+    NATIVE.into()
 }
 
 fn usual_port() -> u16 {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use tare_analysis::published::{EnvironmentKind, Published};
+use tare_data::session::specification::NATIVE;
 use tare_record::input;
 
 use crate::error::LabError;
@@ -60,7 +61,7 @@ pub fn list_windows_environments(article: &Published, distribution: &str) -> Vec
         EnvironmentKind::Vm | EnvironmentKind::Native | EnvironmentKind::Windows => None,
     };
     let versions: BTreeSet<u8> = article.environments.iter().filter_map(|of| version(of.kind)).collect();
-    std::iter::once("native".to_owned()).chain(versions.into_iter().map(copy)).collect()
+    std::iter::once(NATIVE.to_owned()).chain(versions.into_iter().map(copy)).collect()
 }
 
 pub fn list_shipped_articles() -> Result<Vec<Published>, LabError> {

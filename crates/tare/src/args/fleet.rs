@@ -6,6 +6,7 @@ mod report;
 
 use std::path::PathBuf;
 use std::time::Duration;
+use tare_data::session::specification::NATIVE;
 
 use clap::Subcommand;
 
@@ -89,7 +90,7 @@ pub struct FleetPlanning {
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',', requires = "on")]
     pub environments: Vec<String>,
     /// Compare the other environments with this one, as for 'tare run'.
-    #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
+    #[arg(long, value_name = "ENVIRONMENT", default_value = NATIVE)]
     pub against: String,
     /// Run only these probes, as for 'tare run'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',', requires = "on")]

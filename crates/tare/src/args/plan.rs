@@ -1,6 +1,7 @@
 //! Arguments of `tare plan`.
 
 use std::path::PathBuf;
+use tare_data::session::specification::NATIVE;
 
 /// Estimate how many rounds and how much time a session needs to detect a difference.
 ///
@@ -20,7 +21,7 @@ pub struct Plan {
     #[arg(long = "in", value_name = "ENVIRONMENTS", value_delimiter = ',')]
     pub environments: Vec<String>,
     /// Compare the other environments with this one, the baseline.
-    #[arg(long, value_name = "ENVIRONMENT", default_value = "native")]
+    #[arg(long, value_name = "ENVIRONMENT", default_value = NATIVE)]
     pub against: String,
     /// Run only these probes, as for 'tare run'.
     #[arg(long, value_name = "PROBES", value_delimiter = ',')]

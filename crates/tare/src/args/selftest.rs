@@ -1,6 +1,7 @@
 //! Arguments of `tare selftest`.
 
 use std::path::PathBuf;
+use tare_data::session::specification::NATIVE;
 
 use super::SessionOptions;
 
@@ -18,7 +19,7 @@ pub struct SelfTest {
     /// Show the record of an earlier self-test again, instead of measuring.
     pub file: Option<PathBuf>,
     /// Compare this environment with itself.
-    #[arg(long, value_name = "ENVIRONMENT", default_value = "native", conflicts_with = "file")]
+    #[arg(long, value_name = "ENVIRONMENT", default_value = NATIVE, conflicts_with = "file")]
     pub against: String,
     /// Inject slowdowns of these sizes, in percent, comma-separated.
     #[arg(

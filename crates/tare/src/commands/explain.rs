@@ -5,6 +5,7 @@ use std::path::Path;
 use tare_analysis::{Options, bill};
 use tare_data::foreign::Foreign;
 use tare_data::names::USER;
+use tare_data::session::specification::NATIVE;
 use tare_data::session::{Role, Session};
 use tare_lab::asked::{Measured, Request};
 use tare_lab::error::LabError;
@@ -101,7 +102,7 @@ fn forecast(args: &Explain) -> Result<Exit, CommandError> {
             environments.trust(&trust)
         }
         None if args.check => args.environments.clone(),
-        None => vec!["native".to_owned()],
+        None => vec![NATIVE.to_owned()],
     };
     let request = || {
         let options = SessionOptions { only: Vec::new(), ..options.clone() };

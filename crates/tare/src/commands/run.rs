@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use tare_analysis::published::Redo;
+use tare_data::session::specification::NATIVE;
 use tare_lab::asked::{Measured, Overrides, Recorded, Request, Until};
 use tare_lab::error::LabError;
 use tare_lab::session;
@@ -168,7 +169,7 @@ fn request(
     }
     let commands = own_commands::make_study(&args.commands)?;
     let baseline = resolve_name(args, &args.against)?;
-    if baseline == "native" {
+    if baseline == NATIVE {
         commands.iter().try_for_each(own_commands::require_programs)?;
     }
     let measured = commands.map(Measured::Commands).or(study.map(Measured::Named));

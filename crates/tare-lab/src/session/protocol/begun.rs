@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
 use tare_data::foreign::{Foreign, Trust};
 use tare_data::names::Case;
+use tare_data::session::specification::NATIVE;
 use tare_data::session::{Header, Plan, Session};
 use tare_data::shell::{join_words, quote_word};
 use tare_probes::descriptions::USER;
@@ -14,8 +15,6 @@ use tare_probes::descriptions::USER;
 use crate::error::{ErrorKind, LabError};
 use crate::ownership::begun;
 
-/// Environment that is this host itself.
-const NATIVE: &str = "native";
 /// Parameters of a user's command that hold words which are run.
 const WORDS: [&str; 4] = ["setup", "prepare", "command", "clean"];
 

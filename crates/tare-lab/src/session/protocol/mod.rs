@@ -19,6 +19,7 @@ use tare_analysis::gate::Condition;
 use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::session::identity::FleetCell;
+use tare_data::session::specification::NATIVE;
 use tare_data::session::{Ending, Header, Role, Session, Target};
 use tare_paths::ours::check_ours;
 use tare_record::entry::OTHER_SESSIONS;
@@ -55,9 +56,6 @@ use self::budget::Budget;
 pub use self::dry_run::{DryRun, dry_resume, dry_run};
 pub use self::full_size::{FullSize, estimate_full_size};
 pub use self::outlook::Outlook;
-
-/// Environment beside which others are tried.
-const BASELINE: &str = "native";
 
 /// Facts about the call of the program, which this crate does not find out itself.
 pub struct Caller<'a> {
@@ -192,12 +190,10 @@ pub fn time_starts(
     observer: &mut dyn Observer,
 ) -> Result<Vec<BringUp>, LabError> {
     clean_up(setting, observer)?;
-    let others: Vec<String> = environments.iter().filter(|name| *name != BASELINE).cloned().collect();
+    let others: Vec<String> = environments.iter().filter(|name| *name != NATIVE).cloned().collect();
     let (named, when_not_ready) = match environments.split_first() {
-        Some(_) if starts == Starts::BesideBaseline => {
-            (name_targets(BASELINE, &others)?, WhenNotReady::Refuse)
-        }
-        None => (name_targets(BASELINE, &every_default_subject())?, WhenNotReady::LeaveOut),
+        Some(_) if starts == Starts::BesideBaseline => (name_targets(NATIVE, &others)?, WhenNotReady::Refuse),
+        None => (name_targets(NATIVE, &every_default_subject())?, WhenNotReady::LeaveOut),
         Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
     };
     let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
