@@ -233,6 +233,7 @@ impl Agent {
             seed: self.seed.wrapping_add(number),
             deadline_ms: DEADLINE_MS,
             slower: self.slower,
+            settling_ms: 0,
             nonce: 0,
         };
         let ran = self.answer(request);

@@ -67,6 +67,9 @@ pub struct TrialRequest {
     /// Share by which the trial works longer on purpose, in everything that it times; 0 in an ordinary one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slower: f64,
+    /// Time from the agent's start in which the clock may be slow, for which the trial waits; 0 where it stays as it is.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub settling_ms: u64,
     /// The trial's side of a pair; none where it runs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<Turn>,
@@ -104,6 +107,10 @@ pub enum Amount {
     Operations { batch: u64, batches: u32 },
     /// Batches of `batch` operations until the time is up, as tools do that run for 60 s.
     Duration { batch: u64, seconds: f64 },
+}
+
+fn is_none(ms: &u64) -> bool {
+    *ms == 0
 }
 
 fn is_zero(share: &f64) -> bool {

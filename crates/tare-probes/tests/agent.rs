@@ -121,6 +121,7 @@ fn request(name: &str, place: Option<&Path>) -> TrialRequest {
         // Emulation takes its time, all the more where other tests run.
         deadline_ms: if is_emulated() { 60_000 } else { 10_000 },
         slower: 0.0,
+        settling_ms: 0,
         nonce: 0,
     }
 }

@@ -79,25 +79,6 @@ pub struct Forecast {
 const LEAST_BESIDE: f64 = 0.6;
 const MOST_BESIDE: f64 = 2.5;
 
-/// Gives a typical program's difference over that of its lines, by the program that serves its calls, from
-/// sessions with programs of known kinds. In gVisor it is 0.89 as it is and 1.04 on one processor; in
-/// user-mode Linux 1.15 and 1.19. A tracer shares the processor of a loop, but not that of a program, and
-/// there a call costs four times as much: 1.23 in proot, and 0.95 on a machine with one processor.
-fn typical_beside(target: &Target, is_pinned: bool) -> f64 {
-    match target.provider() {
-        "gvisor" => 1.0,
-        "proot" | "traced" if is_pinned => 1.0,
-        "proot" | "traced" => 1.2,
-        _ => 1.15,
-    }
-}
-
-/// Tells whether one process serves all calls, so that a wait of one of a command's processes delays the
-/// others: a tracer, and a kernel with one processor.
-fn serves_one_at_a_time(target: &Target) -> bool {
-    matches!(target.provider(), "proot" | "traced" | "uml")
-}
-
 /// The prices of an environment, in nanoseconds for a unit; of computing, the time of it over the baseline's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Charged {
@@ -173,13 +154,10 @@ pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
             };
             let bill = |(target, prices): &(&Target, Prices)| {
                 let here_ns = value(&target.name, "time");
-                let delaying = if serves_one_at_a_time(target) { 1.0 } else { overlap };
+                let delaying = if target.serving.one_at_a_time { 1.0 } else { overlap };
+                let beside = if is_pinned { target.serving.beside_pinned } else { target.serving.beside };
                 let times = (baseline_ns, here_ns);
-                bill(
-                    demand?,
-                    (&of_baseline, prices),
-                    (target, times, delaying, typical_beside(target, is_pinned)),
-                )
+                bill(demand?, (&of_baseline, prices), (target, times, delaying, beside))
             };
             Explained {
                 case: case.id.clone(),

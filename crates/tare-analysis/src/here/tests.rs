@@ -156,6 +156,20 @@ fn virtual_machines_are_told_by_the_last_interface_and_refined_by_the_firmware()
 }
 
 #[test]
+fn gvisor_is_told_by_its_release_or_by_its_date() {
+    for kernel in
+        [("kernel.release", "4.19.0-gvisor"), ("kernel.version", "#1 SMP Sun Jan 10 15:06:54 PST 2016")]
+    {
+        expect_layers(&["gvisor"], &[], &[kernel]);
+    }
+    expect_layers(
+        &[],
+        &[],
+        &[("kernel.release", "6.1.176"), ("kernel.version", "#1 Debian 6.1.176-1 (2026-11-01)")],
+    );
+}
+
+#[test]
 fn containers_are_told_by_what_their_engines_mount_and_name() {
     let in_guest = [("cpuid.hypervisor", "yes"), ("cpuid.interfaces", "Microsoft Hv")];
     let with = |more: &[(&'static str, &'static str)]| [&in_guest[..], more].concat();

@@ -1,7 +1,5 @@
 //! Facts of an environment, as sorted keys and texts that can be compared side by side, and steps that gave none.
 
-pub mod gvisor;
-
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -72,12 +72,41 @@ pub struct Target {
     /// About five words on it: `virtual machine by QEMU`. Empty in records of earlier versions.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub short_description: String,
+    /// Absent where it is [`Serving::AT_ONCE`], and in records of earlier versions.
+    #[serde(default = "Serving::at_once", skip_serializing_if = "Serving::is_at_once")]
+    pub serving: Serving,
+}
+
+/// The way in which an environment serves the calls of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Serving {
+    /// True where one process serves all calls, so that a wait of one of a command's processes delays the others: a tracer, and a
+    /// kernel with one processor.
+    pub one_at_a_time: bool,
+    /// A typical program's difference over that of the lines of its bill, from sessions with programs of known kinds.
+    pub beside: f64,
+    /// The same in sessions on one processor.
+    pub beside_pinned: f64,
+}
+
+impl Serving {
+    /// A kernel that serves calls of several processes at once.
+    pub const AT_ONCE: Serving = Serving { one_at_a_time: false, beside: 1.15, beside_pinned: 1.15 };
+
+    fn at_once() -> Serving {
+        Serving::AT_ONCE
+    }
+
+    fn is_at_once(&self) -> bool {
+        *self == Serving::AT_ONCE
+    }
 }
 
 impl Target {
-    /// Makes a target without a description.
+    /// Makes a target without a description, which serves calls at once.
     pub fn new(name: impl Into<String>, specification: Specification, role: Role) -> Target {
-        Target { name: name.into(), specification, role, short_description: String::new() }
+        let (short_description, serving) = (String::new(), Serving::AT_ONCE);
+        Target { name: name.into(), specification, role, short_description, serving }
     }
 
     /// Reads the kind of environment.

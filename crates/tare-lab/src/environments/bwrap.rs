@@ -17,9 +17,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
-    by_default: &["bwrap"],
+    by_default: ByDefault { tried: &["bwrap"], ranked: &[(6, "bwrap")], stays: false },
     parse: |specification| Ok(Box::new(Bwrap { net: Net::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {

@@ -44,9 +44,13 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION, Made::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION, Speculation::OPTION],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
-    by_default: &["container", "docker-like"],
+    by_default: ByDefault {
+        tried: &["container", "docker-like"],
+        ranked: &[(1, "container"), (7, "docker-like")],
+        stays: true,
+    },
     parse: |specification| {
         Ok(Box::new(Container {
             net: Net::from_specification(specification)?,

@@ -4,7 +4,7 @@ use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
 use crate::owned::EngineName;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
-use crate::provider::{KernelKind, Provider};
+use crate::provider::{ByDefault, KernelFacts, Provider};
 
 pub static PROVIDER: Provider = Provider {
     name: "docker",
@@ -15,9 +15,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("image"),
     options: OPTIONS,
     descends: false,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
-    by_default: &[],
+    by_default: ByDefault { tried: &[], ranked: &[(4, "docker")], stays: false },
     parse: |specification| ENGINE.parse_container(specification),
     preparation: None,
     footprint: Footprint { programs: &["docker"], ..FOOTPRINT },

@@ -57,9 +57,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Processor::OPTION],
     descends: true,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Own("programs of this machine would not be emulated"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Emulated { processor: Processor::from_specification(specification)? }))
     },

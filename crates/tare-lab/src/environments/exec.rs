@@ -35,9 +35,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("words"),
     options: &[NAME, NamedFar::OPTION],
     descends: false,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Any,
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| Ok(Box::new(Exec::parse_words(specification)?)),
     preparation: None,
     footprint: Footprint {

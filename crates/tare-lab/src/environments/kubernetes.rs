@@ -33,9 +33,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("POD[/CONTAINER]"),
     options: &[NAMESPACE, CONTEXT, FOLDER, TARE],
     roots: Roots::Own("a pod has the root of its image"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts { kind: KernelKind::Own, serving: Serving::AT_ONCE, settling: Settling::OF_RUNTIME },
     parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
     preparation: None,
     footprint: Footprint {

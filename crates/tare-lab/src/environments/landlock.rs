@@ -54,9 +54,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[RULES, LAYERS],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Landlock {
             rules: parse_count(&RULES, MOST_RULES, specification)?,

@@ -97,7 +97,7 @@ fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
         instance: template.instance.as_deref(),
         options: Vec::leak(option.into_iter().collect()),
         descends: template.descends,
-        kernel: template.kernel.kind(),
+        kernel: template.kernel.facts(),
         roots: match (template.root, template.descends) {
             (true, _) => Roots::Own("its launcher enters a root folder that holds the agent alone"),
             (_, false) => Roots::Own(
@@ -105,7 +105,7 @@ fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
             ),
             _ => Roots::Any,
         },
-        by_default: &[],
+        by_default: ByDefault::NEVER,
         parse: parse_launcher,
         preparation: None,
         footprint: Footprint {

@@ -186,6 +186,13 @@ mod tests {
     }
 
     #[test]
+    fn the_clock_is_waited_for_where_a_runtime_may_bring_a_kernel() {
+        let waits = PROVIDERS.iter().filter(|provider| !provider.kernel.settling.longest.is_zero());
+        let names: Vec<&str> = waits.map(|provider| provider.name).collect();
+        assert_eq!(names, ["oci", "podman", "docker", "nerdctl", "gvisor", "kubernetes", "exec"]);
+    }
+
+    #[test]
     fn every_preset_is_entered_by_a_provider_and_takes_no_name_of_one() {
         for preset in presets::PRESETS {
             let specification = parse_environment(preset.name).unwrap().specification;

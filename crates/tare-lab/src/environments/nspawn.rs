@@ -31,9 +31,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Net::OPTION, Seccomp::OPTION],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Nspawn {
             net: Net::from_specification(specification)?,

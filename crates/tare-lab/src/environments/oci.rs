@@ -25,9 +25,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("runtime"),
     options: &[Net::OPTION],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Any,
-    by_default: &["oci:runc", "oci:crun"],
+    by_default: ByDefault { tried: &["oci:runc", "oci:crun"], ranked: &[], stays: false },
     parse: |specification| {
         let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());
         Ok(Box::new(Oci { runtime, net: Net::from_specification(specification)? }))

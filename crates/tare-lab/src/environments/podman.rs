@@ -4,7 +4,7 @@ use crate::containers::engine::{Engine, FOOTPRINT, PODMAN_OPTIONS, Starts};
 use crate::owned::EngineName;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
-use crate::provider::{KernelKind, Provider};
+use crate::provider::{ByDefault, KernelFacts, Provider};
 
 pub static PROVIDER: Provider = Provider {
     name: "podman",
@@ -15,9 +15,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("image"),
     options: PODMAN_OPTIONS,
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Any,
-    by_default: &[],
+    by_default: ByDefault { tried: &[], ranked: &[(5, "podman")], stays: false },
     parse: |specification| ENGINE.parse_container(specification),
     preparation: None,
     footprint: Footprint { programs: &["podman"], ..FOOTPRINT },

@@ -44,11 +44,11 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[Seccomp::OPTION],
     descends: true,
-    kernel: KernelKind::Supervised,
+    kernel: KernelFacts::TRACED,
     roots: Roots::Host(
         "proot does not translate every call that names a file: it can show this machine's root and no other",
     ),
-    by_default: &["proot"],
+    by_default: ByDefault { tried: &["proot"], ranked: &[], stays: false },
     parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {

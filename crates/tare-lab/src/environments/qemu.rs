@@ -93,9 +93,9 @@ pub static PROVIDER: Provider = Provider {
         MEMORY,
     ],
     descends: true,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Host(LAYERS),
-    by_default: &["qemu"],
+    by_default: ByDefault { tried: &["qemu"], ranked: &[(3, "qemu?acceleration=kvm")], stays: false },
     parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
     preparation: Some(Preparation {
         prepare: |specification, programs, begins| {

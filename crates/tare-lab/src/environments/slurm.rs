@@ -25,9 +25,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("NODE"),
     options: &[PARTITION, ACCOUNT, FOLDER],
     roots: Roots::Own("a node runs its own programs"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
     preparation: None,
     footprint: Footprint {

@@ -33,9 +33,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("[user@]host"),
     options: &[PORT, IDENTITY, CONFIG, FOLDER],
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Own("an ssh host runs its own programs"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
     preparation: None,
     footprint: Footprint {

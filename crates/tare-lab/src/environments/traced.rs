@@ -34,9 +34,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[],
     descends: true,
-    kernel: KernelKind::Supervised,
+    kernel: KernelFacts::TRACED,
     roots: Roots::Any,
-    by_default: &["traced"],
+    by_default: ByDefault { tried: &["traced"], ranked: &[], stays: false },
     parse: |_| Ok(Box::new(Traced)),
     preparation: None,
     footprint: Footprint::from_starts(

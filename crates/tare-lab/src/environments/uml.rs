@@ -79,9 +79,14 @@ pub static PROVIDER: Provider = Provider {
         MEMORY,
     ],
     descends: true,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts {
+        kind: KernelKind::Own,
+        // It has one processor. A program's difference was 1.15 of that of its lines, and on one processor 1.19.
+        serving: Serving { one_at_a_time: true, beside: 1.15, beside_pinned: 1.15 },
+        settling: Settling::NONE,
+    },
     roots: Roots::Any,
-    by_default: &["uml"],
+    by_default: ByDefault { tried: &["uml"], ranked: &[], stays: false },
     parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     preparation: None,
     footprint: Footprint::from_starts("a prepared kernel, as a process with its own disk"),

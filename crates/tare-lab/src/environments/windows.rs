@@ -33,9 +33,9 @@ pub static PROVIDER: Provider = Provider {
     options: &[FOLDER],
     // Windows starts it, on a processor of its choice.
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Own("Windows shows all programs the same files"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Windows { folder: FOLDER.read_non_empty(specification).map(PathBuf::from) }))
     },

@@ -73,9 +73,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Own("a distribution runs its own programs"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| Ok(Box::new(Wsl::of(specification)?)),
     preparation: None,
     footprint: Footprint {

@@ -40,9 +40,9 @@ pub static PROVIDER: Provider = Provider {
     instance: Some("image"),
     options: &[FOLDER],
     descends: false,
-    kernel: KernelKind::Own,
+    kernel: KernelFacts::OWN,
     roots: Roots::Own("a container of WSL sees the folders of Windows alone"),
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| Ok(Box::new(Container::from_specification(specification)?)),
     preparation: None,
     footprint: Footprint {

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use crate::error::LabError;
-use crate::provider::KernelKind;
+use crate::provider::KernelFacts;
 
 /// Longest file that is read as a template.
 const LONGEST: u64 = 64 << 10;
@@ -133,11 +133,11 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn kind(self) -> KernelKind {
+    pub(crate) fn facts(self) -> KernelFacts {
         match self {
-            Kernel::Machine => KernelKind::Machine,
-            Kernel::Supervised => KernelKind::Supervised,
-            Kernel::Own => KernelKind::Own,
+            Kernel::Machine => KernelFacts::OF_RUNTIME,
+            Kernel::Supervised => KernelFacts::TRACED,
+            Kernel::Own => KernelFacts::OWN,
         }
     }
 }

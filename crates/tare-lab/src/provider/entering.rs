@@ -5,10 +5,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
+use tare_data::request::TrialRequest;
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
@@ -16,7 +16,7 @@ use crate::host::control_groups::OwnGroups;
 use crate::host::programs::{self, Found, Programs};
 use crate::owned::Owned;
 use crate::provider::host_path::HostPath;
-use crate::provider::kernel_kind::KernelKind;
+use crate::provider::kernel_kind::KernelFacts;
 use crate::provider::options::Turns;
 use crate::provider::proof::Proof;
 use crate::provider::root::{Inside, RootFolder, Roots};
@@ -70,11 +70,9 @@ pub struct Ready {
     /// Source of its programs: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
     /// Kernel that its processes run on.
-    pub(crate) kernel: KernelKind,
+    pub(crate) kernel: KernelFacts,
     /// Description by which it is recognised.
     pub(crate) proof: Proof,
-    /// Time in which a start is not itself yet.
-    pub(crate) settling: Duration,
     /// Its agent, if that is not the session's.
     pub(crate) agent: Option<Build>,
     enter: Box<Enter>,
@@ -87,7 +85,7 @@ impl Ready {
         facts: Facts,
         enter: impl Fn(&mut dyn Workspace) -> Result<Entrance, LabError> + 'static,
     ) -> Self {
-        let (root, kernel) = (RootFolder::Empty, KernelKind::default());
+        let (root, kernel) = (RootFolder::Empty, KernelFacts::OWN);
         Ready {
             facts,
             slower: 0.0,
@@ -95,7 +93,6 @@ impl Ready {
             root,
             kernel,
             proof: Proof::None,
-            settling: Duration::ZERO,
             agent: None,
             enter: Box::new(enter),
         }
@@ -106,9 +103,10 @@ impl Ready {
         Ready { agent, ..self }
     }
 
-    /// Sets the time in which a start is not itself yet.
-    pub(crate) fn with_settling(self, settling: Duration) -> Self {
-        Ready { settling, ..self }
+    /// Adds to a request what it is told of the environment.
+    pub(crate) fn adapt_request(&self, request: TrialRequest) -> TrialRequest {
+        let settling_ms = self.kernel.settling.longest.as_millis() as u64;
+        TrialRequest { slower: self.slower, settling_ms, ..request }
     }
 
     pub fn prepare_entrance(&self, workspace: &mut dyn Workspace) -> Result<Entrance, LabError> {

@@ -24,7 +24,7 @@ pub(crate) mod shared_memory;
 
 pub use self::entering::*;
 pub use self::host_path::{HostPath, Published};
-pub use self::kernel_kind::KernelKind;
+pub use self::kernel_kind::{KernelFacts, KernelKind, Settling};
 
 /// Description of a kind of environment: its names and options, and the function that parses its
 /// specifications.
@@ -46,17 +46,32 @@ pub struct Provider {
     /// Set if its processes descend from this program and stay on its processor, unlike those of a daemon or
     /// of another machine.
     pub descends: bool,
-    /// Kernel that its processes run on: decides how their trials can take turns with another environment's.
-    pub kernel: KernelKind,
+    /// Kernel that its processes run on.
+    pub kernel: KernelFacts,
     /// Roots that its environments can have.
     pub roots: Roots,
-    /// Specifications that `tare run` uses by default if they are ready, e.g. `gvisor`,
-    /// `gvisor?platform=ptrace`.
-    pub by_default: &'static [&'static str],
+    pub by_default: ByDefault,
     /// Parses a specification whose keys are all among `options`, and rejects invalid values.
     pub parse: fn(&Specification) -> Result<Box<dyn Environment>, LabError>,
     /// Slow setup that has to be done once, if any.
     pub preparation: Option<Preparation>,
     /// Everything that entering does, for `--dry-run`.
     pub footprint: Footprint,
+}
+
+/// Specifications of a provider that are used although nobody names them, if they are ready.
+#[derive(Clone, Copy, Debug)]
+pub struct ByDefault {
+    /// Those that `tare check` tries, e.g. `gvisor`, `gvisor?platform=ptrace`.
+    pub tried: &'static [&'static str],
+    /// Subjects of a session that names none, each with its rank: one of each architecture before a second of any. A guest whose
+    /// processor is a program has none: it takes most of the time of all, and its figures are of no real machine.
+    pub ranked: &'static [(u32, &'static str)],
+    /// Set if it stays where the time is short, whatever was named before it.
+    pub stays: bool,
+}
+
+impl ByDefault {
+    /// A provider that must be named.
+    pub const NEVER: ByDefault = ByDefault { tried: &[], ranked: &[], stays: false };
 }

@@ -4,6 +4,7 @@ pub(crate) use std::path::{Path, PathBuf};
 pub(crate) use std::process::Command;
 
 pub(crate) use tare_data::facts::Facts;
+pub(crate) use tare_data::session::Serving;
 pub(crate) use tare_data::session::specification::Specification;
 
 pub(crate) use super::footprint::Footprint;
@@ -12,8 +13,8 @@ pub(crate) use super::options::{Choice, OptionDescription, choice};
 pub(crate) use super::proof::Proof;
 pub(crate) use super::root::Roots;
 pub(crate) use super::{
-    Entrance, Environment, HostPath, KernelKind, NotReady, Provider, Ready, Workspace, agent_for,
-    note_runtime, require_program, require_runtime,
+    ByDefault, Entrance, Environment, HostPath, KernelFacts, KernelKind, NotReady, Provider, Ready, Settling,
+    Workspace, agent_for, note_runtime, require_program, require_runtime,
 };
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::programs::{self, Found, Programs};

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use tare_data::facts::{Facts, gvisor};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::frame::{Frame, PROTOCOL, Received, Splitter};
 use tare_data::request::{Request, TrialRequest};
@@ -22,8 +21,6 @@ use crate::variables::inherited_variables;
 
 /// First argument under which the program is the resident agent.
 pub const AGENT: &str = "agent";
-/// From the agent's start until gVisor's clock must be settled, which took 0.9 to 1.2 s.
-const SETTLING_NS: u64 = 2_000_000_000;
 /// Clock reads over which the cost of one is averaged.
 const CLOCK_READS: u64 = 20;
 /// A clock read that takes longer than this makes a system call.
@@ -40,7 +37,7 @@ pub fn serve_requests(program: &Path, inherited: &[OsString]) -> io::Result<()> 
         .filter_map(|number| number.to_str()?.parse().ok())
         .for_each(|number| set_inherited(number, false));
     let signs = crate::signs::collect_signs();
-    let settled_ns = now_ns() + settling_ns(&signs);
+    let began_ns = now_ns();
     send_frame(&Frame::Hello {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -69,7 +66,7 @@ pub fn serve_requests(program: &Path, inherited: &[OsString]) -> io::Result<()> 
                     send_frame(&Frame::Description { facts, places })?;
                 }
                 Received::Frame(Request::Trial(request)) => {
-                    settle_clock(settled_ns);
+                    settle_clock(began_ns.saturating_add(request.settling_ms.saturating_mul(1_000_000)));
                     start_trial(program.as_os_str(), &request, carried.folder())?;
                 }
                 Received::Frame(Request::Carry(piece)) => {
@@ -82,12 +79,6 @@ pub fn serve_requests(program: &Path, inherited: &[OsString]) -> io::Result<()> 
             }
         }
     }
-}
-
-/// Returns the longest wait for the clock of a kernel. Other kernels than gVisor whose clock takes a system call keep it so:
-/// user-mode Linux, and some emulated machines.
-fn settling_ns(signs: &Facts) -> u64 {
-    if gvisor::is_gvisor(signs) { SETTLING_NS } else { 0 }
 }
 
 /// Waits until the clock is read without a system call, or until it is clear that this will not come.
@@ -147,18 +138,5 @@ fn send_request(child: &mut Child, json: &str) {
     if let Some(mut input) = child.stdin.take() {
         // A process that has ended already reports why by its exit code.
         let _ = input.write_all(json.as_bytes());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_gvisors_clock_is_waited_for() {
-        let kernel = |release: &str| Facts([("kernel.release".to_owned(), release.to_owned())].into());
-        assert_eq!(settling_ns(&kernel("4.19.0-gvisor")), SETTLING_NS);
-        assert_eq!(settling_ns(&kernel("6.1.176")), 0, "user-mode Linux");
-        assert_eq!(settling_ns(&Facts::default()), 0);
     }
 }

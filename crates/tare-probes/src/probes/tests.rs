@@ -40,6 +40,7 @@ pub fn make_trial_request(probe: &Probe, parameters: &[(&str, &str)]) -> TrialRe
         seed: 7,
         deadline_ms: 10_000,
         slower: 0.0,
+        settling_ms: 0,
         nonce: 0,
     }
 }

@@ -83,6 +83,7 @@ fn trial(
         seed: 7,
         deadline_ms: 20_000,
         slower: 0.0,
+        settling_ms: 0,
         nonce: 0,
     };
     let mut batches = Vec::new();

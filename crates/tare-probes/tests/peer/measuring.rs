@@ -41,6 +41,7 @@ fn measure_at(
         seed: 7,
         deadline_ms: 60_000,
         slower: 0.0,
+        settling_ms: 0,
         nonce: 0,
     };
     let mut batches = Vec::new();

@@ -97,7 +97,7 @@ pub fn run_check(args: Check) -> Result<Exit, CommandError> {
 fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     let mut rows: Vec<Tried> = Vec::new();
     for provider in environments::list_providers() {
-        let texts = match provider.by_default {
+        let texts = match provider.by_default.tried {
             [] => &[provider.name][..],
             texts => texts,
         };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use tare_data::session::specification::NATIVE;
 use tare_lab::environments::presets::{PRESETS, Variant};
 use tare_lab::environments::{PROVIDERS, list_launchers};
 use tare_lab::launching::schema::make_launcher_schema;
@@ -18,8 +19,8 @@ a test compares it. `tare check` lists which of them are ready on a machine, and
 others ready.
 
 An environment is named `NAME`, or `provider:instance?key=value&key=value`: `gvisor`, `gvisor?platform=ptrace`,
-`oci:crun?net=host`. Quote `?` and `&` in a shell. Without `--in`, `tare run` uses every specification that is
-listed as *by default* and is ready.
+`oci:crun?net=host`. Quote `?` and `&` in a shell. Without `--in`, `tare run` measures the first three, by
+rank, of those that are listed as *by default* and are ready.
 
 tare copies its own binary into each, and exchanges requests and answers with it over standard input and output
 ([agent-protocol.md](../internals/agent-protocol.md)). Afterwards it removes everything that it made: processes,
@@ -63,8 +64,10 @@ peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-
 fn section(page: &mut String, provider: &Provider) {
     write!(page, "\n## {}\n{}.\n\n", provider.name, sentence(provider.summary)).unwrap();
     writeln!(page, "Stands for {}\n", provider.stands_for).unwrap();
-    let defaults: Vec<String> = provider.by_default.iter().map(|text| format!("`{text}`")).collect();
+    let ranked = provider.by_default.ranked.iter();
+    let defaults: Vec<String> = ranked.map(|(rank, text)| format!("`{text}` with rank {rank}")).collect();
     match defaults.as_slice() {
+        [] if provider.name == NATIVE => page.push_str("By default: as the baseline.\n"),
         [] => page.push_str("By default: no; it must be named.\n"),
         some => writeln!(page, "By default: {}.", some.join(", ")).unwrap(),
     }

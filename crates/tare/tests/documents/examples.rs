@@ -305,6 +305,7 @@ fn requests() -> Vec<Request> {
         seed: 1234,
         deadline_ms: 5_000,
         slower: 0.0,
+        settling_ms: 0,
         nonce: 81_985_529_216_486_895,
     };
     let places = BTreeMap::from([("own".to_owned(), "/own".to_owned())]);

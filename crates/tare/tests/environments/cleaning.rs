@@ -17,7 +17,7 @@ use crate::paths::list_namespaces;
 
 /// Lists the ready environments of a default session, except full kernels, which have their own test.
 fn defaults(test: &str) -> Vec<&'static str> {
-    let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default);
+    let all = environments::PROVIDERS.iter().flat_map(|provider| provider.by_default.tried);
     let quick = all.copied().filter(|text| !["uml", "qemu"].contains(text));
     quick.filter(|text| parse_if_ready(test, text).is_some()).collect()
 }

@@ -19,9 +19,9 @@ pub static PROVIDER: Provider = Provider {
     instance: None,
     options: &[User::OPTION],
     descends: true,
-    kernel: KernelKind::Machine,
+    kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
-    by_default: &[],
+    by_default: ByDefault::NEVER,
     parse: |specification| Ok(Box::new(Chroot { user: User::from_specification(specification)? })),
     preparation: None,
     footprint: Footprint {

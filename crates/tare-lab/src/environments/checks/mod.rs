@@ -8,8 +8,8 @@ use tare_data::session::specification::Specification;
 use crate::environments::{self, Named, PROVIDERS, on_linux};
 use crate::error::LabError;
 use crate::host::programs::Programs;
-use crate::provider::Provider;
 use crate::provider::naming::{self, Known};
+use crate::provider::{ByDefault, Provider};
 
 mod chroot;
 
@@ -38,7 +38,8 @@ fn check(provider: &Provider, find: fn(Specification) -> Result<Named, LabError>
         let refused = given("nonsense").err().map(|e| e.what);
         assert_eq!(refused, Some(format!("{name}: '{}' cannot be 'nonsense'", option.key)));
     }
-    for text in provider.by_default {
+    let ByDefault { tried, ranked, .. } = provider.by_default;
+    for text in tried.iter().chain(ranked.iter().map(|(_, text)| text)) {
         assert_eq!(find(text.parse().unwrap()).unwrap().provider.name, name);
     }
 }

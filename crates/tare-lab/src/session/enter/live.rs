@@ -233,7 +233,7 @@ impl<'a> LiveArena<'a> {
         }
         if outcome.failure.is_none() {
             let ready = &self.targets[index].resolved.ready;
-            let first = TrialRequest { slower: ready.slower, ..startup::first_trial(request) };
+            let first = ready.adapt_request(startup::first_trial(request));
             match at_once::first_samples(
                 &mut launched,
                 expected(ready, self.workspace, &self.own_signs),
@@ -309,7 +309,7 @@ impl<'a> LiveArena<'a> {
                     missing: self.workspace.missing_places().clone(),
                     takes_turns: false,
                     elapsed_ns: (at - began).as_nanos() as u64,
-                    settling_ns: ready.settling.as_nanos() as u64,
+                    settling_ns: ready.kernel.settling.usual.as_nanos() as u64,
                 };
                 target.described = Some(described);
                 let inside = Inside {
@@ -358,7 +358,7 @@ impl Arena for LiveArena<'_> {
     }
 
     fn enter_ahead(&mut self, index: usize) {
-        if !self.targets[index].resolved.ready.settling.is_zero() {
+        if !self.targets[index].resolved.ready.kernel.settling.usual.is_zero() {
             // A start that fails is tried again when it is needed, and then its reason is reported.
             self.targets[index].next = self.make_start(index).ok();
         }
@@ -387,8 +387,7 @@ impl Arena for LiveArena<'_> {
         inside.link.take_notes();
         let nonce = fresh_nonce();
         let Ok(nonce) = nonce else { return Outcome { failure: nonce.err(), ..Default::default() } };
-        let slower = resolved.ready.slower;
-        let request = &TrialRequest { nonce, slower, ..request.clone() };
+        let request = &resolved.ready.adapt_request(TrialRequest { nonce, ..request.clone() });
         let watch = Watch::of_machine();
         let mut trial = Listening::new(request, Allowance::from_request(request, left), sink);
         let result = trial.send_and_listen(&mut inside.link);

@@ -66,7 +66,7 @@ pub fn enter_environment(
     ready: &Ready,
     (session, side): (&SessionWorkspace, usize),
 ) -> Result<Entered, LabError> {
-    let mut workspace = session.make_start_workspace(side, &ready.root, ready.kernel)?;
+    let mut workspace = session.make_start_workspace(side, &ready.root, ready.kernel.kind)?;
     let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     outside.add_fact("runtime.command", words(&command));

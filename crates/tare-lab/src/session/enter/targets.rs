@@ -98,21 +98,18 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let typed: Specification = text.parse()?;
     let preset = presets::find_preset(&typed.provider);
     let Named { specification, provider, .. } = environments::find_environment(typed.clone())?;
+    let serving = provider.kernel.serving;
     let name = heading(&typed, provider);
     let short_description =
         preset.map_or(provider.short_description, |preset| preset.short_description).to_owned();
-    Ok(Target { name, specification, role, short_description })
+    Ok(Target { name, specification, role, short_description, serving })
 }
 
 /// Provider whose instance is the words of a launcher, and the option with its name.
 const WORDS: &str = "exec";
 const NAME: &str = "name";
 
-/// Subjects of a session that names none, the first that are ready: one of each architecture before a second of any.
-/// A guest whose processor is a program takes most of the time of all, and its figures are of no real machine.
-const DEFAULT_SUBJECTS: [&str; 7] =
-    ["container", "gvisor", "qemu?acceleration=kvm", "docker", "podman", "bwrap", "docker-like"];
-/// Number of them that are measured: more would have too little time each.
+/// Number of default subjects that are measured: more would have too little time each.
 pub const MOST_DEFAULT: usize = 3;
 
 /// Lists the subjects of a session that names none: specifications of which those that are ready are used, all of a study's
@@ -121,14 +118,15 @@ pub fn default_subjects(chosen: &[String]) -> Vec<String> {
     if !chosen.is_empty() {
         return chosen.to_vec();
     }
-    let is_here = |text: &&&str| environments::parse_environment(text).is_ok();
-    let known: Vec<String> = DEFAULT_SUBJECTS.iter().filter(is_here).map(|&text| text.to_owned()).collect();
-    if known.is_empty() { every_default_subject() } else { known }
+    let mut ranked: Vec<_> = PROVIDERS.iter().flat_map(|provider| provider.by_default.ranked).collect();
+    ranked.sort_unstable();
+    let ranked: Vec<String> = ranked.into_iter().map(|(_, text)| (*text).to_owned()).collect();
+    if ranked.is_empty() { every_default_subject() } else { ranked }
 }
 
 /// Lists a specification of every kind of environment that needs none of its options.
 pub fn every_default_subject() -> Vec<String> {
-    PROVIDERS.iter().flat_map(|provider| provider.by_default).map(|&text| text.to_owned()).collect()
+    PROVIDERS.iter().flat_map(|provider| provider.by_default.tried).map(|&text| text.to_owned()).collect()
 }
 
 /// Keeps the first of the default subjects, and returns the names of the others.
@@ -223,6 +221,8 @@ fn program_of_words(words: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::session::Serving;
+
     use super::*;
 
     fn named(subjects: &[&str]) -> Vec<Target> {
@@ -267,6 +267,29 @@ mod tests {
         assert_eq!(guests, ["qemu?acceleration=kvm"], "an emulated one would take all the time");
         assert_eq!(subjects[0], "container");
         assert_eq!(default_subjects(&["qemu".to_owned()]), ["qemu"], "a study may choose it");
+    }
+
+    #[test]
+    fn default_subjects_have_ranks_of_their_own() {
+        let ranked = PROVIDERS.iter().flat_map(|provider| provider.by_default.ranked);
+        let mut ranks: Vec<u32> = ranked.map(|(rank, _)| *rank).collect();
+        ranks.sort_unstable();
+        assert_eq!(ranks, (1..=ranks.len() as u32).collect::<Vec<_>>());
+        assert_eq!(default_subjects(&[])[3..], ["docker", "podman", "bwrap", "docker-like"]);
+    }
+
+    #[test]
+    fn a_plan_says_how_an_environment_serves_calls() {
+        let serving = |text: &str| {
+            let Serving { one_at_a_time, beside, beside_pinned } = named(&[text])[2].serving;
+            (one_at_a_time, beside, beside_pinned)
+        };
+        for traced in ["traced", "proot?root=host"] {
+            assert_eq!(serving(traced), (true, 1.2, 1.0), "{traced}");
+        }
+        assert_eq!(serving("uml"), (true, 1.15, 1.15));
+        assert_eq!(serving("gvisor?platform=ptrace"), (false, 1.0, 1.0));
+        assert_eq!(serving("qemu"), (false, 1.15, 1.15));
     }
 
     #[test]

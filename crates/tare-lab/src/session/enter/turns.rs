@@ -32,7 +32,7 @@ type SideOutcome = (Outcome, Vec<Batch>);
 impl LiveArena<'_> {
     /// Proves once a start of the first environment that its trials can take turns with the second one's.
     pub(super) fn prove_pair(&mut self, pair: [usize; 2]) -> Result<Turning, Failure> {
-        let kernels = pair.map(|target| self.targets[target].resolved.ready.kernel);
+        let kernels = pair.map(|target| self.targets[target].resolved.ready.kernel.kind);
         if kernels.contains(&KernelKind::Own) {
             return Err(unproven("its kernel is not the other's"));
         }
@@ -70,6 +70,7 @@ impl LiveArena<'_> {
             seed: 0,
             deadline_ms: PROOF_DEADLINE_MS,
             slower: 0.0,
+            settling_ms: 0,
             turn: Some(Turn {
                 path: String::new(),
                 descriptor: None,
@@ -134,7 +135,7 @@ fn fill_in(target: &LiveTarget<'_>, request: &mut TrialRequest, file: &TurnFile)
         }
     }
     request.nonce = fresh_nonce()?;
-    request.slower = target.resolved.ready.slower;
+    *request = target.resolved.ready.adapt_request(request.clone());
     Ok(())
 }
 

@@ -105,7 +105,7 @@ mod tests {
     fn request(amount: Amount) -> TrialRequest {
         let (parameters, place, peer) = Default::default();
         let case = Case { probe: "null".into(), parameters, place, peer };
-        let (trial, directory, seed, slower, nonce) = Default::default();
+        let (trial, directory, seed, slower, settling_ms, nonce) = Default::default();
         TrialRequest {
             turn: None,
             trial,
@@ -116,6 +116,7 @@ mod tests {
             seed,
             deadline_ms: 1,
             slower,
+            settling_ms,
             nonce,
         }
     }

@@ -81,6 +81,7 @@ mod tests {
             seed: 0,
             deadline_ms: 1000,
             slower: 0.0,
+            settling_ms: 0,
             nonce: 0,
         }
     }

@@ -143,6 +143,7 @@ pub fn trial_request(
         seed,
         deadline_ms,
         slower: 0.0,
+        settling_ms: 0,
         turn: None,
         nonce: 0,
     })

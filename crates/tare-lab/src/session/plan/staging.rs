@@ -5,11 +5,9 @@ use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Role, Target};
 
+use crate::environments::PROVIDERS;
 use crate::session::plan::budget::{LEAST_SCALE, add_up_trials};
 use crate::session::plan::calibrated::Calibrated;
-
-/// Provider that stays where the time is short, whatever was named before it.
-const CONTAINER: &str = "container";
 
 /// Time that an environment needs until its first look, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +48,7 @@ impl LeftOut {
     }
 }
 
-/// Finds the environments for whose first look a budget has no time, so that the others are decided. Containers come first, then
+/// Finds the environments for whose first look a budget has no time, so that the others are decided. Those that stay come first, then
 /// what was named first.
 pub(crate) fn find_left_out(
     cases: &[Calibrated],
@@ -61,7 +59,10 @@ pub(crate) fn find_left_out(
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
     let is_measured = |at: &usize| targets[*at].role == Role::Subject && trials_s[*at] > 0.0;
     let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
-    subjects.sort_by_key(|at| targets[*at].specification.provider != CONTAINER);
+    let stays = |target: &Target| {
+        PROVIDERS.iter().any(|provider| provider.by_default.stays && provider.name == target.provider())
+    };
+    subjects.sort_by_key(|at| !stays(&targets[*at]));
     let floor = |at: usize| Floor::from_round(at, trials_s[at], start_s(at));
     let floors: Vec<Floor> = subjects.into_iter().map(floor).collect();
     choose_left_out(&floors, left_s - floor(0).s)

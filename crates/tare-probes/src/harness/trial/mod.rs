@@ -381,7 +381,7 @@ mod tests {
     /// Runs a trial of these operations and batches and collects what it sends.
     fn sent(batch: u64, batches: u32, mut report: impl FnMut(u64, &mut Report)) -> Vec<Batch> {
         let case = Case { probe: "null".into(), parameters: Parameters::default(), place: None, peer: None };
-        let (trial, directory, peer, seed, slower, nonce) = Default::default();
+        let (trial, directory, peer, seed, slower, settling_ms, nonce) = Default::default();
         let amount = Amount::Operations { batch, batches };
         let request = TrialRequest {
             trial,
@@ -392,6 +392,7 @@ mod tests {
             seed,
             deadline_ms: 1,
             slower,
+            settling_ms,
             turn: None,
             nonce,
         };

@@ -173,6 +173,7 @@ fn run_probe(priced: &Priced, folder: &Door) -> Option<Vec<f64>> {
         seed: SEED,
         deadline_ms: LONGEST_NS / 1_000_000,
         slower: 0.0,
+        settling_ms: 0,
         turn: None,
         nonce: 0,
     };

@@ -286,6 +286,7 @@ impl Spoken {
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
             slower: 0.0,
+            settling_ms: 0,
             nonce: 0,
         }));
         loop {
@@ -319,6 +320,7 @@ impl Spoken {
             seed: 1,
             deadline_ms: WAIT.as_millis() as u64,
             slower: 0.0,
+            settling_ms: 0,
             nonce: 0,
         }));
         loop {

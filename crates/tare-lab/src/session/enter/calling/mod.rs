@@ -120,7 +120,8 @@ impl Call {
         is_divided: bool,
     ) -> Result<Call, Failure> {
         let died = |cause: String| Failure::new(FailureKind::Died, cause);
-        let workspace = session.make_call_workspace(side, &ready.root, ready.kernel, command, is_divided);
+        let workspace =
+            session.make_call_workspace(side, &ready.root, ready.kernel.kind, command, is_divided);
         let mut workspace = workspace.map_err(|e| died(e.to_string()))?;
         let Entrance { mut command, .. } =
             ready.prepare_entrance(&mut workspace).map_err(|e| died(e.to_string()))?;
