@@ -125,8 +125,9 @@ fn explained(mut error: Error) -> Error {
 /// Explains a name that is not a study's but an environment's or a probe's, which options choose.
 pub fn not_a_study(name: &str) -> Option<LabError> {
     let first = name.split([':', '?', ',']).next().unwrap_or_default();
-    let launchers = list_launchers().map(|(launcher, _)| launcher.name);
-    let is_environment = PROVIDERS.iter().map(|provider| provider.name).chain(PRESETS.iter().map(|p| p.name));
+    let launchers = list_launchers().map(|(launcher, _)| launcher.name.as_str());
+    let is_environment =
+        PROVIDERS.iter().map(|provider| provider.name.as_str()).chain(PRESETS.iter().map(|p| p.name));
     let instead = if SHIPPED.iter().any(|(study, _)| *study == first) || name.ends_with(".toml") {
         return None;
     } else if is_environment.chain(launchers).any(|environment| environment == first) {

@@ -72,14 +72,17 @@ choice! {
     }
 }
 
-/// Footprint that containers of all engines have.
-pub const FOOTPRINT: Footprint = Footprint {
-    mounts: OWN_MOUNTS,
-    writes: Some("containers and, with a root from an image, an empty image in the engine's own storage"),
-    ..Footprint::from_starts(
-        "an engine's container, removed after each start; before, the engine is asked for its version",
-    )
-};
+/// Describes what containers of an engine leave.
+pub fn make_footprint(program: &str) -> Footprint {
+    Footprint {
+        programs: vec![program.into()],
+        mounts: OWN_MOUNTS,
+        writes: Some("containers and, with a root from an image, an empty image in the engine's own storage"),
+        ..Footprint::from_starts(
+            "an engine's container, removed after each start; before, the engine is asked for its version",
+        )
+    }
+}
 
 /// Options of an engine's specifications.
 pub const OPTIONS: &[OptionDescription] = &[RUNTIME, Net::OPTION, Seccomp::OPTION, OwnPlace::OPTION];

@@ -8,22 +8,21 @@ use crate::network::container::{Net, Way};
 use crate::provider::footprint::OWN_MOUNTS;
 use crate::provider::prelude::*;
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "bwrap",
+    instance: None,
+    parse: |specification| Ok(Box::new(Bwrap { net: Net::from_specification(specification)? })),
     summary: "namespaces by bubblewrap, with its default of no system call filter",
     short_description: "Linux namespaces by bubblewrap",
     stands_for: "the way in which Flatpak and many build sandboxes make a container. Flatpak adds a system call \
                  filter, which is not here.",
-    instance: None,
     options: &[Net::OPTION],
     descends: true,
     kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
     by_default: ByDefault { tried: &["bwrap"], ranked: &[(6, "bwrap")], stays: false },
-    parse: |specification| Ok(Box::new(Bwrap { net: Net::from_specification(specification)? })),
-    preparation: None,
     footprint: Footprint {
-        programs: &["bwrap"],
+        programs: vec!["bwrap".into()],
         mounts: OWN_MOUNTS,
         ..Footprint::from_starts("the agent, by bubblewrap, which is asked for its version before")
     },

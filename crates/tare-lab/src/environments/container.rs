@@ -34,23 +34,9 @@ pub const ENTER: &str = "enter-container";
 /// Exit code when the namespaces could not be made, as shells and runtimes use it for "cannot be invoked".
 const NOT_MADE: i32 = 126;
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "container",
-    summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
-    short_description: "Linux namespaces, made by tare",
-    stands_for: "the kernel's own price of a container's namespaces. Engines add a system call filter, \
-                 control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
-                 of image layers, which is here with root=host.",
     instance: None,
-    options: &[Net::OPTION, Made::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION, Speculation::OPTION],
-    descends: true,
-    kernel: KernelFacts::MACHINE,
-    roots: Roots::Any,
-    by_default: ByDefault {
-        tried: &["container", "docker-like"],
-        ranked: &[(1, "container"), (7, "docker-like")],
-        stays: true,
-    },
     parse: |specification| {
         Ok(Box::new(Container {
             net: Net::from_specification(specification)?,
@@ -61,7 +47,20 @@ pub static PROVIDER: Provider = Provider {
             speculation: Speculation::from_specification(specification)?,
         }))
     },
-    preparation: None,
+    summary: "namespaces made by tare itself: mounts, processes, network, host name, IPC",
+    short_description: "Linux namespaces, made by tare",
+    stands_for: "the kernel's own price of a container's namespaces. Engines add a system call filter, \
+                 control groups and a bridge, which are options here and together the preset docker-like, and an overlay \
+                 of image layers, which is here with root=host.",
+    options: &[Net::OPTION, Made::OPTION, User::OPTION, Limits::OPTION, Seccomp::OPTION, Speculation::OPTION],
+    descends: true,
+    kernel: KernelFacts::MACHINE,
+    roots: Roots::Any,
+    by_default: ByDefault {
+        tried: &["container", "docker-like"],
+        ranked: &[(1, "container"), (7, "docker-like")],
+        stays: true,
+    },
     footprint: Footprint {
         mounts: OWN_MOUNTS,
         writes: Some("with limits=yes, a control group"),

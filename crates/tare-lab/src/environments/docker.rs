@@ -1,26 +1,24 @@
 //! Docker: containers run by its daemon.
 
-use crate::containers::engine::{Engine, FOOTPRINT, OPTIONS, Starts};
+use crate::containers::engine::{Engine, OPTIONS, Starts, make_footprint};
 use crate::owned::EngineName;
-use crate::provider::footprint::Footprint;
 use crate::provider::root::Roots;
-use crate::provider::{ByDefault, KernelFacts, Provider};
+use crate::provider::{ByDefault, KernelFacts, Provider, provider};
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "docker",
+    instance: Some("image"),
+    parse: |specification| ENGINE.parse_container(specification),
     summary: "a container by Docker, with its filter of system calls; an image's programs with docker:IMAGE",
     short_description: "container by Docker",
     stands_for: "containers as most people run them. On Windows and macOS Docker runs them in a virtual machine, and they stand \
                  for that as well.",
-    instance: Some("image"),
     options: OPTIONS,
     descends: false,
     kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Own("Docker's daemon cannot see mounts that a session makes for itself"),
     by_default: ByDefault { tried: &[], ranked: &[(4, "docker")], stays: false },
-    parse: |specification| ENGINE.parse_container(specification),
-    preparation: None,
-    footprint: Footprint { programs: &["docker"], ..FOOTPRINT },
+    footprint: make_footprint("docker"),
 };
 
 static ENGINE: Engine = Engine {

@@ -46,26 +46,25 @@ fn rule(processor: Processor, emulator: &Path) -> Result<CString, NotReady> {
     CString::new(rule).map_err(|e| NotReady::from_reason(e.to_string()))
 }
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "emulated",
+    instance: None,
+    parse: |specification| {
+        Ok(Box::new(Emulated { processor: Processor::from_specification(specification)? }))
+    },
     summary: "the host itself, for programs of another processor, which QEMU translates",
     short_description: "another processor, emulated by QEMU",
     stands_for: "docker --platform, and what runs programs of another processor on a laptop or in CI. Computing is \
                  translated; system calls are converted and are then the host's own. It is a user namespace of the \
                  host's: what only root may do there is missing. Needs a tare for that processor beside this one, named \
                  tare-aarch64, tare-riscv64 or tare-x86_64.",
-    instance: None,
     options: &[Processor::OPTION],
     descends: true,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("programs of this machine would not be emulated"),
     by_default: ByDefault::NEVER,
-    parse: |specification| {
-        Ok(Box::new(Emulated { processor: Processor::from_specification(specification)? }))
-    },
-    preparation: None,
     footprint: Footprint {
-        programs: &["qemu-*"],
+        programs: vec!["qemu-*".into()],
         mounts: Some("binfmt_misc, in a new user namespace and mount namespace"),
         ..Footprint::from_starts(
             "the agent for that processor, by QEMU, which is asked for its version before",

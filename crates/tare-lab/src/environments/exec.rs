@@ -1,9 +1,7 @@
 //! exec: whatever a launcher starts, which is words that come before a command.
 
-use std::collections::BTreeMap;
-
 use crate::launching::entering::Launcher;
-use crate::launching::template::{Far, Shares};
+use crate::launching::template::Far;
 use crate::launching::words::{encode_words, split_words};
 use crate::provider::prelude::*;
 
@@ -23,8 +21,12 @@ choice! {
 pub(crate) const NAME: OptionDescription =
     OptionDescription::new_text("name", "", "heading in reports; exec and the program's name unless given");
 
-pub static PROVIDER: Provider = Provider {
-    name: "exec",
+const PROVIDER_NAME: &str = "exec";
+
+pub static PROVIDER: fn() -> Provider = provider! {
+    name: PROVIDER_NAME,
+    instance: Some("words"),
+    parse: |specification| Ok(Box::new(Exec::parse_words(specification)?)),
     summary: "whatever the words after ':' start, with a command after them",
     short_description: "anything that a launcher starts",
     stands_for: "any sandbox, container or machine that is entered by words before a command: 'exec:firejail --quiet --'. \
@@ -32,16 +34,13 @@ pub static PROVIDER: Provider = Provider {
                  there (launcher.far), what differs from this machine (launcher.differs) and which folders both see. \
                  The words are split as a shell would, without expansion; write %2C for a comma and %3F for a question \
                  mark, or use --enter NAME='words'.",
-    instance: Some("words"),
     options: &[NAME, NamedFar::OPTION],
     descends: false,
     kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Any,
     by_default: ByDefault::NEVER,
-    parse: |specification| Ok(Box::new(Exec::parse_words(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["*"],
+        programs: vec!["*".into()],
         writes: Some(
             "where the launcher leads: a copy of tare if it cannot see this one, and a folder for each start",
         ),
@@ -52,7 +51,7 @@ pub static PROVIDER: Provider = Provider {
 /// Writes the whole path of a program that is named relative to this folder into its specification: a session may be continued
 /// in another.
 pub(super) fn make_absolute(specification: &mut Specification) {
-    let Some(instance) = specification.instance.as_mut().filter(|_| specification.provider == PROVIDER.name)
+    let Some(instance) = specification.instance.as_mut().filter(|_| specification.provider == PROVIDER_NAME)
     else {
         return;
     };
@@ -111,16 +110,7 @@ impl Environment for Exec {
                 NamedFar::Path => Some(Far::Path),
                 NamedFar::Stdin => Some(Far::Stdin),
             },
-            copy: Vec::new(),
-            terminal: false,
-            root: false,
-            shares: Shares::Folders,
-            inside: Vec::new(),
-            instance: String::new(),
-            variables: BTreeMap::new(),
-            leaves: Vec::new(),
-            folders: Vec::new(),
-            files: BTreeMap::new(),
+            ..Launcher::default()
         };
         Ok(Ready::new(facts, move |workspace| launcher.prepare_entrance(workspace)))
     }

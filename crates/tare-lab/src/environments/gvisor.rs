@@ -70,8 +70,10 @@ choice! {
     }
 }
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "gvisor",
+    instance: None,
+    parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),
     summary: "gVisor: system calls are answered by a kernel in user space",
     short_description: "gVisor: system calls in user space",
     stands_for: "translating system calls, which is WSL1's architecture: many small calls are slow, and computing \
@@ -79,7 +81,6 @@ pub static PROVIDER: Provider = Provider {
                  carries over. Google's cloud also runs untrusted containers in it; there, as with runsc's defaults, \
                  the root folder has an overlay whose fsync does nothing. Here writes go to the disk unless \
                  overlay=self is given, so that the place 'own' can be compared with the others.",
-    instance: None,
     options: &[Platform::OPTION, Net::OPTION, Overlay::OPTION, Directfs::OPTION],
     descends: true,
     kernel: KernelFacts {
@@ -94,10 +95,8 @@ pub static PROVIDER: Provider = Provider {
         ranked: &[(2, "gvisor")],
         stays: false,
     },
-    parse: |specification| Ok(Box::new(Gvisor::of(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["runsc"],
+        programs: vec!["runsc".into()],
         mounts: Some("the mounts of runsc, in a new mount namespace"),
         ..Footprint::from_starts("a sandbox by runsc, which is asked for its version before")
     },

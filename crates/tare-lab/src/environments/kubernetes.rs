@@ -23,23 +23,22 @@ const TARE: OptionDescription = OptionDescription::new_text(
     "path of this version of tare in an image without a shell, which then starts directly; 'own' is then the folder as it is",
 );
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "kubernetes",
+    instance: Some("POD[/CONTAINER]"),
+    parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
     summary: "a pod that runs, named after ':' with its container after '/' where there are several",
     short_description: "a pod of a Kubernetes cluster",
     stands_for: "that pod: its runtime class, its network, its limits and its storage, on its node. Two pods of one node differ in the \
                  layer alone, e.g. runc against gVisor; pods of different nodes differ in the machine, too. The image needs sh, \
                  uname, mkdir, cat, wc, chmod, mv, env and rm, or tare itself.",
-    instance: Some("POD[/CONTAINER]"),
     options: &[NAMESPACE, CONTEXT, FOLDER, TARE],
     roots: Roots::Own("a pod has the root of its image"),
     by_default: ByDefault::NEVER,
     descends: false,
     kernel: KernelFacts { kind: KernelKind::Own, serving: Serving::AT_ONCE, settling: Settling::OF_RUNTIME },
-    parse: |specification| Ok(Box::new(Kubernetes::of(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["kubectl"],
+        programs: vec!["kubectl".into()],
         writes: Some("in the pod: a copy of tare, and a folder for each start"),
         sends: Some("to the cluster's API server: a copy of tare, then requests of trials"),
         ..Footprint::from_starts(

@@ -44,26 +44,25 @@ const LAYERS: OptionDescription = OptionDescription::new_text(
     "times that the rules are laid over each other, 1 to 16, as where one sandbox starts another",
 );
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "landlock",
-    summary: "the host itself, with paths checked by Landlock, the kernel's sandbox for unprivileged programs",
-    short_description: "the host, paths checked by Landlock",
-    stands_for: "the check that Landlock adds in the sandboxes that use it, such as those of coding agents, landrun and some \
-                 browsers. They name some ten folders, allow less, and most add a filter of system calls. Here everything is \
-                 allowed but mounting, and the network is not restricted: the price is that of the check.",
     instance: None,
-    options: &[RULES, LAYERS],
-    descends: true,
-    kernel: KernelFacts::MACHINE,
-    roots: Roots::Any,
-    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Landlock {
             rules: parse_count(&RULES, MOST_RULES, specification)?,
             layers: parse_count(&LAYERS, MOST_LAYERS, specification)?,
         }))
     },
-    preparation: None,
+    summary: "the host itself, with paths checked by Landlock, the kernel's sandbox for unprivileged programs",
+    short_description: "the host, paths checked by Landlock",
+    stands_for: "the check that Landlock adds in the sandboxes that use it, such as those of coding agents, landrun and some \
+                 browsers. They name some ten folders, allow less, and most add a filter of system calls. Here everything is \
+                 allowed but mounting, and the network is not restricted: the price is that of the check.",
+    options: &[RULES, LAYERS],
+    descends: true,
+    kernel: KernelFacts::MACHINE,
+    roots: Roots::Any,
+    by_default: ByDefault::NEVER,
     footprint: Footprint::from_starts("the agent, as a plain process that restricts itself before it starts"),
 };
 

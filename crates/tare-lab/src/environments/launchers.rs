@@ -1,8 +1,6 @@
 //! Launchers with a template: each is a provider, made of its file.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use crate::launching::entering::Launcher;
 use crate::launching::shipped::SHIPPED;
@@ -14,22 +12,16 @@ const FILE: &str = ".toml";
 
 const PROFILE: &str = "profile";
 
-/// A launcher as a provider, with the template that it is made of.
-pub(super) struct LaunchedBy {
-    pub provider: &'static Provider,
-    pub template: &'static Template,
-}
-
-/// The launchers that come along, in the order of their list.
-pub(super) static LAUNCHERS: LazyLock<Vec<LaunchedBy>> = LazyLock::new(|| {
-    let parsed = |(name, text): &(&str, &str)| {
-        Template::parse_template(text, name).expect("a test parses every template that comes along")
+/// The launchers that come along, in the order of their list, and whether tare's tests enter each.
+pub(super) static LAUNCHERS: LazyLock<Vec<(Arc<Provider>, bool)>> = LazyLock::new(|| {
+    let make = |(name, text): &(&str, &str)| {
+        let template =
+            Template::parse_template(text, name).expect("a test parses every template that comes along");
+        let is_tested = template.tested;
+        (Arc::new(make_provider(template)), is_tested)
     };
-    SHIPPED.iter().map(|shipped| make_provider(parsed(shipped), None)).collect()
+    SHIPPED.iter().map(make).collect()
 });
-
-/// Launchers of files that were read, by path: a provider lives as long as the program.
-static READ: Mutex<BTreeMap<PathBuf, &'static Provider>> = Mutex::new(BTreeMap::new());
 
 /// Tells whether a specification names a file with a template.
 pub(super) fn is_file(specification: &Specification) -> bool {
@@ -37,65 +29,34 @@ pub(super) fn is_file(specification: &Specification) -> bool {
 }
 
 /// Reads the provider of the file that a specification names, and writes its whole path into the specification.
-pub(super) fn read_provider(specification: &mut Specification) -> Result<&'static Provider, LabError> {
+pub(super) fn read_provider(specification: &mut Specification) -> Result<Provider, LabError> {
     let named = Path::new(&specification.provider);
     let path = named.canonicalize().map_err(LabError::storage_error("read the launcher", named))?;
     let text = path.to_str().ok_or_else(|| LabError::usage_error("the path of a launcher is not UTF-8"))?;
     text.clone_into(&mut specification.provider);
-    let mut read = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(provider) = read.get(&path) {
-        return Ok(provider);
-    }
-    let template = Template::read_template(&path)?;
-    let provider = make_provider(template, Some(text.to_owned())).provider;
-    read.insert(path, provider);
-    Ok(provider)
+    Ok(make_provider(Template::read_template(&path)?))
 }
 
-/// Finds a launcher that comes along.
-pub(super) fn find_shipped(name: &str) -> Option<&'static LaunchedBy> {
-    LAUNCHERS.iter().find(|launcher| launcher.provider.name == name)
-}
-
-/// Finds the template that a specification names.
-fn find_template(specification: &Specification) -> Option<&'static Template> {
-    let read = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
-    let of_file = read.get(&specification.provider).copied();
-    drop(read);
-    of_file.or_else(|| find_shipped(&specification.provider).map(|launcher| launcher.template))
-}
-
-/// Templates of files that were read, by path.
-static TEMPLATES: Mutex<BTreeMap<String, &'static Template>> = Mutex::new(BTreeMap::new());
-
-/// Makes a provider of a template, which lives as long as the program.
-fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
-    let template: &'static Template = Box::leak(Box::new(template));
-    if let Some(path) = path {
-        TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner).insert(path, template);
-    }
+fn make_provider(template: Template) -> Provider {
+    let template = Arc::new(template);
     let option = template.usual_profile.as_deref().map(|usual| {
-        let names: Vec<&str> = std::iter::once(usual)
-            .chain(template.profile.keys().map(String::as_str).filter(|name| *name != usual))
-            .collect();
-        let about: Vec<String> =
-            names.iter().map(|name| format!("{name}: {}", template.profile[*name].about)).collect();
+        let others = template.profile.keys().map(String::as_str).filter(|name| *name != usual);
+        let about = |name: &str| format!("{name}: {}", template.profile[name].about);
+        let about: Vec<String> = std::iter::once(usual).chain(others).map(about).collect();
         OptionDescription {
             key: PROFILE,
-            default: usual,
-            values: Vec::leak(names),
-            about: String::leak(about.join("; ")),
+            default: usual.to_owned().into(),
+            values: &[],
+            about: about.join("; ").into(),
         }
     });
-    let programs: Vec<&str> =
-        std::iter::once(template.program()).chain(template.needs.iter().map(String::as_str)).collect();
-    let provider = Provider {
-        name: &template.name,
-        summary: &template.summary,
-        short_description: &template.title,
-        stands_for: &template.stands_for,
-        instance: template.instance.as_deref(),
-        options: Vec::leak(option.into_iter().collect()),
+    Provider {
+        name: template.name.clone(),
+        summary: template.summary.clone(),
+        short_description: template.title.clone(),
+        stands_for: template.stands_for.clone(),
+        instance: template.instance.clone(),
+        options: option.into_iter().collect(),
         descends: template.descends,
         kernel: template.kernel.facts(),
         roots: match (template.root, template.descends) {
@@ -106,10 +67,12 @@ fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
             _ => Roots::Any,
         },
         by_default: ByDefault::NEVER,
-        parse: parse_launcher,
-        preparation: None,
         footprint: Footprint {
-            programs: Vec::leak(programs),
+            programs: [template.program()]
+                .into_iter()
+                .map(str::to_owned)
+                .chain(template.needs.clone())
+                .collect(),
             writes: Some(
                 "where the launcher leads: a copy of tare if it cannot see this one, and a folder for each start",
             ),
@@ -117,13 +80,14 @@ fn make_provider(template: Template, path: Option<String>) -> LaunchedBy {
                 "the launcher with the agent after its words, which is asked for its version before",
             )
         },
-    };
-    LaunchedBy { provider: Box::leak(Box::new(provider)), template }
+        parse: Box::new(move |specification| parse_launcher(&template, specification)),
+    }
 }
 
-fn parse_launcher(specification: &Specification) -> Result<Box<dyn Environment>, LabError> {
-    let template = find_template(specification)
-        .ok_or_else(|| LabError::usage_error(format!("there is no launcher '{}'", specification.provider)))?;
+fn parse_launcher(
+    template: &Arc<Template>,
+    specification: &Specification,
+) -> Result<Box<dyn Environment>, LabError> {
     let profile = match &template.usual_profile {
         None => None,
         Some(usual) => {
@@ -140,13 +104,14 @@ fn parse_launcher(specification: &Specification) -> Result<Box<dyn Environment>,
     if instance.as_deref().is_some_and(|name| name.starts_with('-')) {
         return Err(LabError::usage_error(format!("'{specification}' names an option")));
     }
+    let template = Arc::clone(template);
     Ok(Box::new(Launched { name: specification.to_string(), template, profile, instance }))
 }
 
 struct Launched {
     /// The specification, as errors name it.
     name: String,
-    template: &'static Template,
+    template: Arc<Template>,
     profile: Option<(String, Vec<String>)>,
     instance: Option<String>,
 }
@@ -244,9 +209,9 @@ mod tests {
 
     #[test]
     fn every_template_that_comes_along_is_a_provider_of_its_files_name() {
-        for ((name, _), launcher) in SHIPPED.iter().zip(LAUNCHERS.iter()) {
-            assert_eq!(launcher.provider.name, *name);
-            let words = launcher.provider.short_description.split_whitespace().count();
+        for ((name, _), (provider, _)) in SHIPPED.iter().zip(LAUNCHERS.iter()) {
+            assert_eq!(provider.name, *name);
+            let words = provider.short_description.split_whitespace().count();
             assert!((2..=7).contains(&words), "{name}: {words} words");
             assert!(PROVIDERS.iter().all(|provider| provider.name != *name), "{name}");
             assert!(PRESETS.iter().all(|preset| preset.name != *name), "{name}");

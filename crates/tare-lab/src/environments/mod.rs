@@ -1,7 +1,7 @@
 //! Environments: one file for each provider.
 
 use std::ffi::OsString;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use tare_data::session::specification::Specification;
 
@@ -48,51 +48,51 @@ pub(crate) mod wsl;
 pub(crate) mod wslc;
 
 /// All providers, in the order in which they are listed. Adding one: its `mod` line above and its line here.
-pub const PROVIDERS: &[&Provider] = &[
-    &native::PROVIDER,
-    &container::PROVIDER,
-    &landlock::PROVIDER,
-    &traced::PROVIDER,
-    &emulated::PROVIDER,
-    &bwrap::PROVIDER,
-    &proot::PROVIDER,
-    &nspawn::PROVIDER,
-    &oci::PROVIDER,
-    &podman::PROVIDER,
-    &docker::PROVIDER,
-    &nerdctl::PROVIDER,
-    &gvisor::PROVIDER,
-    &uml::PROVIDER,
-    &qemu::PROVIDER,
-    &wsl::PROVIDER,
-    &wslc::PROVIDER,
-    &windows::PROVIDER,
-    &ssh::PROVIDER,
-    &slurm::PROVIDER,
-    &kubernetes::PROVIDER,
-    &exec::PROVIDER,
-];
+pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> = LazyLock::new(|| {
+    let compiled = [
+        (native::PROVIDER)(),
+        (container::PROVIDER)(),
+        (landlock::PROVIDER)(),
+        (traced::PROVIDER)(),
+        (emulated::PROVIDER)(),
+        (bwrap::PROVIDER)(),
+        (proot::PROVIDER)(),
+        (nspawn::PROVIDER)(),
+        (oci::PROVIDER)(),
+        (podman::PROVIDER)(),
+        (docker::PROVIDER)(),
+        (nerdctl::PROVIDER)(),
+        (gvisor::PROVIDER)(),
+        (uml::PROVIDER)(),
+        (qemu::PROVIDER)(),
+        (wsl::PROVIDER)(),
+        (wslc::PROVIDER)(),
+        (windows::PROVIDER)(),
+        (ssh::PROVIDER)(),
+        (slurm::PROVIDER)(),
+        (kubernetes::PROVIDER)(),
+        (exec::PROVIDER)(),
+    ];
+    compiled.map(Arc::new).into()
+});
 
 /// Lists everything that can be named here: launchers after the providers that are compiled in.
 fn list_known() -> Known<'static> {
-    static ALL: LazyLock<Vec<&Provider>> = LazyLock::new(|| {
-        PROVIDERS
-            .iter()
-            .copied()
-            .chain(launchers::LAUNCHERS.iter().map(|launcher| launcher.provider))
-            .collect()
+    static ALL: LazyLock<Vec<Arc<Provider>>> = LazyLock::new(|| {
+        let launchers = launchers::LAUNCHERS.iter().map(|(launcher, _)| launcher);
+        PROVIDERS.iter().chain(launchers).cloned().collect()
     });
     Known { providers: &ALL, presets: presets::list_preset_names, root_ready: view::check_view_ready }
 }
 
 /// Lists every provider, launchers that come along after those that are compiled in.
 pub fn list_providers() -> impl Iterator<Item = &'static Provider> {
-    list_known().providers.iter().copied()
+    list_known().providers.iter().map(|provider| &**provider)
 }
 
 /// Lists the launchers that come along, and whether tare's tests enter each.
 pub fn list_launchers() -> impl Iterator<Item = (&'static Provider, bool)> {
-    launchers::LAUNCHERS.iter().map(|launcher| (launcher.provider, launcher.template.tested))
+    launchers::LAUNCHERS.iter().map(|(launcher, is_tested)| (&**launcher, *is_tested))
 }
 
 /// Parses a specification, or a preset's name for one.
@@ -106,7 +106,7 @@ pub fn find_environment(specification: Specification) -> Result<Named, LabError>
     let mut specification = presets::resolve_preset(specification)?;
     exec::make_absolute(&mut specification);
     if launchers::is_file(&specification) {
-        let providers = [launchers::read_provider(&mut specification)?];
+        let providers = [Arc::new(launchers::read_provider(&mut specification)?)];
         return naming::find_environment(specification, &Known { providers: &providers, ..list_known() });
     }
     naming::find_environment(specification, &list_known())
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn the_clock_is_waited_for_where_a_runtime_may_bring_a_kernel() {
         let waits = PROVIDERS.iter().filter(|provider| !provider.kernel.settling.longest.is_zero());
-        let names: Vec<&str> = waits.map(|provider| provider.name).collect();
+        let names: Vec<&str> = waits.map(|provider| provider.name.as_str()).collect();
         assert_eq!(names, ["oci", "podman", "docker", "nerdctl", "gvisor", "kubernetes", "exec"]);
     }
 
@@ -234,7 +234,7 @@ mod tests {
                 .contains(&name.as_str())
             })
             .collect();
-        let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name).collect();
+        let mut names: Vec<&str> = PROVIDERS.iter().map(|provider| provider.name.as_str()).collect();
         files.sort_unstable();
         names.sort_unstable();
         assert_eq!(files, names);

@@ -15,20 +15,19 @@ use crate::storage::places::{INHERITED, TURNS};
 use tare_data::session::specification::NATIVE;
 use tare_probes::harness::folder::spread_folders;
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: NATIVE,
+    instance: None,
+    parse: |_| Ok(Box::new(Native)),
     summary: "the host itself",
     short_description: "the host itself",
     stands_for: "Linux installed on the machine, as with dual boot. Where the host is itself a virtual machine, that \
                  layer is below every environment alike and cannot be seen.",
-    instance: None,
     options: &[],
     descends: true,
     kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
     by_default: ByDefault { tried: &[NATIVE], ranked: &[], stays: false },
-    parse: |_| Ok(Box::new(Native)),
-    preparation: None,
     footprint: Footprint::from_starts("the agent, as a plain process"),
 };
 

@@ -8,20 +8,19 @@ use crate::host::mounts;
 use crate::host::private_folder;
 use crate::provider::prelude::*;
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: NATIVE,
+    instance: None,
+    parse: |_| Ok(Box::new(Native)),
     summary: "the host itself",
     short_description: "the host itself",
     stands_for: "Windows installed on the machine. Where the host is itself a virtual machine, that layer is below \
                  every environment alike and cannot be seen.",
-    instance: None,
     options: &[],
     descends: true,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("other roots need Linux: Windows shows all programs the same files"),
     by_default: ByDefault { tried: &[NATIVE], ranked: &[], stays: false },
-    parse: |_| Ok(Box::new(Native)),
-    preparation: None,
     footprint: Footprint::from_starts("the agent, as a plain process"),
 };
 

@@ -22,27 +22,26 @@ choice! {
     }
 }
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "nspawn",
-    summary: "a container by systemd-nspawn, with its filter of system calls",
-    short_description: "container by systemd-nspawn",
-    stands_for: "containers of whole systems, as machinectl starts them; here without an init inside and without \
-                 registration, so that nothing of it outlives the session.",
     instance: None,
-    options: &[Net::OPTION, Seccomp::OPTION],
-    descends: true,
-    kernel: KernelFacts::MACHINE,
-    roots: Roots::Any,
-    by_default: ByDefault::NEVER,
     parse: |specification| {
         Ok(Box::new(Nspawn {
             net: Net::from_specification(specification)?,
             seccomp: Seccomp::from_specification(specification)?,
         }))
     },
-    preparation: None,
+    summary: "a container by systemd-nspawn, with its filter of system calls",
+    short_description: "container by systemd-nspawn",
+    stands_for: "containers of whole systems, as machinectl starts them; here without an init inside and without \
+                 registration, so that nothing of it outlives the session.",
+    options: &[Net::OPTION, Seccomp::OPTION],
+    descends: true,
+    kernel: KernelFacts::MACHINE,
+    roots: Roots::Any,
+    by_default: ByDefault::NEVER,
     footprint: Footprint {
-        programs: &["systemd-nspawn"],
+        programs: vec!["systemd-nspawn".into()],
         mounts: OWN_MOUNTS,
         writes: Some("a control group"),
         ..Footprint::from_starts("the agent, by systemd-nspawn, which is asked for its version before")

@@ -16,25 +16,24 @@ const PACKAGED: [&str; 2] = ["runc", "crun"];
 /// The runtime when the specification names none.
 const RUNTIME: &str = "runc";
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "oci",
+    instance: Some("runtime"),
+    parse: |specification| {
+        let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());
+        Ok(Box::new(Oci { runtime, net: Net::from_specification(specification)? }))
+    },
     summary: "a container by an OCI runtime, named after ':' (runc, crun, youki)",
     short_description: "container by an OCI runtime",
     stands_for: "the containers that Docker, Podman and Kubernetes start in the end, without their engine, image layers, bridge and \
                  system call filter. The root folder is a plain folder, not an overlay.",
-    instance: Some("runtime"),
     options: &[Net::OPTION],
     descends: true,
     kernel: KernelFacts::OF_RUNTIME,
     roots: Roots::Any,
     by_default: ByDefault { tried: &["oci:runc", "oci:crun"], ranked: &[], stays: false },
-    parse: |specification| {
-        let runtime = specification.instance.clone().unwrap_or_else(|| RUNTIME.to_owned());
-        Ok(Box::new(Oci { runtime, net: Net::from_specification(specification)? }))
-    },
-    preparation: None,
     footprint: Footprint {
-        programs: &["*"],
+        programs: vec!["*".into()],
         mounts: OWN_MOUNTS,
         writes: Some("a control group"),
         ..Footprint::from_starts("a container of that runtime, which is asked for its version before")

@@ -2,6 +2,7 @@
 //! Linux.
 
 use std::ffi::OsString;
+use std::sync::{Arc, LazyLock};
 
 use tare_data::session::specification::Specification;
 
@@ -20,15 +21,12 @@ pub(crate) mod wsl;
 pub(crate) mod wslc;
 
 /// All that can be entered from here, in the order in which they are listed.
-pub const PROVIDERS: &[&Provider] = &[&native::PROVIDER, &wsl::PROVIDER, &wslc::PROVIDER];
-
-/// Everything that can be named here. Its providers themselves reject roots.
-const KNOWN: Known<'static> =
-    Known { providers: PROVIDERS, presets: presets::list_preset_names, root_ready: |_| Ok(()) };
+pub static PROVIDERS: LazyLock<Vec<Arc<Provider>>> =
+    LazyLock::new(|| [(native::PROVIDER)(), (wsl::PROVIDER)(), (wslc::PROVIDER)()].map(Arc::new).into());
 
 /// Lists every provider.
 pub fn list_providers() -> impl Iterator<Item = &'static Provider> {
-    PROVIDERS.iter().copied()
+    PROVIDERS.iter().map(|provider| &**provider)
 }
 
 /// Lists the launchers that come along, and whether tare's tests enter each: none, from here.
@@ -56,7 +54,11 @@ pub fn find_environment(specification: Specification) -> Result<Named, LabError>
                     "run tare for Linux inside a distribution of WSL, which enters all others from there",
                 ))
         }
-        false => naming::find_environment(specification, &KNOWN),
+        // Its providers themselves reject roots.
+        false => {
+            let (presets, root_ready) = (presets::list_preset_names, |_: &_| Ok(()));
+            naming::find_environment(specification, &Known { providers: &PROVIDERS, presets, root_ready })
+        }
     }
 }
 

@@ -35,13 +35,14 @@ const LARGEST_LOADER: usize = 1 << 20;
 /// Host folders that proot shows inside: without them a program finds no devices and no processes.
 const SHOWN: [&str; 3] = ["/proc", "/dev", "/sys"];
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "proot",
+    instance: None,
+    parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::from_specification(specification)? })),
     summary: "another root folder, by translating system calls through ptrace",
     short_description: "another root folder through ptrace",
     stands_for: "Linux distributions on Android phones and on clusters without root. Calls that name files cost two \
                  stops of the tracer; with its filter the others pass. Network and processes are the host's own.",
-    instance: None,
     options: &[Seccomp::OPTION],
     descends: true,
     kernel: KernelFacts::TRACED,
@@ -49,10 +50,8 @@ pub static PROVIDER: Provider = Provider {
         "proot does not translate every call that names a file: it can show this machine's root and no other",
     ),
     by_default: ByDefault { tried: &["proot"], ranked: &[], stays: false },
-    parse: |specification| Ok(Box::new(Proot { seccomp: Seccomp::from_specification(specification)? })),
-    preparation: None,
     footprint: Footprint {
-        programs: &["proot"],
+        programs: vec!["proot".into()],
         ..Footprint::from_starts("the agent, traced by proot, which is asked for its version before")
     },
 };

@@ -69,15 +69,18 @@ const LAYERS: &str = "the guest puts a layer over this machine's root, as it is"
 /// Why the root of a guest of another processor holds nothing.
 const FOREIGN: &str = "this machine's programs are not for the guest's processor";
 
-pub static PROVIDER: Provider = Provider {
-    name: "qemu",
+const NAME: &str = "qemu";
+
+pub static PROVIDER: fn() -> Provider = provider! {
+    name: NAME,
+    instance: None,
+    parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
     summary: "a virtual machine: a full kernel on virtual hardware",
     short_description: "virtual machine by QEMU",
     stands_for: "a full kernel in a light virtual machine with its own disk and the host's folders by 9P or \
                  virtiofs, which is WSL2's architecture and that of every desktop's virtual machines. Without KVM every instruction is \
                  emulated: then values of the processor mean nothing, and others show the shape only. WSL2's \
                  hypervisor is Hyper-V, and its 9P, which it had until mid-2026, ran over a socket, not virtio.",
-    instance: None,
     options: &[
         Guest::OPTION,
         Machine::OPTION,
@@ -96,17 +99,8 @@ pub static PROVIDER: Provider = Provider {
     kernel: KernelFacts::OWN,
     roots: Roots::Host(LAYERS),
     by_default: ByDefault { tried: &["qemu"], ranked: &[(3, "qemu?acceleration=kvm")], stays: false },
-    parse: |specification| Ok(Box::new(Qemu::of(specification)?)),
-    preparation: Some(Preparation {
-        prepare: |specification, programs, begins| {
-            kernel::prepare_kernel(Guest::from_specification(specification)?.processor(), programs, begins)
-        },
-        remove: |specification, programs| {
-            kernel::remove_kernel(Guest::from_specification(specification)?.processor(), programs)
-        },
-    }),
     footprint: Footprint {
-        programs: &[machine::PROGRAMS[0], machine::PROGRAMS[1], machine::PROGRAMS[2], "virtiofsd", "diod"],
+        programs: machine::PROGRAMS.iter().chain(&["virtiofsd", "diod"]).map(|&name| name.into()).collect(),
         ..Footprint::from_starts(
             "a virtual machine with its own disk, and servers for shared folders, after a test of KVM",
         )
@@ -148,7 +142,7 @@ impl Qemu {
             impairment: Impairment::from_specification(specification)?,
             memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check_impairment(qemu.net != Net::None, &qemu.impairment, PROVIDER.name)?;
+        guest::check_impairment(qemu.net != Net::None, &qemu.impairment, NAME)?;
         if qemu.is_foreign() && qemu.acceleration == Acceleration::Kvm {
             return Err(LabError::usage_error("qemu: KVM only runs this machine's processor")
                 .with_hint("leave out acceleration= or processor="));
@@ -158,9 +152,7 @@ impl Qemu {
                 let error = LabError::usage_error("qemu: virtiofs has no cache=mmap");
                 Err(error.with_hint("give cache=none or cache=loose"))
             }
-            (Share::Diod, _, Net::None | Net::User | Net::Passt) => {
-                Err(share_server::needs_tap(PROVIDER.name))
-            }
+            (Share::Diod, _, Net::None | Net::User | Net::Passt) => Err(share_server::needs_tap(NAME)),
             (Share::Diod, _, Net::Tap)
             | (Share::NineP, ..)
             | (Share::Virtiofs, Cache::None | Cache::Loose, _) => Ok(qemu),
@@ -182,6 +174,21 @@ impl Qemu {
 }
 
 impl Environment for Qemu {
+    fn preparation(&self) -> Option<Preparation> {
+        Some(Preparation {
+            prepare: |specification, programs, begins| {
+                kernel::prepare_kernel(
+                    Guest::from_specification(specification)?.processor(),
+                    programs,
+                    begins,
+                )
+            },
+            remove: |specification, programs| {
+                kernel::remove_kernel(Guest::from_specification(specification)?.processor(), programs)
+            },
+        })
+    }
+
     fn proof(&self) -> Proof {
         Proof::OtherBoot
     }
@@ -378,7 +385,7 @@ impl Found {
         let shares = root.shares.iter().enumerate();
         match &self.server {
             Server::Diod(program) => {
-                let network = network.ok_or_else(|| share_server::needs_tap(PROVIDER.name))?;
+                let network = network.ok_or_else(|| share_server::needs_tap(NAME))?;
                 share_server::serve_9p(program, workspace, root, network, cache)
             }
             Server::Virtiofsd(program) => shares

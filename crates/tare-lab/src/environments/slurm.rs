@@ -15,23 +15,22 @@ const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder on a local disk of the node, in which the place 'own' is created",
 );
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "slurm",
+    instance: Some("NODE"),
+    parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
     summary: "a node of a Slurm cluster, named after ':' as Slurm names it",
     short_description: "a node of a Slurm cluster",
     stands_for: "that node, as a job of yours has it: with Slurm's limits. Inside an allocation that has the node it is a step of \
                  it, and nobody else's job disturbs; elsewhere each start is a job, which has to wait its turn. The agent is \
                  kept in ~/.cache/tare under its content's hash, so that it is sent once.",
-    instance: Some("NODE"),
     options: &[PARTITION, ACCOUNT, FOLDER],
     roots: Roots::Own("a node runs its own programs"),
     by_default: ByDefault::NEVER,
     descends: false,
     kernel: KernelFacts::OWN,
-    parse: |specification| Ok(Box::new(Slurm::of(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["srun"],
+        programs: vec!["srun".into()],
         writes: Some("on the node: a copy of tare in the home folder, and a folder for each start"),
         sends: Some("to Slurm: a copy of tare, then requests of trials"),
         ..Footprint::from_starts(

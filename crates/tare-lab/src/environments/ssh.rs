@@ -23,23 +23,22 @@ const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder on the other machine, on a disk, in which the place 'own' is made",
 );
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "ssh",
+    instance: Some("[user@]host"),
+    parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
     summary: "another machine, named after ':' as ssh names it ([user@]host)",
     short_description: "another machine over SSH",
     stands_for: "whatever is at the other end: a VirtualBox, Hyper-V or VMware guest, a cloud machine, the Windows \
                  host's neighbour. The machine differs as well as the layer, unless both run on the same hardware. \
                  The agent is kept there in ~/.cache/tare under its content's hash, so that it is sent once.",
-    instance: Some("[user@]host"),
     options: &[PORT, IDENTITY, CONFIG, FOLDER],
     descends: false,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("an ssh host runs its own programs"),
     by_default: ByDefault::NEVER,
-    parse: |specification| Ok(Box::new(Ssh::of(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["ssh"],
+        programs: vec!["ssh".into()],
         writes: Some("on the other machine: a copy of tare, and a folder for each start"),
         sends: Some("to that machine: a copy of tare, then requests of trials"),
         ..Footprint::from_starts("the agent on the other machine, over one connection")

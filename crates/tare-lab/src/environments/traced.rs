@@ -23,22 +23,21 @@ const NOT_TRACED: i32 = 126;
 /// signal.
 const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "traced",
+    instance: None,
+    parse: |_| Ok(Box::new(Traced)),
     summary: "the host itself, with every system call stopped twice by tare's own tracer",
     short_description: "the host, stopped at system calls",
     stands_for: "whatever stops a program at its system calls: ptrace sandboxes, user-mode Linux, gVisor on its ptrace \
                  platform, strace and debuggers. Two stops a call, each with two context switches, are the shape of \
                  system call translation where the translator is a process. Nothing is translated: computing, memory \
                  and the work of the calls themselves are the host's.",
-    instance: None,
     options: &[],
     descends: true,
     kernel: KernelFacts::TRACED,
     roots: Roots::Any,
     by_default: ByDefault { tried: &["traced"], ranked: &[], stays: false },
-    parse: |_| Ok(Box::new(Traced)),
-    preparation: None,
     footprint: Footprint::from_starts(
         "the agent, as a plain process that tare traces with all that it starts",
     ),

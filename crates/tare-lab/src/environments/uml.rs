@@ -58,15 +58,18 @@ choice! {
     }
 }
 
-pub static PROVIDER: Provider = Provider {
-    name: "uml",
+const NAME: &str = "uml";
+
+pub static PROVIDER: fn() -> Provider = provider! {
+    name: NAME,
+    instance: None,
+    parse: |specification| Ok(Box::new(Uml::of(specification)?)),
     summary: "a whole Linux kernel as an ordinary process, catching system calls by ptrace",
     short_description: "Linux kernel as a process",
     stands_for: "a full kernel of its own beside the host's, with its own disk and a host folder shared in, where \
                  neither KVM nor root is to be had: the structure of WSL2. Its system calls cost what ptrace costs, \
                  a hundred times those of a virtual machine, so it does not stand for WSL2's speed. Shares are \
                  hostfs, which passes each file operation to the host.",
-    instance: None,
     options: &[
         OwnPlace::OPTION,
         Share::OPTION,
@@ -87,8 +90,6 @@ pub static PROVIDER: Provider = Provider {
     },
     roots: Roots::Any,
     by_default: ByDefault { tried: &["uml"], ranked: &[], stays: false },
-    parse: |specification| Ok(Box::new(Uml::of(specification)?)),
-    preparation: None,
     footprint: Footprint::from_starts("a prepared kernel, as a process with its own disk"),
 };
 
@@ -112,9 +113,9 @@ impl Uml {
             impairment: Impairment::from_specification(specification)?,
             memory_mib: memory::parse_memory_mib(specification, LEAST_MEMORY_MIB)?,
         };
-        guest::check_impairment(uml.net != Net::None, &uml.impairment, PROVIDER.name)?;
+        guest::check_impairment(uml.net != Net::None, &uml.impairment, NAME)?;
         match (uml.share, uml.net) {
-            (Share::Diod, Net::None) => Err(share_server::needs_tap(PROVIDER.name)),
+            (Share::Diod, Net::None) => Err(share_server::needs_tap(NAME)),
             (Share::Diod, Net::Tap) | (Share::Hostfs, _) => Ok(uml),
         }
     }
@@ -270,7 +271,7 @@ impl Found {
     ) -> Result<Vec<GuestMount>, LabError> {
         match &self.diod {
             Some(diod) => {
-                let network = network.ok_or_else(|| share_server::needs_tap(PROVIDER.name))?;
+                let network = network.ok_or_else(|| share_server::needs_tap(NAME))?;
                 share_server::serve_9p(diod, workspace, root, network, self.options.cache)
             }
             None => {

@@ -20,8 +20,12 @@ const FOLDER: OptionDescription = OptionDescription::new_text(
 /// Time limit for Windows to start its shell.
 const ANSWER_WAIT: Duration = Duration::from_secs(20);
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "windows",
+    instance: None,
+    parse: |specification| {
+        Ok(Box::new(Windows { folder: FOLDER.read_non_empty(specification).map(PathBuf::from) }))
+    },
     summary: "Windows itself, from a distribution of WSL",
     short_description: "Windows, from a distribution of WSL",
     stands_for: "Windows, beside WSL1 and WSL2 in one session: tare runs in one distribution, wsl:NAME is another, and \
@@ -29,19 +33,14 @@ pub static PROVIDER: Provider = Provider {
                  Folders are seen as wslpath names them there: drives and network shares by themselves, and those of \
                  the distribution as \\\\wsl.localhost\\NAME\\path. What Windows has no word for (fork, system calls by number) \
                  is a gap. It was tried with Wine in the place of Windows, and never on Windows.",
-    instance: None,
     options: &[FOLDER],
     // Windows starts it, on a processor of its choice.
     descends: false,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("Windows shows all programs the same files"),
     by_default: ByDefault::NEVER,
-    parse: |specification| {
-        Ok(Box::new(Windows { folder: FOLDER.read_non_empty(specification).map(PathBuf::from) }))
-    },
-    preparation: None,
     footprint: Footprint {
-        programs: &["cmd.exe", "wslpath"],
+        programs: vec!["cmd.exe".into(), "wslpath".into()],
         writes: Some("a folder on a drive of Windows, with the agent, removed afterwards"),
         ..Footprint::from_starts("the agent for Windows, which Windows runs")
     },

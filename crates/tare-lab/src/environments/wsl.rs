@@ -58,8 +58,10 @@ const USER: OptionDescription = OptionDescription::new_text(
     "the agent's user inside, where it is not the distribution's usual one; root can drop caches",
 );
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "wsl",
+    instance: Some("distribution"),
+    parse: |specification| Ok(Box::new(Wsl::of(specification)?)),
     summary: "a distribution of WSL, named after ':' as wsl.exe lists it",
     short_description: "another distribution of WSL",
     stands_for: "WSL1 and WSL2 themselves, where tare runs on Windows, or in a distribution of either, and reaches \
@@ -70,16 +72,13 @@ pub static PROVIDER: Provider = Provider {
                  of Windows are places by their path (--place own,/mnt/c/Users/me/x) where the other one mounts them \
                  at the same path; the session's share is not on one, and is missing. WSL1 lacks parts of a kernel \
                  (io_uring, perf, dropping caches, control groups): those cells are missing, with their reasons.",
-    instance: Some("distribution"),
     options: &[Version::OPTION, Copied::OPTION, FOLDER, STORE, USER],
     descends: false,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("a distribution runs its own programs"),
     by_default: ByDefault::NEVER,
-    parse: |specification| Ok(Box::new(Wsl::of(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["wsl.exe", "powershell.exe"],
+        programs: vec!["wsl.exe".into(), "powershell.exe".into()],
         mounts: Some("the usual mounts of Windows in a distribution"),
         writes: Some("a distribution of Windows, unregistered afterwards"),
         ..Footprint::from_starts(

@@ -29,24 +29,25 @@ const FOLDER: OptionDescription = OptionDescription::new_text(
     "folder on a drive of Windows, as a path here, in which the agent is; %LOCALAPPDATA% unless given",
 );
 
-pub static PROVIDER: Provider = Provider {
-    name: "wslc",
+const NAME: &str = "wslc";
+
+pub static PROVIDER: fn() -> Provider = provider! {
+    name: NAME,
+    instance: Some("image"),
+    parse: |specification| Ok(Box::new(Container::from_specification(specification)?)),
     summary: "a container of WSL, by wslc.exe; an image's programs with wslc:IMAGE",
     short_description: "container of WSL by wslc.exe",
     stands_for: "the containers that come with WSL since version 2.9.3 (June 2026), in a virtual machine of their own beside \
                  that of the distributions. tare enters them from Windows, with the tare for Linux beside tare.exe, and from a \
                  distribution. The place 'own' is the container's own disk; shares are folders of Windows, by virtiofs. It \
                  was tried with a stand-in for wslc.exe that knows its words, and never on Windows.",
-    instance: Some("image"),
     options: &[FOLDER],
     descends: false,
     kernel: KernelFacts::OWN,
     roots: Roots::Own("a container of WSL sees the folders of Windows alone"),
     by_default: ByDefault::NEVER,
-    parse: |specification| Ok(Box::new(Container::from_specification(specification)?)),
-    preparation: None,
     footprint: Footprint {
-        programs: &["wslc.exe", "cmd.exe", "wslpath"],
+        programs: vec!["wslc.exe".into(), "cmd.exe".into(), "wslpath".into()],
         writes: Some(
             "a folder on a drive of Windows with the agent, containers and an empty image, removed afterwards",
         ),
@@ -63,7 +64,7 @@ struct Container {
 impl Container {
     fn from_specification(specification: &Specification) -> Result<Container, LabError> {
         let image = specification.instance.clone();
-        let image = image.map(|image| check_image_name(image, PROVIDER.name)).transpose()?;
+        let image = image.map(|image| check_image_name(image, NAME)).transpose()?;
         Ok(Container { image, folder: FOLDER.read_non_empty(specification).map(PathBuf::from) })
     }
 }

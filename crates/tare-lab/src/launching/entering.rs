@@ -35,7 +35,7 @@ const FOLDER: &str = "launcher";
 const COPY_WAIT: Duration = Duration::from_secs(90);
 
 /// A launcher that is ready: its words, and everything that is known of it beforehand.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Launcher {
     /// The specification, as errors name it.
     pub name: String,

@@ -51,6 +51,11 @@ pub trait Environment {
         Proof::None
     }
 
+    /// Returns the slow setup that has to be done once, if there is any.
+    fn preparation(&self) -> Option<Preparation> {
+        None
+    }
+
     /// Checks whether the environment can be entered now. This is cheap and changes nothing.
     fn check_ready(&self, programs: &Programs) -> Result<Ready, NotReady>;
 }

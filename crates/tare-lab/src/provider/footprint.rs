@@ -2,10 +2,10 @@
 //! beforehand.
 
 /// Everything that a provider does on the way into an environment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Footprint {
     /// Programs that it starts in addition to tare, with `*` for the instance of an environment.
-    pub programs: &'static [&'static str],
+    pub programs: Vec<String>,
     pub starts: &'static str,
     pub mounts: Option<&'static str>,
     /// Files outside the session's folder.
@@ -16,7 +16,7 @@ pub struct Footprint {
 impl Footprint {
     /// Describes a provider that only starts programs.
     pub(crate) const fn from_starts(starts: &'static str) -> Footprint {
-        Footprint { programs: &[], starts, mounts: None, writes: None, sends: None }
+        Footprint { programs: Vec::new(), starts, mounts: None, writes: None, sends: None }
     }
 }
 

@@ -27,22 +27,21 @@ pub use self::host_path::{HostPath, Published};
 pub use self::kernel_kind::{KernelFacts, KernelKind, Settling};
 
 /// Description of a kind of environment: its names and options, and the function that parses its
-/// specifications.
-#[derive(Debug)]
+/// specifications. A file of a launcher becomes one as well.
 pub struct Provider {
     /// Name on the command line, e.g. `gvisor`.
-    pub name: &'static str,
+    pub name: String,
     /// Summary, in one sentence.
-    pub summary: &'static str,
+    pub summary: String,
     /// Heading of its card in a report, in about five words. A plan stores it with the environment, so that
     /// any report can show it.
-    pub short_description: &'static str,
+    pub short_description: String,
     /// The well-known system that it represents, and differences from that.
-    pub stands_for: &'static str,
+    pub stands_for: String,
     /// Form of the text that may follow the name after a colon, e.g. `[user@]host`, if any.
-    pub instance: Option<&'static str>,
+    pub instance: Option<String>,
     /// Options that a specification may give. Any other is rejected, with the most similar one suggested.
-    pub options: &'static [OptionDescription],
+    pub options: Vec<OptionDescription>,
     /// Set if its processes descend from this program and stay on its processor, unlike those of a daemon or
     /// of another machine.
     pub descends: bool,
@@ -52,12 +51,26 @@ pub struct Provider {
     pub roots: Roots,
     pub by_default: ByDefault,
     /// Parses a specification whose keys are all among `options`, and rejects invalid values.
-    pub parse: fn(&Specification) -> Result<Box<dyn Environment>, LabError>,
-    /// Slow setup that has to be done once, if any.
-    pub preparation: Option<Preparation>,
+    pub parse: Box<Parse>,
     /// Everything that entering does, for `--dry-run`.
     pub footprint: Footprint,
 }
+
+/// Declares a provider by its fields in this order, of which strings and lists are made its own. All must be there.
+macro_rules! provider {
+    (name: $name:expr, instance: $instance:expr, parse: $parse:expr, $($field:ident: $value:expr),+ $(,)?) => {
+        || $crate::provider::Provider {
+            name: $name.into(),
+            instance: Option::<&str>::map($instance, str::to_owned),
+            parse: Box::new($parse),
+            $($field: $value.into()),+
+        }
+    };
+}
+pub(crate) use provider;
+
+/// Function that parses a specification.
+type Parse = dyn Fn(&Specification) -> Result<Box<dyn Environment>, LabError> + Send + Sync;
 
 /// Specifications of a provider that are used although nobody names them, if they are ready.
 #[derive(Clone, Copy, Debug)]

@@ -1,5 +1,7 @@
 //! Naming: turns a specification into an environment that can be asked whether it is ready.
 
+use std::sync::Arc;
+
 use tare_data::session::specification::Specification;
 
 use crate::error::LabError;
@@ -7,14 +9,14 @@ use crate::host::programs::Programs;
 use crate::nearest::add_known_words_hint;
 use crate::provider::options::{Choice, SLOWER, Turns};
 use crate::provider::root::{self, ROOT, RootFolder};
-use crate::provider::{Environment, NotReady, Provider, Ready};
+use crate::provider::{Environment, NotReady, Preparation, Provider, Ready};
 
 /// Maximum slowdown on purpose, in percent.
 const MOST_SLOWER: f64 = 100.0;
 
 /// Everything that a specification can name.
 pub(crate) struct Known<'k> {
-    pub(crate) providers: &'k [&'static Provider],
+    pub(crate) providers: &'k [Arc<Provider>],
     pub(crate) presets: fn() -> Vec<&'static str>,
     /// Check whether this machine can show a root.
     pub(crate) root_ready: fn(&RootFolder) -> Result<(), NotReady>,
@@ -23,7 +25,7 @@ pub(crate) struct Known<'k> {
 /// A named environment: its specification, and the options that its provider parsed.
 pub struct Named {
     pub specification: Specification,
-    pub provider: &'static Provider,
+    pub provider: Arc<Provider>,
     environment: Box<dyn Environment>,
     pub(crate) slower: f64,
     turns: Turns,
@@ -37,6 +39,11 @@ impl Named {
     pub fn with_root(mut self, root: &RootFolder) -> Named {
         self.root.get_or_insert_with(|| root.clone());
         self
+    }
+
+    /// Returns the slow setup that has to be done once, if there is any.
+    pub fn preparation(&self) -> Option<Preparation> {
+        self.environment.preparation()
     }
 
     /// Checks whether the environment can be entered now, and collects everything for that.
@@ -58,9 +65,9 @@ impl Named {
 pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) -> Result<Named, LabError> {
     let name = &specification.provider;
     // A file with a template is known alone, by its path.
-    let is_named = |provider: &&&Provider| provider.name == name || name.ends_with(".toml");
+    let is_named = |provider: &&Arc<Provider>| provider.name == *name || name.ends_with(".toml");
     let Some(provider) = known.providers.iter().find(is_named) else {
-        let providers = known.providers.iter().map(|provider| provider.name);
+        let providers = known.providers.iter().map(|provider| provider.name.as_str());
         let names: Vec<&str> = providers.chain((known.presets)()).collect();
         let error = LabError::usage_error(format!("there is no environment '{name}'"));
         return Err(add_known_words_hint(error, name, &names));
@@ -81,6 +88,7 @@ pub(crate) fn find_environment(specification: Specification, known: &Known<'_>) 
         }
         root = Some(RootFolder::Empty);
     }
+    let provider = Arc::clone(provider);
     Ok(Named { specification, provider, environment, slower, turns, root, root_ready: known.root_ready })
 }
 
@@ -99,7 +107,7 @@ fn share(specification: &Specification) -> Result<f64, LabError> {
 
 /// Refuses an instance of a provider that has none, and options that it does not have.
 fn check(provider: &Provider, specification: &Specification) -> Result<(), LabError> {
-    if let (Some(instance), None) = (&specification.instance, provider.instance) {
+    if let (Some(instance), None) = (&specification.instance, &provider.instance) {
         let what = format!("nothing may follow '{}:', and '{instance}' was given", provider.name);
         return Err(LabError::usage_error(what).with_hint("give options as NAME?key=value"));
     }

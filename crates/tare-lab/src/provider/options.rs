@@ -1,5 +1,7 @@
 //! Options of environments: each has a key, and either an enum of values or a text that its provider parses.
 
+use std::borrow::Cow;
+
 use tare_data::facts::Facts;
 use tare_data::session;
 use tare_data::session::specification::Specification;
@@ -19,9 +21,9 @@ macro_rules! choice {
             const OPTION: $crate::provider::options::OptionDescription =
                 $crate::provider::options::OptionDescription {
                     key: $key,
-                    default: [$($name),+][0],
+                    default: ::std::borrow::Cow::Borrowed([$($name),+][0]),
                     values: &[$($name),+],
-                    about: $about,
+                    about: ::std::borrow::Cow::Borrowed($about),
                 };
             const ALL: &'static [Self] = &[$($Name::$Value),+];
 
@@ -48,28 +50,25 @@ choice! {
         { Possible = "yes", Never = "no" }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct OptionDescription {
     pub key: &'static str,
     /// Value if none is given.
-    pub default: &'static str,
+    pub default: Cow<'static, str>,
     /// Possible values; empty for free text.
     pub values: &'static [&'static str],
-    pub about: &'static str,
+    pub about: Cow<'static, str>,
 }
 
 impl OptionDescription {
     /// Describes an option with free text.
     pub(crate) const fn new_text(key: &'static str, default: &'static str, about: &'static str) -> Self {
-        OptionDescription { key, default, values: &[], about }
+        OptionDescription { key, default: Cow::Borrowed(default), values: &[], about: Cow::Borrowed(about) }
     }
 
     /// Reads the option's text from a specification, or its default.
-    pub fn read_text<'a>(&self, specification: &'a Specification) -> &'a str
-    where
-        'static: 'a,
-    {
-        specification.get_option(self.key).unwrap_or(self.default)
+    pub fn read_text<'a>(&'a self, specification: &'a Specification) -> &'a str {
+        specification.get_option(self.key).unwrap_or(&self.default)
     }
 
     /// Reads the option's text from a specification, if it is not empty.
@@ -105,7 +104,8 @@ pub trait Choice: Copy + 'static {
 
     /// Parses the value in a specification, or the default.
     fn from_specification(specification: &Specification) -> Result<Self, LabError> {
-        let given = Self::OPTION.read_text(specification);
+        let option = Self::OPTION;
+        let given = option.read_text(specification);
         let named = Self::ALL.iter().find(|value| value.name() == given).copied();
         named.ok_or_else(|| {
             add_known_words_hint(Self::OPTION.invalid_value_error(specification), given, Self::OPTION.values)

@@ -14,7 +14,7 @@ pub(crate) use super::proof::Proof;
 pub(crate) use super::root::Roots;
 pub(crate) use super::{
     ByDefault, Entrance, Environment, HostPath, KernelFacts, KernelKind, NotReady, Provider, Ready, Settling,
-    Workspace, agent_for, note_runtime, require_program, require_runtime,
+    Workspace, agent_for, note_runtime, provider, require_program, require_runtime,
 };
 pub(crate) use crate::error::{Cause, ErrorKind, LabError};
 pub(crate) use crate::host::programs::{self, Found, Programs};

@@ -98,7 +98,7 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
     let mut rows: Vec<Tried> = Vec::new();
     for provider in environments::list_providers() {
         let texts = match provider.by_default.tried {
-            [] => &[provider.name][..],
+            [] => &[provider.name.as_str()][..],
             texts => texts,
         };
         let is_preset = |text: &&&str| PRESETS.iter().any(|preset| preset.name == **text);

@@ -15,7 +15,7 @@ pub fn run_environment(args: Environment) -> Result<Exit, CommandError> {
     match args.action {
         EnvironmentAction::Prepare { environment } => {
             let named = environments::parse_environment(&environment)?;
-            if let Some(preparation) = &named.provider.preparation {
+            if let Some(preparation) = named.preparation() {
                 (preparation.prepare)(&named.specification, &programs, &mut |step| {
                     anstream::eprintln!("{step}")
                 })?;
@@ -30,7 +30,7 @@ pub fn run_environment(args: Environment) -> Result<Exit, CommandError> {
         }
         EnvironmentAction::Remove { environment } => {
             let named = environments::parse_environment(&environment)?;
-            if let Some(preparation) = &named.provider.preparation {
+            if let Some(preparation) = named.preparation() {
                 (preparation.remove)(&named.specification, &programs)?;
             }
             ui::print_output(format!("nothing is prepared for {environment} any more\n"))?;

@@ -64,7 +64,7 @@ fn list_groups(what: Listed) -> Result<Vec<Group>, LabError> {
     let presets = PRESETS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned()));
     let launchers = |wanted: bool| {
         let chosen = list_launchers().filter(|(_, tested)| *tested == wanted);
-        chosen.map(|(p, _)| (p.name.to_owned(), p.summary.to_owned())).collect::<Vec<_>>()
+        chosen.map(|(p, _)| (p.name.clone(), p.summary.clone())).collect::<Vec<_>>()
     };
     let groups = [
         of(None, "environment", rows(what)?),
@@ -88,7 +88,7 @@ fn list_groups(what: Listed) -> Result<Vec<Group>, LabError> {
 fn rows(what: Listed) -> Result<Vec<(String, String)>, LabError> {
     Ok(match what {
         Listed::Probes => list_probes().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
-        Listed::Environments => PROVIDERS.iter().map(|p| (p.name.to_owned(), p.summary.to_owned())).collect(),
+        Listed::Environments => PROVIDERS.iter().map(|p| (p.name.clone(), p.summary.clone())).collect(),
         Listed::Studies => SHIPPED
             .iter()
             .map(|(name, _)| Study::from_name(name).map(|study| (study.name, study.title)))

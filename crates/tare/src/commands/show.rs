@@ -45,7 +45,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
         preset_text(preset)?
     } else if own_launchers::list_own_launchers().iter().any(|(own, _)| own == name) {
         let text = own_launchers::resolve_launcher(name)?;
-        environment_text(environments::parse_environment(&text)?.provider)
+        environment_text(&environments::parse_environment(&text)?.provider)
     } else if name.ends_with(".tare") {
         let recording = tare_record::read_session(Path::new(name))?;
         session::format_facts(&recording.session, false)
@@ -60,7 +60,7 @@ pub fn run_show(args: Show) -> Result<Exit, CommandError> {
             LabError::usage_error(format!("there is no probe, environment, study or article '{name}'"));
         let known = list_probes()
             .map(|p| p.name)
-            .chain(environments::list_providers().map(|p| p.name))
+            .chain(environments::list_providers().map(|p| p.name.as_str()))
             .chain(PRESETS.iter().map(|preset| preset.name))
             .chain(SHIPPED.iter().chain(published::SHIPPED).map(|(name, _)| *name))
             .chain(ARTICLES);
@@ -131,8 +131,8 @@ fn probe_text(probe: &Probe) -> String {
 }
 
 fn environment_text(provider: &Provider) -> String {
-    let mut text = title(provider.name, provider.summary);
-    paragraph(&mut text, "stands for", provider.stands_for);
+    let mut text = title(&provider.name, &provider.summary);
+    paragraph(&mut text, "stands for", &provider.stands_for);
     if let Some((_, tested)) =
         environments::list_launchers().find(|(launcher, _)| launcher.name == provider.name)
     {
@@ -143,7 +143,7 @@ fn environment_text(provider: &Provider) -> String {
             [] => String::new(),
             values => format!(" [{}]", values.join("|")),
         };
-        let about = ui::find_language().describe(option.about);
+        let about = ui::find_language().describe(&option.about);
         let body = format!("{}={}{values}: {about}", option.key, option.default);
         paragraph(&mut text, if i == 0 { "options" } else { "" }, &body);
     }

@@ -62,7 +62,7 @@ peer `host` of a network probe: [networks.md](../guide/networks.md#paths-to-the-
 ";
 
 fn section(page: &mut String, provider: &Provider) {
-    write!(page, "\n## {}\n{}.\n\n", provider.name, sentence(provider.summary)).unwrap();
+    write!(page, "\n## {}\n{}.\n\n", provider.name, sentence(&provider.summary)).unwrap();
     writeln!(page, "Stands for {}\n", provider.stands_for).unwrap();
     let ranked = provider.by_default.ranked.iter();
     let defaults: Vec<String> = ranked.map(|(rank, text)| format!("`{text}` with rank {rank}")).collect();
@@ -80,10 +80,10 @@ fn section(page: &mut String, provider: &Provider) {
         return;
     }
     page.push_str("\n| option | default | values | |\n|---|---|---|---|\n");
-    for option in provider.options {
+    for option in &provider.options {
         let values: Vec<String> = option.values.iter().map(|value| format!("`{value}`")).collect();
         let values = if values.is_empty() { "any".to_owned() } else { values.join(", ") };
-        let default = match option.default {
+        let default = match &*option.default {
             "" => String::new(),
             default => format!("`{default}`"),
         };
@@ -135,21 +135,22 @@ fn launchers(page: &mut String) {
             }
         });
         for (provider, _) in list_launchers().filter(|(_, its)| *its == tested) {
-            let instance = provider.instance.map(|meaning| format!(":{meaning}")).unwrap_or_default();
+            let instance =
+                provider.instance.as_ref().map(|meaning| format!(":{meaning}")).unwrap_or_default();
             write!(
                 page,
                 "\n#### {}\n{}. Stands for {}\n",
                 provider.name,
-                sentence(provider.summary),
+                sentence(&provider.summary),
                 provider.stands_for
             )
             .unwrap();
             if !instance.is_empty() {
                 writeln!(page, "\nNamed `{}{instance}`.", provider.name).unwrap();
             }
-            for option in provider.options {
-                let values: Vec<String> = option.values.iter().map(|value| format!("`{value}`")).collect();
-                writeln!(page, "\n`{}=` {}: {}.", option.key, values.join(", "), option.about).unwrap();
+            for option in &provider.options {
+                let (key, usual) = (option.key, &option.default);
+                writeln!(page, "\n`{key}=`, `{usual}` unless given; {}.", option.about).unwrap();
             }
         }
     }

@@ -93,7 +93,7 @@ fn the_page_and_the_conditions_follow_the_locale() {
 fn what_is_shown_of_a_name_has_its_headings_and_its_made_sentences_in_japanese() {
     let program = Program::new();
     let probes = list_probes().map(|probe| probe.name);
-    let environments = PROVIDERS.iter().map(|provider| provider.name);
+    let environments = PROVIDERS.iter().map(|provider| provider.name.as_str());
     let presets = PRESETS.iter().map(|preset| preset.name);
     let studies = SHIPPED.iter().map(|(name, _)| *name);
     for name in probes.chain(environments).chain(presets).chain(studies) {
@@ -145,7 +145,7 @@ fn every_row_of_the_quick_study_has_a_title() {
 #[test]
 fn every_environment_has_a_short_description() {
     let presets = PRESETS.iter().map(|preset| preset.short_description);
-    for english in PROVIDERS.iter().map(|provider| provider.short_description).chain(presets) {
+    for english in PROVIDERS.iter().map(|provider| provider.short_description.as_str()).chain(presets) {
         assert_ne!(Language::Japanese.translate_text(english), english);
     }
 }

@@ -11,21 +11,20 @@ choice! {
     }
 }
 
-pub static PROVIDER: Provider = Provider {
+pub static PROVIDER: fn() -> Provider = provider! {
     name: "chroot",
+    instance: None,
+    parse: |specification| Ok(Box::new(Chroot { user: User::from_specification(specification)? })),
     summary: "the host with another root folder",
     short_description: "the host with another root",
     stands_for: "the least that a container does. Processes, network and mounts are the host's own.",
-    instance: None,
     options: &[User::OPTION],
     descends: true,
     kernel: KernelFacts::MACHINE,
     roots: Roots::Any,
     by_default: ByDefault::NEVER,
-    parse: |specification| Ok(Box::new(Chroot { user: User::from_specification(specification)? })),
-    preparation: None,
     footprint: Footprint {
-        programs: &["chroot"],
+        programs: vec!["chroot".into()],
         ..Footprint::from_starts("the agent, by chroot, which is asked for its version before")
     },
 };

@@ -99,14 +99,13 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let preset = presets::find_preset(&typed.provider);
     let Named { specification, provider, .. } = environments::find_environment(typed.clone())?;
     let serving = provider.kernel.serving;
-    let name = heading(&typed, provider);
+    let name = heading(&typed, &provider);
     let short_description =
-        preset.map_or(provider.short_description, |preset| preset.short_description).to_owned();
+        preset.map_or(provider.short_description.as_str(), |preset| preset.short_description).to_owned();
     Ok(Target { name, specification, role, short_description, serving })
 }
 
-/// Provider whose instance is the words of a launcher, and the option with its name.
-const WORDS: &str = "exec";
+/// Option with the name of words: a provider that has it takes the words of a launcher as its instance.
 const NAME: &str = "name";
 
 /// Number of default subjects that are measured: more would have too little time each.
@@ -195,12 +194,12 @@ fn refused(target: &Target, not_ready: NotReady) -> LabError {
 /// Builds the heading of a column, short but distinct for each specification of a provider. A preset keeps
 /// the name that the user typed, a launcher's file the name in it, and words the name that they were given.
 fn heading(typed: &Specification, provider: &Provider) -> String {
-    let first = if typed.provider.ends_with(".toml") { provider.name } else { typed.provider.as_str() };
+    let first = if typed.provider.ends_with(".toml") { &provider.name } else { &typed.provider };
     let named = typed.options.get(NAME).filter(|name| !name.is_empty());
-    if let (Some(name), true) = (named, is_of_words(typed)) {
+    if let (Some(name), true) = (named, is_of_words(provider)) {
         return name.clone();
     }
-    let instance = typed.instance.as_deref().map(|instance| match is_of_words(typed) {
+    let instance = typed.instance.as_deref().map(|instance| match is_of_words(provider) {
         true => program_of_words(instance),
         false => instance,
     });
@@ -209,8 +208,8 @@ fn heading(typed: &Specification, provider: &Provider) -> String {
 }
 
 /// Tells whether the instance of an environment is the words of a launcher.
-fn is_of_words(typed: &Specification) -> bool {
-    typed.provider == WORDS
+fn is_of_words(provider: &Provider) -> bool {
+    provider.options.iter().any(|option| option.key == NAME)
 }
 
 /// Extracts the file name of the program that comes first.

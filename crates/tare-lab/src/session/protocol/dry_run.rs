@@ -159,10 +159,10 @@ impl DryRun {
 
     fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
         let specification = &target.specification;
-        let footprint = &environments::find_environment(specification.clone())?.provider.footprint;
+        let footprint = environments::find_environment(specification.clone())?.provider.footprint.clone();
         let name = quote_word(&specification.to_string());
         let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
-        let found = found(footprint, specification, programs);
+        let found = found(&footprint, specification, programs);
         self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
         self.mount.extend(footprint.mounts.map(|mounts| format!("{name}: {mounts}")));
         self.write.extend(footprint.writes.map(|writes| format!("{name}: {writes}")));
@@ -217,9 +217,10 @@ fn keep_first_installed(targets: &mut Vec<Target>, programs: &Programs) -> Resul
     let mut kept = Vec::new();
     let mut subjects = 0;
     for target in std::mem::take(targets) {
-        let footprint = &environments::find_environment(target.specification.clone())?.provider.footprint;
+        let footprint =
+            environments::find_environment(target.specification.clone())?.provider.footprint.clone();
         let is_installed =
-            footprint.programs.is_empty() || !found(footprint, &target.specification, programs).is_empty();
+            footprint.programs.is_empty() || !found(&footprint, &target.specification, programs).is_empty();
         let is_subject = target.role == Role::Subject;
         if !is_subject || (is_installed && subjects < MOST_DEFAULT) {
             subjects += usize::from(is_subject);
@@ -232,7 +233,7 @@ fn keep_first_installed(targets: &mut Vec<Target>, programs: &Programs) -> Resul
 
 /// Lists the paths of the programs that an environment needs.
 fn found(footprint: &Footprint, specification: &Specification, programs: &Programs) -> String {
-    let named = footprint.programs.iter().map(|&name| match (name, &specification.instance) {
+    let named = footprint.programs.iter().map(|name| match (name.as_str(), &specification.instance) {
         ("*", Some(instance)) => instance.clone(),
         (name, _) => name.to_owned(),
     });

@@ -5,7 +5,7 @@ use clap::{Arg, Command};
 use clap_complete::Shell;
 use tare_lab::environments::ladders::LADDERS;
 use tare_lab::environments::presets::PRESETS;
-use tare_lab::environments::{PROVIDERS, list_providers};
+use tare_lab::environments::{PROVIDERS, list_providers, parse_environment};
 use tare_lab::fleet::shipped::SHIPPED as ENGINES;
 use tare_lab::storage::places;
 use tare_lab::study::{SHIPPED, list_probes, published};
@@ -45,7 +45,9 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
     match (command, argument.get_id().as_str()) {
         (_, "environments" | "against" | "controls") => environments(),
         ("prepare" | "remove", "environment") => {
-            PROVIDERS.iter().filter(|p| p.preparation.is_some()).map(|p| p.name).collect()
+            let is_prepared =
+                |name: &&str| parse_environment(name).is_ok_and(|named| named.preparation().is_some());
+            PROVIDERS.iter().map(|p| p.name.as_str()).filter(is_prepared).collect()
         }
         ("show", "name") => list_probes()
             .map(|probe| probe.name)
@@ -66,7 +68,7 @@ fn names_of(command: &str, argument: &Arg) -> Vec<&'static str> {
 }
 
 fn environments() -> Vec<&'static str> {
-    list_providers().map(|p| p.name).chain(PRESETS.iter().map(|preset| preset.name)).collect()
+    list_providers().map(|p| p.name.as_str()).chain(PRESETS.iter().map(|preset| preset.name)).collect()
 }
 
 fn studies() -> impl Iterator<Item = &'static str> {

@@ -185,7 +185,7 @@ pub fn parse_if_ready(test: &str, text: &str) -> Option<Specification> {
     let unprepared = named
         .check_ready(&find_programs())
         .is_err_and(|not| not.command.is_some_and(|command| command.starts_with("tare environment prepare")));
-    if let (true, Some(preparation)) = (unprepared, &named.provider.preparation) {
+    if let (true, Some(preparation)) = (unprepared, named.preparation()) {
         let mut begins = |step: &str| println!("{test}: {step}");
         if let Err(e) = (preparation.prepare)(&named.specification, &find_programs(), &mut begins) {
             println!("{test}: {e}");
