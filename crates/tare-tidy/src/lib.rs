@@ -12,6 +12,7 @@ pub mod inside;
 pub mod lines;
 pub mod lists;
 mod modules;
+pub mod names;
 #[cfg(test)]
 mod planted;
 pub mod public;

@@ -9,18 +9,23 @@ use crate::tree::{list_files, list_identifiers, read_text, strip_raw_prefix};
 
 /// Counts the lines of code of the library or program in a crate's folder.
 pub fn of_crate(folder: &Path) -> Result<usize, String> {
+    Ok(read_files(folder)?.iter().map(|(_, lines)| lines.all.len()).sum())
+}
+
+/// Reads the files of the library or program in a crate's folder, tests left out.
+pub(crate) fn read_files(folder: &Path) -> Result<Vec<(PathBuf, Lines)>, String> {
     let mut of_tests = BTreeSet::new();
-    let mut counted = Vec::new();
+    let mut files = Vec::new();
     for path in list_files(&folder.join("src"), "rs") {
         let tokens = read_text(&path)?.parse().map_err(|e| format!("{}: {e}", path.display()))?;
         let mut lines = Lines::default();
         lines.read(tokens);
         let below = folder_of_children(&path);
         of_tests.extend(lines.test_modules.iter().map(|name| below.join(name)));
-        counted.push((path, lines.all.len()));
+        files.push((path, lines));
     }
-    let is_test = |path: &Path| path.ancestors().any(|part| of_tests.contains(&part.with_extension("")));
-    Ok(counted.iter().filter(|(path, _)| !is_test(path)).map(|(_, lines)| lines).sum())
+    files.retain(|(path, _)| !path.ancestors().any(|part| of_tests.contains(&part.with_extension(""))));
+    Ok(files)
 }
 
 /// Returns the folder where the files of a file's modules are.
@@ -31,10 +36,13 @@ fn folder_of_children(path: &Path) -> PathBuf {
     }
 }
 
-/// Lines of a file that count.
+/// Lines of a file that count, and what is read in them.
 #[derive(Default)]
-struct Lines {
+pub(crate) struct Lines {
     all: BTreeSet<usize>,
+    /// Strings, and calls that leak, with their lines; strings by which an environment is proven are left out.
+    pub(crate) strings: Vec<(usize, String)>,
+    pub(crate) leaks: Vec<usize>,
     /// Modules in files of their own that are compiled for tests alone.
     test_modules: Vec<String>,
 }
@@ -51,6 +59,9 @@ impl Lines {
                 let names = list_identifiers(&attribute);
                 is_test |=
                     names.contains("cfg") && attribute.to_string().replace(' ', "").contains("cfg(test");
+                if !is_test && names.contains("arg") {
+                    self.read_strings(attribute);
+                }
                 if !names.contains("doc") {
                     before.extend(tokens[at..end].iter().flat_map(spanned));
                 }
@@ -68,8 +79,43 @@ impl Lines {
                 is_test = false;
             } else {
                 self.all.append(&mut before);
+                let strings = self.strings.len();
+                self.note(&tokens, at);
                 self.count(&tokens[at]);
+                if at >= 4 && word(&tokens, at - 4) == "Proof" && is_mark(tokens.get(at - 2), ':') {
+                    self.strings.truncate(strings);
+                }
                 at += 1;
+            }
+        }
+    }
+
+    /// Notes a string, or a call that leaks: `::leak(…)` and `.leak()`.
+    fn note(&mut self, tokens: &[TokenTree], at: usize) {
+        let line = tokens[at].span().start().line;
+        match &tokens[at] {
+            TokenTree::Literal(literal) => {
+                let string = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                self.strings.extend(string.ok().map(|string| (line, string.value())));
+            }
+            TokenTree::Ident(ident) if ident == "leak" && at > 0 => {
+                let is_empty =
+                    matches!(tokens.get(at + 1), Some(TokenTree::Group(group)) if group.stream().is_empty());
+                let before = &tokens[at - 1];
+                let is_leak = is_mark(Some(before), ':') || is_mark(Some(before), '.') && is_empty;
+                self.leaks.extend(is_leak.then_some(line));
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes the strings of an attribute.
+    fn read_strings(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for at in 0..tokens.len() {
+            match &tokens[at] {
+                TokenTree::Group(group) => self.read_strings(group.stream()),
+                _ => self.note(&tokens, at),
             }
         }
     }

@@ -99,6 +99,21 @@ pub(crate) fn list_identifiers(tokens: &TokenStream) -> BTreeSet<String> {
     all
 }
 
+/// Collects every string.
+pub(crate) fn list_string_literals(tokens: &TokenStream) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for token in tokens.clone() {
+        match token {
+            TokenTree::Literal(literal) => {
+                all.extend(syn::parse_str::<syn::LitStr>(&literal.to_string()).map(|string| string.value()));
+            }
+            TokenTree::Group(group) => all.append(&mut list_string_literals(&group.stream())),
+            TokenTree::Punct(_) | TokenTree::Ident(_) => {}
+        }
+    }
+    all
+}
+
 /// Strips the mark of a raw identifier.
 pub(crate) fn strip_raw_prefix(ident: &proc_macro2::Ident) -> String {
     ident.to_string().trim_start_matches("r#").to_owned()

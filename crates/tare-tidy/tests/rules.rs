@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tare_tidy::tree::Tree;
-use tare_tidy::{arrows, comments, cycles, impls, inside, lists, public, shape, words};
+use tare_tidy::{arrows, comments, cycles, impls, inside, lists, names, public, shape, words};
 
 /// Which of our crates each may import, and which its tests may besides; see ARCHITECTURE.md. No other arrow.
 const ARROWS: arrows::Arrows<'_> = &[
@@ -78,6 +78,44 @@ const QUOTATIONS: &[(&str, &str)] = &[
 /// Folders whose files are listed in the sources of a crate.
 const LISTS: &[lists::Listed<'_>] =
     &[("studies", "tare-lab"), ("published", "tare-lab"), ("engines", "tare-lab"), ("launchers", "tare-lab")];
+
+/// Crates of the product that may not name an environment.
+const PRODUCT: [&str; 8] = [
+    "tare-data",
+    "tare-paths",
+    "tare-probes",
+    "tare-record",
+    "tare-analysis",
+    "tare-lab",
+    "tare-report",
+    "tare",
+];
+
+/// Strings that are an environment's name and name something else, by the beginning of the file's name.
+const HOMONYMS: names::Homonyms<'_> = &[
+    // Its one definition.
+    ("crates/tare-data/src/session/specification.rs", "native"),
+    // Layers and marks that `tare here` tells, of which some are called as an environment is.
+    ("crates/tare-probes/src/here/", "*"),
+    ("crates/tare-analysis/src/here/", "*"),
+    ("crates/tare-report/src/here/", "*"),
+    // Environments of articles.
+    ("crates/tare-analysis/src/published/", "*"),
+    // Values of a variable that engines set.
+    ("crates/tare/src/platform/unix.rs", "*"),
+    // Programs and verbs of engines, and the filter of one.
+    ("crates/tare-lab/src/owned.rs", "*"),
+    ("crates/tare-lab/src/containers/seccomp.rs", "docker"),
+    // Engines of fleets.
+    ("crates/tare-lab/src/fleet/shipped.rs", "*"),
+    // A processor that QEMU emulates.
+    ("crates/tare-probes/src/facts/processor.rs", "qemu"),
+    // The system call.
+    ("crates/tare-analysis/src/bill/prices.rs", "exec"),
+    ("crates/tare-probes/src/descriptions/", "exec"),
+    ("crates/tare-probes/src/operations/", "exec"),
+    ("crates/tare-probes/src/probes/proc_exec.rs", "exec"),
+];
 
 /// Reads the tree, once for each rule: tokens belong to a thread.
 fn tree() -> Tree {
@@ -185,6 +223,13 @@ fn every_study_and_every_article_is_listed() {
 #[test]
 fn a_crate_is_built_of_what_lies_in_it() {
     none(inside::included_from_outside(&tree()));
+}
+
+#[test]
+fn environments_are_named_at_home_alone() {
+    let list = "crates/tare-lab/src/environments/on_linux.rs";
+    let home = "crates/tare-lab/src/environments/";
+    none(names::find_named(&tree(), list, home, &PRODUCT, HOMONYMS).unwrap());
 }
 
 #[test]
