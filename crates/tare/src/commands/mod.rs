@@ -1,7 +1,6 @@
 //! Commands: one file each, or a folder for a command with subcommands.
 
 pub mod advise;
-#[cfg(unix)]
 pub mod check;
 pub mod clean;
 pub mod compare;
