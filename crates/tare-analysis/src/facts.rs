@@ -1,6 +1,10 @@
 //! Differences of an environment from the baseline, fact by fact.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tare_data::facts::keys::{
+    CLOCK_STEP_NS, CPU_FLAGS, FILE_SYSTEM_FREE_BYTES, KERNEL_COMMAND_LINE, MOUNT_UPPER, PROOF_AT_NS,
+    RUNTIME_COMMAND,
+};
 
 use tare_data::facts::Facts;
 use tare_data::session::{Role, Session, TargetFacts};
@@ -9,15 +13,15 @@ use tare_data::session::{Role, Session, TargetFacts};
 /// measured, counted down or made up each time.
 pub(crate) const PASSING: [&str; 7] = [
     "clock.read_ns",
-    "clock.step_ns",
-    "file_system.free_bytes",
-    "mount.upper",
-    "runtime.command",
+    CLOCK_STEP_NS,
+    FILE_SYSTEM_FREE_BYTES,
+    MOUNT_UPPER,
+    RUNTIME_COMMAND,
     "proof",
-    "proof.at_ns",
+    PROOF_AT_NS,
 ];
 /// Facts that are lists of words in no order.
-const WORDS: [&str; 2] = ["cpu.flags", "kernel.command_line"];
+const WORDS: [&str; 2] = [CPU_FLAGS, KERNEL_COMMAND_LINE];
 
 /// Facts of an environment that are different, or not known, in the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,9 @@
 
 use tare_analysis::findings::{Cell, Findings, Kind, PlantedCost, Row};
 use tare_analysis::verdicts::rows::MARGIN;
+use tare_data::facts::keys::{
+    CPU_COUNT, CPU_HYPERVISOR, CPU_MODEL, FILE_SYSTEM_TYPE, KERNEL_NAME, KERNEL_RELEASE, ROOT_TYPE,
+};
 use tare_data::session::{Ending, PINNED, PlannedCase, Session};
 use tare_data::shell::quote_word;
 use tare_data::warning::Warning;
@@ -90,24 +93,24 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     let host = &session.header.host;
     let baseline = session.baseline().map(|target| target.name.as_str());
     let of_baseline = session.facts.iter().find(|facts| Some(facts.target.as_str()) == baseline);
-    let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get("file_system.type"));
-    let cpus = host.get_integer("cpu.count").map(|count| language.counted(count as usize, "CPU", "CPUs"));
+    let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get(FILE_SYSTEM_TYPE));
+    let cpus = host.get_integer(CPU_COUNT).map(|count| language.counted(count as usize, "CPU", "CPUs"));
     let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean_text(cpu)));
     // Earlier records have no such fact.
     let around = host.get("layers").and_then(|layers| {
         let names = layers.split(' ').map(|layer| name_product(layer, language));
         join_layers(names, language)
     });
-    let release = host.get("kernel.release").map(|release| {
+    let release = host.get(KERNEL_RELEASE).map(|release| {
         let version = release.split(['-', '+']).next().unwrap_or(release);
-        format!("{} {}", clean_text(host.get("kernel.name").unwrap_or("Linux")), clean_text(version))
+        format!("{} {}", clean_text(host.get(KERNEL_NAME).unwrap_or("Linux")), clean_text(version))
     });
     [
-        host.get("cpu.model").map(cpu_name),
+        host.get(CPU_MODEL).map(cpu_name),
         pinned.or(cpus),
-        around.or_else(|| host.get("cpu.hypervisor").map(|_| language.word("virtual machine").to_owned())),
+        around.or_else(|| host.get(CPU_HYPERVISOR).map(|_| language.word("virtual machine").to_owned())),
         release,
-        own_place.or_else(|| host.get("root.type")).map(clean_text),
+        own_place.or_else(|| host.get(ROOT_TYPE)).map(clean_text),
     ]
     .into_iter()
     .flatten()

@@ -1,15 +1,13 @@
 //! Facts that differ between two records: possible causes of a change in a layer's cost.
 
 use std::collections::BTreeMap;
+use tare_data::facts::keys::RUNTIME_COMMAND as COMMAND;
 
 use serde::Serialize;
 use tare_data::facts::Facts;
 use tare_data::session::{Session, TargetFacts};
 
 use crate::facts::PASSING;
-
-/// Passes with its session and is compared all the same: it contains the flags of a runtime.
-const COMMAND: &str = "runtime.command";
 
 /// From this number of hex digits on a word is the name of a session, as in folders and commands.
 const SESSION_DIGITS: usize = 16;

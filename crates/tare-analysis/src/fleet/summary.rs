@@ -1,6 +1,7 @@
 //! All sessions of a fleet put together: the findings of each module here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tare_data::facts::keys::{CPU_COUNT, CPU_MODEL, KERNEL_RELEASE, MEMORY_TOTAL_BYTES};
 
 use serde::Serialize;
 use tare_data::facts::Facts;
@@ -16,7 +17,7 @@ use super::spread::{Spread, compute_spreads};
 use super::{NodeFigure, NodeRatio, PairFigure};
 
 /// Facts by which nodes are of one kind, where nobody names others.
-pub const KIND: [&str; 4] = ["cpu.model", "cpu.count", "memory.total_bytes", "kernel.release"];
+pub const KIND: [&str; 4] = [CPU_MODEL, CPU_COUNT, MEMORY_TOTAL_BYTES, KERNEL_RELEASE];
 
 /// A session and its cell in the fleet.
 #[derive(Clone, Debug)]
@@ -244,8 +245,8 @@ fn ratio(of: &OfNode, row: &CellRow) -> Option<NodeRatio> {
 /// Derives the kind of a node from its facts.
 pub fn derive_node_kind(host: &Facts, by: &[String]) -> String {
     let fact = |key: &String| match (key.as_str(), host.get_integer(key)) {
-        ("memory.total_bytes", Some(bytes)) => memory(bytes),
-        ("cpu.count", Some(count)) => format!("{count} CPUs"),
+        (MEMORY_TOTAL_BYTES, Some(bytes)) => memory(bytes),
+        (CPU_COUNT, Some(count)) => format!("{count} CPUs"),
         _ => host.get(key).unwrap_or("?").to_owned(),
     };
     by.iter().map(fact).collect::<Vec<_>>().join(", ")

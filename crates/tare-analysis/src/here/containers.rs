@@ -1,6 +1,10 @@
 //! Containers and sandboxes of namespaces, by the marks of the engine that made them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use tare_data::facts::keys::{
+    MARKS_CONTROL_GROUPS, MARKS_LABEL, MARKS_MANAGER, MARKS_SEEN, MOUNTS_SIGNS, PROCESS_ANCESTORS,
+    PROCESS_FIRST, VARIABLES_CONTAINER, VARIABLES_SET,
+};
 
 use super::layers::{Class, Confidence, Evidence, Layer};
 use super::namespaces::Namespace;
@@ -91,7 +95,7 @@ fn name_engines(view: View<'_>, own: &BTreeSet<&str>, other_kernel: bool) -> Vec
 
 /// Repeats bubblewrap as often as it is among the ancestors.
 fn repeat_nested(view: View<'_>, engines: &mut Vec<Layer>) {
-    let times = view.text("process.ancestors").split(' ').filter(|name| *name == "bwrap").count();
+    let times = view.text(PROCESS_ANCESTORS).split(' ').filter(|name| *name == "bwrap").count();
     if let Some(at) = engines.iter().position(|layer| layer.name == "bwrap") {
         for _ in 1..times {
             engines.insert(at, engines[at].clone());
@@ -101,45 +105,39 @@ fn repeat_nested(view: View<'_>, engines: &mut Vec<Layer>) {
 
 /// Marks of engines: the fact and the word in it, the engine, what the mark is worth, and what it shows.
 const MARKS: [(&str, &str, &str, Strength, &str); 18] = [
-    ("mounts.signs", "docker-files", "docker", Strength::Act, "files of Docker's are mounted over /etc"),
-    ("marks.control_groups", "docker", "docker", Strength::Act, "the control group is one of Docker's"),
-    ("marks", "/.dockerenv", "docker", Strength::Hint, "/.dockerenv is there, which images may hold"),
-    ("mounts.signs", "containerenv", "podman", Strength::Act, "/run/.containerenv is a mount"),
-    ("mounts.signs", "podman-files", "podman", Strength::Act, "files of Podman's are mounted"),
+    (MOUNTS_SIGNS, "docker-files", "docker", Strength::Act, "files of Docker's are mounted over /etc"),
+    (MARKS_CONTROL_GROUPS, "docker", "docker", Strength::Act, "the control group is one of Docker's"),
+    (MARKS_SEEN, "/.dockerenv", "docker", Strength::Hint, "/.dockerenv is there, which images may hold"),
+    (MOUNTS_SIGNS, "containerenv", "podman", Strength::Act, "/run/.containerenv is a mount"),
+    (MOUNTS_SIGNS, "podman-files", "podman", Strength::Act, "files of Podman's are mounted"),
+    (MOUNTS_SIGNS, "podman-storage", "podman", Strength::Name, "the root is in the storage that Podman uses"),
+    (MARKS_CONTROL_GROUPS, "podman", "podman", Strength::Act, "the control group is one of Podman's"),
+    (MARKS_SEEN, "/run/.containerenv", "podman", Strength::Hint, "/run/.containerenv is there"),
+    (MOUNTS_SIGNS, "containerd-files", "containerd", Strength::Act, "files of containerd's are mounted"),
     (
-        "mounts.signs",
-        "podman-storage",
-        "podman",
-        Strength::Name,
-        "the root is in the storage that Podman uses",
-    ),
-    ("marks.control_groups", "podman", "podman", Strength::Act, "the control group is one of Podman's"),
-    ("marks", "/run/.containerenv", "podman", Strength::Hint, "/run/.containerenv is there"),
-    ("mounts.signs", "containerd-files", "containerd", Strength::Act, "files of containerd's are mounted"),
-    (
-        "marks.control_groups",
+        MARKS_CONTROL_GROUPS,
         "containerd",
         "containerd",
         Strength::Act,
         "the control group is one of containerd's",
     ),
-    ("mounts.signs", "kubelet-files", "kubernetes", Strength::Name, "files of the kubelet's are mounted"),
-    ("marks.control_groups", "kubernetes", "kubernetes", Strength::Name, "the control group is one of a pod"),
-    ("mounts.signs", "lxcfs", "lxc", Strength::Act, "lxcfs is mounted"),
-    ("marks.control_groups", "lxc", "lxc", Strength::Act, "the control group is one of LXC's"),
-    ("marks", "/dev/incus/sock", "lxc", Strength::Act, "the socket of Incus is there"),
-    ("marks", "/dev/lxd/sock", "lxc", Strength::Act, "the socket of LXD is there"),
-    ("marks.manager", "systemd-nspawn", "nspawn", Strength::Act, "systemd-nspawn wrote its name"),
-    ("process.first", "(sd-stubinit)", "nspawn", Strength::Act, "process 1 is nspawn's"),
+    (MOUNTS_SIGNS, "kubelet-files", "kubernetes", Strength::Name, "files of the kubelet's are mounted"),
+    (MARKS_CONTROL_GROUPS, "kubernetes", "kubernetes", Strength::Name, "the control group is one of a pod"),
+    (MOUNTS_SIGNS, "lxcfs", "lxc", Strength::Act, "lxcfs is mounted"),
+    (MARKS_CONTROL_GROUPS, "lxc", "lxc", Strength::Act, "the control group is one of LXC's"),
+    (MARKS_SEEN, "/dev/incus/sock", "lxc", Strength::Act, "the socket of Incus is there"),
+    (MARKS_SEEN, "/dev/lxd/sock", "lxc", Strength::Act, "the socket of LXD is there"),
+    (MARKS_MANAGER, "systemd-nspawn", "nspawn", Strength::Act, "systemd-nspawn wrote its name"),
+    (PROCESS_FIRST, "(sd-stubinit)", "nspawn", Strength::Act, "process 1 is nspawn's"),
 ];
 /// Variables of engines: the fact and the word in it, the engine, and what it shows.
 const VARIABLES: [(&str, &str, &str, &str); 6] = [
-    ("variables.container", "podman", "podman", "the variable container says podman"),
-    ("variables.container", "lxc", "lxc", "the variable container says lxc"),
-    ("variables.container", "systemd-nspawn", "nspawn", "the variable container says systemd-nspawn"),
-    ("variables", "KUBERNETES_SERVICE_HOST", "kubernetes", "a variable of pods is set"),
-    ("variables", "APPTAINER_", "apptainer", "variables of Apptainer are set"),
-    ("variables", "SINGULARITY_", "apptainer", "variables of Singularity are set"),
+    (VARIABLES_CONTAINER, "podman", "podman", "the variable container says podman"),
+    (VARIABLES_CONTAINER, "lxc", "lxc", "the variable container says lxc"),
+    (VARIABLES_CONTAINER, "systemd-nspawn", "nspawn", "the variable container says systemd-nspawn"),
+    (VARIABLES_SET, "KUBERNETES_SERVICE_HOST", "kubernetes", "a variable of pods is set"),
+    (VARIABLES_SET, "APPTAINER_", "apptainer", "variables of Apptainer are set"),
+    (VARIABLES_SET, "SINGULARITY_", "apptainer", "variables of Singularity are set"),
 ];
 
 fn list_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
@@ -159,20 +157,20 @@ fn list_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
 fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
     use Strength::{Act, Hint, Name};
     let has_own = !own.is_empty();
-    let is_first = |begin: &str| view.text("process.first").starts_with(begin);
+    let is_first = |begin: &str| view.text(PROCESS_FIRST).starts_with(begin);
     let is_ancestor =
-        |begin: &str| view.text("process.ancestors").split(' ').any(|name| name.starts_with(begin));
-    let has_variable = |begin: &str| view.text("variables").split(' ').any(|name| name.starts_with(begin));
+        |begin: &str| view.text(PROCESS_ANCESTORS).split(' ').any(|name| name.starts_with(begin));
+    let has_variable = |begin: &str| view.text(VARIABLES_SET).split(' ').any(|name| name.starts_with(begin));
     let processes = |begin: &str, proves| match is_first(begin) {
-        true => view.evidence("process.first", proves),
-        false => view.evidence("process.ancestors", proves),
+        true => view.evidence(PROCESS_FIRST, proves),
+        false => view.evidence(PROCESS_ANCESTORS, proves),
     };
     let is_around = |begin: &str| has_own && (is_first(begin) || is_ancestor(begin));
     let is_codex = is_around("codex-linux");
     let is_srt = has_variable("SANDBOX_RUNTIME") && (is_around("bwrap") || own.contains("mnt"));
-    let is_flatpak = view.has_word("marks", "/.flatpak-info");
+    let is_flatpak = view.has_word(MARKS_SEEN, "/.flatpak-info");
     let is_bare = is_around("bwrap") && !is_codex && !is_srt && !is_flatpak;
-    let variables = |proves| view.evidence("variables", proves);
+    let variables = |proves| view.evidence(VARIABLES_SET, proves);
     let in_namespaces = if own.contains("mnt") && own.contains("pid") { Name } else { Hint };
     let all = [
         (is_codex, "codex", Act, processes("codex-linux", "the sandbox of codex started this process")),
@@ -186,7 +184,7 @@ fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
             is_flatpak,
             "flatpak",
             if own.contains("mnt") { Act } else { Hint },
-            view.evidence("marks", "/.flatpak-info is there"),
+            view.evidence(MARKS_SEEN, "/.flatpak-info is there"),
         ),
         (
             is_bare,
@@ -196,17 +194,12 @@ fn list_sandbox_marks(view: View<'_>, own: &BTreeSet<&str>) -> Vec<Mark> {
         ),
         (is_around("firejail"), "firejail", Act, processes("firejail", "firejail started this process")),
         (
-            view.text("variables.container") == "firejail",
+            view.text(VARIABLES_CONTAINER) == "firejail",
             "firejail",
             in_namespaces,
-            view.evidence("variables.container", "the variable container says firejail"),
+            view.evidence(VARIABLES_CONTAINER, "the variable container says firejail"),
         ),
-        (
-            view.text("marks.label") == "snap",
-            "snap",
-            Act,
-            view.evidence("marks.label", "its label is a snap's"),
-        ),
+        (view.text(MARKS_LABEL) == "snap", "snap", Act, view.evidence(MARKS_LABEL, "its label is a snap's")),
     ];
     let there = all.into_iter().filter(|(is_so, ..)| *is_so);
     there.map(|(_, name, strength, evidence)| (name, strength, evidence)).collect()
@@ -218,12 +211,10 @@ fn recognise_unnamed(
     own: &BTreeSet<&str>,
     namespaces: &BTreeMap<&'static str, Namespace>,
 ) -> Option<Layer> {
-    let masks = view
-        .text("mounts.signs")
-        .split(' ')
-        .find_map(|sign| sign.strip_prefix("masked:")?.parse::<u32>().ok());
+    let masks =
+        view.text(MOUNTS_SIGNS).split(' ').find_map(|sign| sign.strip_prefix("masked:")?.parse::<u32>().ok());
     let is_runtime =
-        view.has_word("mounts.signs", "dev-64m") || masks.is_some_and(|masks| masks >= FEWEST_MASKS);
+        view.has_word(MOUNTS_SIGNS, "dev-64m") || masks.is_some_and(|masks| masks >= FEWEST_MASKS);
     let has_all = OF_RUNTIMES.iter().all(|kind| own.contains(kind));
     let untold = |kind| namespaces.get(kind) == Some(&Namespace::Unknown);
     let (name, confidence) = match () {
@@ -237,7 +228,7 @@ fn recognise_unnamed(
     let namespaces =
         Evidence { fact: "namespace", value, proves: "these namespaces are not the first of their kind" };
     let runtime = (name == "oci")
-        .then(|| view.evidence("mounts.signs", "mounts are as the OCI's specification of runtimes has them"));
+        .then(|| view.evidence(MOUNTS_SIGNS, "mounts are as the OCI's specification of runtimes has them"));
     let evidence = [Some(namespaces), runtime].into_iter().flatten().collect();
     Some(Layer { class: Class::Container, name, variant: String::new(), confidence, evidence })
 }

@@ -2,6 +2,10 @@
 //! that we know.
 
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{
+    COST_CLOCK, COST_CLOCK_CALL, COST_KNOWN_CODE, COST_NEW_CODE, COST_SYNC_WORK, COST_WRITE_WORK,
+    CPU_ALLOWED, CPU_OTHERS, CPU_STOLEN,
+};
 
 use super::Where;
 use super::layers::Class;
@@ -103,9 +107,9 @@ fn compute_prices(view: View<'_>, found: &Where) -> Vec<Cost> {
         |layer: &super::layers::Layer| layer.class == Class::Translator || layer.name == "qemu-tcg";
     // The chain of an emulated processor is as slow as all else there, and would hide it.
     let cycle_ns = read_cycle_ns(view).filter(|_| !found.layers.iter().any(is_emulated));
-    let is_stolen = view.number("cpu.stolen").is_some_and(|share| share > MOST_STOLEN);
-    let is_busy = view.number("cpu.others").is_some_and(|share| share > MOST_OF_OTHERS);
-    let has_one = view.number("cpu.allowed") == Some(1.0);
+    let is_stolen = view.number(CPU_STOLEN).is_some_and(|share| share > MOST_STOLEN);
+    let is_busy = view.number(CPU_OTHERS).is_some_and(|share| share > MOST_OF_OTHERS);
+    let has_one = view.number(CPU_ALLOWED) == Some(1.0);
     let compute = |priced: &Priced| {
         let ns = estimate(view, priced.key)?;
         let cycles = cycle_ns.map(|cycle_ns| ns.times(1.0 / cycle_ns));
@@ -129,11 +133,11 @@ fn compute_prices(view: View<'_>, found: &Where) -> Vec<Cost> {
 /// Computes factors between times of here.
 fn compute_contrasts(view: View<'_>) -> Vec<Cost> {
     let contrasts = [
-        (Operation::Clock, "cost.clock", "cost.clock_call"),
+        (Operation::Clock, COST_CLOCK, COST_CLOCK_CALL),
         (Operation::Name, "cost.name.work", "cost.name.own"),
         (Operation::NewName, "cost.new_name.work", "cost.known_name.work"),
-        (Operation::Sync, "cost.sync.work", "cost.write.work"),
-        (Operation::NewCode, "cost.new_code", "cost.known_code"),
+        (Operation::Sync, COST_SYNC_WORK, COST_WRITE_WORK),
+        (Operation::NewCode, COST_NEW_CODE, COST_KNOWN_CODE),
     ];
     let contrast = |operation, ns, against: Option<Estimate>| {
         judge(operation, ns, against, against.and_then(|against| divide(ns, against)))

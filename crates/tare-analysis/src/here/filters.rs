@@ -2,6 +2,9 @@
 
 use super::layers::{Class, Confidence, Evidence, Layer};
 use super::signs::View;
+use tare_data::facts::keys::{
+    CALL_UNKNOWN, LANDLOCK_ROOM, SECCOMP_BY_CALL, SECCOMP_FILTERS, SECCOMP_MODE, SECCOMP_ROOM,
+};
 
 /// Instructions that Linux allows to all filters of a process together, and adds for each; see seccomp(2).
 const ROOM: i64 = 32_768;
@@ -27,10 +30,10 @@ pub struct Filters {
 
 pub(super) fn read_filters(view: View<'_>) -> Filters {
     let integer = |key: &str| view.0.get_integer(key);
-    let mode = integer("seccomp.mode").or_else(|| integer("seccomp.by_call"));
-    let count = integer("seccomp.filters");
-    let mode_from = if integer("seccomp.mode").is_some() { "seccomp.mode" } else { "seccomp.by_call" };
-    let unknown_call = match view.text("call.unknown") {
+    let mode = integer(SECCOMP_MODE).or_else(|| integer(SECCOMP_BY_CALL));
+    let count = integer(SECCOMP_FILTERS);
+    let mode_from = if integer(SECCOMP_MODE).is_some() { SECCOMP_MODE } else { SECCOMP_BY_CALL };
+    let unknown_call = match view.text(CALL_UNKNOWN) {
         "" | "ENOSYS" => None,
         other => Some(other.to_owned()),
     };
@@ -39,15 +42,15 @@ pub(super) fn read_filters(view: View<'_>) -> Filters {
         count,
         instructions: (mode == Some(2)).then(|| count_instructions(view, count)).flatten(),
         unknown_call,
-        rulesets: count_rulesets(view.text("landlock.room")),
+        rulesets: count_rulesets(view.text(LANDLOCK_ROOM)),
         evidence: vec![view.evidence(mode_from, "the kernel says that a filter is in force")],
-        landlock_evidence: vec![view.evidence("landlock.room", "room for rulesets is taken")],
+        landlock_evidence: vec![view.evidence(LANDLOCK_ROOM, "room for rulesets is taken")],
     }
 }
 
 /// Estimates instructions from the room left, less what the kernel adds for each filter.
 fn count_instructions(view: View<'_>, count: Option<u64>) -> Option<u64> {
-    let mut parts = view.text("seccomp.room").split(' ');
+    let mut parts = view.text(SECCOMP_ROOM).split(' ');
     let (added, filters, why) = (parts.next()?, parts.next()?, parts.next()?);
     let (added, filters): (i64, i64) = (added.parse().ok()?, filters.parse().ok()?);
     let in_force = i64::try_from(count.unwrap_or(1)).ok()?;

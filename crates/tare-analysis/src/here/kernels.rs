@@ -2,6 +2,11 @@
 
 use super::layers::{Class, Confidence, Layer};
 use super::signs::{Signs, Strength, View};
+use tare_data::facts::keys::{
+    BOOT_WORDS, CODE_AFTER, CODE_BEFORE, CPUINFO_KIND, CYCLES_CALL, KERNEL_BUILD, KERNEL_LOG,
+    KERNEL_OSRELEASE, KERNEL_RELEASE, KERNEL_VERSION, MARKS_SEEN, MOUNTS_SIGNS, NAMESPACE_MNT,
+    PTRACE_REQUEST, ROOT_TYPE, SECCOMP_ROOM, VARIABLES_SET,
+};
 
 /// Build date that gVisor gives, which no Linux has.
 const BUILD_DATE: &str = "Sun Jan 10 15:06:54 PST 2016";
@@ -33,29 +38,28 @@ pub(super) fn recognise_kernels(view: View<'_>, translated: bool) -> Vec<Layer> 
 fn recognise_gvisor(view: View<'_>) -> Option<Layer> {
     use Strength::{Act, Name};
     let mut signs = Signs::default();
-    let is_rewritten =
-        view.text("code.before") == CALL_CODE && view.text("code.after").starts_with(JUMP_CODE);
+    let is_rewritten = view.text(CODE_BEFORE) == CALL_CODE && view.text(CODE_AFTER).starts_with(JUMP_CODE);
     let rewritten =
-        view.evidence("code.after", "the code of a system call was replaced by a jump, as systrap does");
+        view.evidence(CODE_AFTER, "the code of a system call was replaced by a jump, as systrap does");
     signs.note(is_rewritten, Act, rewritten);
-    let is_boundless = view.text("seccomp.room").ends_with(" none");
-    signs.note(is_boundless, Act, view.evidence("seccomp.room", "filters have no limit, which Linux sets"));
+    let is_boundless = view.text(SECCOMP_ROOM).ends_with(" none");
+    signs.note(is_boundless, Act, view.evidence(SECCOMP_ROOM, "filters have no limit, which Linux sets"));
     let numbers = ["ipc", "mnt", "net", "pid", "user", "uts"].map(|kind| format!("namespace.{kind}"));
     let small =
         numbers.iter().filter(|key| view.0.get_integer(key).is_some_and(|number| number < SMALL_NUMBER));
     let small = small.count() >= FEWEST_SMALL;
-    signs.note(small, Act, view.evidence("namespace.mnt", "namespaces are numbered from 1"));
-    let is_named = view.text("kernel.release").to_lowercase().contains("gvisor");
-    signs.note(is_named, Name, view.evidence("kernel.release", "the kernel has gVisor's name"));
-    for fact in ["kernel.version", "kernel.build"] {
+    signs.note(small, Act, view.evidence(NAMESPACE_MNT, "namespaces are numbered from 1"));
+    let is_named = view.text(KERNEL_RELEASE).to_lowercase().contains("gvisor");
+    signs.note(is_named, Name, view.evidence(KERNEL_RELEASE, "the kernel has gVisor's name"));
+    for fact in [KERNEL_VERSION, KERNEL_BUILD] {
         let has_date = view.text(fact).contains(BUILD_DATE);
         signs.note(has_date, Name, view.evidence(fact, "the kernel has the build date that gVisor gives"));
     }
-    let is_logged = view.text("kernel.log").contains("Starting gVisor");
-    signs.note(is_logged, Name, view.evidence("kernel.log", "the kernel's log begins as gVisor's"));
-    let gofer = view.evidence("mounts.signs", "a file system has options of gVisor's gofer");
-    signs.note(view.has_word("mounts.signs", "gofer"), Name, gofer);
-    let platform = match view.number("cycles.call") {
+    let is_logged = view.text(KERNEL_LOG).contains("Starting gVisor");
+    signs.note(is_logged, Name, view.evidence(KERNEL_LOG, "the kernel's log begins as gVisor's"));
+    let gofer = view.evidence(MOUNTS_SIGNS, "a file system has options of gVisor's gofer");
+    signs.note(view.has_word(MOUNTS_SIGNS, "gofer"), Name, gofer);
+    let platform = match view.number(CYCLES_CALL) {
         _ if is_rewritten => "systrap",
         Some(cycles) if cycles > PTRACE_CYCLES => "ptrace",
         Some(cycles) if cycles < KVM_CYCLES => "kvm",
@@ -67,51 +71,51 @@ fn recognise_gvisor(view: View<'_>) -> Option<Layer> {
 fn recognise_uml(view: View<'_>) -> Option<Layer> {
     use Strength::{Act, Name};
     let mut signs = Signs::default();
-    let listed = view.evidence("cpuinfo.kind", "the list of processors is that of user-mode Linux");
-    signs.note(view.text("cpuinfo.kind") == "uml", Act, listed);
-    let mounted =
-        view.evidence("mounts.signs", "a folder of the host is mounted as only user-mode Linux can");
-    signs.note(view.has_word("mounts.signs", "hostfs"), Act, mounted);
-    let root = view.evidence("root.type", "the root is a folder of the host, as only user-mode Linux has it");
-    signs.note(view.text("root.type").starts_with("hostfs"), Act, root);
-    let log = view.text("kernel.log");
+    let listed = view.evidence(CPUINFO_KIND, "the list of processors is that of user-mode Linux");
+    signs.note(view.text(CPUINFO_KIND) == "uml", Act, listed);
+    let mounted = view.evidence(MOUNTS_SIGNS, "a folder of the host is mounted as only user-mode Linux can");
+    signs.note(view.has_word(MOUNTS_SIGNS, "hostfs"), Act, mounted);
+    let root = view.evidence(ROOT_TYPE, "the root is a folder of the host, as only user-mode Linux has it");
+    signs.note(view.text(ROOT_TYPE).starts_with("hostfs"), Act, root);
+    let log = view.text(KERNEL_LOG);
     let is_logged = log.contains("User Mode Linux") || log.contains("UML running");
-    signs.note(is_logged, Act, view.evidence("kernel.log", "the kernel's log names user-mode Linux"));
-    let has_words = ["uml_dir=", "umid=", "ubd"].iter().any(|word| view.has_word("boot.words", word));
+    signs.note(is_logged, Act, view.evidence(KERNEL_LOG, "the kernel's log names user-mode Linux"));
+    let has_words = ["uml_dir=", "umid=", "ubd"].iter().any(|word| view.has_word(BOOT_WORDS, word));
     signs.note(
         has_words,
         Name,
-        view.evidence("boot.words", "the kernel was started with options of user-mode Linux"),
+        view.evidence(BOOT_WORDS, "the kernel was started with options of user-mode Linux"),
     );
     signs.into_layer(Class::Kernel, "uml", "")
 }
 
 fn recognise_wsl(view: View<'_>) -> Option<Layer> {
     use Strength::{Act, Name};
-    let names = ["kernel.release", "kernel.osrelease", "kernel.build"];
+    let names = [KERNEL_RELEASE, KERNEL_OSRELEASE, KERNEL_BUILD];
     let says = |text: &str| names.iter().any(|fact| view.text(fact).contains(text));
     let is_first = (says("-Microsoft ") || names.iter().any(|fact| view.text(fact).ends_with("-Microsoft")))
         && !says("WSL2");
     if is_first {
         let mut signs = Signs::default();
-        signs.note(true, Name, view.evidence("kernel.release", "the kernel has the name of WSL 1"));
-        let is_built = view.text("kernel.build").contains("Microsoft@Microsoft.com");
-        signs.note(is_built, Name, view.evidence("kernel.build", "Microsoft built it"));
-        let root = view.evidence("root.type", "the root is on the file system of WSL 1");
-        signs.note(view.has_word("mounts.signs", "wslfs") || view.text("root.type") == "wslfs", Act, root);
+        signs.note(true, Name, view.evidence(KERNEL_RELEASE, "the kernel has the name of WSL 1"));
+        let is_built = view.text(KERNEL_BUILD).contains("Microsoft@Microsoft.com");
+        signs.note(is_built, Name, view.evidence(KERNEL_BUILD, "Microsoft built it"));
+        let root = view.evidence(ROOT_TYPE, "the root is on the file system of WSL 1");
+        signs.note(view.has_word(MOUNTS_SIGNS, "wslfs") || view.text(ROOT_TYPE) == "wslfs", Act, root);
         return signs.into_layer(Class::Kernel, "wsl1", "");
     }
     let mut signs = Signs::default();
     let is_named = says("microsoft-standard") || says("WSL2");
-    signs.note(is_named, Name, view.evidence("kernel.release", "the kernel has the name of WSL 2"));
-    let interop = view.has_word("marks", "/proc/sys/fs/binfmt_misc/WSLInterop");
-    signs.note(interop, Name, view.evidence("marks", "the kernel starts programs of Windows"));
-    let drives = view.evidence("mounts.signs", "drives of Windows are mounted");
-    signs.note(view.has_word("mounts.signs", "drvfs"), Name, drives);
-    let is_marked =
-        ["/dev/dxg", "/mnt/wsl", "/usr/lib/wsl", "/run/WSL"].iter().any(|file| view.has_word("marks", file));
-    let has_hints = is_marked || view.text("variables").split(' ').any(|name| name.starts_with("WSL_"));
-    signs.note(has_hints, Strength::Hint, view.evidence("marks", "files or variables of WSL are there"));
+    signs.note(is_named, Name, view.evidence(KERNEL_RELEASE, "the kernel has the name of WSL 2"));
+    let interop = view.has_word(MARKS_SEEN, "/proc/sys/fs/binfmt_misc/WSLInterop");
+    signs.note(interop, Name, view.evidence(MARKS_SEEN, "the kernel starts programs of Windows"));
+    let drives = view.evidence(MOUNTS_SIGNS, "drives of Windows are mounted");
+    signs.note(view.has_word(MOUNTS_SIGNS, "drvfs"), Name, drives);
+    let is_marked = ["/dev/dxg", "/mnt/wsl", "/usr/lib/wsl", "/run/WSL"]
+        .iter()
+        .any(|file| view.has_word(MARKS_SEEN, file));
+    let has_hints = is_marked || view.text(VARIABLES_SET).split(' ').any(|name| name.starts_with("WSL_"));
+    signs.note(has_hints, Strength::Hint, view.evidence(MARKS_SEEN, "files or variables of WSL are there"));
     if signs.confidence() == Some(Confidence::Possible) {
         return None;
     }
@@ -122,18 +126,17 @@ fn recognise_other_systems(view: View<'_>) -> Option<Layer> {
     let mut signs = Signs::default();
     let proves = "another system answers calls of Linux";
     let (is_bsd, is_illumos) =
-        (view.text("kernel.version").contains("FreeBSD"), view.text("kernel.version").contains("BrandZ"));
-    signs.note(is_bsd || is_illumos, Strength::Name, view.evidence("kernel.version", proves));
+        (view.text(KERNEL_VERSION).contains("FreeBSD"), view.text(KERNEL_VERSION).contains("BrandZ"));
+    signs.note(is_bsd || is_illumos, Strength::Name, view.evidence(KERNEL_VERSION, proves));
     signs.into_layer(Class::Kernel, if is_illumos { "illumos" } else { "freebsd" }, "")
 }
 
 /// Recognises that something slow answers calls, and shows itself in no other way.
 fn recognise_slow_kernel(view: View<'_>) -> Option<Layer> {
-    let is_slow = view.number("cycles.call").is_some_and(|cycles| cycles > SLOW_CALL_CYCLES);
-    let is_untraced = view.text("tracer") == "0" && view.text("ptrace.request") == "done";
+    let is_slow = view.number(CYCLES_CALL).is_some_and(|cycles| cycles > SLOW_CALL_CYCLES);
+    let is_untraced = view.text("tracer") == "0" && view.text(PTRACE_REQUEST) == "done";
     let mut signs = Signs::default();
-    let slow =
-        view.evidence("cycles.call", "a system call takes as long as one that another program answers");
+    let slow = view.evidence(CYCLES_CALL, "a system call takes as long as one that another program answers");
     signs.note(is_slow && is_untraced, Strength::Name, slow);
     signs.into_layer(Class::Kernel, "translated-kernel", "")
 }

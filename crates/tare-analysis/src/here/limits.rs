@@ -1,6 +1,10 @@
 //! Limits of the process that found the facts, and changes that would save time.
 
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{
+    CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, CPU_THROTTLED, LIMIT_CPU, LIMIT_FILES, LIMIT_MEMORY,
+    LIMIT_PROCESSES, MEMORY_TOTAL_BYTES, PROCESS_POLICY, PROCESS_STORE_BYPASS,
+};
 
 use super::signs::View;
 use super::times::burst::{Throttling, find_throttling};
@@ -53,24 +57,24 @@ pub fn read_limits(facts: &Facts) -> Limits {
         let from_parent = view.text(&format!("{key}.from")) == "parent";
         view.number(key).map(|value| Limit { value, from_parent })
     };
-    let total = facts.get_integer("memory.total_bytes");
-    let cpu = limit("limit.cpu");
+    let total = facts.get_integer(MEMORY_TOTAL_BYTES);
+    let cpu = limit(LIMIT_CPU);
     let is_unexplained = |found: &Throttling| cpu.is_none_or(|cpu| found.cpus.high < EXPLAINED * cpu.value);
     let below_total = |limit: &Limit| total.is_none_or(|total| limit.value < NEARLY_ALL * total as f64);
     Limits {
         cpu,
         hidden_cpu: find_throttling(view).filter(is_unexplained),
-        throttled: view.number("cpu.throttled"),
-        allowed: facts.get_integer("cpu.allowed"),
-        online: facts.get_integer("cpu.online"),
-        memory: limit("limit.memory").filter(below_total),
+        throttled: view.number(CPU_THROTTLED),
+        allowed: facts.get_integer(CPU_ALLOWED),
+        online: facts.get_integer(CPU_ONLINE),
+        memory: limit(LIMIT_MEMORY).filter(below_total),
         memory_total: total,
-        processes: limit("limit.processes"),
-        files: facts.get_integer("limit.files").filter(|files| *files < FEW_FILES),
+        processes: limit(LIMIT_PROCESSES),
+        files: facts.get_integer(LIMIT_FILES).filter(|files| *files < FEW_FILES),
         loopback_only: view.text("network") == "loopback",
-        is_idle: view.text("process.policy") == "idle",
-        store_bypass_off: view.text("process.store_bypass") == "disabled",
-        control_groups: view.text("control_group") == "seen",
+        is_idle: view.text(PROCESS_POLICY) == "idle",
+        store_bypass_off: view.text(PROCESS_STORE_BYPASS) == "disabled",
+        control_groups: view.text(CONTROL_GROUP) == "seen",
     }
 }
 

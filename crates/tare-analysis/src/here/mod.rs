@@ -18,6 +18,7 @@ mod tracing;
 mod translators;
 
 use std::collections::BTreeMap;
+use tare_data::facts::keys::{PROGRAM_MACHINE, ROOT_IS_MOUNT};
 
 use tare_data::facts::Facts;
 
@@ -67,7 +68,7 @@ fn list_hidden(
     has_machine: bool,
     namespaces: &BTreeMap<&'static str, Namespace>,
 ) -> Vec<&'static str> {
-    let is_x86 = view.text("program.machine") == "x86_64";
+    let is_x86 = view.text(PROGRAM_MACHINE) == "x86_64";
     let is_unknown = |kind: &str| namespaces.get(kind) == Some(&Namespace::Unknown);
     let all = [
         (seen.has_kernel("gvisor"), "a container around gVisor cannot be seen from inside"),
@@ -84,7 +85,7 @@ fn list_hidden(
             "without /proc, namespaces of mounts and processes cannot be told from the first ones",
         ),
         (
-            view.text("root.is_mount") == "unknown" && view.text("mounts").is_empty(),
+            view.text(ROOT_IS_MOUNT) == "unknown" && view.text("mounts").is_empty(),
             "without /proc, another root folder would not show",
         ),
     ];

@@ -1,6 +1,10 @@
 //! Namespaces: each the first of its kind, another one, or not to be told.
 
 use std::collections::BTreeMap;
+use tare_data::facts::keys::{
+    KERNEL_RELEASE, NAMESPACE_NET_COOKIE, PROCESS_NUMBER, PROCESS_SECOND, PROCESS_USERS, SYSTEM_PROCESSES,
+    VDSO_RELEASE,
+};
 
 use super::signs::{View, parse_release};
 
@@ -52,8 +56,7 @@ const TASKS_PER_NUMBER: f64 = 2.0;
 /// Compares the namespaces of the process with those that the kernel began with.
 pub(super) fn compare_with_first(view: View<'_>) -> BTreeMap<&'static str, Namespace> {
     // uname(2) can be told to lie, the vDSO cannot.
-    let release =
-        parse_release(view.text("vdso.release")).or_else(|| parse_release(view.text("kernel.release")));
+    let release = parse_release(view.text(VDSO_RELEASE)).or_else(|| parse_release(view.text(KERNEL_RELEASE)));
     let is_fixed = release.is_some_and(|release| release >= FIXED_SINCE);
     let by_number = |kind: &str, first: u64| {
         let number = view.0.get_integer(&format!("namespace.{kind}"))?;
@@ -86,7 +89,7 @@ fn is_at_boot(number: u64, count: u64) -> bool {
 }
 
 fn by_cookie(view: View<'_>, is_fixed: bool) -> Option<Namespace> {
-    match view.0.get_integer("namespace.net_cookie")? {
+    match view.0.get_integer(NAMESPACE_NET_COOKIE)? {
         FIRST_COOKIE if !is_fixed => Some(Namespace::First),
         _ if !is_fixed => Some(Namespace::Own),
         cookie if cookie > COOKIES_AT_BOOT => Some(Namespace::Own),
@@ -95,15 +98,15 @@ fn by_cookie(view: View<'_>, is_fixed: bool) -> Option<Namespace> {
 }
 
 fn by_processes(view: View<'_>) -> Option<Namespace> {
-    if view.text("process.second") == "kthreadd" {
+    if view.text(PROCESS_SECOND) == "kthreadd" {
         return Some(Namespace::First);
     }
-    let (number, tasks) = (view.number("process.number")?, view.number("system.processes")?);
+    let (number, tasks) = (view.number(PROCESS_NUMBER)?, view.number(SYSTEM_PROCESSES)?);
     (number < LOW_NUMBER && number * TASKS_PER_NUMBER < tasks).then_some(Namespace::Own)
 }
 
 fn by_users(view: View<'_>) -> Option<Namespace> {
-    match view.text("process.users") {
+    match view.text(PROCESS_USERS) {
         "" => None,
         ALL_USERS => Some(Namespace::First),
         _ => Some(Namespace::Own),

@@ -1,6 +1,7 @@
 //! A session's measurements, by the environments of articles that its own correspond to.
 
 use std::collections::BTreeMap;
+use tare_data::facts::keys::{KERNEL_NAME, KERNEL_RELEASE, MOUNT_TYPE};
 
 use tare_data::names::parse_size;
 use tare_data::peer::PeerKind;
@@ -75,7 +76,7 @@ impl<'s> Measured<'s> {
     fn shares_by_9p(&self, target: usize) -> bool {
         let facts = facts_of(self.session, self.targets[target].target);
         let mut places = facts.iter().flat_map(|facts| facts.places.values());
-        places.any(|place| place.get("mount.type") == Some("9p"))
+        places.any(|place| place.get(MOUNT_TYPE) == Some("9p"))
     }
 
     pub fn target_name(&self, target: usize) -> String {
@@ -221,9 +222,9 @@ fn stands_for(target: &Target, facts: Option<&TargetFacts>) -> Option<Environmen
     let called = |name: &str| {
         target.name.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let is_windows = facts.is_some_and(|facts| facts.inside.get("kernel.name") == Some("Windows"));
+    let is_windows = facts.is_some_and(|facts| facts.inside.get(KERNEL_NAME) == Some("Windows"));
     // Microsoft's kernel of WSL2 calls itself so; that of WSL1 is called after Microsoft alone.
-    let release = facts.and_then(|facts| facts.inside.get("kernel.release")).unwrap_or_default();
+    let release = facts.and_then(|facts| facts.inside.get(KERNEL_RELEASE)).unwrap_or_default();
     let wsl = match release.contains("WSL2") {
         true => EnvironmentKind::Wsl2,
         false => EnvironmentKind::Wsl1,

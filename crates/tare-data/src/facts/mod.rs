@@ -1,5 +1,7 @@
 //! Facts of an environment, as sorted keys and texts that can be compared side by side, and steps that gave none.
 
+pub mod keys;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

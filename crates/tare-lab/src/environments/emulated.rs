@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
+use tare_data::facts::keys::CPU_EMULATED;
 
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, mount};
@@ -99,7 +100,7 @@ impl Environment for Emulated {
         let rule = rule(self.processor, &emulator)?;
         let version = programs::read_program_version(&emulator, &["--version"]).unwrap_or_default();
         let mut facts = note_runtime(&emulator, &version);
-        facts.add_fact("cpu.emulated", "QEMU user");
+        facts.add_fact(CPU_EMULATED, "QEMU user");
         self.processor.note_choice(&mut facts);
         Ok(Ready::new(facts, move |workspace| {
             let mut command = native::make_agent_command(&agent, &[], workspace);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::Stdio;
 use std::time::Duration;
+use tare_data::facts::keys::WSL_VERSION;
 
 use sha2::{Digest, Sha256};
 use tare_data::encoding::encode_hex;
@@ -202,9 +203,9 @@ impl Environment for Wsl {
         facts.add_fact("wsl.distribution", found.name);
         facts.add_fact("wsl.state", found.state);
         match &entered {
-            Entered::Itself(_) => facts.add_fact("wsl.version", found.version.to_string()),
+            Entered::Itself(_) => facts.add_fact(WSL_VERSION, found.version.to_string()),
             Entered::Copy { version, .. } => {
-                facts.add_fact("wsl.version", version.to_string());
+                facts.add_fact(WSL_VERSION, version.to_string());
                 facts.add_fact("wsl.copy", "yes");
             }
         }

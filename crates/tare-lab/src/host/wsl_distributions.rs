@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tare_data::facts::keys::RUNTIME_VERSION;
 
 use tare_data::facts::Facts;
 
@@ -77,7 +78,7 @@ pub fn note_wsl(facts: &mut Facts, program: &Found, programs: &Programs) {
         // `Name: version`, the name in any language: they are known by their place, and Windows comes last.
         let versions: Vec<&str> =
             text.lines().filter_map(|line| line.rsplit(": ").next()).map(str::trim).collect();
-        for (key, version) in [("runtime.version", versions.first()), ("wsl.kernel", versions.get(1))] {
+        for (key, version) in [(RUNTIME_VERSION, versions.first()), ("wsl.kernel", versions.get(1))] {
             facts.add_fact(key, version.copied().unwrap_or_default());
         }
         facts.add_fact("wsl.windows", versions.get(2..).and_then(<[_]>::last).copied().unwrap_or_default());

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tare_data::facts::keys::RUNTIME_VERSION;
 
 use tare_data::build::Build;
 use tare_data::facts::Facts;
@@ -176,7 +177,7 @@ pub(crate) fn require_runtime(
 pub(crate) fn note_runtime(program: &Found, version: &str) -> Facts {
     let mut facts = Facts::default();
     facts.add_fact("runtime.path", program.to_string_lossy());
-    facts.add_fact("runtime.version", version);
+    facts.add_fact(RUNTIME_VERSION, version);
     facts
 }
 

@@ -3,15 +3,16 @@
 use tare_analysis::here::layers::{Confidence, Layer};
 use tare_analysis::here::recognise_layers;
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{
+    KERNEL_MACHINE as MACHINE, KERNEL_RELEASE as RELEASE, KERNEL_VERSION as VERSION, NAMESPACE_MNT,
+    NAMESPACE_PID,
+};
 use tare_data::failure::{Failure, FailureKind};
 use tare_probes::signs::{BOOT, PARENT};
 
 use super::namespaces::Namespaces;
 
 const TRACER: &str = "tracer";
-const RELEASE: &str = "kernel.release";
-const VERSION: &str = "kernel.version";
-const MACHINE: &str = "kernel.machine";
 
 /// Description of an environment by signs that only it shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,14 +113,14 @@ fn refuted(why: &str) -> Failure {
 
 /// Requires this machine's boot, kernel, processes and network.
 fn require_here(signs: &Facts, own: &Facts) -> Result<Proven, Failure> {
-    for key in [BOOT, RELEASE, VERSION, "namespace.pid", "namespace.net"] {
+    for key in [BOOT, RELEASE, VERSION, NAMESPACE_PID, "namespace.net"] {
         if let (Some(one), Some(other)) = (signs.get(key), own.get(key))
             && one != other
         {
             return Err(refuted(&format!("{key} is {one}, and this machine's is {other}")));
         }
     }
-    Ok(match (signs.get(BOOT), signs.get("namespace.pid")) {
+    Ok(match (signs.get(BOOT), signs.get(NAMESPACE_PID)) {
         (Some(boot), Some(pid)) => Proven::Seen(format!("boot {boot}, pid:[{pid}]")),
         (None, Some(pid)) => {
             Proven::Seen(format!("kernel {}, pid:[{pid}]", signs.get(RELEASE).unwrap_or_default()))
@@ -147,7 +148,7 @@ fn require_kernel(name: &str, signs: &Facts, own: &Facts) -> Result<Proven, Fail
     match (recognise(name, signs), recognise(name, own)) {
         (Some(layer), None) => Ok(Proven::Seen(describe_evidence(&layer))),
         // This machine is one as well, so that its name proves nothing.
-        (Some(_), Some(_)) if is_same("namespace.mnt") => {
+        (Some(_), Some(_)) if is_same(NAMESPACE_MNT) => {
             Err(refuted("it is the very one that tare runs in; look at the runtime's installation"))
         }
         (Some(_), Some(_)) => Ok(Proven::Unseen("this machine shows the same signs")),

@@ -1,6 +1,10 @@
 //! Facts of the environment itself, each from the system call, instruction or file that knows it.
 
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{
+    KERNEL_BUILD, KERNEL_COMMAND_LINE, KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION,
+    MACHINE_PRODUCT, MACHINE_VENDOR, MEMORY_TOTAL_BYTES, PROCESS_STORE_BYPASS, ROOT_TYPE, WSL_VERSION,
+};
 
 use super::{clock as reads, mounts, network, processor};
 use crate::harness::kernel_files::{note_file, read_text};
@@ -15,21 +19,21 @@ pub fn note_all(facts: &mut Facts) {
     network::note_all(facts);
     machine(facts);
     if let Some(name) = mounts::file_system_name("/".as_ref()) {
-        facts.add_fact("root.type", name);
+        facts.add_fact(ROOT_TYPE, name);
     }
 }
 
 fn kernel(facts: &mut Facts) {
     let names = rustix::system::uname();
-    facts.add_fact("kernel.name", names.sysname().to_string_lossy());
-    facts.add_fact("kernel.release", names.release().to_string_lossy());
-    facts.add_fact("kernel.version", names.version().to_string_lossy());
-    facts.add_fact("kernel.machine", names.machine().to_string_lossy());
+    facts.add_fact(KERNEL_NAME, names.sysname().to_string_lossy());
+    facts.add_fact(KERNEL_RELEASE, names.release().to_string_lossy());
+    facts.add_fact(KERNEL_VERSION, names.version().to_string_lossy());
+    facts.add_fact(KERNEL_MACHINE, names.machine().to_string_lossy());
     // WSL 1 and gVisor identify themselves here, and only here.
-    note_file(facts, "kernel.build", "/proc/version");
-    note_file(facts, "kernel.command_line", "/proc/cmdline");
+    note_file(facts, KERNEL_BUILD, "/proc/version");
+    note_file(facts, KERNEL_COMMAND_LINE, "/proc/cmdline");
     let wsl = wsl_version(&names.release().to_string_lossy());
-    facts.add_fact("wsl.version", wsl);
+    facts.add_fact(WSL_VERSION, wsl);
     if !wsl.is_empty() {
         facts.add_fact("wsl.drives", find_drives_type(&mounts::list_mounts().unwrap_or_default()));
     }
@@ -58,8 +62,8 @@ fn wsl_version(release: &str) -> &'static str {
 
 /// Describes the machine by its firmware, or whatever replaces it.
 fn machine(facts: &mut Facts) {
-    note_file(facts, "machine.vendor", "/sys/class/dmi/id/sys_vendor");
-    note_file(facts, "machine.product", "/sys/class/dmi/id/product_name");
+    note_file(facts, MACHINE_VENDOR, "/sys/class/dmi/id/sys_vendor");
+    note_file(facts, MACHINE_PRODUCT, "/sys/class/dmi/id/product_name");
 }
 
 fn clock(facts: &mut Facts) {
@@ -77,7 +81,7 @@ fn memory(facts: &mut Facts) {
     facts.add_fact("memory.page_bytes", rustix::param::page_size().to_string());
     let about = rustix::system::sysinfo();
     let total = u64::from(about.mem_unit).saturating_mul(about.totalram);
-    facts.add_fact("memory.total_bytes", total.to_string());
+    facts.add_fact(MEMORY_TOTAL_BYTES, total.to_string());
     if let Some(modes) = read_text("/sys/kernel/mm/transparent_hugepage/enabled") {
         // `always [madvise] never`: the one in brackets holds.
         let chosen = modes.split(['[', ']']).nth(1).unwrap_or_default();
@@ -94,7 +98,7 @@ fn process(facts: &mut Facts) {
         ("process.seccomp_filters", "Seccomp_filters:"),
         ("process.no_new_privileges", "NoNewPrivs:"),
         // Filters of system calls switched these off for their processes before Linux 5.16 (proc(5), PR_SET_SPECULATION_CTRL).
-        ("process.store_bypass", "Speculation_Store_Bypass:"),
+        (PROCESS_STORE_BYPASS, "Speculation_Store_Bypass:"),
         ("process.indirect_branch", "SpeculationIndirectBranch:"),
     ] {
         let value = status.lines().find_map(|text| text.strip_prefix(line));

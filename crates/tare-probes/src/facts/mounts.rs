@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use tare_data::facts::keys::{FILE_SYSTEM_FREE_BYTES, FILE_SYSTEM_TYPE, MOUNT_TYPE, MOUNT_UPPER};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use tare_data::facts::Facts;
@@ -50,20 +51,20 @@ pub(crate) fn file_system_name(path: &Path) -> Option<String> {
 pub(crate) fn note_all(facts: &mut Facts, path: &Path) {
     // A place that is not there lies on no mount.
     let Some(name) = file_system_name(path) else { return };
-    facts.add_fact("file_system.type", name);
+    facts.add_fact(FILE_SYSTEM_TYPE, name);
     if let Ok(about) = rustix::fs::statvfs(path) {
         facts.add_fact("file_system.block_bytes", about.f_bsize.to_string());
-        facts.add_fact("file_system.free_bytes", about.f_bavail.saturating_mul(about.f_frsize).to_string());
+        facts.add_fact(FILE_SYSTEM_FREE_BYTES, about.f_bavail.saturating_mul(about.f_frsize).to_string());
         facts.add_fact("file_system.total_bytes", about.f_blocks.saturating_mul(about.f_frsize).to_string());
     }
     let Ok(mounts) = list_mounts() else { return };
     let Some(mount) = mount_of(mounts, path, format_device_number(path)) else { return };
     facts.add_fact("mount.point", mount.point.to_string_lossy());
-    facts.add_fact("mount.type", &mount.filesystem);
+    facts.add_fact(MOUNT_TYPE, &mount.filesystem);
     facts.add_fact("mount.device", &mount.source);
     facts.add_fact("mount.options", &mount.options);
     let option = |key: &str| mount.options.split(',').find_map(|o| o.strip_prefix(key));
-    facts.add_fact("mount.upper", option("upperdir=").unwrap_or_default());
+    facts.add_fact(MOUNT_UPPER, option("upperdir=").unwrap_or_default());
     let queue = |file: &str| {
         // A partition has its disk's queue one level up.
         ["queue", "../queue"]

@@ -1,6 +1,7 @@
 //! Facts of the processor: what it calls itself, and what stands between it and the machine.
 
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{CPU_COUNT, CPU_EMULATED, CPU_FLAGS, CPU_HYPERVISOR, CPU_MODEL, CPU_ONLINE};
 
 use crate::harness::affinity;
 use crate::harness::kernel_files::{note_file, read_text};
@@ -8,9 +9,9 @@ use crate::harness::kernel_files::{note_file, read_text};
 pub fn note_all(facts: &mut Facts) {
     let allowed = affinity::list_allowed_processors();
     if !allowed.is_empty() {
-        facts.add_fact("cpu.count", allowed.len().to_string());
+        facts.add_fact(CPU_COUNT, allowed.len().to_string());
     }
-    note_file(facts, "cpu.online", "/sys/devices/system/cpu/online");
+    note_file(facts, CPU_ONLINE, "/sys/devices/system/cpu/online");
     note_file(facts, "cpu.smt", "/sys/devices/system/cpu/smt/active");
     note_file(facts, "cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     note_file(facts, "cpu.turbo_off", "/sys/devices/system/cpu/intel_pstate/no_turbo");
@@ -20,15 +21,15 @@ pub fn note_all(facts: &mut Facts) {
     let model = cpuid::read_processor_brand().or_else(|| name_in(&listing)).unwrap_or_default();
     if let Some(signature) = cpuid::read_hypervisor_signature().or_else(in_device_tree) {
         if signature == TCG_SIGNATURE {
-            facts.add_fact("cpu.emulated", TCG);
+            facts.add_fact(CPU_EMULATED, TCG);
         }
-        facts.add_fact("cpu.hypervisor", hypervisor_name(&signature));
+        facts.add_fact(CPU_HYPERVISOR, hypervisor_name(&signature));
     } else if model == TCG {
-        facts.add_fact("cpu.emulated", TCG);
+        facts.add_fact(CPU_EMULATED, TCG);
     }
-    facts.add_fact("cpu.model", model);
+    facts.add_fact(CPU_MODEL, model);
     let flags = listed("flags").or_else(|| listed("Features")).or_else(|| listed("isa"));
-    facts.add_fact("cpu.flags", flags.unwrap_or_default());
+    facts.add_fact(CPU_FLAGS, flags.unwrap_or_default());
     // Every kernel knows of more; none of a hundred.
     let known = std::fs::read_dir("/sys/devices/system/cpu/vulnerabilities").into_iter().flatten().flatten();
     for entry in known.take(100) {

@@ -5,6 +5,7 @@
 //! "not comparable:". A check that cannot decide leaves its fact out.
 
 use std::path::Path;
+use tare_data::facts::keys::FILE_SYSTEM_TYPE;
 
 use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
@@ -44,7 +45,7 @@ pub fn is_in_memory(name: &str) -> bool {
 /// Notes `honesty.sync`, `honesty.dsync`, `honesty.direct` and `honesty.cache` of a place.
 pub fn note_place(facts: &mut Facts, place: &Path) {
     let Ok(folder) = Folder::make_fresh(place) else { return };
-    let in_memory = facts.get("file_system.type").is_some_and(is_in_memory);
+    let in_memory = facts.get(FILE_SYSTEM_TYPE).is_some_and(is_in_memory);
     let volatile = facts.get("mount.options").is_some_and(is_volatile);
     let sync = match () {
         () if in_memory => Some("a file system in memory: nothing is made durable".to_owned()),

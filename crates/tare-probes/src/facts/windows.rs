@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the system is called by its C interface")]
 
 use std::ffi::{CStr, c_char};
+use tare_data::facts::keys::{CPU_COUNT, KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, MEMORY_TOTAL_BYTES};
 
 use tare_data::facts::Facts;
 use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
@@ -14,14 +15,14 @@ use super::clock;
 use crate::platform::system_info;
 
 pub fn note_all(facts: &mut Facts) {
-    facts.add_fact("kernel.name", "Windows");
-    facts.add_fact("kernel.release", release());
-    facts.add_fact("kernel.machine", std::env::consts::ARCH);
+    facts.add_fact(KERNEL_NAME, "Windows");
+    facts.add_fact(KERNEL_RELEASE, release());
+    facts.add_fact(KERNEL_MACHINE, std::env::consts::ARCH);
     facts.add_fact("wine.version", wine_version().unwrap_or_default());
     let about = system_info();
-    facts.add_fact("cpu.count", about.dwNumberOfProcessors.to_string());
+    facts.add_fact(CPU_COUNT, about.dwNumberOfProcessors.to_string());
     facts.add_fact("memory.page_bytes", about.dwPageSize.to_string());
-    facts.add_fact("memory.total_bytes", memory_bytes().map(|bytes| bytes.to_string()).unwrap_or_default());
+    facts.add_fact(MEMORY_TOTAL_BYTES, memory_bytes().map(|bytes| bytes.to_string()).unwrap_or_default());
     clock::note_all(facts);
 }
 

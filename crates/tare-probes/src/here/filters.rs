@@ -3,6 +3,10 @@
 #![allow(unsafe_code, reason = "calls that no library wraps")]
 
 use super::steps::Noting;
+use tare_data::facts::keys::{
+    CALL_UNKNOWN, KERNEL_LOG, LANDLOCK_ROOM, PROCESS_POLICY, PROCESS_STORE_BYPASS, PTRACE_REQUEST,
+    SECCOMP_BY_CALL, SECCOMP_ROOM,
+};
 
 /// A call that no Linux has, below the numbers of private calls.
 const UNKNOWN_CALL: libc::c_long = 999;
@@ -24,28 +28,27 @@ pub fn note_process(noting: &mut Noting<'_>) {
     const DISABLED: libc::c_int = 4 | 8;
     // SAFETY: asks for a number.
     let mode = unsafe { libc::prctl(libc::PR_GET_SECCOMP) };
-    noting.add_fact("seccomp.by_call", if mode >= 0 { mode.to_string() } else { "refused".to_owned() });
+    noting.add_fact(SECCOMP_BY_CALL, if mode >= 0 { mode.to_string() } else { "refused".to_owned() });
     // SAFETY: as above.
     let bypass = unsafe { libc::prctl(SPECULATION, STORE_BYPASS, 0, 0, 0) };
-    noting
-        .add_fact("process.store_bypass", if bypass > 0 && bypass & DISABLED != 0 { "disabled" } else { "" });
+    noting.add_fact(PROCESS_STORE_BYPASS, if bypass > 0 && bypass & DISABLED != 0 { "disabled" } else { "" });
     // SAFETY: as above.
     let policy = unsafe { libc::sched_getscheduler(0) };
-    noting.add_fact("process.policy", if policy == libc::SCHED_IDLE { "idle" } else { "" });
+    noting.add_fact(PROCESS_POLICY, if policy == libc::SCHED_IDLE { "idle" } else { "" });
 }
 
 /// Notes the answer to a call that does not exist.
 pub fn note_unknown_call(noting: &mut Noting<'_>) {
     // SAFETY: no kernel knows the call, and its arguments point nowhere.
     let answer = unsafe { libc::syscall(UNKNOWN_CALL, -1, 0, -1, -1, -1, -1) };
-    noting.add_fact("call.unknown", if answer == -1 { last_error() } else { "done".to_owned() });
+    noting.add_fact(CALL_UNKNOWN, if answer == -1 { last_error() } else { "done".to_owned() });
 }
 
 /// Notes whether this process, which nobody has to trace, can ask to be traced.
 pub fn note_tracing(noting: &mut Noting<'_>) {
     // SAFETY: the process ends after this.
     let asked = unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
-    noting.add_fact("ptrace.request", if asked == 0 { "done".to_owned() } else { last_error() });
+    noting.add_fact(PTRACE_REQUEST, if asked == 0 { "done".to_owned() } else { last_error() });
 }
 
 /// Notes words of the kernel's log.
@@ -57,7 +60,7 @@ pub fn note_kernel_log(noting: &mut Noting<'_>) {
     let Ok(read) = usize::try_from(read) else { return };
     let log = String::from_utf8_lossy(&log[..read.min(LOG_BYTES)]).into_owned();
     let found: Vec<&str> = LOG_WORDS.into_iter().filter(|word| log.contains(word)).collect();
-    noting.add_fact("kernel.log", found.join("; "));
+    noting.add_fact(KERNEL_LOG, found.join("; "));
 }
 
 /// Notes how many rulesets of Landlock can be stacked before the kernel refuses another: `16 E2BIG`.
@@ -81,7 +84,7 @@ pub fn note_landlock_room(noting: &mut Noting<'_>) {
         refused
     });
     let (stacked, why) = refusal.unwrap_or((MOST_RULESETS, "none".to_owned()));
-    noting.add_fact("landlock.room", format!("{stacked} {why}"));
+    noting.add_fact(LANDLOCK_ROOM, format!("{stacked} {why}"));
 }
 
 /// Notes how many instructions further filters may have: `32660 9 ENOMEM`, with the number of filters that were added.
@@ -114,7 +117,7 @@ pub fn note_seccomp_room(noting: &mut Noting<'_>) {
         length /= 2;
     }
     let why = if added >= MOST_INSTRUCTIONS { "none" } else { &why };
-    noting.add_fact("seccomp.room", format!("{added} {filters} {why}"));
+    noting.add_fact(SECCOMP_ROOM, format!("{added} {filters} {why}"));
 }
 
 fn forbid_new_privileges() {

@@ -4,6 +4,10 @@
 
 use super::bounded::{MOST_BYTES, read_proc_itself};
 use super::steps::Noting;
+use tare_data::facts::keys::{
+    KERNEL_MACHINE, KERNEL_NAME, KERNEL_RELEASE, KERNEL_VERSION, PROCESS_NAME, PROCESS_NUMBER,
+    PROGRAM_MACHINE, PROGRAM_NAME, SECCOMP_FILTERS, SECCOMP_MODE, SYSTEM_PROCESSES, VDSO, VDSO_RELEASE,
+};
 
 /// Bytes at the beginning of the vDSO in which its notes lie: a page, which always is there whole.
 const VDSO_BYTES: usize = 4096;
@@ -18,27 +22,27 @@ const NOTE: u32 = 4;
 pub fn note_all(noting: &mut Noting<'_>) {
     let names = rustix::system::uname();
     for (key, name) in [
-        ("kernel.name", names.sysname()),
-        ("kernel.release", names.release()),
-        ("kernel.version", names.version()),
-        ("kernel.machine", names.machine()),
+        (KERNEL_NAME, names.sysname()),
+        (KERNEL_RELEASE, names.release()),
+        (KERNEL_VERSION, names.version()),
+        (KERNEL_MACHINE, names.machine()),
     ] {
         noting.add_fact(key, name.to_string_lossy());
     }
-    noting.add_fact("program.machine", std::env::consts::ARCH);
-    noting.add_fact("process.number", rustix::process::getpid().as_raw_nonzero().to_string());
-    noting.add_fact("system.processes", rustix::system::sysinfo().procs.to_string());
-    noting.add_fact("program.name", if find_program_name() == own_name() { "its own" } else { "another" });
+    noting.add_fact(PROGRAM_MACHINE, std::env::consts::ARCH);
+    noting.add_fact(PROCESS_NUMBER, rustix::process::getpid().as_raw_nonzero().to_string());
+    noting.add_fact(SYSTEM_PROCESSES, rustix::system::sysinfo().procs.to_string());
+    noting.add_fact(PROGRAM_NAME, if find_program_name() == own_name() { "its own" } else { "another" });
     let vdso = map_vdso();
-    noting.add_fact("vdso", if vdso.is_some() { "present" } else { "absent" });
-    noting.add_fact("vdso.release", vdso.and_then(find_release).unwrap_or_default());
+    noting.add_fact(VDSO, if vdso.is_some() { "present" } else { "absent" });
+    noting.add_fact(VDSO_RELEASE, vdso.and_then(find_release).unwrap_or_default());
     // A debugger lets forked children go, so that they would not show it.
     let status = read_proc_itself("/proc/self/status", MOST_BYTES).unwrap_or_default();
     for (key, line) in [
         ("tracer", "TracerPid:"),
-        ("process.name", "Name:"),
-        ("seccomp.mode", "Seccomp:"),
-        ("seccomp.filters", "Seccomp_filters:"),
+        (PROCESS_NAME, "Name:"),
+        (SECCOMP_MODE, "Seccomp:"),
+        (SECCOMP_FILTERS, "Seccomp_filters:"),
         ("process.no_new_privileges", "NoNewPrivs:"),
     ] {
         let value = status.lines().find_map(|text| text.strip_prefix(line));

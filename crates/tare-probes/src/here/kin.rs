@@ -2,6 +2,7 @@
 
 use super::bounded::{MOST_BYTES, read_beginning, read_line};
 use super::steps::Noting;
+use tare_data::facts::keys::{PROCESS_ANCESTORS, PROCESS_FIRST, PROCESS_SECOND, ROOT_LINK, TRACER_NAME};
 
 /// Ancestors that are looked at.
 const MOST_ANCESTORS: usize = 20;
@@ -13,19 +14,19 @@ const KNOWN: [&str; 8] =
 
 /// Notes who the first process, the second and the tracer are, and known programs among the ancestors, the nearest first.
 pub fn note_all(noting: &mut Noting<'_>, tracer: Option<u64>) {
-    noting.add_fact("process.first", read_line("/proc/1/comm").unwrap_or_default());
-    noting.add_fact("process.second", read_line("/proc/2/comm").unwrap_or_default());
+    noting.add_fact(PROCESS_FIRST, read_line("/proc/1/comm").unwrap_or_default());
+    noting.add_fact(PROCESS_SECOND, read_line("/proc/2/comm").unwrap_or_default());
     note_tracer(noting, tracer);
-    noting.add_fact("process.ancestors", list_known_ancestors().join(" "));
+    noting.add_fact(PROCESS_ANCESTORS, list_known_ancestors().join(" "));
     if let Ok(root) = rustix::fs::readlinkat(rustix::fs::CWD, "/proc/self/root", Vec::new()) {
-        noting.add_fact("root.link", if root.as_bytes() == b"/" { "/" } else { "elsewhere" });
+        noting.add_fact(ROOT_LINK, if root.as_bytes() == b"/" { "/" } else { "elsewhere" });
     }
 }
 
 /// Notes the name of the process that traces this one.
 pub fn note_tracer(noting: &mut Noting<'_>, tracer: Option<u64>) {
     if let Some(tracer) = tracer.filter(|tracer| *tracer > 0) {
-        noting.add_fact("tracer.name", read_line(&format!("/proc/{tracer}/comm")).unwrap_or_default());
+        noting.add_fact(TRACER_NAME, read_line(&format!("/proc/{tracer}/comm")).unwrap_or_default());
     }
 }
 

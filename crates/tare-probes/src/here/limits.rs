@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::iter::successors;
+use tare_data::facts::keys::{
+    CONTROL_GROUP, CPU_ALLOWED, CPU_ONLINE, CPU_THROTTLED, LIMIT_CPU, LIMIT_FILES, LIMIT_MEMORY,
+    LIMIT_PROCESSES, MEMORY_TOTAL_BYTES,
+};
 
 use super::bounded::{MOST_MOUNTS, read_line, read_proc_itself};
 use super::steps::Noting;
@@ -29,14 +33,13 @@ struct Least {
 /// Notes what this process may use.
 pub fn note_all(noting: &mut Noting<'_>) {
     let allowed = list_allowed_processors().len();
-    noting.add_fact("cpu.allowed", if allowed > 0 { allowed.to_string() } else { String::new() });
+    noting.add_fact(CPU_ALLOWED, if allowed > 0 { allowed.to_string() } else { String::new() });
     let online = read_line("/sys/devices/system/cpu/online").and_then(|list| count_listed(&list));
-    noting.add_fact("cpu.online", online.map(|count| count.to_string()).unwrap_or_default());
+    noting.add_fact(CPU_ONLINE, online.map(|count| count.to_string()).unwrap_or_default());
     let about = rustix::system::sysinfo();
-    noting
-        .add_fact("memory.total_bytes", u64::from(about.mem_unit).saturating_mul(about.totalram).to_string());
+    noting.add_fact(MEMORY_TOTAL_BYTES, u64::from(about.mem_unit).saturating_mul(about.totalram).to_string());
     for (key, resource) in [
-        ("limit.files", rustix::process::Resource::Nofile),
+        (LIMIT_FILES, rustix::process::Resource::Nofile),
         ("limit.processes_of_user", rustix::process::Resource::Nproc),
         ("limit.address_space", rustix::process::Resource::As),
     ] {
@@ -68,16 +71,16 @@ fn note_control_groups(noting: &mut Noting<'_>) {
             read_level(&mut least, controller, &folder, level);
         }
     }
-    noting.add_fact("control_group", if found.is_empty() { "unseen" } else { "seen" });
+    noting.add_fact(CONTROL_GROUP, if found.is_empty() { "unseen" } else { "seen" });
     for (key, limit) in
-        [("limit.cpu", least.cpu), ("limit.memory", least.memory), ("limit.processes", least.processes)]
+        [(LIMIT_CPU, least.cpu), (LIMIT_MEMORY, least.memory), (LIMIT_PROCESSES, least.processes)]
     {
         if let Some((value, level)) = limit {
             noting.add_fact(key, value.to_string());
             noting.add_fact(&format!("{key}.from"), if level == 0 { "own" } else { "parent" });
         }
     }
-    noting.add_fact("cpu.throttled", least.throttled.map(|share| format!("{share:.4}")).unwrap_or_default());
+    noting.add_fact(CPU_THROTTLED, least.throttled.map(|share| format!("{share:.4}")).unwrap_or_default());
 }
 
 /// Finds the own control group of version 2 (an empty name) and of each controller that limits something, where it is mounted.

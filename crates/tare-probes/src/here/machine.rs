@@ -2,9 +2,14 @@
 
 use super::bounded::{MOST_BYTES, read_beginning, read_line};
 use super::steps::Noting;
+use tare_data::facts::keys::{
+    BOOT_WORDS, CPUID_BRAND, CPUID_HYPERVISOR, CPUID_INTERFACES, CPUID_VENDOR, CPUINFO_HYPERVISOR,
+    CPUINFO_KIND, CPUINFO_MODEL, KERNEL_BUILD, KERNEL_OSRELEASE, MACHINE_BIOS, MACHINE_BOARD,
+    MACHINE_DEVICE_TREE, MACHINE_PRODUCT, MACHINE_VENDOR, PTRACE_SCOPE,
+};
 
 /// Words of the kernel's command line by which a guest is known. Others may hold secrets, and are not kept.
-const BOOT_WORDS: [&str; 6] =
+const KNOWN_BOOT_WORDS: [&str; 6] =
     ["uml_dir=", "umid=", "ubd", "virtio_mmio.device=", "agent.log=", "init=/init.krun"];
 /// Parts of a kernel's build line by which a kernel is known. Others name people and machines, and are not kept.
 const BUILD_WORDS: [&str; 5] =
@@ -19,18 +24,19 @@ const MOST_DEVICES: usize = 2_000;
 pub fn note_kernel_files(noting: &mut Noting<'_>) {
     let build = read_line("/proc/version").unwrap_or_default();
     let known = BUILD_WORDS.iter().filter(|known| build.contains(**known));
-    noting.add_fact("kernel.build", known.copied().collect::<Vec<_>>().join("; "));
-    noting.add_fact("kernel.osrelease", read_line("/proc/sys/kernel/osrelease").unwrap_or_default());
-    noting.add_fact("ptrace.scope", read_line("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default());
+    noting.add_fact(KERNEL_BUILD, known.copied().collect::<Vec<_>>().join("; "));
+    noting.add_fact(KERNEL_OSRELEASE, read_line("/proc/sys/kernel/osrelease").unwrap_or_default());
+    noting.add_fact(PTRACE_SCOPE, read_line("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default());
     let words = read_line("/proc/cmdline").unwrap_or_default();
-    let known = BOOT_WORDS.iter().filter(|known| words.split(' ').any(|word| word.starts_with(**known)));
-    noting.add_fact("boot.words", known.copied().collect::<Vec<_>>().join(" "));
+    let known =
+        KNOWN_BOOT_WORDS.iter().filter(|known| words.split(' ').any(|word| word.starts_with(**known)));
+    noting.add_fact(BOOT_WORDS, known.copied().collect::<Vec<_>>().join(" "));
     let listing = note_listing(noting);
     let listed = |key: &str| {
         let line = listing.lines().find(|line| line.starts_with(key))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     };
-    noting.add_fact("cpuinfo.model", listed("model name").unwrap_or_default());
+    noting.add_fact(CPUINFO_MODEL, listed("model name").unwrap_or_default());
     let part = listed("CPU implementer").zip(listed("CPU part"));
     noting.add_fact(
         "processor.part",
@@ -38,14 +44,14 @@ pub fn note_kernel_files(noting: &mut Noting<'_>) {
     );
     if let Some(flags) = listed("flags") {
         let is_virtual = flags.split(' ').any(|flag| flag == "hypervisor");
-        noting.add_fact("cpuinfo.hypervisor", if is_virtual { "yes" } else { "no" });
+        noting.add_fact(CPUINFO_HYPERVISOR, if is_virtual { "yes" } else { "no" });
     }
 }
 
 /// Notes the architecture of the kernel's list of processors, and returns the list.
 pub fn note_listing(noting: &mut Noting<'_>) -> String {
     let listing = read_beginning("/proc/cpuinfo", MOST_BYTES).unwrap_or_default();
-    noting.add_fact("cpuinfo.kind", kind_of_listing(&listing).unwrap_or_default());
+    noting.add_fact(CPUINFO_KIND, kind_of_listing(&listing).unwrap_or_default());
     listing
 }
 
@@ -64,15 +70,15 @@ pub(super) fn kind_of_listing(listing: &str) -> Option<&'static str> {
 /// Notes what the firmware says, or the device tree in its place.
 pub fn note_firmware(noting: &mut Noting<'_>) {
     for (key, file) in [
-        ("machine.vendor", "sys_vendor"),
-        ("machine.product", "product_name"),
-        ("machine.bios", "bios_vendor"),
-        ("machine.board", "board_vendor"),
+        (MACHINE_VENDOR, "sys_vendor"),
+        (MACHINE_PRODUCT, "product_name"),
+        (MACHINE_BIOS, "bios_vendor"),
+        (MACHINE_BOARD, "board_vendor"),
     ] {
         noting.add_fact(key, read_line(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default());
     }
     let tree = read_line("/proc/device-tree/hypervisor/compatible").unwrap_or_default();
-    noting.add_fact("machine.device_tree", tree.split('\0').next().unwrap_or_default());
+    noting.add_fact(MACHINE_DEVICE_TREE, tree.split('\0').next().unwrap_or_default());
     let has_clock_device = DEVICES.iter().any(|folder| {
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_DEVICES);
         entries.into_iter().any(|entry| entry.file_name().to_string_lossy().starts_with(CLOCK_DEVICE))
@@ -96,14 +102,14 @@ pub fn note_processor(noting: &mut Noting<'_>) {
     }
 
     let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0);
-    noting.add_fact("cpuid.vendor", text([ebx, edx, ecx]));
+    noting.add_fact(CPUID_VENDOR, text([ebx, edx, ecx]));
     if __cpuid(0x8000_0000).eax >= *BRAND.end() {
         let all = BRAND.map(__cpuid).flat_map(|CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx]);
-        noting.add_fact("cpuid.brand", text(all));
+        noting.add_fact(CPUID_BRAND, text(all));
     }
     let about = __cpuid(1);
     let is_virtual = about.ecx >> 31 == 1;
-    noting.add_fact("cpuid.hypervisor", if is_virtual { "yes" } else { "no" });
+    noting.add_fact(CPUID_HYPERVISOR, if is_virtual { "yes" } else { "no" });
     noting.add_fact("processor.family", family_of(about.eax));
     if is_virtual {
         let answers = INTERFACES.step_by(STEP).map(|leaf| (leaf, __cpuid(leaf)));
@@ -113,7 +119,7 @@ pub fn note_processor(noting: &mut Noting<'_>) {
         });
         let names: Vec<String> =
             offered.map(|(_, answer)| text([answer.ebx, answer.ecx, answer.edx])).collect();
-        noting.add_fact("cpuid.interfaces", names.join("; "));
+        noting.add_fact(CPUID_INTERFACES, names.join("; "));
     }
 }
 

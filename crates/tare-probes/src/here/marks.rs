@@ -2,6 +2,7 @@
 
 use super::bounded::{is_there, read_line};
 use super::steps::Noting;
+use tare_data::facts::keys::{MARKS_CONTROL_GROUPS, MARKS_LABEL, MARKS_MANAGER, MARKS_SEEN};
 
 const FILES: [&str; 13] = [
     "/.dockerenv",
@@ -24,11 +25,11 @@ const MANAGERS: [&str; 6] = ["systemd-nspawn", "lxc", "docker", "podman", "oci",
 /// Notes the marks that are there.
 pub fn note_all(noting: &mut Noting<'_>) {
     let found: Vec<&str> = FILES.into_iter().filter(|file| is_there(file)).collect();
-    noting.add_fact("marks", found.join(" "));
+    noting.add_fact(MARKS_SEEN, found.join(" "));
     let manager = read_line("/run/host/container-manager").unwrap_or_default();
-    noting.add_fact("marks.manager", if MANAGERS.contains(&manager.as_str()) { &manager } else { "" });
+    noting.add_fact(MARKS_MANAGER, if MANAGERS.contains(&manager.as_str()) { &manager } else { "" });
     let label = read_line("/proc/self/attr/current").unwrap_or_default();
-    noting.add_fact("marks.label", if label.starts_with("snap.") { "snap" } else { "" });
+    noting.add_fact(MARKS_LABEL, if label.starts_with("snap.") { "snap" } else { "" });
 }
 
 /// Notes control groups whose names belong to engines. Their numbers are not kept.
@@ -36,7 +37,7 @@ pub fn note_control_groups(noting: &mut Noting<'_>) {
     let groups = read_line("/proc/self/cgroup").unwrap_or_default();
     let engines: Vec<&str> =
         ENGINES.iter().filter(|(_, is_its)| groups.lines().any(is_its)).map(|(name, _)| *name).collect();
-    noting.add_fact("marks.control_groups", engines.join(" "));
+    noting.add_fact(MARKS_CONTROL_GROUPS, engines.join(" "));
 }
 
 type IsItsGroup = fn(&str) -> bool;

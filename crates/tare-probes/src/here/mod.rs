@@ -21,6 +21,7 @@ mod times;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use tare_data::facts::keys::{BURST_GAPS, BURST_RAN, CYCLE_ADDITION, CYCLE_MULTIPLICATION};
 
 use tare_data::facts::{Facts, Surroundings};
 use tare_paths::marked::LeftOver;
@@ -52,8 +53,7 @@ const REMOVED: &str = "removed, since a tare here that was killed had left it";
 /// Passes over everything that is timed, where there is time for a thorough answer.
 const PASSES: usize = 3;
 /// Beginnings of the keys of facts that are times in blocks, to which a later pass adds its own.
-const SERIES: [&str; 6] =
-    ["cost.", "price.", "burst.gaps", "burst.ran", "cycle.addition", "cycle.multiplication"];
+const SERIES: [&str; 6] = ["cost.", "price.", BURST_GAPS, BURST_RAN, CYCLE_ADDITION, CYCLE_MULTIPLICATION];
 
 /// Extent of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use tare_data::facts::keys::{MOUNTS_SIGNS, ROOT_MOUNT, ROOT_MOUNT_DEVICE};
 
 use super::bounded::{MOST_MOUNTS, read_proc_itself};
 use super::steps::Noting;
@@ -23,14 +24,14 @@ pub fn note_all(noting: &mut Noting<'_>) {
         return;
     }
     noting.add_fact("mounts", if is_cut { "cut" } else { "read" });
-    noting.add_fact("mounts.signs", list_signs(&mounts).into_iter().collect::<Vec<_>>().join(" "));
+    noting.add_fact(MOUNTS_SIGNS, list_signs(&mounts).into_iter().collect::<Vec<_>>().join(" "));
     match mounts.iter().rfind(|mount| mount.point == Path::new("/")) {
         // The lines that were cut off may have it.
         None if is_cut => {}
-        None => noting.add_fact("root.mount", "none"),
+        None => noting.add_fact(ROOT_MOUNT, "none"),
         Some(root) => {
-            noting.add_fact("root.mount", if root.root == "/" { "whole" } else { "part" });
-            noting.add_fact("root.mount_device", &root.number);
+            noting.add_fact(ROOT_MOUNT, if root.root == "/" { "whole" } else { "part" });
+            noting.add_fact(ROOT_MOUNT_DEVICE, &root.number);
         }
     }
 }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "calls that no library wraps")]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use tare_data::facts::keys::{NAMESPACE_NET_COOKIE, PROCESS_USERS};
 
 use rustix::fs::CWD;
 use rustix::net::{AddressFamily, SocketType, socket};
@@ -22,10 +23,10 @@ const SO_NETNS_COOKIE: libc::c_int = 71;
 pub fn note_all(noting: &mut Noting<'_>) {
     note_numbers(noting);
     if let Some(cookie) = read_network_cookie() {
-        noting.add_fact("namespace.net_cookie", cookie.to_string());
+        noting.add_fact(NAMESPACE_NET_COOKIE, cookie.to_string());
     }
     if let Some(map) = read_line("/proc/self/uid_map") {
-        noting.add_fact("process.users", map.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
+        noting.add_fact(PROCESS_USERS, map.split_ascii_whitespace().collect::<Vec<_>>().join(" "));
     }
 }
 

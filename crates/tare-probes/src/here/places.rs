@@ -1,6 +1,9 @@
 //! Places: the file systems of the root, the working folder, the home and the folder for temporary files.
 
 use std::path::{Path, PathBuf};
+use tare_data::facts::keys::{
+    FILE_SYSTEM_TYPE, MOUNT_TYPE, ROOT_DEVICE, ROOT_IS_MOUNT, ROOT_NUMBER, ROOT_TYPE,
+};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
 use tare_data::facts::Facts;
@@ -25,11 +28,11 @@ pub fn note_root(noting: &mut Noting<'_>) {
     /// Bit of statx(2) for the root of a mount (Linux 5.8).
     const MOUNT_ROOT: u64 = 0x2000;
     if let Ok(about) = rustix::fs::statat(CWD, "/", AtFlags::empty()) {
-        noting.add_fact("root.number", about.st_ino.to_string());
+        noting.add_fact(ROOT_NUMBER, about.st_ino.to_string());
         let (major, minor) = (rustix::fs::major(about.st_dev), rustix::fs::minor(about.st_dev));
-        noting.add_fact("root.device", format!("{major}:{minor}"));
+        noting.add_fact(ROOT_DEVICE, format!("{major}:{minor}"));
     }
-    noting.add_fact("root.type", mounts::file_system_name(Path::new("/")).unwrap_or_default());
+    noting.add_fact(ROOT_TYPE, mounts::file_system_name(Path::new("/")).unwrap_or_default());
     let proc = rustix::fs::openat(CWD, "/proc", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     noting.add_fact("proc.number", proc.ok().and_then(file_system_number).unwrap_or_default());
     if let Ok(about) = rustix::fs::statx(CWD, "/", AtFlags::empty(), StatxFlags::BASIC_STATS) {
@@ -39,7 +42,7 @@ pub fn note_root(noting: &mut Noting<'_>) {
             (true, true) => "yes",
             (true, false) => "no",
         };
-        noting.add_fact("root.is_mount", is_root);
+        noting.add_fact(ROOT_IS_MOUNT, is_root);
     }
 }
 
@@ -48,7 +51,7 @@ pub fn note_place(noting: &mut Noting<'_>, place: &Place) {
     let mut facts = Facts::default();
     mounts::note_all(&mut facts, &place.path);
     let role = place.role;
-    for (key, from) in [("type", "file_system.type"), ("mount", "mount.type")] {
+    for (key, from) in [("type", FILE_SYSTEM_TYPE), ("mount", MOUNT_TYPE)] {
         noting.add_fact(&format!("place.{role}.{key}"), facts.get(from).unwrap_or_default());
     }
     noting.add_fact(

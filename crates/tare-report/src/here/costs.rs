@@ -5,6 +5,7 @@ use tare_analysis::here::costs::{
     Cost, Durability, Estimate, Operation, Reason, find_durability, has_fast_clock,
 };
 use tare_data::facts::Facts;
+use tare_data::facts::keys::PLACE_OWN_TYPE;
 use tare_data::unit::Unit;
 
 use crate::language::{Language, say};
@@ -40,7 +41,7 @@ pub fn describe_cost(cost: &Cost, all: &[Cost], facts: &Facts, language: Languag
             say!(language, "name here {time}", time = time)
         }
         Operation::Name => {
-            let place = clean_text(facts.get("place.own.type").unwrap_or("?"));
+            let place = clean_text(facts.get(PLACE_OWN_TYPE).unwrap_or("?"));
             say!(
                 language,
                 "name here {time}, on {place} {other}: {comparison}",

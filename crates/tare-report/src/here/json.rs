@@ -1,6 +1,7 @@
 //! The document for programs; `docs/reference/here.schema.json` describes it.
 
 use serde_json::{Value, json};
+use tare_data::facts::keys::LIMIT_FILES;
 
 use tare_analysis::here::command::{Split, Unsplit};
 use tare_analysis::here::costs::{Cost, Durability, Estimate, Reason, find_durability};
@@ -95,7 +96,7 @@ fn limits(here: &Here<'_>) -> Value {
         "memory": limit(limits.memory),
         "memory_total": limits.memory_total,
         "processes": limit(limits.processes),
-        "open_files": here.surroundings.facts.get_integer("limit.files"),
+        "open_files": here.surroundings.facts.get_integer(LIMIT_FILES),
         "loopback_only": limits.loopback_only,
         "control_groups": limits.control_groups,
     })

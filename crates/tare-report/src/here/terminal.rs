@@ -1,6 +1,7 @@
 //! The text for a terminal: at most fourteen lines, the layers first.
 
 use std::fmt::Write;
+use tare_data::facts::keys::{CPUID_BRAND, CPUINFO_MODEL, KERNEL_NAME, KERNEL_RELEASE, VDSO_RELEASE};
 
 use tare_analysis::here::costs::{Cost, Operation};
 use tare_analysis::here::layers::{Class, Confidence, Layer};
@@ -141,9 +142,9 @@ fn first_line(here: &Here<'_>, language: Language) -> String {
 /// Describes kernel and processor: `Linux 6.11, AMD EPYC 7763`.
 fn describe_system(here: &Here<'_>) -> String {
     let fact = |key: &str| here.surroundings.facts.get(key).unwrap_or_default();
-    let release = if fact("vdso.release").is_empty() { fact("kernel.release") } else { fact("vdso.release") };
-    let kernel = format!("{} {release}", fact("kernel.name"));
-    let processor = if fact("cpuid.brand").is_empty() { fact("cpuinfo.model") } else { fact("cpuid.brand") };
+    let release = if fact(VDSO_RELEASE).is_empty() { fact(KERNEL_RELEASE) } else { fact(VDSO_RELEASE) };
+    let kernel = format!("{} {release}", fact(KERNEL_NAME));
+    let processor = if fact(CPUID_BRAND).is_empty() { fact(CPUINFO_MODEL) } else { fact(CPUID_BRAND) };
     let parts = [kernel.trim(), processor.trim()].into_iter().filter(|part| !part.is_empty());
     parts.map(clean_text).collect::<Vec<_>>().join(", ")
 }

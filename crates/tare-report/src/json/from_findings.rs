@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use tare_data::facts::keys::OUTSIDE_IMAGE_DIRECT;
 
 use tare_analysis::findings::{self, Family, Findings, Interval};
 use tare_data::session::{PlannedCase, Session, Target};
@@ -85,7 +86,7 @@ fn planned<'a>(session: &Session, target: &'a Target, language: Language) -> Pla
 /// Finds out if the disk of a guest bypassed the page cache of its host; none where it has no disk of its own.
 fn find_disk(session: &Session, target: &Target) -> Option<bool> {
     let facts = session.facts.iter().find(|facts| facts.target == target.name)?;
-    facts.places.values().find_map(|place| place.get("outside.image_direct")).map(|is| is == "yes")
+    facts.places.values().find_map(|place| place.get(OUTSIDE_IMAGE_DIRECT)).map(|is| is == "yes")
 }
 
 fn with_disk(words: Cow<'_, str>, disk: Option<bool>, language: Language) -> Cow<'_, str> {

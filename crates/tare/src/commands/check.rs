@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use tare_data::facts::keys::RUNTIME_VERSION;
 
 use serde_json::json;
 use tare_data::facts::Facts;
@@ -117,7 +118,7 @@ fn environments(programs: &Programs) -> Result<Vec<Tried>, LabError> {
 }
 
 fn tried(name: &str, specification: &str, programs: &Programs) -> Result<Tried, LabError> {
-    let version = |ready: Ready| match ready.facts.get("runtime.version") {
+    let version = |ready: Ready| match ready.facts.get(RUNTIME_VERSION) {
         Some("unknown") => "version unknown".to_owned(),
         version => version.unwrap_or_default().to_owned(),
     };

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use tare_data::facts::keys::KERNEL_NAME;
 
 use tare_analysis::here::command::split_time;
 use tare_analysis::here::costs::{Durability, add_changes, compute_costs, find_durability};
@@ -68,7 +69,7 @@ pub fn run_here(args: &args::Here) -> Result<Exit, CommandError> {
     };
     Ok(match () {
         () if args.fail_if.iter().any(is_met) => Exit::Gate,
-        () if surroundings.facts.get("kernel.name").is_none() => Exit::Environment,
+        () if surroundings.facts.get(KERNEL_NAME).is_none() => Exit::Environment,
         () => Exit::Done,
     })
 }

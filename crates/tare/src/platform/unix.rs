@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use tare_data::facts::keys::{VARIABLES_CONTAINER, VARIABLES_SET};
 
 use rustix::fs::{Access, Mode, OFlags, access, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -182,10 +183,10 @@ pub fn list_variables() -> Facts {
         true => names.iter().any(|name| name.starts_with(*known)),
         false => names.iter().any(|name| name == known),
     };
-    facts.add_fact("variables", VARIABLES.into_iter().filter(is_set).collect::<Vec<_>>().join(" "));
+    facts.add_fact(VARIABLES_SET, VARIABLES.into_iter().filter(is_set).collect::<Vec<_>>().join(" "));
     let container = std::env::var("container").unwrap_or_default();
     facts.add_fact(
-        "variables.container",
+        VARIABLES_CONTAINER,
         if CONTAINERS.contains(&container.as_str()) { &container } else { "" },
     );
     facts

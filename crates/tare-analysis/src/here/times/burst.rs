@@ -2,6 +2,7 @@
 
 use super::Estimate;
 use crate::here::signs::View;
+use tare_data::facts::keys::{BURST_GAPS, BURST_RAN, BURST_THREADS, BURST_USED};
 
 /// Fewest gaps that can be at equal distances.
 const FEWEST_GAPS: usize = 3;
@@ -48,12 +49,12 @@ pub fn find_throttling(view: View<'_>) -> Option<Throttling> {
 
 /// Computes the time that a processor's time took, over the least that it could, in each window: 1 where nothing stopped it.
 pub fn compute_slowdowns(view: View<'_>) -> Option<Estimate> {
-    if let (Some(throttling), Some(threads)) = (find_throttling(view), view.number("burst.threads")) {
+    if let (Some(throttling), Some(threads)) = (find_throttling(view), view.number(BURST_THREADS)) {
         let Estimate { low, middle, high } = throttling.cpus;
         return Some(Estimate { low: threads / high, middle: threads / middle, high: threads / low });
     }
     let used: Vec<f64> = view
-        .text("burst.used")
+        .text(BURST_USED)
         .split(' ')
         .filter_map(|share| share.parse().ok())
         .filter(|share| *share >= 0.0)
@@ -90,7 +91,7 @@ fn read_gaps(view: View<'_>) -> Vec<Gap> {
             (start.is_finite() && end.is_finite() && start < end && ran.is_finite() && ran > 0.0)
                 .then_some(Gap { start, end, ran })
         };
-    let texts = view.text("burst.gaps").split(' ').zip(view.text("burst.ran").split(' '));
+    let texts = view.text(BURST_GAPS).split(' ').zip(view.text(BURST_RAN).split(' '));
     let mut gaps: Vec<Gap> = texts.filter_map(parse).collect();
     gaps.sort_by(|one, other| one.end.total_cmp(&other.end));
     gaps

@@ -1,6 +1,7 @@
 //! Length of a cycle: the shortest block of a chain of additions, where a chain of multiplications shows that it is one.
 
 use crate::here::signs::View;
+use tare_data::facts::keys::{CYCLE_ADDITION, CYCLE_MULTIPLICATION};
 
 /// Cycles that a multiplication takes, on processors of the last twenty years.
 const MULTIPLICATION: [f64; 2] = [2.85, 4.5];
@@ -17,7 +18,7 @@ pub fn read_cycle_ns(view: View<'_>) -> Option<f64> {
         let (first, quarter) = (*blocks.first()?, *blocks.get(blocks.len() / 4)?);
         (blocks.len() >= FEWEST_BLOCKS && quarter <= AGREE * first).then_some(first)
     };
-    let chains = shortest("cycle.addition").zip(shortest("cycle.multiplication"));
+    let chains = shortest(CYCLE_ADDITION).zip(shortest(CYCLE_MULTIPLICATION));
     let valid = chains.filter(|(addition, multiplication)| {
         let cycles = multiplication / addition;
         (MULTIPLICATION[0]..=MULTIPLICATION[1]).contains(&cycles)

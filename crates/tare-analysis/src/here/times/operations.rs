@@ -1,5 +1,7 @@
 //! Operations that are timed, and the cycles that they take at most on any Linux that we know.
 
+use tare_data::facts::keys::COST_CLOCK_CALL;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
     SystemCall,
@@ -92,5 +94,5 @@ pub static PRICED: [Priced; 17] = [
     other("create", "price.create", 27_835.0),
     other("read-1k", "price.read-1k", 1_381.0),
     other("write-1k", "price.write-1k", 1_757.0),
-    other("clock-call", "cost.clock_call", 1_100.0),
+    other("clock-call", COST_CLOCK_CALL, 1_100.0),
 ];

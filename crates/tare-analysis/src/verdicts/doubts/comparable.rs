@@ -2,6 +2,7 @@
 
 use tare_data::batch::OUTSIDE;
 use tare_data::facts::Facts;
+use tare_data::facts::keys::{CLOCK_STEP_NS, CPU_EMULATED, OUTSIDE_IMAGE_DIRECT};
 use tare_data::metric::{Metric, Reading};
 use tare_data::session::declared::{Promise, Times};
 use tare_data::session::{PlannedCase, TargetFacts};
@@ -18,13 +19,13 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// Reads the step of an environment's clock, where it is too coarse to time single operations.
 pub(crate) fn coarse_step(facts: Option<&TargetFacts>) -> Option<u64> {
-    facts?.inside.get_integer("clock.step_ns").filter(|step| *step > COARSEST_STEP_NS)
+    facts?.inside.get_integer(CLOCK_STEP_NS).filter(|step| *step > COARSEST_STEP_NS)
 }
 
 /// Tells whether the processor of an environment is emulated.
 pub(crate) fn is_emulated(facts: Option<&TargetFacts>) -> bool {
     facts.is_some_and(|facts| {
-        [&facts.inside, &facts.outside].iter().any(|f| f.get("cpu.emulated").is_some_and(|by| by != "no"))
+        [&facts.inside, &facts.outside].iter().any(|f| f.get(CPU_EMULATED).is_some_and(|by| by != "no"))
     })
 }
 
@@ -91,8 +92,9 @@ fn refuted_by_host(facts: &Facts, promise: Promise) -> Option<String> {
         (_, Some(name)) => Some(format!("the host keeps this place in memory ({name})")),
         (Promise::Sync, None) => (facts.get("outside.options").is_some_and(volatile))
             .then(|| "the host mounts it volatile: fdatasync does nothing".into()),
-        (Promise::Direct | Promise::CacheControl, None) => (is("outside.image_direct", "no"))
-            .then(|| "its image is read through the host's page cache".into()),
+        (Promise::Direct | Promise::CacheControl, None) => {
+            (is(OUTSIDE_IMAGE_DIRECT, "no")).then(|| "its image is read through the host's page cache".into())
+        }
     }
 }
 

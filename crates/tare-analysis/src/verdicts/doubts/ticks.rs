@@ -1,6 +1,7 @@
 //! Ticks: clocks that move in steps which a batch is not long against.
 
 use tare_data::batch::{Phase, Timed};
+use tare_data::facts::keys::CLOCK_STEP_NS;
 use tare_data::metric::Metric;
 use tare_data::session::{TargetFacts, Trial};
 use tare_data::warning::Warning;
@@ -36,7 +37,7 @@ impl Ticks {
 /// The smallest step that was seen between two reads may be what a read takes. Only where batches last whole steps are these the
 /// clock's.
 pub(crate) fn find_ticks(trials: &[&Trial], metric: &Metric, facts: Option<&TargetFacts>) -> Option<Ticks> {
-    let step_ns = facts?.inside.get_integer("clock.step_ns").filter(|step| *step >= FINE_NS)?;
+    let step_ns = facts?.inside.get_integer(CLOCK_STEP_NS).filter(|step| *step >= FINE_NS)?;
     let step = step_ns as f64;
     let batches = trials.iter().flat_map(|trial| trial.batches.iter_series(&metric.series));
     let warm: Vec<_> = batches.filter(|batch| batch.phase == Phase::Warm).collect();

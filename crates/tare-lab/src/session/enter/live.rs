@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tare_data::facts::keys::PROOF_AT_NS as PROOF_TIME_FACT;
 
 use tare_data::batch::Batch;
 use tare_data::facts::Facts;
@@ -51,8 +52,6 @@ const START_FURTHER: Duration = Duration::from_secs(2);
 const START_LEAST: Duration = Duration::from_secs(10);
 /// Fact of an environment: what it was recognised by, or why it was not.
 pub const PROOF_FACT: &str = "proof";
-/// ...and when, in nanoseconds since the session began.
-const PROOF_TIME_FACT: &str = "proof.at_ns";
 /// Environments that are really entered.
 pub struct LiveArena<'a> {
     pub(super) workspace: &'a SessionWorkspace,

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+use tare_data::facts::keys::RUNTIME_COMMAND;
 
 use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
@@ -69,7 +70,7 @@ pub fn enter_environment(
     let mut workspace = session.make_start_workspace(side, &ready.root, ready.kernel.kind)?;
     let Entrance { mut command, host, places, mut outside } = ready.prepare_entrance(&mut workspace)?;
     command.env(MARK, workspace.mark()).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    outside.add_fact("runtime.command", words(&command));
+    outside.add_fact(RUNTIME_COMMAND, words(&command));
     workspace.tie_command(&mut command)?;
     let started = workspace.hold_program(&mut command).and_then(|()| processes::start_command(&mut command));
     let (child, kept) = started.map_err(|e| {

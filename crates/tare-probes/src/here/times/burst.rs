@@ -3,6 +3,7 @@
 
 use crate::harness::affinity::list_allowed_processors;
 use crate::harness::stopwatch::now_ns;
+use tare_data::facts::keys::{BURST_GAPS, BURST_RAN, BURST_THREADS, BURST_USED};
 
 use crate::here::steps::Noting;
 
@@ -32,17 +33,17 @@ pub fn note_burst(noting: &mut Noting<'_>, zero_ns: u64) {
         .collect();
     let mut gaps = vec![spin_until(ends_ns)];
     gaps.extend(others.into_iter().filter_map(|thread| thread.join().ok()));
-    noting.add_fact("burst.threads", gaps.len().to_string());
+    noting.add_fact(BURST_THREADS, gaps.len().to_string());
     let used = share_used(&gaps, began_ns);
-    noting.add_fact("burst.used", used.map(|share| format!("{share:.3}")).join(" "));
+    noting.add_fact(BURST_USED, used.map(|share| format!("{share:.3}")).join(" "));
     let common = gaps.iter().cloned().reduce(|one, other| intersect_gaps(&one, &other)).unwrap_or_default();
     let long: Vec<Gap> = common.into_iter().filter(|(start, end)| end - start >= COMMON_GAP_NS).collect();
     let ran = sum_between_ends(&gaps, &long, began_ns);
     let us = |ns: u64| ns.saturating_sub(zero_ns) / 1_000;
     let list = |texts: Vec<String>| if texts.is_empty() { "none".to_owned() } else { texts.join(" ") };
     let texts = long.iter().map(|(start, end)| format!("{}-{}", us(*start), us(*end)));
-    noting.add_fact("burst.gaps", list(texts.collect()));
-    noting.add_fact("burst.ran", list(ran.iter().map(|ns| (ns / 1_000).to_string()).collect()));
+    noting.add_fact(BURST_GAPS, list(texts.collect()));
+    noting.add_fact(BURST_RAN, list(ran.iter().map(|ns| (ns / 1_000).to_string()).collect()));
 }
 
 /// Reads the clock until then, and returns the gaps between two readings.

@@ -3,6 +3,10 @@
 #![allow(unsafe_code, reason = "code is read, written and run")]
 
 use std::hint::black_box;
+use tare_data::facts::keys::{
+    CODE_AFTER, CODE_BEFORE, COST_KNOWN_CODE, COST_NEW_CODE, CYCLES_CALL, CYCLES_COLD_CODE, CYCLES_CPUID,
+    CYCLES_FAULT, CYCLES_WARM_CODE,
+};
 
 use super::cycle::time_addition;
 use crate::harness::stopwatch::now_ns;
@@ -36,14 +40,14 @@ pub fn note_times(noting: &mut Noting<'_>) {
         }
     };
     note(
-        "cycles.call",
+        CYCLES_CALL,
         blocks(100, |calls| (0..calls).for_each(|_| _ = black_box(crate::harness::syscall::getppid()))),
     );
-    note("cycles.fault", blocks(100, touch_new_pages));
+    note(CYCLES_FAULT, blocks(100, touch_new_pages));
     #[cfg(target_arch = "x86_64")]
     {
         note(
-            "cycles.cpuid",
+            CYCLES_CPUID,
             blocks(10, |times| {
                 (0..times).for_each(|_| _ = black_box(std::arch::x86_64::__cpuid(0x4000_0000)))
             }),
@@ -53,11 +57,11 @@ pub fn note_times(noting: &mut Noting<'_>) {
         let (cold, warm): (Vec<f64>, Vec<f64>) = passes.filter_map(|_| x86::time_new_code()).unzip();
         // Whatever disturbs the first run of code makes it longer, and a translator never makes it short.
         let least = |times: &[f64]| times.iter().copied().reduce(f64::min).into_iter().collect();
-        note("cycles.cold_code", least(&cold));
-        note("cycles.warm_code", least(&warm));
+        note(CYCLES_COLD_CODE, least(&cold));
+        note(CYCLES_WARM_CODE, least(&warm));
         let join = |times: &[f64]| times.iter().map(|ns| format!("{ns:.2}")).collect::<Vec<_>>().join(" ");
-        noting.add_fact("cost.new_code", join(&cold));
-        noting.add_fact("cost.known_code", join(&warm));
+        noting.add_fact(COST_NEW_CODE, join(&cold));
+        noting.add_fact(COST_KNOWN_CODE, join(&warm));
     }
 }
 
@@ -95,8 +99,8 @@ pub fn note_rewriting(noting: &mut Noting<'_>) {
     }
     let after = x86::read_call_code();
     let hex = |code: [u8; x86::CODE_BYTES]| code.map(|byte| format!("{byte:02x}")).concat();
-    noting.add_fact("code.before", hex(before));
-    noting.add_fact("code.after", hex(after));
+    noting.add_fact(CODE_BEFORE, hex(before));
+    noting.add_fact(CODE_AFTER, hex(after));
 }
 
 /// Notes nothing: only gVisor for x86-64 rewrites code.

@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use tare_data::facts::keys::{COST_CLOCK, COST_CLOCK_CALL, COST_SYNC_WORK, COST_WRITE_WORK, PLACE_OWN_TYPE};
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::OFlags;
@@ -56,7 +57,7 @@ fn number_blocks() -> impl Iterator<Item = usize> {
 
 /// Notes times of the clock by the vDSO and by a call.
 pub fn note_clock(noting: &mut Noting<'_>) {
-    let [mut clock, mut trapped] = ["cost.clock", "cost.clock_call"].map(Series::new);
+    let [mut clock, mut trapped] = [COST_CLOCK, COST_CLOCK_CALL].map(Series::new);
     let timed = |operations: u64, work: &mut dyn FnMut(u64)| {
         let started_ns = now_ns();
         work(operations);
@@ -96,7 +97,7 @@ pub fn note_files(noting: &mut Noting<'_>, work: &Place, candidates: &[PathBuf],
     let work_itself = Door::open(&work.path).ok();
     let own_folder = own.as_deref().and_then(folder);
     let memory = own.as_deref().and_then(file_system_name).unwrap_or_default();
-    noting.add_fact("place.own.type", memory);
+    noting.add_fact(PLACE_OWN_TYPE, memory);
     // If nothing can be written, names that are not there can still be looked up.
     let operation = if work_folder.is_some() { "stat" } else { "stat-missing" };
     let places = [
@@ -165,7 +166,7 @@ fn note_syncs(noting: &mut Noting<'_>, folder: &Door) {
     {
         return;
     }
-    let [mut write, mut sync] = ["cost.write.work", "cost.sync.work"].map(Series::new);
+    let [mut write, mut sync] = [COST_WRITE_WORK, COST_SYNC_WORK].map(Series::new);
     for block in number_blocks() {
         let started_ns = now_ns();
         if syscall::pwrite(file.as_fd(), &data, (block * WRITTEN % FILE) as u64) != Ok(WRITTEN) {

@@ -1,6 +1,9 @@
 //! Prices: times of single operations by the probes that sessions use, with fixed amounts, and the length of a cycle next to them.
 
 use std::path::{Path, PathBuf};
+use tare_data::facts::keys::{
+    CPU_OTHERS as OTHERS, CPU_STOLEN as STOLEN, CYCLE_ADDITION, CYCLE_MULTIPLICATION,
+};
 
 use tare_data::batch::{Batch, Phase};
 use tare_data::facts::Facts;
@@ -28,9 +31,6 @@ const LONG_NS: f64 = 40_000_000.0;
 /// Time after which no further operation is begun, over both rounds of trials.
 const LONGEST_NS: u64 = 700_000_000;
 /// Facts of one round that the next one goes on from: shares of time that a hypervisor gave to others and that other programs used,
-/// and the time that it took.
-const STOLEN: &str = "cpu.stolen";
-const OTHERS: &str = "cpu.others";
 pub const TOOK: &str = "prices.ns";
 /// Seed of probes that choose at random: as everything here, the same everywhere.
 const SEED: u64 = 38;
@@ -130,8 +130,8 @@ pub fn note_prices(noting: &mut Noting<'_>, candidates: &[PathBuf], name: &str, 
         }
         noting.add_fact(&key, format_blocks(&time_operation(priced, place)));
     }
-    noting.add_fact("cycle.addition", format_blocks(&additions));
-    noting.add_fact("cycle.multiplication", format_blocks(&multiplications));
+    noting.add_fact(CYCLE_ADDITION, format_blocks(&additions));
+    noting.add_fact(CYCLE_MULTIPLICATION, format_blocks(&multiplications));
     let round_ns = now_ns() - began_ns;
     noting.add_fact(TOOK, format!("{}", took_ns + round_ns));
     let stolen = watch.stop().steal_ns.map(|stolen_ns| stolen_ns as f64 / round_ns as f64);

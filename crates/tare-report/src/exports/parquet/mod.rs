@@ -6,6 +6,7 @@ pub(crate) mod columns;
 pub(crate) mod reading;
 
 use std::collections::{BTreeMap, HashSet};
+use tare_data::facts::keys::KERNEL_RELEASE;
 
 use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
@@ -97,7 +98,7 @@ pub(crate) fn of_session<R: OfSession>() -> Vec<(&'static str, Column<R>)> {
         ("node", Column::Text(|row| row.shared_values().node.as_deref())),
         ("machine", Column::Text(|row| row.shared_values().cells.machine.as_deref())),
         ("kind", Column::Text(|row| Some(&row.shared_values().kind))),
-        ("kernel", Column::Text(|row| row.shared_values().cells.host.get("kernel.release"))),
+        ("kernel", Column::Text(|row| row.shared_values().cells.host.get(KERNEL_RELEASE))),
         ("tare", Column::Text(|row| Some(&row.shared_values().cells.tare))),
         ("binary", Column::Text(|row| Some(&row.shared_values().cells.binary))),
         ("study", Column::Text(|row| Some(&row.shared_values().cells.study))),
