@@ -247,7 +247,7 @@ impl Agent {
         let (number, case) = (request.trial, request.case.to_string());
         let began = Instant::now();
         let deadline = began + Duration::from_millis(DEADLINE_MS) + NEWS_GRACE;
-        self.stream.send(&Request::Trial(request))?;
+        self.stream.send(&Request::Trial(Box::new(request)))?;
         let (mut batches, mut first_ns, mut begun_ns) = (Vec::new(), None, None);
         let (inside, ended_ns) = loop {
             match self.stream.receive(deadline)? {

@@ -16,7 +16,7 @@ pub enum Request {
     /// Keep a piece of a file that a user command needs.
     Carry(Piece),
     /// Run one trial in a fresh process.
-    Trial(TrialRequest),
+    Trial(Box<TrialRequest>),
     /// End; the agent leaves nothing behind.
     Leave,
 }
@@ -68,7 +68,7 @@ pub struct TrialRequest {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slower: f64,
     /// Time from the agent's start in which the clock may be slow, for which the trial waits; 0 where it stays as it is.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub settling_ms: u64,
     /// The trial's side of a pair; none where it runs alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,10 +109,6 @@ pub enum Amount {
     Duration { batch: u64, seconds: f64 },
 }
 
-fn is_none(ms: &u64) -> bool {
-    *ms == 0
-}
-
-fn is_zero(share: &f64) -> bool {
-    *share == 0.0
+fn is_zero<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

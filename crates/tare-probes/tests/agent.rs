@@ -80,7 +80,7 @@ impl Agent {
 
     fn trial(&mut self, request: TrialRequest) -> Result<(Vec<Batch>, Interference), Failure> {
         let number = request.trial;
-        self.ask(&Request::Trial(request));
+        self.ask(&Request::Trial(Box::new(request)));
         let mut batches = Vec::new();
         loop {
             match self.next().expect("the agent lives on") {
@@ -277,7 +277,7 @@ fn a_killed_agent_leaves_no_process_behind() {
     holding.case.parameters.0.insert("n".into(), "50".into());
     holding.case.parameters.0.insert("hold_ms".into(), "60000".into());
     holding.deadline_ms = 100_000;
-    agent.ask(&Request::Trial(holding));
+    agent.ask(&Request::Trial(Box::new(holding)));
     let batch = loop {
         match agent.next() {
             Some(Frame::Batch { batch, .. }) if batch.series == HELD => {}

@@ -1,4 +1,4 @@
-//! Names of environments: product code outside of their files has none, so that a new one changes its own file alone; and nothing is
+//! The names of environments: product code outside of their files has none, so that a new one changes its own file alone; and nothing is
 //! leaked to make a name live forever.
 
 use std::collections::BTreeSet;

@@ -85,7 +85,7 @@ pub struct Serving {
     pub one_at_a_time: bool,
     /// A typical program's difference over that of the lines of its bill, from sessions with programs of known kinds.
     pub beside: f64,
-    /// The same in sessions on one processor.
+    /// That multiple in sessions on one processor.
     pub beside_pinned: f64,
 }
 

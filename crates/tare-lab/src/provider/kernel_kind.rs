@@ -26,20 +26,20 @@ pub struct KernelFacts {
 
 impl KernelFacts {
     /// This machine's kernel.
-    pub const MACHINE: KernelFacts =
+    pub(crate) const MACHINE: KernelFacts =
         KernelFacts { kind: KernelKind::Machine, serving: Serving::AT_ONCE, settling: Settling::NONE };
     /// This machine's kernel, or one that a runtime puts in its place.
-    pub const OF_RUNTIME: KernelFacts =
+    pub(crate) const OF_RUNTIME: KernelFacts =
         KernelFacts { kind: KernelKind::Machine, serving: Serving::AT_ONCE, settling: Settling::OF_RUNTIME };
     /// This machine's kernel, and a tracer, which serves one process at a time. It shares the processor of a loop, but not that of a
     /// program, and there a call costs four times as much: 1.23 in proot, and 0.95 on a machine with one processor.
-    pub const TRACED: KernelFacts = KernelFacts {
+    pub(crate) const TRACED: KernelFacts = KernelFacts {
         kind: KernelKind::Supervised,
         serving: Serving { one_at_a_time: true, beside: 1.2, beside_pinned: 1.0 },
         settling: Settling::NONE,
     };
     /// An ordinary kernel that is not this machine's.
-    pub const OWN: KernelFacts =
+    pub(crate) const OWN: KernelFacts =
         KernelFacts { kind: KernelKind::Own, serving: Serving::AT_ONCE, settling: Settling::NONE };
 }
 
@@ -54,7 +54,8 @@ pub struct Settling {
 
 impl Settling {
     /// A clock that stays as it is: that of user-mode Linux, and of some emulated machines, always takes a system call.
-    pub const NONE: Settling = Settling { usual: Duration::ZERO, longest: Duration::ZERO };
+    pub(crate) const NONE: Settling = Settling { usual: Duration::ZERO, longest: Duration::ZERO };
     /// The clock of a kernel that a runtime may bring; gVisor's took 0.9 to 1.2 s.
-    pub const OF_RUNTIME: Settling = Settling { usual: Duration::ZERO, longest: Duration::from_secs(2) };
+    pub(crate) const OF_RUNTIME: Settling =
+        Settling { usual: Duration::ZERO, longest: Duration::from_secs(2) };
 }

@@ -75,7 +75,7 @@ type Parse = dyn Fn(&Specification) -> Result<Box<dyn Environment>, LabError> + 
 /// Specifications of a provider that are used although nobody names them, if they are ready.
 #[derive(Clone, Copy, Debug)]
 pub struct ByDefault {
-    /// Those that `tare check` tries, e.g. `gvisor`, `gvisor?platform=ptrace`.
+    /// Specifications that `tare check` tries, e.g. `gvisor`, `gvisor?platform=ptrace`.
     pub tried: &'static [&'static str],
     /// Subjects of a session that names none, each with its rank: one of each architecture before a second of any. A guest whose
     /// processor is a program has none: it takes most of the time of all, and its figures are of no real machine.

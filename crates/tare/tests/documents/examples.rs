@@ -317,7 +317,7 @@ fn requests() -> Vec<Request> {
         executable: true,
         bytes: "IyEvYmluL3NoCg".into(),
     };
-    vec![Request::Describe { places }, Request::Carry(piece), Request::Trial(trial), Request::Leave]
+    vec![Request::Describe { places }, Request::Carry(piece), Request::Trial(Box::new(trial)), Request::Leave]
 }
 
 fn frames() -> Vec<Frame> {

@@ -118,7 +118,7 @@ impl<'t> Listening<'t> {
     }
 
     pub fn send(&self, link: &mut Link<'_>) -> Result<(), LinkError> {
-        link.send(&Request::Trial(self.request.clone()), self.deadline())
+        link.send(&Request::Trial(Box::new(self.request.clone())), self.deadline())
     }
 
     /// Takes a frame, and returns true if it is the last one of this trial.

@@ -107,7 +107,7 @@ fn act() {
                 if lie == "ahead" {
                     // The next ones are answered now, as fast as can be.
                     for number in request.trial + 1..request.trial + AHEAD {
-                        ahead(&TrialRequest { trial: number, ..request.clone() });
+                        ahead(&TrialRequest { trial: number, ..(*request).clone() });
                     }
                 }
             }

@@ -275,7 +275,7 @@ impl Spoken {
     pub fn run_trial(&mut self, number: u64, probe: &str, place: Option<&str>, peer: Option<&str>) {
         let parameters = tare_probes::find_probe(probe).unwrap().default_parameters(Size::Short);
         let (place_name, peer_name) = (place.map(str::to_owned), peer.map(str::to_owned));
-        self.send(&Request::Trial(TrialRequest {
+        self.send(&Request::Trial(Box::new(TrialRequest {
             turn: None,
             trial: number,
             case: Case { probe: probe.into(), parameters, place: place_name, peer: peer_name },
@@ -288,7 +288,7 @@ impl Spoken {
             slower: 0.0,
             settling_ms: 0,
             nonce: 0,
-        }));
+        })));
         loop {
             match self.receive_frame() {
                 Frame::Done { trial, .. } => return assert_eq!(trial, number),
@@ -310,7 +310,7 @@ impl Spoken {
             &files,
         )
         .unwrap();
-        self.send(&Request::Trial(TrialRequest {
+        self.send(&Request::Trial(Box::new(TrialRequest {
             turn: None,
             trial: number,
             case: Case { probe: "user.tried".into(), parameters, place: Some("own".into()), peer: None },
@@ -322,7 +322,7 @@ impl Spoken {
             slower: 0.0,
             settling_ms: 0,
             nonce: 0,
-        }));
+        })));
         loop {
             match self.receive_frame() {
                 Frame::Done { trial, .. } if trial == number => return None,
