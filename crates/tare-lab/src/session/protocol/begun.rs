@@ -1,6 +1,6 @@
 //! Sessions that began on this machine, which can continue without a question, and all that others would run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -84,7 +84,7 @@ fn would_run(plan: &Plan) -> Vec<String> {
     environments.chain(commands).chain(folders).chain(work).filter(|line| seen.insert(line.clone())).collect()
 }
 
-/// Lists the commands that a user's case would run.
+/// Lists the commands that a user's case would run, with the folder and the variables that decide which program a name is.
 pub(super) fn list_commands(case: &Case) -> Vec<String> {
     if !case.probe.starts_with(USER) {
         return Vec::new();
@@ -95,5 +95,16 @@ pub(super) fn list_commands(case: &Case) -> Vec<String> {
         // It cannot be run either.
         Err(_) => quote_word(json),
     });
-    lines.filter(|line| !line.is_empty()).map(|line| format!("run {line}")).collect()
+    let folder = case.parameters.get_text("folder").ok().filter(|folder| !folder.is_empty());
+    let folder = folder.map(|folder| format!("in {}", quote_word(folder)));
+    let variables = case.parameters.get_text("environment").unwrap_or_default();
+    let variables = match serde_json::from_str::<BTreeMap<String, String>>(variables) {
+        Ok(variables) => variables.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        Err(_) => vec![variables.to_owned()],
+    };
+    let variables = variables.iter().filter(|variable| !variable.is_empty());
+    let variables = variables.map(|variable| format!("with {}", quote_word(variable)));
+    let context = folder.into_iter().chain(variables).collect::<Vec<_>>().join(", ");
+    let context = if context.is_empty() { context } else { format!(" ({context})") };
+    lines.filter(|line| !line.is_empty()).map(|line| format!("run {line}{context}")).collect()
 }

@@ -90,6 +90,10 @@ fn no_word_of_a_record_forges_a_line_of_the_question() {
             plan.targets[0].specification = format!("exec:/evil '{forged}'").parse().unwrap();
             if let Some(command) = plan.cases[0].case.parameters.0.get_mut("command") {
                 *command = serde_json::to_string(&["touch", forged]).unwrap();
+                // They decide what a name without a path runs.
+                let more = [("environment", r#"{"PATH":"/evil/bin"}"#), ("folder", "/evil/folder")];
+                let more = more.map(|(key, value)| (key.to_owned(), value.to_owned()));
+                plan.cases[0].case.parameters.0.extend(more);
             }
         }
     };
@@ -104,6 +108,9 @@ fn no_word_of_a_record_forges_a_line_of_the_question() {
         assert!(said.err.contains(r"$'\n''::error file=x::forged'"), "{said:?}");
         let begins = |with| said.err.lines().filter(|line| line.trim_start().starts_with(with)).count();
         assert_eq!((begins("::"), begins("hint:")), (0, 1), "{said:?}");
+        if words[0] == "run" {
+            assert!(said.err.contains("(in /evil/folder, with PATH=/evil/bin)"), "{said:?}");
+        }
     }
 }
 
