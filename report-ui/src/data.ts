@@ -84,7 +84,7 @@ export interface Report {
   };
   plan: {
     study: string; seed: string; rounds: number; looks: number[]; budget_s: Figure;
-    environments: { name: string; specification: string; role: "baseline" | "control" | "subject"; short_description: string | null }[];
+    environments: { name: string; specification: string; role: "baseline" | "control" | "subject"; short_description: string }[];
   };
   baseline: string; subjects: string[];
   certificate: {

@@ -184,8 +184,9 @@ impl From<RecordError> for LabError {
                 &listed
             }
             RecordError::Io { .. } => "look at the file's folder and its permissions",
+            // Its sentence says what to do.
+            RecordError::OtherSchema { .. } => return LabError::new(ErrorKind::Record, error.to_string()),
             RecordError::NotARecord { .. } => "records end in .tare and are made by tare run",
-            RecordError::Newer { .. } => "update tare",
             RecordError::Damaged { .. } => "find the file as it was written; a record is never edited",
             RecordError::Second { .. } => "records are read one by one: find them as they were written",
             RecordError::InUse { .. } => {

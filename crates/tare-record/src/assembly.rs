@@ -109,9 +109,8 @@ impl Assembly {
             self.damage.trials.extend(self.open.as_ref().map(|open| open.number));
         }
         match entry {
-            Entry::Record { schema: 0, .. } => return Err(RecordError::NotARecord { path: path.to_owned() }),
-            Entry::Record { schema, .. } if schema > SCHEMA => {
-                return Err(RecordError::Newer { path: path.to_owned(), found: schema, newest: SCHEMA });
+            Entry::Record { schema: found, .. } if found != SCHEMA => {
+                return Err(RecordError::OtherSchema { path: path.to_owned(), found });
             }
             Entry::Record { .. } if self.header.is_some() => return Err(second("header")),
             Entry::Record { header, .. } => self.header = Some(header),
@@ -149,7 +148,7 @@ impl Assembly {
                 self.ending = None;
                 self.abandon();
                 self.before_ns = self.end_ns;
-                self.boots.extend(boot);
+                self.boots.insert(boot);
             }
             Entry::Ended { ending, others, .. } => {
                 self.ending = Some(ending);

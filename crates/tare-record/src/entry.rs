@@ -8,10 +8,10 @@ use tare_data::frame::{LONGEST_FRAME, LONGEST_NOTE, MOST_NOTES};
 use tare_data::imported::Imported;
 use tare_data::session::{Ending, Header, Interference, Plan, RepeatedRound, TargetFacts, Trial};
 
-use crate::{earlier, moments};
+use crate::moments;
 
-/// Schema that is written. A reader reads this one and every earlier one.
-pub const SCHEMA: u32 = 3;
+/// Schema that is written, and the only one that is read. Its entries may still change, so that a record of another build may not fit.
+pub const SCHEMA: u32 = 4;
 
 /// Longest line that is written. It has room for all that an environment can send: a frame as it came, or a reason and all notes of a trial.
 pub const LONGEST_WRITTEN: usize = 4 << 20;
@@ -42,7 +42,7 @@ pub enum Entry {
     Batch { trial: u64, batch: Batch },
     /// The trial ended, well or not.
     End(End),
-    /// Two trials whose processes alternated; since schema 2.
+    /// Two trials whose processes alternated.
     Pair(Box<Pair>),
     /// A round was disturbed and will be run again.
     Repeated(RepeatedRound),
@@ -53,8 +53,7 @@ pub enum Entry {
         at: String,
         command: Vec<String>,
         /// Since which boot of the machine: see [`tare_data::session::identity::Identity::boot`].
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        boot: Option<String>,
+        boot: String,
     },
     /// The session ended by itself or by its user.
     Ended {
@@ -211,13 +210,30 @@ pub fn to_line(entry: &Entry) -> String {
     format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()))
 }
 
-/// Reads a line; None when it is damaged or incomplete.
+/// Reads a line; None when it is damaged or incomplete, or of another schema.
 pub fn from_line(line: &[u8]) -> Option<Entry> {
+    serde_json::from_slice(check_line(line)?).ok()
+}
+
+/// Finds the schema of a line that is whole and no entry here: the one that it names, as a first line does, or else this one as another
+/// build has it. None where the line is damaged.
+pub(crate) fn read_schema(line: &[u8]) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct First {
+        record: Versioned,
+    }
+    #[derive(Deserialize)]
+    struct Versioned {
+        schema: u32,
+    }
+    let first = serde_json::from_slice(check_line(line)?);
+    Some(first.map_or(SCHEMA, |First { record: Versioned { schema } }| schema))
+}
+
+/// Returns the JSON of a line whose checksum is right.
+fn check_line(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n")?;
     let (sum, json) = line.split_at_checked(CHECKSUM)?;
     let sum = u32::from_str_radix(std::str::from_utf8(sum).ok()?.strip_suffix(' ')?, 16).ok()?;
-    if sum != crc32fast::hash(json) {
-        return None;
-    }
-    serde_json::from_slice(json).ok().or_else(|| earlier::plan_from_json(json).map(Entry::Plan))
+    (sum == crc32fast::hash(json)).then_some(json)
 }

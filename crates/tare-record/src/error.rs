@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::entry::SCHEMA;
+
 /// Why a record cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
@@ -10,8 +12,12 @@ pub enum RecordError {
     Io { action: &'static str, path: PathBuf, source: io::Error },
     #[error("{path} is not a tare record")]
     NotARecord { path: PathBuf },
-    #[error("{path} has schema {found}; this tare reads schema 1 to {newest}")]
-    Newer { path: PathBuf, found: u32, newest: u32 },
+    /// The schema of another build, or this one as another build had it.
+    #[error(
+        "{path} is a record of schema {found}, and this build of tare reads only the records of schema {SCHEMA} that it \
+         writes: measure again with this build"
+    )]
+    OtherSchema { path: PathBuf, found: u32 },
     #[error("{path} is damaged in line {line}, before its measurements")]
     Damaged { path: PathBuf, line: u64 },
     #[error("an entry of {length} bytes is too long for {path}: at most {limit} are written in a line")]

@@ -9,7 +9,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
 mod assembly;
-mod earlier;
 pub mod entry;
 pub mod error;
 pub mod input;

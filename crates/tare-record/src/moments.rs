@@ -9,14 +9,6 @@ use tare_data::batch::{Batch, Phase, Sample};
 /// Series that stand together: more than any probe has, and few enough to look for a name among them one by one.
 const MOST_TOGETHER: usize = 64;
 
-/// Batches that began together, or one alone as schema 2 had them.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Kept {
-    Moment(Moment),
-    Alone(Batch),
-}
-
 /// Samples of several series that began at once, in their order: `{"phase":"cold","started_ns":7,"series":{"open":…,"stat":…}}`.
 #[derive(Serialize, Deserialize)]
 struct Moment {
@@ -50,13 +42,9 @@ pub fn serialize<S: Serializer>(batches: &[Batch], serializer: S) -> Result<S::O
 
 /// Reads the batches of moments, in their order.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Batch>, D::Error> {
-    let kept = Vec::<Kept>::deserialize(deserializer)?;
-    let batches = kept.into_iter().flat_map(|kept| match kept {
-        Kept::Alone(batch) => vec![batch],
-        Kept::Moment(Moment { phase, started_ns, series }) => {
-            let batch = |(series, sample)| Batch { series, phase, started_ns, sample };
-            series.into_iter().map(batch).collect()
-        }
+    let moments = Vec::<Moment>::deserialize(deserializer)?;
+    let batches = moments.into_iter().flat_map(|Moment { phase, started_ns, series }| {
+        series.into_iter().map(move |(series, sample)| Batch { series, phase, started_ns, sample })
     });
     Ok(batches.collect())
 }
@@ -119,13 +107,5 @@ mod tests {
         ));
         assert_eq!(json.matches("started_ns").count(), 4);
         assert_eq!(serde_json::from_str::<Line>(&json).unwrap(), line);
-    }
-
-    #[test]
-    fn a_batch_that_stands_alone_is_read() {
-        let json = r#"{"batches":[{"series":"call","phase":"warm","started_ns":9,"sample":{"gauge":{"value":2.0}}}]}"#;
-        let line: Line = serde_json::from_str(json).unwrap();
-        assert_eq!(line.batches, [batch("call", Phase::Warm, 9, 2.0)]);
-        assert!(serde_json::from_str::<Line>(r#"{"batches":[{"phase":"warm","started_ns":9}]}"#).is_err());
     }
 }

@@ -13,7 +13,7 @@ use tare_paths::door::Door;
 pub use crate::assembly::ImportedRecord;
 
 use crate::assembly::Assembly;
-use crate::entry::{Entry, from_line};
+use crate::entry::{Entry, SCHEMA, from_line, read_schema};
 use crate::error::RecordError;
 use crate::input;
 use crate::lines::Lines;
@@ -38,22 +38,29 @@ pub enum Contents {
     Imported(ImportedRecord),
 }
 
-/// Checks that a file exists and begins as a record does.
+/// Checks that a file exists and begins as a record does, of whatever schema.
 pub fn is_record(path: &Path) -> bool {
-    read_header(path).is_some()
+    let first = input::open_regular_file(path).ok().map(|file| parse_header(file, path));
+    matches!(first, Some(Ok(_) | Err(RecordError::OtherSchema { .. })))
 }
 
 /// Reads the first line of a record, which tells its origin. None where the file does not begin as a
 /// record does.
 pub fn read_header(path: &Path) -> Option<Header> {
-    parse_header(input::open_regular_file(path).ok()?)
+    parse_header(input::open_regular_file(path).ok()?, path).ok()
 }
 
 /// Reads the first line of a record that is open.
-pub fn parse_header(file: File) -> Option<Header> {
-    match Lines::new(BufReader::new(file), 0, 0).next().ok().flatten().and_then(from_line)? {
-        Entry::Record { header, .. } => Some(header),
-        _ => None,
+pub fn parse_header(file: File, path: &Path) -> Result<Header, RecordError> {
+    let none = || RecordError::NotARecord { path: path.to_owned() };
+    let other = |found| RecordError::OtherSchema { path: path.to_owned(), found };
+    let mut lines = Lines::new(BufReader::new(file), 0, 0);
+    let line = lines.next().ok().flatten().ok_or_else(none)?;
+    match from_line(line) {
+        Some(Entry::Record { schema: SCHEMA, header }) => Ok(header),
+        Some(Entry::Record { schema, .. }) => Err(other(schema)),
+        Some(_) => Err(none()),
+        None => Err(read_schema(line).map_or_else(none, other)),
     }
 }
 
@@ -95,10 +102,11 @@ fn parse_record(file: File, path: &Path) -> Result<Contents, RecordError> {
     assembly.lies_in(&file).map_err(io)?;
     let mut lines = Lines::new(BufReader::new(file).take(LONGEST_RECORD), 0, 0);
     while let Some(line) = lines.next().map_err(io)? {
-        match from_line(line) {
-            Some(entry) => assembly.add_entry(entry, lines.mark_entry(), path)?,
-            None if lines.number == 1 => return Err(RecordError::NotARecord { path: path.to_owned() }),
-            None => lines.is_bad(),
+        match from_line(line).ok_or_else(|| read_schema(line)) {
+            Ok(entry) => assembly.add_entry(entry, lines.mark_entry(), path)?,
+            Err(Some(found)) => return Err(RecordError::OtherSchema { path: path.to_owned(), found }),
+            Err(None) if lines.number == 1 => return Err(RecordError::NotARecord { path: path.to_owned() }),
+            Err(None) => lines.is_bad(),
         }
     }
     let (whole_bytes, torn_line) = (lines.whole_bytes, lines.bad.map(|bad| bad.first));

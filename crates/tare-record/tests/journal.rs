@@ -5,68 +5,24 @@
 use std::fs;
 use std::path::PathBuf;
 
-use tare_data::batch::{Batch, Phase, Sample};
-use tare_data::facts::Facts;
-use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
+use tare_data::session::{Ending, Role, Trial};
 use tare_data::warning::Warning;
-use tare_record::entry::{Begin, End, SCHEMA, to_line};
-use tare_record::{Entry, RecordError, Writer, read_session};
+use tare_record::entry::{SCHEMA, to_line};
+use tare_record::{Entry, RecordError, Writer, is_record, read_record, read_session};
+use tare_specimen::{Outcome, list_entries, make_plan, make_session, make_target, make_trial};
 
+/// Lists the entries of a record of three trials, without facts.
 fn entries() -> Vec<Entry> {
-    let header = Header {
-        tare: "0.1.0".into(),
-        binary: "00".into(),
-        started: "2026-01-01T00:00:00Z".into(),
-        command: vec!["run".into()],
-        host: Facts::default(),
-        identity: None,
-        fleet: None,
+    let mut session = make_session(make_plan(vec![make_target("native", Role::Baseline)], vec![], vec![12]));
+    session.facts.clear();
+    let trial = |round: u32| Trial {
+        number: u64::from(round),
+        started_ns: u64::from(round),
+        host_elapsed_ns: 200,
+        ..make_trial("null", "native", round, Outcome::Time(10.0))
     };
-    let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
-    let plan = Plan {
-        own_rounds: false,
-        study: "quick".into(),
-        seed: 7,
-        rounds: 12,
-        looks: vec![12],
-        budget_s: None,
-        until_decided: false,
-        planted: None,
-        control_every: 1,
-        every: Default::default(),
-        inside: Default::default(),
-        demands: Default::default(),
-        targets: vec![target],
-        cases: vec![],
-    };
-    let mut entries = vec![Entry::Record { schema: SCHEMA, header }, Entry::Plan(plan)];
-    for trial in 0..3 {
-        entries.push(Entry::Begin(Begin {
-            trial,
-            case: "null".into(),
-            target: "native".into(),
-            round: trial as u32,
-            attempt: 0,
-            position: 0,
-            start: 0,
-            started_ns: trial,
-        }));
-        let sample = Sample::Throughput { operations: 10, bytes: 0, elapsed_ns: 100 };
-        let batch = Batch { series: "turn".into(), phase: Phase::Warm, started_ns: 1, sample };
-        entries.push(Entry::Batch { trial, batch });
-        entries.push(Entry::End(End {
-            trial,
-            host_elapsed_ns: 200,
-            agent_elapsed_ns: Some(150),
-            inside: Interference::default(),
-            outside: Interference::default(),
-            failure: None,
-            notes: vec![],
-        }));
-    }
-    entries.push(Entry::Ended { ending: Ending::Complete, at: "2026-01-01T00:01:00Z".into(), others: 0 });
-    entries
+    session.trials.extend((0..3).map(trial));
+    list_entries(&session)
 }
 
 fn file(folder: &tempfile::TempDir, bytes: &[u8]) -> PathBuf {
@@ -190,7 +146,7 @@ fn a_torn_record_goes_on_after_its_last_whole_line() {
     let path = file(&folder, &text.as_bytes()[..text.len() - 5]);
     let (mut writer, recording) = Writer::resume(&path).unwrap();
     assert_eq!(recording.torn_line, Some(12));
-    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: "now".into() }).unwrap();
     writer.append(entries().last().unwrap()).unwrap();
     assert_eq!(read_session(&path).unwrap().session.ending, Ending::Complete);
 }
@@ -200,7 +156,7 @@ fn trials_of_a_resumed_session_follow_those_before_in_time() {
     let folder = tempfile::tempdir().unwrap();
     let mut entries = entries();
     // The second and the third trial ran after the session was resumed, with a clock of their own.
-    entries.insert(5, Entry::Resumed { at: "later".into(), command: vec![], boot: None });
+    entries.insert(5, Entry::Resumed { at: "later".into(), command: vec![], boot: "now".into() });
     let lines: String = entries.iter().map(to_line).collect();
     let session = read_session(&file(&folder, lines.as_bytes())).unwrap().session;
     let started: Vec<u64> = session.trials.iter().map(|trial| trial.started_ns).collect();
@@ -208,12 +164,38 @@ fn trials_of_a_resumed_session_follow_those_before_in_time() {
 }
 
 #[test]
-fn a_record_of_a_newer_schema_is_refused() {
+fn a_record_of_another_build_is_refused_in_one_sentence() {
     let folder = tempfile::tempdir().unwrap();
-    let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
-    let line = to_line(&Entry::Record { schema: SCHEMA + 1, header });
-    let refused = read_session(&file(&folder, line.as_bytes()));
-    assert!(matches!(refused, Err(RecordError::Newer { found, .. }) if found == SCHEMA + 1));
+    let lines = || entries().iter().map(to_line).collect::<Vec<String>>();
+    let changed = |at: usize, from: &str, to: &str| {
+        let mut lines = lines();
+        let json = lines[at][9..].trim_end().replacen(from, to, 1);
+        assert_ne!(json, lines[at][9..].trim_end());
+        lines[at] = format!("{:08x} {json}\n", crc32fast::hash(json.as_bytes()));
+        lines.concat()
+    };
+    let this = format!("\"schema\":{SCHEMA}");
+    let of_schema = |schema: u32| (schema, changed(0, &this, &format!("\"schema\":{schema}")));
+    // This schema, as another build wrote it: a header, a plan and an entry that do not fit.
+    let unfit = [(0, "\"binary\""), (1, "\"looks\""), (3, "\"batch\"")];
+    let unfit = unfit.map(|(at, field)| (SCHEMA, changed(at, field, "\"renamed\"")));
+    for (schema, text) in [0, 1, 2, 3, SCHEMA + 1].map(of_schema).into_iter().chain(unfit) {
+        let path = file(&folder, text.as_bytes());
+        let refusals = [read_record(&path).unwrap_err(), Writer::resume(&path).unwrap_err()];
+        for refused in refusals {
+            assert!(
+                matches!(refused, RecordError::OtherSchema { found, .. } if found == schema),
+                "{refused}"
+            );
+            let sentence = format!(
+                "{} is a record of schema {schema}, and this build of tare reads only the records of schema {SCHEMA} \
+                 that it writes: measure again with this build",
+                path.display()
+            );
+            assert_eq!(refused.to_string(), sentence);
+        }
+        assert!(is_record(&path), "it is never written over");
+    }
 }
 
 #[test]
@@ -264,14 +246,11 @@ fn a_writer_notices_that_its_record_is_removed_or_cut() {
 }
 
 #[test]
-fn two_records_in_one_file_and_a_schema_that_never_was_are_refused() {
+fn two_records_in_one_file_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text: String = entries().iter().map(to_line).collect();
     let refused = |text: &str| read_session(&file(&folder, text.as_bytes())).unwrap_err();
     assert!(matches!(refused(&text.repeat(2)), RecordError::Second { entry: "header", line: 13, .. }));
     let plan = to_line(&entries()[1]);
     assert!(matches!(refused(&(text.clone() + &plan)), RecordError::Second { entry: "plan", line: 13, .. }));
-    let Entry::Record { header, .. } = entries().remove(0) else { unreachable!() };
-    let none = to_line(&Entry::Record { schema: 0, header }) + &text;
-    assert!(matches!(refused(&none), RecordError::NotARecord { .. }));
 }

@@ -8,48 +8,19 @@ use std::path::{Path, PathBuf};
 
 use tare_data::batch::Batches;
 use tare_data::batch::{Batch, EncodedHistogram, Phase, Sample};
-use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
 use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
-use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Interference, Plan, Role, Target};
-use tare_record::entry::{Begin, End, SCHEMA, to_line};
+use tare_data::session::{Ending, Interference, Role};
+use tare_record::entry::{Begin, End, to_line};
 use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read_session};
+use tare_specimen::{list_opening_entries, make_plan, make_session, make_target};
 
 /// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
     let path = folder.join("session.tare");
     let mut writer = Writer::create(&path).unwrap();
-    let (tare, binary, started, study) = Default::default();
-    let header = Header {
-        tare,
-        binary,
-        started,
-        command: vec![],
-        host: Facts::default(),
-        identity: None,
-        fleet: None,
-    };
-    let target = Target::new("native", Specification::from_provider("native"), Role::Baseline);
-    let (looks, targets) = (vec![1], vec![target]);
-    let plan = Plan {
-        own_rounds: false,
-        study,
-        seed: 7,
-        rounds: 1,
-        looks,
-        budget_s: None,
-        until_decided: false,
-        planted: None,
-        control_every: 1,
-        every: Default::default(),
-        inside: Default::default(),
-        demands: Default::default(),
-        targets,
-        cases: vec![],
-    };
-    writer.append(&Entry::Record { schema: SCHEMA, header }).unwrap();
-    writer.append(&Entry::Plan(plan)).unwrap();
+    let session = make_session(make_plan(vec![make_target("native", Role::Baseline)], vec![], vec![1]));
+    list_opening_entries(&session).iter().for_each(|entry| writer.append(entry).unwrap());
     (path, writer)
 }
 

@@ -1,7 +1,5 @@
 //! Handmade sessions and findings, for tests and for looking at views.
 
-use std::collections::BTreeMap;
-
 use tare_analysis::findings::*;
 use tare_data::facts::Facts;
 use tare_data::failure::{Failure, FailureKind};
@@ -9,10 +7,10 @@ use tare_data::generator::Generator;
 use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
-use tare_data::session::specification::Specification;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::{Group, Warning};
+use tare_specimen::{make_plan, make_target, plan_case};
 
 /// Facts of a specimen's host.
 const HOST: [(&str, &str); 5] = [
@@ -158,63 +156,28 @@ fn case(index: usize) -> Case {
 
 /// Builds a session with this many subjects (at most six).
 pub fn make_session(targets: usize) -> Session {
-    let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
-    let mut all = vec![target("native", Role::Baseline), target("native (again)", Role::Control)];
-    all.extend(TARGETS[..targets].iter().map(|(name, _)| target(name, Role::Subject)));
+    let mut all = vec![make_target("native", Role::Baseline), make_target("native (again)", Role::Control)];
+    all[1].specification = "native".parse().unwrap();
+    all.extend(TARGETS[..targets].iter().map(|(name, _)| make_target(name, Role::Subject)));
     let cases = (0..WORK.len()).map(|i| PlannedCase {
-        pairs: std::collections::BTreeMap::new(),
-        id: case(i).to_string(),
-        case: case(i),
         label: WORK[i].1.into(),
-        metrics: vec![metric("time")],
-        decide: Vec::new(),
         definition: "d0".into(),
-        declared: Default::default(),
         amount: Amount::Operations { batch: 1000, batches: 10 },
-        margin: libm::log(1.02),
-        missing: BTreeMap::new(),
+        ..plan_case(case(i), vec![metric("time")])
     });
-    let facts = |kernel: &str| Facts([("kernel.release".into(), kernel.into())].into());
-    Session {
-        header: Header {
-            tare: "0.1.0".into(),
-            binary: "ab".repeat(32),
-            started: "2026-11-21T20:41:07+01:00".into(),
-            command: vec!["run".into(), "quick".into()],
-            host: Facts(HOST.map(|(key, value)| (key.into(), value.into())).into()),
-            identity: None,
-            fleet: None,
-        },
-        plan: Plan {
-            own_rounds: false,
-            study: "quick".into(),
-            seed: 0x7f3a_91c2,
-            rounds: ROUNDS,
-            looks: vec![12, 18],
-            budget_s: Some(160.0),
-            until_decided: false,
-            planted: None,
-            control_every: 1,
-            every: Default::default(),
-            inside: Default::default(),
-            demands: Default::default(),
-            cases: cases.collect(),
-            targets: all.clone(),
-        },
-        facts: all
-            .iter()
-            .map(|target| TargetFacts {
-                target: target.name.clone(),
-                inside: facts(if target.name == "gvisor" { "4.4.0" } else { "6.18.44" }),
-                outside: facts("6.18.44"),
-                places: BTreeMap::new(),
-            })
-            .collect(),
-        trials: vec![],
-        repeated: vec![],
-        ending: Ending::Complete,
-        warnings: vec![],
+    let plan = make_plan(all, cases.collect(), vec![12, ROUNDS]);
+    let mut session = tare_specimen::make_session(Plan { seed: 0x7f3a_91c2, budget_s: Some(160.0), ..plan });
+    session.header.binary = "ab".repeat(32);
+    session.header.started = "2026-11-21T20:41:07+01:00".into();
+    session.header.command.push("quick".into());
+    session.header.host = Facts(HOST.map(|(key, value)| (key.into(), value.into())).into());
+    for facts in &mut session.facts {
+        let inside = if facts.target == "gvisor" { "4.4.0" } else { "6.18.44" };
+        facts.inside.add_fact("kernel.release", inside);
+        facts.outside.add_fact("kernel.release", "6.18.44");
+        facts.places.clear();
     }
+    session
 }
 
 fn modal() -> Warning {

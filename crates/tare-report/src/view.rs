@@ -96,7 +96,7 @@ fn machine(session: &Session, language: Language) -> Vec<String> {
     let own_place = of_baseline.and_then(|facts| facts.places.get(OWN_PLACE)?.get(FILE_SYSTEM_TYPE));
     let cpus = host.get_integer(CPU_COUNT).map(|count| language.counted(count as usize, "CPU", "CPUs"));
     let pinned = host.get(PINNED).map(|cpu| say!(language, "all on CPU {cpu}", cpu = clean_text(cpu)));
-    // Earlier records have no such fact.
+    // Windows has no such fact.
     let around = host.get("layers").and_then(|layers| {
         let names = layers.split(' ').map(|layer| name_product(layer, language));
         join_layers(names, language)

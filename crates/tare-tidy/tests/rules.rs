@@ -11,11 +11,15 @@ const ARROWS: arrows::Arrows<'_> = &[
     ("tare-data", &[], &[]),
     ("tare-paths", &["tare-data"], &[]),
     ("tare-probes", &["tare-data", "tare-paths"], &[]),
-    ("tare-record", &["tare-data", "tare-paths"], &[]),
+    ("tare-record", &["tare-data", "tare-paths"], &["tare-specimen"]),
     ("tare-import", &["tare-data", "tare-record"], &[]),
-    ("tare-analysis", &["tare-data"], &[]),
-    ("tare-lab", &["tare-data", "tare-paths", "tare-probes", "tare-record", "tare-analysis"], &[]),
-    ("tare-report", &["tare-data", "tare-analysis"], &[]),
+    ("tare-analysis", &["tare-data"], &["tare-specimen"]),
+    (
+        "tare-lab",
+        &["tare-data", "tare-paths", "tare-probes", "tare-record", "tare-analysis"],
+        &["tare-specimen"],
+    ),
+    ("tare-report", &["tare-data", "tare-analysis"], &["tare-specimen"]),
     (
         "tare",
         &[
@@ -28,9 +32,10 @@ const ARROWS: arrows::Arrows<'_> = &[
             "tare-lab",
             "tare-report",
         ],
-        &["tare-bench"],
+        &["tare-bench", "tare-specimen"],
     ),
-    ("tare-bench", &["tare-data", "tare-probes", "tare-record", "tare-analysis"], &[]),
+    ("tare-specimen", &["tare-data", "tare-probes", "tare-record"], &[]),
+    ("tare-bench", &["tare-data", "tare-probes", "tare-record", "tare-analysis", "tare-specimen"], &[]),
     (
         "tare-fuzz",
         &[

@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a recorded session of container and gVisor that decided something.
+    /// Reads the record of a session of container and gVisor that decided something.
     fn decided() -> (Session, Findings) {
         let record = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sessions/container-gvisor.tare");
         let session = tare_record::read_session(Path::new(record)).unwrap().session;

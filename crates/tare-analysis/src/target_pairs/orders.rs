@@ -97,7 +97,7 @@ fn exchange_rounds(costs: &[Pairs], Exchange { forward, reverse, .. }: &Exchange
         let added = with.d - without.d;
         let in_reverse = find(with_reverse, with.round)?.d - find(without_reverse, with.round)?.d;
         let (baseline_start, d) = (without.start, added - in_reverse);
-        Some(Pair { baseline_start, at_s: None, d, costs: None, slow: None, ..*with })
+        Some(Pair { baseline_start, d, costs: None, slow: None, ..*with })
     });
     let pairs: Vec<Pair> = joined.collect();
     let reached = [without, with, without_reverse, with_reverse].map(|pairs| pairs.reached);

@@ -59,8 +59,8 @@ pub struct Judgement {
     pub reached: u32,
     pub units: usize,
     pub deviation: f64,
-    /// Time from its first pair to its last, in seconds; none where it is not known.
-    pub spread_s: Option<f64>,
+    /// Time from its first pair to its last, in seconds.
+    pub spread_s: f64,
     /// The margin at which it was judged.
     pub margin: Margin,
     /// True where a direction beyond the margin would stay one if it were the only one among all cells.
@@ -365,8 +365,7 @@ impl Judgement {
 
     /// Estimates how long a state lasts that makes rounds alike: a part of a block.
     pub(crate) fn state_s(&self) -> Option<f64> {
-        let block_s = self.spread_s.filter(|_| self.has_blocks())? / self.units as f64;
-        Some(block_s / serial::BLOCK_TIMES)
+        self.has_blocks().then(|| self.spread_s / self.units as f64 / serial::BLOCK_TIMES)
     }
 
     /// Widens the interval of a quantile to what the operations of all trials hold, the other side's first.

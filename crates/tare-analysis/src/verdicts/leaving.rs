@@ -39,7 +39,7 @@ pub fn may_leave(judged: &Judgement, safe_p: Option<f64>) -> bool {
     if judged.verdict.is_within_margin() {
         return true;
     }
-    let is_spread = judged.spread_s.is_none_or(|spread_s| spread_s >= LEAST_SPREAD_S);
+    let is_spread = judged.spread_s >= LEAST_SPREAD_S;
     let has_lasted = judged.reached >= FEWEST_TO_NAME && is_spread || is_far(judged);
     judged.verdict.is_settled()
         && has_lasted

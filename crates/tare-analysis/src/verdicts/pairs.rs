@@ -20,8 +20,8 @@ pub struct Pair {
     /// Which start of the baseline, and which of the environment, it ran in.
     pub baseline_start: u32,
     pub start: u32,
-    /// When it began, in seconds of the session; none in a record of schema 1, which has the rules of its time.
-    pub at_s: Option<f64>,
+    /// When it began, in seconds of the session.
+    pub at_s: f64,
     /// ln of the cost ratio: above 0 the environment is slower.
     pub d: f64,
     /// Cost of all timed work, in the baseline and in the environment; none where only a typical value is
@@ -32,9 +32,17 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Creates a round with a start for itself, of which nothing but the difference is known.
+    /// Creates a round with a start for itself, a second after the one before, of which nothing but the difference is known.
     pub fn from_difference(round: u32, d: f64) -> Pair {
-        Pair { round, baseline_start: round, start: round, at_s: None, d, costs: None, slow: None }
+        Pair {
+            round,
+            baseline_start: round,
+            start: round,
+            at_s: f64::from(round),
+            d,
+            costs: None,
+            slow: None,
+        }
     }
 }
 
@@ -48,9 +56,10 @@ pub struct Pairs {
 }
 
 impl Pairs {
-    /// Measures the time from the first to the last, in seconds; none where it is not known.
-    pub(crate) fn spread_s(&self) -> Option<f64> {
-        Some(self.pairs.last()?.at_s? - self.pairs.first()?.at_s?)
+    /// Measures the time from the first to the last, in seconds.
+    pub(crate) fn spread_s(&self) -> f64 {
+        let at_s = |pair: Option<&Pair>| pair.map_or(0.0, |pair| pair.at_s);
+        at_s(self.pairs.last()) - at_s(self.pairs.first())
     }
 
     /// Sums up the slow batches of the rounds before this one; none where trials did not take turns.
@@ -112,7 +121,7 @@ pub(crate) fn pair_rounds(
         let costs = of_baseline.total.zip(of_target.total).map(|(a, b)| [cost(a), cost(b)]);
         let costs = costs.filter(|costs| costs.iter().all(|cost| cost.is_finite() && *cost > 0.0));
         let RoundValue { round, start, started_ns, .. } = *of_target;
-        let at_s = Some(started_ns as f64 / 1e9);
+        let at_s = started_ns as f64 / 1e9;
         pairs.push(Pair { round, baseline_start: of_baseline.start, start, at_s, d, costs, slow });
     }
     if pairs.is_empty() {
@@ -243,11 +252,11 @@ impl Units {
         let number = |pair: &Pair| starts.partition_point(|known| *known < start(pair));
         let rounds: Vec<_> = pairs.iter().map(|pair| (pair.round, number(pair), pair.d)).collect();
         let costs = pairs.iter().map(|pair| pair.costs).collect::<Option<_>>().unwrap_or_default();
-        let mut first =
-            pairs.iter().zip(&rounds).map(|(pair, (_, unit, _))| (*unit, pair.at_s)).collect::<Vec<_>>();
+        let mut first: Vec<_> =
+            pairs.iter().zip(&rounds).map(|(pair, (_, unit, _))| (*unit, pair.at_s)).collect();
         first.sort_by_key(|(unit, _)| *unit);
         first.dedup_by_key(|(unit, _)| *unit);
-        let began_s = first.into_iter().map(|(_, at_s)| at_s).collect::<Option<_>>().unwrap_or_default();
+        let began_s = first.into_iter().map(|(_, at_s)| at_s).collect();
         Units { rounds, costs, began_s, count: starts.len() }
     }
 
@@ -352,7 +361,7 @@ mod tests {
     fn pairs(starts: impl Fn(u32) -> (u32, u32)) -> Vec<Pair> {
         let pair = |round| {
             let (baseline_start, start) = starts(round);
-            let at_s = Some(f64::from(round));
+            let at_s = f64::from(round);
             Pair {
                 slow: None,
                 round,
@@ -420,14 +429,12 @@ mod tests {
         // Six in the first second, then one a second.
         let mut all = pairs(|round| (round, round));
         let at_s = |round: u32| if round < 6 { 0.1 * f64::from(round) } else { f64::from(round - 5) };
-        all.iter_mut().for_each(|pair| pair.at_s = Some(3.0 + at_s(pair.round)));
+        all.iter_mut().for_each(|pair| pair.at_s = 3.0 + at_s(pair.round));
         let units = Units::from_pairs(&all);
         assert_eq!(units.usual_gap_s(), Some(1.0));
         assert_eq!(units.clone().into_slices(1.0).in_order(12), [2.5, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0]);
         let blocks = Blocks { slice_s: 1.0, length: 3 };
         assert_eq!(units.into_blocks(blocks).in_order(12), [28.0 / 8.0, 9.5]);
-        all.iter_mut().for_each(|pair| pair.at_s = None);
-        assert_eq!(Units::from_pairs(&all).usual_gap_s(), None);
     }
 
     #[test]

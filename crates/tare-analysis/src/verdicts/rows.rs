@@ -118,10 +118,6 @@ impl<'a> Judge<'a> {
                 begun[*case] = trial.round.saturating_add(1).max(begun[*case]);
             }
         }
-        if !progress.plan.own_rounds {
-            let of_all = begun.iter().copied().max().unwrap_or(0);
-            begun.fill(of_all);
-        }
         let disturbed = collect_disturbed(progress.repeated);
         for trial in progress.trials.iter().filter(|trial| wanted(trial)) {
             let case = case_at.get(trial.case.as_str());
@@ -383,7 +379,7 @@ impl<'a> Judge<'a> {
         let ticks = self.find_ticks((case, target), metric);
         let resolution = ticks.iter().flatten().map(|ticks| ticks.share).sum();
         let pairs = match pair_rounds(baseline, series, metric.direction) {
-            Ok(pairs) => Pairs { resolution, ..self.forget_old_times(pairs) },
+            Ok(pairs) => Pairs { resolution, ..pairs },
             Err(no_pairs) => return not_comparable(no_pairs.describe().into(), level),
         };
         let Some(judgement) = self.judge(&pairs, (case, target), margin, nulls) else {
@@ -455,14 +451,6 @@ impl<'a> Judge<'a> {
         let [others, own] = self.select_sides(case, target)?;
         let names = partner.map(|partner| [name(partner), name(target)]);
         ends::pair_runs(&self.progress.plan.cases[case], [others, own], metrics, names)
-    }
-
-    /// Forgets when pairs of a record of schema 1 began, which has the rules of its time.
-    fn forget_old_times(&self, mut pairs: Pairs) -> Pairs {
-        if !self.progress.plan.own_rounds {
-            pairs.pairs.iter_mut().for_each(|pair| pair.at_s = None);
-        }
-        pairs
     }
 
     /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.

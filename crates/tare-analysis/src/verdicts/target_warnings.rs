@@ -19,11 +19,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
         cases.flat_map(|case| judge.trials(case, target)).copied().collect()
     };
     let plan = judge.progress.plan;
-    let carried = match plan.own_rounds {
-        true => estimate_carry(judge.progress.trials, &plan.cases),
-        // A record of schema 1 has the rules of its time.
-        false => BTreeMap::new(),
-    };
+    let carried = estimate_carry(judge.progress.trials, &plan.cases);
     for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
         let trials = of_target(target);
         let facts = judge.find_facts(target);

@@ -1,6 +1,7 @@
 //! The analysis as its users meet it: sessions in, findings out; and its promises, by simulation.
 
 mod across;
+mod answers;
 mod bill;
 mod change;
 mod deciding;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use tare_data::batch::{Phase, Sample};
+use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::generator::Generator;
 use tare_data::session::identity::FleetCell;
 use tare_record::Entry;
@@ -130,20 +130,27 @@ fn copy(entries: &[Entry], slower: f64, number: usize, node: &str) -> String {
                 let (id, node, plan) = (FLEET.into(), node.to_owned(), String::new());
                 header.fleet = Some(FleetCell { id, node, session: (number % SESSIONS) as u32 + 1, plan });
             }
-            Entry::Batch { batch, .. } if batch.phase == Phase::Warm => match &mut batch.sample {
-                Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => {
-                    *elapsed_ns = (*elapsed_ns as f64 * slower) as u64;
-                }
-                Sample::Stretches { elapsed_ns, .. } => {
-                    elapsed_ns.iter_mut().for_each(|ns| *ns = (*ns as f64 * slower) as u64);
-                }
-                Sample::Gauge { .. } => {}
-            },
+            Entry::Batch { batch, .. } => slow_down(batch, slower),
+            Entry::Pair(pair) => {
+                let batches = pair.sides.iter_mut().flat_map(|side| &mut side.batches);
+                batches.for_each(|batch| slow_down(batch, slower));
+            }
             _ => {}
         }
         text.push_str(&to_line(&entry));
     }
     text
+}
+
+/// Makes what is timed again and again slower by a factor.
+fn slow_down(batch: &mut Batch, slower: f64) {
+    let slow = |ns: &mut u64| *ns = (*ns as f64 * slower) as u64;
+    match &mut batch.sample {
+        _ if batch.phase != Phase::Warm => {}
+        Sample::Throughput { elapsed_ns, .. } | Sample::Latency { elapsed_ns, .. } => slow(elapsed_ns),
+        Sample::Stretches { elapsed_ns, .. } => elapsed_ns.iter_mut().for_each(slow),
+        Sample::Gauge { .. } => {}
+    }
 }
 
 /// Resources and output of a command.

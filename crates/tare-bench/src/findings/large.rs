@@ -1,17 +1,10 @@
 //! A large session that nobody ran: many cases, environments and short rounds, with noise like a machine's.
 
-use std::collections::BTreeMap;
-
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::batch::{Batch, Phase, Sample};
-use tare_data::facts::Facts;
 use tare_data::generator::Generator;
-use tare_data::metric::{Metric, Reading};
-use tare_data::names::{Case, Parameters};
-use tare_data::request::Amount;
-use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Interference, Plan, PlannedCase, Role, Session, Target, Trial};
-use tare_data::unit::{Direction, Unit};
+use tare_data::session::{Interference, PlannedCase, Role, Session, Trial};
+use tare_specimen::{Outcome, make_plan, make_session, make_target, make_timed_case, make_trial};
 
 const CASES: usize = 100;
 const ROUNDS: u32 = 2_000;
@@ -27,8 +20,8 @@ const TARGETS: [(&str, Role); 6] = [
 const BATCHES: u64 = 2;
 
 pub fn make_large_session() -> Session {
-    let cases: Vec<PlannedCase> = (0..CASES).map(case).collect();
-    let target = |(name, role): (&str, Role)| Target::new(name, Specification::from_provider(name), role);
+    let cases: Vec<PlannedCase> =
+        (0..CASES).map(|number| make_timed_case(&format!("sys.call{number}"))).collect();
     let mut generator = Generator::new(1);
     let mut trials = Vec::with_capacity(CASES * TARGETS.len() * ROUNDS as usize);
     for round in 0..ROUNDS {
@@ -40,67 +33,9 @@ pub fn make_large_session() -> Session {
             }
         }
     }
-    Session {
-        header: Header {
-            tare: "0".into(),
-            binary: String::new(),
-            started: String::new(),
-            command: Vec::new(),
-            host: Facts::default(),
-            identity: None,
-            fleet: None,
-        },
-        plan: Plan {
-            own_rounds: false,
-            study: "large".into(),
-            seed: 1,
-            rounds: 2 * ROUNDS,
-            looks: planned_looks(2 * ROUNDS),
-            budget_s: None,
-            control_every: 1,
-            every: Default::default(),
-            inside: Default::default(),
-            demands: Default::default(),
-            planted: Default::default(),
-            until_decided: false,
-            targets: TARGETS.into_iter().map(target).collect(),
-            cases,
-        },
-        facts: Vec::new(),
-        trials,
-        repeated: Vec::new(),
-        ending: Ending::Complete,
-        warnings: Vec::new(),
-    }
-}
-
-fn case(number: usize) -> PlannedCase {
-    let case = Case {
-        probe: format!("sys.call{number}"),
-        parameters: Parameters(BTreeMap::new()),
-        place: None,
-        peer: None,
-    };
-    let time = Metric {
-        name: "time".into(),
-        series: "work".into(),
-        reading: Reading::TimePerOperation,
-        unit: Unit::Nanoseconds,
-        direction: Direction::Lower,
-    };
-    PlannedCase {
-        pairs: std::collections::BTreeMap::new(),
-        id: case.to_string(),
-        label: case.probe.clone(),
-        case,
-        metrics: vec![time],
-        decide: Vec::new(),
-        definition: String::new(),
-        declared: Default::default(),
-        amount: Amount::Calibrate,
-        margin: libm::log(1.02),
-        missing: BTreeMap::new(),
-    }
+    let targets = TARGETS.into_iter().map(|(name, role)| make_target(name, role)).collect();
+    let session = make_session(make_plan(targets, cases, planned_looks(2 * ROUNDS)));
+    Session { facts: Vec::new(), trials, ..session }
 }
 
 fn trial(case: &str, target: usize, round: u32, cost: f64, generator: &mut Generator) -> Trial {
@@ -111,21 +46,11 @@ fn trial(case: &str, target: usize, round: u32, cost: f64, generator: &mut Gener
         Batch { series: "work".into(), phase: Phase::Warm, started_ns: 0, sample }
     };
     Trial {
-        partner: None,
-        number: 0,
-        case: case.into(),
-        target: TARGETS[target].0.into(),
-        round,
-        attempt: 0,
         position: target as u32,
-        start: round,
-        started_ns: 0,
         host_elapsed_ns: 3_000_000,
         agent_elapsed_ns: Some(2_900_000),
         batches: (0..BATCHES).map(&mut batch).collect::<Vec<_>>().into(),
         inside: Interference { canary_ns: Some(100_000), ..Interference::default() },
-        outside: Interference::default(),
-        failure: None,
-        notes: Vec::new(),
+        ..make_trial(case, TARGETS[target].0, round, Outcome::Nothing)
     }
 }

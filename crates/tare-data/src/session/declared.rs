@@ -9,8 +9,6 @@ pub struct Declared {
     pub rests_on: Vec<Promise>,
     pub times: Times,
     pub batching: Batching,
-    /// Lacking in plans of earlier versions, whose trials all ran alone.
-    #[serde(default)]
     pub alternation: Alternation,
 }
 

@@ -36,7 +36,7 @@ pub struct Header {
     pub command: Vec<String>,
     /// Facts of the machine that runs the session.
     pub host: Facts,
-    /// None in records of earlier versions, and of other tools' figures.
+    /// None in records of other tools' figures.
     #[serde(flatten)]
     pub identity: Option<Identity>,
     /// None outside of fleets.
@@ -69,10 +69,9 @@ pub struct Target {
     /// The way in: `gvisor?platform=ptrace`.
     pub specification: Specification,
     pub role: Role,
-    /// About five words on it: `virtual machine by QEMU`. Empty in records of earlier versions.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    /// About five words on it: `virtual machine by QEMU`.
     pub short_description: String,
-    /// Absent where it is [`Serving::AT_ONCE`], and in records of earlier versions.
+    /// Absent where it is [`Serving::AT_ONCE`].
     #[serde(default = "Serving::at_once", skip_serializing_if = "Serving::is_at_once")]
     pub serving: Serving,
 }
@@ -137,7 +136,6 @@ pub struct PlannedCase {
     pub decide: Vec<String>,
     /// Hash of the probe's definition and these parameters; figures of different ones are never compared.
     pub definition: String,
-    /// Records of earlier versions lack it; it is added when they are read.
     pub declared: Declared,
     /// Amount of a trial that runs alone: alike in every environment.
     pub amount: Amount,
@@ -160,9 +158,6 @@ pub struct Plan {
     pub looks: Vec<u32>,
     /// Time that the session may take, in seconds; none with `--rounds`.
     pub budget_s: Option<f64>,
-    /// True where each case has rounds of its own. In a record of schema 1 all cases had theirs together.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub own_rounds: bool,
     /// True where only decisions end the session: looks then have no horizon.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub until_decided: bool,
@@ -170,7 +165,6 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<Planted>,
     /// Controls run in the first rounds, and then in one of this many.
-    #[serde(default = "every_round", skip_serializing_if = "is_every_round")]
     pub control_every: u32,
     /// Environments that are slow to measure, by name: each takes part in one round of this many, until quicker ones have left. Where
     /// there are some, others rest as well when few of their cells are open.
@@ -243,15 +237,6 @@ pub const MOST_REST: u32 = 8;
 /// Rounds before the first look: controls have a trial in every second of them, so that an environment that leaves there
 /// has a control for comparison, with an interval.
 const FIRST_ROUNDS: u32 = 12;
-
-/// Reads plans from before the field existed: controls ran in every round.
-fn every_round() -> u32 {
-    1
-}
-
-fn is_every_round(control_every: &u32) -> bool {
-    *control_every == 1
-}
 
 impl Plan {
     /// Tells whether controls have a trial in a round by plan; where one shows a difference, it has more.

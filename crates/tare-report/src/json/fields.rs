@@ -77,8 +77,8 @@ pub struct PlannedTarget<'a> {
     pub name: &'a str,
     pub specification: &'a Specification,
     pub role: Role,
-    /// Null in records of earlier versions.
-    pub short_description: Option<Cow<'a, str>>,
+    /// About five words.
+    pub short_description: Cow<'a, str>,
 }
 
 /// Reliability of the session.

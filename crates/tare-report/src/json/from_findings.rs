@@ -72,14 +72,12 @@ fn plan(session: &Session, language: Language) -> Plan<'_> {
 }
 
 fn planned<'a>(session: &Session, target: &'a Target, language: Language) -> PlannedTarget<'a> {
-    let description = target.short_description.as_str();
+    let description = in_words(&target.short_description, language);
     PlannedTarget {
         name: &target.name,
         specification: &target.specification,
         role: target.role,
-        short_description: (!description.is_empty())
-            .then(|| in_words(description, language))
-            .map(|words| with_disk(words, find_disk(session, target), language)),
+        short_description: with_disk(description, find_disk(session, target), language),
     }
 }
 

@@ -34,7 +34,7 @@ pub fn run_ladder(args: &Ladder) -> Result<Exit, CommandError> {
             false => {
                 let terminal = (ui::measure_width(), ui::has_colour());
                 let steps: Vec<String> = ladder.steps.iter().map(|step| step.adds.to_owned()).collect();
-                // An earlier record has one order alone.
+                // Without --both-orders there is one order alone.
                 let exchanges = if rungs.len() > steps.len() { ladder.list_exchanges() } else { Vec::new() };
                 let orders = compare_orders(session, &Options::default(), &exchanges);
                 terminal::ladder::render_ladder(

@@ -202,7 +202,7 @@ fn a_report_has_the_same_bytes_whatever_the_processor_can_do() {
     let report = |tunables: &str| {
         let mut command = program.tare_command(&["report", record, "--json"]);
         let output = command.env("GLIBC_TUNABLES", tunables).output().unwrap();
-        assert!(output.status.success() && output.stdout.len() > 100_000, "{output:?}");
+        assert!(output.status.success() && output.stdout.len() > 50_000, "{output:?}");
         output.stdout
     };
     assert!(report("") == report("glibc.cpu.hwcaps=-FMA,-FMA4,-AVX2,-AVX512F"), "figures differ");

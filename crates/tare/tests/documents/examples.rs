@@ -11,13 +11,13 @@ use tare_data::frame::{Frame, LONGEST_REQUEST, PROTOCOL, Received, Splitter, enc
 use tare_data::names::{Case, Parameters};
 use tare_data::request::{Amount, Piece, Request, TrialRequest};
 use tare_data::session::identity::Identity;
-use tare_data::session::specification::Specification;
 use tare_data::session::{
-    Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, Target, TargetFacts,
+    Ending, Header, Interference, Plan, PlannedCase, RepeatedRound, Role, Session, TargetFacts,
 };
 use tare_import::import_file;
 use tare_record::entry::{Begin, End, Pair, SCHEMA, Side, to_line};
 use tare_record::{Contents, Entry};
+use tare_specimen::{make_plan, make_target, plan_case};
 
 use crate::book;
 
@@ -67,36 +67,18 @@ fn case() -> Case {
 
 fn plan() -> Plan {
     let probe = tare_probes::find_probe(CASE).unwrap();
-    let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
     let planned = PlannedCase {
-        pairs: std::collections::BTreeMap::new(),
-        id: CASE.into(),
-        case: case(),
         label: (probe.label)(&Parameters::default()),
-        metrics: probe.metrics(),
-        decide: Vec::new(),
         definition: probe.definition_hash(&Parameters::default()),
         declared: probe.declare_case(&Parameters::default()),
         amount: Amount::Operations { batch: 23_000, batches: 1 },
-        margin: 1.02f64.ln(),
-        missing: BTreeMap::new(),
+        pairs: [("container".to_owned(), Amount::Operations { batch: 345, batches: 4 })].into(),
+        ..plan_case(case(), probe.metrics())
     };
-    Plan {
-        own_rounds: false,
-        study: "quick".into(),
-        seed: 0x7f3a_91c2,
-        rounds: 1,
-        looks: vec![1],
-        budget_s: None,
-        until_decided: false,
-        planted: None,
-        control_every: 1,
-        every: Default::default(),
-        inside: Default::default(),
-        demands: Default::default(),
-        targets: vec![target("native", Role::Baseline), target("container", Role::Subject)],
-        cases: vec![planned],
-    }
+    let mut targets = vec![make_target("native", Role::Baseline), make_target("container", Role::Subject)];
+    targets[0].short_description = "the host itself".into();
+    targets[1].short_description = "Linux namespaces, made by tare".into();
+    Plan { seed: 0x7f3a_91c2, ..make_plan(targets, vec![planned], vec![1]) }
 }
 
 /// Builds the first entries of a record with two environments.
@@ -178,7 +160,7 @@ fn record() -> Vec<Entry> {
         others: 0,
     });
     let command = ["run", "--resume", "session.tare"].map(str::to_owned).into();
-    entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: Some(BOOT.into()) });
+    entries.push(Entry::Resumed { at: "2026-01-31T12:05:10+01:00".into(), command, boot: BOOT.into() });
     entries.extend(make_trial_entries(2, "native", 1, 0, vec![make_warm_batch(23_000, 3_990_174)]));
     entries.extend(make_trial_entries(3, "container", 1, 0, vec![make_warm_batch(23_000, 4_008_240)]));
     entries.push(Entry::Pair(Box::new(make_pair())));

@@ -1,4 +1,4 @@
-//! The front page's example: the report of a real session, whose record is in the repository.
+//! The front page's example: the report of a made-up session, whose record is in the repository.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,11 +36,14 @@ fn example() -> String {
 }
 
 #[test]
-fn the_front_page_shows_a_real_session() {
+fn the_front_page_shows_the_report_of_its_record() {
     let _lock = book::lock_documents();
     let readme = book::repository_root().join("README.md");
     let laid = book::keep_fences(&readme, |fence, _| (fence.info == EXAMPLE).then(example));
     assert_eq!(laid, 1, "one example on the front page");
+    let says_so =
+        fs::read_to_string(&readme).unwrap().contains("The figures are made up and only show the form");
+    assert!(says_so, "nobody measured that record");
 }
 
 #[test]

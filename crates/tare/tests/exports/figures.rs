@@ -8,7 +8,7 @@ use tare_report::number::Figure;
 use crate::program::{Program, Said};
 use crate::reading::repository_root;
 
-/// A real session of three environments.
+/// A session of three environments.
 const RECORD: &str = "fixtures/sessions/container-gvisor.tare";
 /// Greatest difference of a number in the page, which has six digits.
 const SIX_DIGITS: f64 = 5e-6;

@@ -112,6 +112,14 @@ fn a_slow_node_a_gap_and_a_slow_link_stand_in_the_report() {
     fs::copy(program.path("fleet/cells/n04/1.parquet"), &rows).unwrap();
     fs::write(program.path("fleet/cells/n01/1.tare"), "nothing").unwrap();
     assert!(report(&program, &[]).out.contains("n01, session 1  its file is not a record"));
+    // Nor are those of a record that is of another schema.
+    let text = fs::read_to_string(program.path("fleet/cells/n04/1.tare")).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let first = first[9..].replacen("\"schema\":4", "\"schema\":3", 1);
+    let third = format!("{:08x} {first}\n{rest}", crc32fast::hash(first.as_bytes()));
+    fs::write(program.path("fleet/cells/n04/1.tare"), third).unwrap();
+    let said = report(&program, &[]);
+    assert!(said.out.contains("n04, session 1  ") && said.out.contains("record of schema 3"), "{}", said.out);
 }
 
 #[test]

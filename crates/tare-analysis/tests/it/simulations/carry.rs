@@ -14,7 +14,6 @@ const ROUNDS: u32 = 60;
 /// Runs a session in which a trial that follows one of `vm` is slower, and reads what the warning says of it.
 fn run_session(seed: u64, carried: f64) -> Option<f64> {
     let mut session = make_session(&["vm", "box"], vec![make_timed_case("sys.getppid")], ROUNDS);
-    session.plan.own_rounds = true;
     let mut generator = Generator::for_part(seed, "carry");
     let mut before = 0;
     for round in 0..ROUNDS {

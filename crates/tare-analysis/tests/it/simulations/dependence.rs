@@ -165,7 +165,7 @@ fn draw_watched(lasting_s: Option<f64>, seed: u64) -> Pairs {
     };
     let d: Vec<f64> = (0..124).map(&mut next).collect();
     let mut pairs = pairs(&d);
-    pairs.pairs.iter_mut().for_each(|pair| pair.at_s = Some(at_s(pair.round)));
+    pairs.pairs.iter_mut().for_each(|pair| pair.at_s = at_s(pair.round));
     pairs
 }
 

@@ -93,7 +93,7 @@ pub fn simulate_pairs(model: NoiseModel, rounds: u32, effect: f64, seed: u64) ->
         let costs = Some(times.map(libm::exp));
         pairs.push(Pair {
             slow: None,
-            at_s: None,
+            at_s: f64::from(round),
             round,
             baseline_start: round,
             start,

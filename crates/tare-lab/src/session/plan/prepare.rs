@@ -231,7 +231,6 @@ pub fn prepare_session(
         rounds: *looks.last().expect("there is always a look"),
         looks,
         budget_s,
-        own_rounds: true,
         until_decided,
         planted: planted_in,
         control_every,

@@ -14,8 +14,7 @@ use crate::ownership::workspace::SessionWorkspace;
 pub(super) const RESTARTED: &str =
     "this machine was restarted since the session began: its rounds may differ from those before";
 
-/// Refuses to continue on another machine; returns whether this one was restarted since. Records of earlier versions do not
-/// know their machine.
+/// Refuses to continue on another machine; returns whether this one was restarted since.
 pub(super) fn same_machine(
     session: &Session,
     record: &Path,
@@ -64,27 +63,14 @@ fn cannot_resume(record: &Path, session: &Session) -> LabError {
 #[cfg(test)]
 mod tests {
     use tare_data::session::identity::Identity;
-    use tare_data::session::{Ending, Header, Plan};
+    use tare_specimen::{make_plan, make_session};
 
     use super::*;
 
     fn session(identity: Option<Identity>) -> Session {
-        let (tare, binary, started) = Default::default();
-        let header = Header {
-            tare,
-            binary,
-            started,
-            command: vec!["run".into()],
-            host: Default::default(),
-            identity,
-            fleet: None,
-        };
-        let plan: Plan = serde_json::from_value(serde_json::json!({
-            "study": "", "seed": 0, "rounds": 0, "looks": [], "budget_s": null, "environments": [], "cases": []
-        }))
-        .unwrap();
-        let (facts, trials, repeated, warnings) = Default::default();
-        Session { header, plan, facts, trials, repeated, ending: Ending::BrokenOff, warnings }
+        let mut session = make_session(make_plan(vec![], vec![], vec![]));
+        session.header.identity = identity;
+        session
     }
 
     #[test]

@@ -287,38 +287,15 @@ fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::declared::Declared;
-    use tare_data::session::{PlannedCase, Target};
-
-    use tare_data::session::specification::Specification;
+    use tare_specimen::{make_plan, make_target, make_timed_case};
 
     use super::*;
 
     fn plan() -> Plan {
-        let target = |name: &str, role| Target::new(name, Specification::from_provider(name), role);
-        let amount = serde_json::json!({ "operations": { "batch": 1, "batches": 2 } });
-        let case = serde_json::json!({
-            "id": "null", "case": { "probe": "null", "parameters": {}, "place": null, "peer": null }, "label": "",
-            "metrics": [], "definition": "", "declared": Declared::default(), "amount": amount, "margin": 0.02, "missing": {},
-        });
-        let case: PlannedCase = serde_json::from_value(case).unwrap();
         let targets = [("native", Role::Baseline), ("a", Role::Subject), ("b", Role::Subject)];
-        Plan {
-            own_rounds: false,
-            study: "test".into(),
-            seed: 0,
-            rounds: 100,
-            looks: vec![12, 100],
-            budget_s: None,
-            until_decided: false,
-            planted: None,
-            control_every: 1,
-            every: [("b".to_owned(), 3)].into(),
-            inside: Default::default(),
-            demands: Default::default(),
-            targets: targets.map(|(name, role)| target(name, role)).into(),
-            cases: vec![case],
-        }
+        let targets = targets.map(|(name, role)| make_target(name, role)).into();
+        let every = [("b".to_owned(), 3)].into();
+        Plan { every, ..make_plan(targets, vec![make_timed_case("null")], vec![12, 100]) }
     }
 
     #[test]

@@ -362,11 +362,17 @@ mod tests {
                 histogram: None,
             };
             let batch = Batch { series: "a".into(), phase: Phase::Warm, started_ns: 0, sample };
-            let side = serde_json::json!({
-                "trial": number, "environment": "e", "start": 0, "host_elapsed_ns": 1, "agent_elapsed_ns": 1,
-                "batches": vec![batch; batches], "notes": vec!["n"; 10],
-            });
-            serde_json::from_value::<Side>(side).unwrap()
+            Side {
+                trial: number,
+                target: "e".into(),
+                start: 0,
+                host_elapsed_ns: 1,
+                agent_elapsed_ns: Some(1),
+                batches: vec![batch; batches],
+                inside: Interference::default(),
+                failure: None,
+                notes: vec!["n".into(); 10],
+            }
         };
         let mut sides = [side(0, 1), side(1, 300)];
         leave_out_too_long(&mut sides);

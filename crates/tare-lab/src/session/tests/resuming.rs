@@ -5,7 +5,7 @@ use super::*;
 /// Goes on with a record, in an arena of the same environments.
 fn resume(arena: &mut FakeArena, record: &Path) -> Ending {
     let (mut writer, recording) = Writer::resume(record).unwrap();
-    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: None }).unwrap();
+    writer.append(&Entry::Resumed { at: "later".into(), command: vec![], boot: String::new() }).unwrap();
     let started = enter_all(&recording.session.plan.targets, arena, &mut writer, &mut Unobserved).unwrap();
     let pilot = Pilot::from_session(&recording.session, started);
     Rounds::new(arena, &mut writer, &mut Unobserved, recording.session, pilot, None)

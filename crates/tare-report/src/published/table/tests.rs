@@ -1,7 +1,5 @@
 //! Tables of articles, filled from handmade sessions.
 
-use std::collections::BTreeMap;
-
 use tare_analysis::published::{Published, place_beside};
 use tare_data::batch::{Batch, Histogram, Phase, Sample};
 use tare_data::failure::{Failure, FailureKind};
@@ -11,6 +9,7 @@ use tare_data::request::Amount;
 use tare_data::session::Interference;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
+use tare_specimen::plan_case;
 
 use super::table_lines;
 use crate::language::Language;
@@ -34,19 +33,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
         place: place.map(Into::into),
         peer: peer.map(Into::into),
     };
-    PlannedCase {
-        pairs: std::collections::BTreeMap::new(),
-        id: case.to_string(),
-        label: probe.into(),
-        case,
-        metrics: Vec::new(),
-        decide: Vec::new(),
-        definition: "d0".into(),
-        declared: Default::default(),
-        amount: Amount::Calibrate,
-        margin: libm::log(1.02),
-        missing: BTreeMap::new(),
-    }
+    PlannedCase { definition: "d0".into(), ..plan_case(case, Vec::new()) }
 }
 
 /// Builds a session of these cases in a baseline and one subject, without trials.

@@ -12,6 +12,7 @@ use tare_lab::error::LabError;
 use tare_lab::fleet::files::{Files, What, of_cell, of_pair};
 use tare_lab::fleet::folder::{CellState, Folder};
 use tare_paths::door::Door;
+use tare_record::RecordError;
 use tare_report::exports::{Source, find_export, parquet};
 use tare_report::fleet::MissingCell;
 use tare_report::fleet::store::Stored;
@@ -133,8 +134,13 @@ impl Reading<'_> {
 /// Reads the rows stored next to a record if they belong to it. Otherwise computes them from the record and
 /// stores them there.
 fn cells_of(fleet: &Door, record: &Path, rows: &Path) -> Result<SessionCells, String> {
-    let header = fleet.open_file(record).ok().and_then(tare_record::parse_header);
-    let header = header.ok_or("its file is not a record")?;
+    let no_record = "its file is not a record";
+    let header = tare_record::parse_header(fleet.open_file(record).map_err(|_| no_record)?, record);
+    let header = header.map_err(|error| match error {
+        // Rows of another build may stand beside it, and are not taken either.
+        RecordError::OtherSchema { .. } => error.to_string(),
+        _ => no_record.to_owned(),
+    })?;
     let beside = read_footer(fleet, rows).and_then(|bytes| parquet::cells_of(&bytes));
     let is_its = |cells: &SessionCells| cells.started == header.started && cells.binary == header.binary;
     if let Some(cells) = beside.filter(is_its) {

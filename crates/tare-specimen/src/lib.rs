@@ -1,0 +1,21 @@
+//! Sessions that nobody measured: a plan, environments and a rule for the outcome of every trial, and the record of it all.
+//!
+//! The same rule gives the same bytes on every machine. Nothing here judges a figure: what the analysis finds in a specimen is for the
+//! tests that use it.
+
+#![forbid(unsafe_code)]
+
+mod front_page;
+mod paired;
+mod plan;
+mod record;
+mod trials;
+
+pub use front_page::make_front_page;
+pub use paired::{Cost, Work, run_paired};
+pub use plan::{
+    MARGIN, make_case, make_header, make_metric, make_plan, make_session, make_target, make_timed_case,
+    plan_case,
+};
+pub use record::{list_entries, list_opening_entries, render_record};
+pub use trials::{Outcome, compute_jitter, make_trial, run_rounds};
