@@ -240,15 +240,15 @@ fn session_warnings(
     warnings
 }
 
-/// Counts the trials that failed, and finds their most frequent reason. The one that ran when a session was
-/// stopped is not counted.
+/// Counts the trials that failed, and finds their most frequent reason: one of trials that failed by themselves, where there is one,
+/// and not because the other side of their pair did. The one that ran when a session was stopped is not counted.
 fn failed_trials(session: &Session) -> Option<Warning> {
     let failures = session.trials.iter().filter_map(|trial| trial.failure.as_ref());
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut reasons: BTreeMap<(bool, String), usize> = BTreeMap::new();
     for failure in failures.filter(|failure| failure.reason != BROKE_OFF) {
-        *reasons.entry(failure.to_string()).or_default() += 1;
+        *reasons.entry((failure.kind != FailureKind::Partner, failure.to_string())).or_default() += 1;
     }
-    let (mostly, _) = reasons.iter().max_by_key(|(_, count)| **count)?;
+    let ((_, mostly), _) = reasons.iter().max_by_key(|((is_own, _), count)| (*is_own, **count))?;
     let mostly = clip_text(mostly.clone(), LONGEST_SHOWN);
     Some(Warning::SessionFailed { failed: reasons.values().sum(), of: session.trials.len(), mostly })
 }
