@@ -5,7 +5,7 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::generator::Generator;
 use tare_data::request::{Amount, TrialRequest};
 
-use crate::session::arena::{Arena, Outcome, Started};
+use crate::session::arena::{Arena, Outcome, Started, Turning};
 
 /// Cost of an operation in the baseline.
 const OPERATION_NS: f64 = 200.0;
@@ -29,6 +29,8 @@ pub struct FakeArena {
     pub slow_ns: u64,
     /// Time in which a start settles.
     pub settling_ns: u64,
+    /// True where trials take turns with their partners'.
+    pub takes_turns: bool,
     /// Fault of every trial that is not a calibration.
     pub fault: Box<dyn Fn(usize, u64) -> Fault>,
     pub starts: Vec<u32>,
@@ -60,6 +62,7 @@ impl FakeArena {
             overhead_ns: OVERHEAD_NS,
             slow_ns: 0,
             settling_ns: 0,
+            takes_turns: true,
             fault: Box::new(|_, _| Fault::None),
             starts: vec![0; ratios.len()],
             ahead: vec![0; ratios.len()],
@@ -69,18 +72,41 @@ impl FakeArena {
         }
     }
 
-    fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
-        let started_at = self.now_ns;
+    /// Draws the time of a batch, and lets it pass.
+    fn work(&mut self, target: usize, operations: u64) -> u64 {
         let sum: f64 = (0..3).map(|_| self.generator.draw_unit()).sum();
         let noise = libm::exp(self.noise[target] / 100.0 * (sum - 1.5));
-        let elapsed_ns = (OPERATION_NS
-            * self.ratios[target]
-            * (self.state)(target, started_at)
-            * noise
-            * operations as f64) as u64;
+        let cost = self.ratios[target] * (self.state)(target, self.now_ns) * noise;
+        let elapsed_ns = (OPERATION_NS * cost * operations as f64) as u64;
         self.now_ns += elapsed_ns;
-        let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns };
+        elapsed_ns
+    }
+
+    fn batch(&mut self, target: usize, operations: u64, started_ns: u64) -> Batch {
+        let sample = Sample::Throughput { operations, bytes: 0, elapsed_ns: self.work(target, operations) };
         Batch { series: "turn".into(), phase: Phase::Warm, started_ns, sample }
+    }
+
+    /// Begins a trial, or both of a pair: the overhead passes.
+    fn begin(&mut self, request: &TrialRequest) -> Outcome {
+        let slow_ns = if !request.case.parameters.0.is_empty() { self.slow_ns } else { 0 };
+        self.now_ns += self.overhead_ns + slow_ns;
+        Outcome { host_elapsed_ns: 21_000_000 + slow_ns, ..Outcome::default() }
+    }
+
+    /// Applies the fault of a trial to its outcome; true where it has no batches.
+    fn disturb(&self, target: usize, request: &TrialRequest, outcome: &mut Outcome) -> bool {
+        let fault = (self.fault)(target, request.trial);
+        match fault {
+            Fault::None => {}
+            Fault::Steal => outcome.outside.steal_ns = Some(30_000_000),
+            Fault::Interrupt => outcome.interrupted = true,
+            Fault::Lost => {
+                outcome.failure = Some(Failure::new(FailureKind::Died, "gone"));
+                outcome.lost = true;
+            }
+        }
+        matches!(fault, Fault::Interrupt | Fault::Lost)
     }
 }
 
@@ -112,20 +138,10 @@ impl Arena for FakeArena {
     }
 
     fn run_trial(&mut self, target: usize, request: &TrialRequest, sink: &mut dyn FnMut(&Batch)) -> Outcome {
-        let slow_ns = if !request.case.parameters.0.is_empty() { self.slow_ns } else { 0 };
-        self.now_ns += self.overhead_ns + slow_ns;
-        let mut outcome = Outcome { host_elapsed_ns: 21_000_000 + slow_ns, ..Default::default() };
+        let mut outcome = self.begin(request);
         match request.amount {
+            Amount::Operations { .. } if self.disturb(target, request, &mut outcome) => {}
             Amount::Operations { batch, batches } => {
-                match (self.fault)(target, request.trial) {
-                    Fault::None => {}
-                    Fault::Steal => outcome.outside.steal_ns = Some(30_000_000),
-                    Fault::Interrupt => return Outcome { interrupted: true, ..outcome },
-                    Fault::Lost => {
-                        let failure = Some(Failure::new(FailureKind::Died, "gone"));
-                        return Outcome { failure, lost: true, ..outcome };
-                    }
-                }
                 (0..batches).for_each(|i| sink(&self.batch(target, batch, u64::from(i))));
             }
             _ => {
@@ -137,6 +153,42 @@ impl Arena for FakeArena {
             }
         }
         outcome
+    }
+
+    fn prove_turns(&mut self, _: [usize; 2]) -> Result<Turning, Failure> {
+        let alone = || Failure::new(FailureKind::NotSupported, "turns=no");
+        self.takes_turns.then_some(Turning::OneProcessor).ok_or_else(alone)
+    }
+
+    fn run_pair(&mut self, pair: [usize; 2], requests: [TrialRequest; 2]) -> [(Outcome, Vec<Batch>); 2] {
+        let mut outcomes = [self.begin(&requests[0]), Outcome::default()];
+        outcomes[1] = outcomes[0].clone();
+        let ended = [0, 1].map(|side| self.disturb(pair[side], &requests[side], &mut outcomes[side]));
+        let mut elapsed_ns = [Vec::new(), Vec::new()];
+        let Amount::Operations { batch: operations, batches } = requests[0].amount else {
+            unreachable!("a pair has a fixed amount")
+        };
+        for _ in 0..if ended.contains(&true) { 0 } else { batches } {
+            let first = self.generator.draw_below(2) as usize;
+            for side in [first, 1 - first] {
+                elapsed_ns[side].push(self.work(pair[side], operations));
+            }
+        }
+        // A disturbed machine disturbs both sides, and neither can go on without the other.
+        let outside = if outcomes[0].outside.steal_ns.is_some() { &outcomes[0] } else { &outcomes[1] };
+        let outside = outside.outside.clone();
+        let mut elapsed_ns = elapsed_ns.into_iter();
+        outcomes.map(|mut outcome| {
+            outcome.outside = outside.clone();
+            let elapsed_ns = elapsed_ns.next().unwrap_or_default();
+            if elapsed_ns.is_empty() {
+                let partner = || Failure::new(FailureKind::Partner, "the other side ended");
+                outcome.failure.get_or_insert_with(partner);
+                return (outcome, Vec::new());
+            }
+            let sample = Sample::Stretches { operations, bytes: 0, elapsed_ns, histogram: None };
+            (outcome, vec![Batch { series: "turn".into(), phase: Phase::Warm, started_ns: 0, sample }])
+        })
     }
 
     fn leave_environment(&mut self, _: usize) {}

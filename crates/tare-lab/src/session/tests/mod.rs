@@ -15,13 +15,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
-use tare_data::facts::Facts;
 use tare_data::failure::FailureKind;
-use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Role, Session, Target, Trial};
+use tare_data::session::{Ending, Role, Session, Target, Trial};
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read_session};
+use tare_specimen::{make_header, make_session, make_target};
 
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::{Observer, Unobserved};
@@ -34,23 +33,10 @@ use crate::study::{Study, select_cases};
 const ON_THE_EDGE: f64 = 1.02;
 
 fn targets(subjects: usize) -> Vec<Target> {
-    let target = |name: String, role| Target::new(&name, Specification::from_provider(&name), role);
-    let again = Target { name: "native again".into(), ..target("native".into(), Role::Control) };
-    let mut targets = vec![target("native".into(), Role::Baseline), again];
-    targets.extend((0..subjects).map(|i| target(format!("layer{i}"), Role::Subject)));
+    let again = Target { name: "native again".into(), ..make_target("native", Role::Control) };
+    let mut targets = vec![make_target("native", Role::Baseline), again];
+    targets.extend((0..subjects).map(|i| make_target(&format!("layer{i}"), Role::Subject)));
     targets
-}
-
-fn header() -> Header {
-    Header {
-        tare: "test".into(),
-        binary: String::new(),
-        started: String::new(),
-        command: vec![],
-        host: Facts::default(),
-        identity: None,
-        fleet: None,
-    }
 }
 
 /// Runs a session of the empty probe; its record is in the folder.
@@ -95,19 +81,11 @@ fn observed(
 ) -> (PathBuf, Ending) {
     let record = folder.join("session.tare");
     let mut writer = Writer::create(&record).unwrap();
-    writer.append(&Entry::Record { schema: SCHEMA, header: header() }).unwrap();
+    writer.append(&Entry::Record { schema: SCHEMA, header: make_header() }).unwrap();
     let budget_s = plan_request.budget_s;
     let Prepared { plan, pilot } =
         prepare_session(plan_request, arena, &mut writer, &mut Unobserved).unwrap();
-    let session = Session {
-        header: header(),
-        plan,
-        facts: vec![],
-        trials: vec![],
-        repeated: vec![],
-        ending: Ending::BrokenOff,
-        warnings: Vec::new(),
-    };
+    let session = Session { facts: vec![], ending: Ending::BrokenOff, ..make_session(plan) };
     let until_ns = budget_s.map(|s| (s * 1e9) as u64);
     let ending =
         Rounds::new(arena, &mut writer, observer, session, pilot, until_ns).run_rounds(&ended).unwrap();
@@ -173,8 +151,8 @@ fn a_study_may_have_its_rounds_before_anything_is_decided() {
 
 #[test]
 fn a_decided_metric_leaves_later_rounds() {
-    // Twice the time is plain at the first look; 30 % might be a state that lasts a while, and 102 rounds of these take less than that.
-    for (ratio, rounds) in [(2.0, 12), (1.3, 153)] {
+    // Twice the time is plain at the first look; 30 % might be a state that lasts a while, and 345 rounds of these take less than that.
+    for (ratio, rounds) in [(2.0, 12), (1.3, 518)] {
         let folder = tempfile::tempdir().unwrap();
         let mut arena = FakeArena::new(&[1.0, 1.0, ratio]);
         let (record, _) = session(&mut arena, folder.path(), None, Some(600.0));
@@ -246,7 +224,7 @@ fn rounds_that_become_shorter_bring_further_starts() {
     let starts = of_layer.map(|trial| trial.start).collect::<BTreeSet<u32>>().len();
     // A third of the time.
     let third = 20.0 / 0.3;
-    assert!(starts as f64 > 0.8 * third, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
+    assert!(starts as f64 > 0.7 * third, "{starts} starts in {} rounds", rounds_of(&session, "layer0"));
 }
 
 /// Counts the rounds of an environment.
@@ -266,7 +244,7 @@ fn a_budget_is_kept() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_order_and_every_target_every_position() {
+fn the_same_seed_gives_the_same_order_and_every_target_both_positions() {
     let order = || {
         let folder = tempfile::tempdir().unwrap();
         let (record, _) = session(&mut FakeArena::new(&[1.0; 4]), folder.path(), Some(40), None);
@@ -277,7 +255,7 @@ fn the_same_seed_gives_the_same_order_and_every_target_every_position() {
     assert_eq!(first, order());
     let seen: BTreeSet<(u32, &str)> =
         first.iter().map(|(_, position, target)| (*position, target.as_str())).collect();
-    assert_eq!(seen.len(), 16);
+    assert_eq!(seen.len(), 8);
 }
 
 #[test]
@@ -330,11 +308,18 @@ fn a_start_is_left_by_a_case_that_it_has_had() {
 #[test]
 fn a_round_takes_what_its_trials_took() {
     let folder = tempfile::tempdir().unwrap();
-    let (record, _) = session(&mut FakeArena::new(&[1.0, 1.0, 1.0]), folder.path(), Some(4), None);
-    let mut session = read_session(&record).unwrap().session;
-    assert_eq!(measured_round_s(&session, 0, 4), 0.0525, "three trials alone, or two");
-    session.trials.iter_mut().for_each(|trial| trial.partner = Some("native".into()));
-    assert_eq!(measured_round_s(&session, 0, 4), 0.02625, "sides of pairs");
+    for (takes_turns, round_s) in [(false, 0.0525), (true, 0.0315)] {
+        let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
+        arena.takes_turns = takes_turns;
+        let (record, _) = session(&mut arena, folder.path(), Some(4), None);
+        let session = read_session(&record).unwrap().session;
+        assert_eq!(
+            measured_round_s(&session, 0, 4),
+            round_s,
+            "three trials alone, or two; two pairs, or one"
+        );
+        fs::remove_file(record).unwrap();
+    }
 }
 
 #[test]
@@ -347,16 +332,16 @@ fn a_disturbed_round_is_run_again_whole() {
     assert_eq!(session.repeated.len(), 1);
     let round = session.repeated[0].round;
     let again: Vec<u32> = session.trials.iter().filter(|t| t.round == round).map(|t| t.attempt).collect();
-    assert_eq!(again, [0, 0, 0, 1, 1, 1]);
+    assert_eq!(again, [0, 0, 0, 0, 1, 1, 1, 1], "two pairs");
     let counted = session.trials.iter().filter(|t| session.is_counted(t)).count();
-    assert_eq!(counted, 15);
+    assert_eq!(counted, 18);
 }
 
 #[test]
 fn a_baseline_that_fails_again_and_again_ends_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    arena.fault = Box::new(|target, trial| if target == 0 && trial > 4 { Fault::Lost } else { Fault::None });
+    arena.fault = Box::new(|target, trial| if target == 0 && trial > 5 { Fault::Lost } else { Fault::None });
     let (record, ending) = session(&mut arena, folder.path(), Some(60), None);
     assert_eq!(ending, Ending::BaselineFailed);
     let session = read_session(&record).unwrap().session;
@@ -368,7 +353,7 @@ fn a_baseline_that_fails_again_and_again_ends_the_session() {
     let warnings = findings(&record).warnings;
     let mostly = "died: gone".to_owned();
     assert!(
-        warnings.contains(&(None, Warning::SessionFailed { failed: 10, of: 30, mostly })),
+        warnings.contains(&(None, Warning::SessionFailed { failed: 30, of: 36, mostly })),
         "{warnings:?}"
     );
 }
@@ -381,7 +366,7 @@ fn a_target_that_dies_is_started_again_and_the_trial_is_shown_as_failed() {
     let (record, _) = session(&mut arena, folder.path(), Some(12), None);
     let session = read_session(&record).unwrap().session;
     let failed: Vec<u32> = session.trials.iter().filter(|t| t.failure.is_some()).map(|t| t.round).collect();
-    assert_eq!(failed, [0, 1]);
+    assert_eq!(failed, [0, 0, 1, 1], "both sides");
     assert_eq!(verdicts(&findings(&record)), [Verdict::Slower]);
 }
 
@@ -432,9 +417,9 @@ fn who_comes_first_is_drawn_for_each_round() {
         let of = |round: u32| session.plan.has_control(round) != without;
         let first = session.trials.iter().filter(|trial| trial.position == 0 && of(trial.round));
         let of_baseline = first.clone().filter(|trial| trial.target == "native").count();
-        let (rounds, likely) = if without { (54, 16..=38) } else { (30, 3..=18) };
-        assert_eq!(first.count(), rounds);
-        assert!(likely.contains(&of_baseline), "{of_baseline} of {rounds}");
+        let (pairs, likely) = if without { (54, 16..=38) } else { (60, 18..=42) };
+        assert_eq!(first.count(), pairs);
+        assert!(likely.contains(&of_baseline), "{of_baseline} of {pairs}");
     }
 }
 
@@ -444,8 +429,8 @@ fn a_control_that_differs_stays_in_every_round() {
     let (record, _) = session(&mut FakeArena::new(&[1.0, 1.1, 1.02]), folder.path(), None, Some(20.0));
     let session = read_session(&record).unwrap().session;
     let (rounds, all) = (rounds_with(&session, "native again").len() as u32, rounds_of(&session, "layer0"));
-    // It is known to differ at the second look or the third.
-    assert!(all.abs_diff(rounds) < 20, "{rounds} of {all}");
+    // It is known to differ once its rounds are spread over some seconds.
+    assert!(all.abs_diff(rounds) < 100, "{rounds} of {all}");
 }
 
 #[test]
@@ -466,7 +451,7 @@ fn what_is_hopeless_has_the_time_that_others_leave() {
 fn what_is_nearly_decided_is_finished_before_what_takes_long() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    (arena.noise, arena.slow_ns) = (vec![7.0; 3], 1_000_000_000);
+    (arena.noise, arena.slow_ns) = (vec![16.0; 3], 1_000_000_000);
     let plan = plan_request(targets(1));
     let mut slow = plan.selected[0].clone();
     slow.case.parameters.0.insert("slow".into(), "yes".into());

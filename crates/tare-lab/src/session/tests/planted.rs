@@ -48,11 +48,11 @@ fn a_planted_cost_is_found_and_leaves_while_others_go_on() {
 }
 
 #[test]
-fn a_planted_cost_takes_every_place_in_the_order() {
+fn a_planted_cost_takes_both_places_in_its_pairs() {
     let (session, _) = measured(&[ON_THE_EDGE], 1.05, 6.0, 60.0);
     let of_planted = session.trials.iter().filter(|trial| trial.target == PLANTED);
     let positions: BTreeSet<u32> = of_planted.clone().map(|trial| trial.position).collect();
-    assert_eq!(positions, [0, 1, 2, 3].into());
+    assert_eq!(positions, [0, 1].into());
     let starts: BTreeSet<u32> = of_planted.map(|trial| trial.start).collect();
     assert!(starts.len() > 10, "it is started again like the others");
 }

@@ -58,16 +58,17 @@ fn a_session_killed_at_any_line_goes_on_to_a_whole_one() {
     }
 }
 
-/// Asserts that every environment has every round exactly once among the trials that count, and that numbers
-/// are unique.
+/// Asserts that every environment has taken turns with its partner exactly once in every round among the trials that count, and that
+/// numbers are unique.
 fn whole(record: &Path) {
     let session = read_session(record).unwrap().session;
     let counted: Vec<_> =
         session.trials.iter().filter(|t| session.is_counted(t) && t.failure.is_none()).collect();
-    let unique: BTreeSet<(u32, &str)> = counted.iter().map(|t| (t.round, t.target.as_str())).collect();
+    let unique: BTreeSet<(u32, &str, Option<&str>)> =
+        counted.iter().map(|t| (t.round, t.target.as_str(), t.partner.as_deref())).collect();
     let plan = &session.plan;
-    let targets = |round: u32| plan.targets.len() - usize::from(!plan.has_control(round));
-    let expected: usize = (0..plan.rounds).map(targets).sum();
+    let pairs = |round: u32| plan.targets.len() - 1 - usize::from(!plan.has_control(round));
+    let expected: usize = (0..plan.rounds).map(|round| 2 * pairs(round)).sum();
     assert_eq!((counted.len(), unique.len()), (expected, expected));
     let numbers: BTreeSet<u64> = session.trials.iter().map(|t| t.number).collect();
     assert_eq!(numbers.len(), session.trials.len());

@@ -64,7 +64,7 @@ fn states_that_come_and_go_make_no_direction() {
 fn watch(state: impl Fn(f64) -> f64 + 'static) -> (Verdict, Vec<f64>) {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = FakeArena::new(&[1.0, 1.0, 1.0]);
-    (arena.start_ns, arena.slow_ns) = (vec![1_000_000; 3], 300_000_000);
+    (arena.start_ns, arena.slow_ns) = (vec![1_000_000; 3], 800_000_000);
     arena.state = Box::new(move |target, now_ns| if target < 2 { 1.0 } else { state(now_ns as f64 / 1e9) });
     let plan = plan_request(targets(1));
     let mut slow = plan.selected[0].clone();

@@ -49,7 +49,7 @@ fn what_cannot_be_decided_does_not_keep_it_for_ever() {
 fn an_interrupt_leaves_the_verdicts_of_the_looks_taken() {
     let folder = tempfile::tempdir().unwrap();
     let mut arena = quick(&[1.0, 1.0, 1.3, ON_THE_EDGE]);
-    arena.fault = Box::new(|_, trial| if trial == 80 { Fault::Interrupt } else { Fault::None });
+    arena.fault = Box::new(|_, trial| if trial == 112 { Fault::Interrupt } else { Fault::None });
     let (record, ending) = planned(&mut arena, folder.path(), until_decided(2));
     assert_eq!(ending, Ending::Interrupted);
     let findings = findings(&record);
