@@ -14,8 +14,7 @@ use tare_data::facts::Facts;
 
 use crate::error::{Cause, ErrorKind, LabError};
 use crate::host::programs::{self, Programs};
-use crate::provider::HostPath;
-use crate::provider::{Entrance, NotReady, Workspace, agent_for};
+use crate::provider::{Entrance, HostPath, NotReady, Workspace, agent_for};
 
 /// Time in which a connection must be there and a short command done.
 pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(20);

@@ -8,8 +8,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::pipe::{PipeFlags, pipe_with};
-use tare_data::facts::Facts;
-use tare_data::facts::{HowLost, Lost};
+use tare_data::facts::{Facts, HowLost, Lost};
 
 use crate::harness::child::{Child, Ending};
 use crate::harness::stopwatch::now_ns;

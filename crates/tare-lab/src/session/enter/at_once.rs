@@ -9,12 +9,11 @@ use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::{Request, TrialRequest};
 
 use crate::ownership::clean::Outcome;
-use crate::platform::taken;
 use crate::session::enter::{Entered, PATIENCE};
 use crate::session::link::Link;
 use crate::session::link::allowance::{Allowance, Left};
 use crate::session::link::listening::{Expected, Listening, await_first_frame, fresh_nonce};
-use crate::study::startup::{Moments, Taken};
+use crate::study::startup::Moments;
 
 /// Time in which all that are left take the request to leave.
 const LEAVING: Duration = Duration::from_millis(100);
@@ -24,16 +23,6 @@ pub(crate) struct Launched<'a> {
     pub began: Instant,
     pub entered: Entered,
     pub link: Link<'a>,
-}
-
-impl Launched<'_> {
-    /// Measures its resources now that it is idle.
-    pub fn measure_resources(&self) -> Taken {
-        Taken {
-            memory_bytes: taken::memory_bytes(&self.entered.list_processes()),
-            disk_bytes: taken::disk_bytes(self.entered.folder()),
-        }
-    }
 }
 
 /// Hears one until its first sample.

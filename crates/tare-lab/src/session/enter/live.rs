@@ -24,7 +24,6 @@ use crate::host::descriptors::describe_small_limit;
 use crate::host::programs::pick_reason;
 use crate::ownership::clean;
 use crate::ownership::workspace::SessionWorkspace;
-use crate::platform::taken;
 use crate::provider::Ready;
 #[cfg(unix)]
 use crate::session::arena::Turning;
@@ -198,10 +197,7 @@ impl<'a> LiveArena<'a> {
         });
         if let (Some(sample), None, Some(inside)) = (sample, &outcome.failure, &self.targets[index].inside) {
             let hello = began + Duration::from_nanos(started.elapsed_ns);
-            let taken = startup::Taken {
-                memory_bytes: taken::memory_bytes(&inside.entered.list_processes()),
-                disk_bytes: taken::disk_bytes(inside.entered.folder()),
-            };
+            let taken = inside.entered.measure_resources();
             startup::make_batches(startup::Moments { began, hello, sample }, taken).iter().for_each(sink);
             outcome.host_elapsed_ns = (sample - began).as_nanos() as u64;
             // No clock inside saw the whole stretch.
@@ -240,7 +236,7 @@ impl<'a> LiveArena<'a> {
                 deadline,
             ) {
                 Ok(moments) => {
-                    let taken: Vec<_> = launched.iter().map(Launched::measure_resources).collect();
+                    let taken: Vec<_> = launched.iter().map(|one| one.entered.measure_resources()).collect();
                     startup::batches_at_once(began, &moments, &taken).iter().for_each(sink);
                     let last = moments.iter().map(|moments| moments.sample).max().unwrap_or(began);
                     outcome.host_elapsed_ns = (last - began).as_nanos() as u64;
@@ -266,11 +262,8 @@ impl<'a> LiveArena<'a> {
 
     /// Enters an environment, and waits until its agent has spoken.
     fn make_start(&mut self, index: usize) -> Result<(Started, Inside<'a>), Failure> {
-        let Resolved { target: Target { specification, .. }, ready } = &self.targets[index].resolved;
-        let (began, deadline) = (Instant::now(), self.start_deadline());
-        let mut entered = enter_environment(specification, ready, (self.workspace, index))
-            .map_err(|error| self.died(error))?;
-        let mut link = linked(&mut entered, self.interrupted)?;
+        let deadline = self.start_deadline();
+        let Launched { began, mut entered, mut link } = self.launch(index)?;
         if !self.workspace.wants_work() {
             entered.places.remove(WORK);
         }

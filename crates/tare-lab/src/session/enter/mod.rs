@@ -27,12 +27,12 @@ use tare_paths::door::Door;
 
 use crate::error::{ErrorKind, LabError};
 use crate::host::processes::{self, Kept, Signs};
-use crate::owned::MARK;
-use crate::owned::Owned;
+use crate::owned::{MARK, Owned};
 use crate::ownership::clean::Outcome;
 use crate::ownership::workspace::{SessionWorkspace, StartWorkspace};
-use crate::provider::HostPath;
-use crate::provider::{Entrance, FAILED_STEP, LAST_WORDS, Ready, Workspace};
+use crate::platform::taken;
+use crate::provider::{Entrance, FAILED_STEP, HostPath, LAST_WORDS, Ready, Workspace};
+use crate::study::startup::Taken;
 
 /// Time that an environment usually needs to end by itself after the agent's last frame: podman takes
 /// 60 ms, runsc 30 ms, a full kernel some 200 ms.
@@ -99,6 +99,14 @@ impl Entered {
         let mut processes = signs.find_processes();
         processes.retain(|found, _| *found != pid || !self.workspace.has_keeper());
         processes
+    }
+
+    /// Measures the memory and the files that it takes while it is idle.
+    pub(crate) fn measure_resources(&self) -> Taken {
+        Taken {
+            memory_bytes: taken::memory_bytes(&self.list_processes()),
+            disk_bytes: taken::disk_bytes(self.folder()),
+        }
     }
 
     /// Returns the folder in which this start was made.

@@ -1,7 +1,6 @@
 //! Staging: which environments a budget leaves out, so that the others are decided.
 
-use tare_analysis::verdicts::stopping::FEWEST_STARTS;
-use tare_analysis::verdicts::stopping::rounds_before_look;
+use tare_analysis::verdicts::stopping::{FEWEST_STARTS, rounds_before_look};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::session::{Role, Target};
 
