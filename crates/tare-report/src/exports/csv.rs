@@ -53,7 +53,7 @@ const VALUE: usize = 9;
 /// own unit.
 ///
 /// A text from the record that a spreadsheet would take for a formula begins with an apostrophe.
-pub fn render_csv(session: &Session, findings: &Findings) -> String {
+fn render_csv(session: &Session, findings: &Findings) -> String {
     let lines = findings.rows.iter().flat_map(|row| {
         let baseline = (&findings.baseline, baseline(row.baseline.as_ref()));
         let subjects = findings.subjects.iter().zip(row.cells.iter().map(|cell| cell_fields(row, cell)));
