@@ -2,12 +2,12 @@
 //!
 //! Both are one program. It opens a socket here for each flow of the environment, and listens here at the ports that it publishes.
 
+use std::net::{Ipv4Addr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use crate::error::LabError;
-use crate::host::network_device;
 use crate::host::network_namespace as namespaces;
 use crate::host::programs::{self, Found, Programs};
 use crate::host::waiting::until_found;
@@ -41,10 +41,9 @@ pub fn start_pasta(
     let mut command = make_command(program, port);
     command.args(["--config-net", "--ns-ifname", lab::INSIDE, "--tcp-ns", "none", "--udp-ns", "none"]);
     command.arg("--netns-only").arg("--netns").arg(inside);
-    let is_there = || {
-        let found = namespaces::run_in_namespace(inside, || network_device::find_device_index(lab::INSIDE));
-        found.ok().map(drop)
-    };
+    // Its device is there before the addresses and the route. Connecting a datagram socket sends nothing, and needs a route.
+    let connect = || UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?.connect((lab::ADDRESS, port));
+    let is_there = || namespaces::run_in_namespace(inside, connect).ok();
     start(PASTA, command, workspace, lab, is_there)
 }
 
