@@ -32,8 +32,8 @@ pub struct View {
     /// Show every metric, grouped by family, and how its rounds are distributed.
     #[arg(long, hide_short_help = true)]
     pub wide: bool,
-    /// Count slowdowns up to this size as the same when showing results; --fail-if keeps the margins of the
-    /// record [default: each case's own margin, usually 2 %].
+    /// Count slowdowns up to this size as the same when showing results; a record that is read is not shown by
+    /// one margin and checked by another, so --fail-if excludes it [default: each case's own margin, usually 2 %].
     #[arg(long, hide_short_help = true, value_name = "PERCENT", value_parser = super::plan::parse_percent)]
     pub margin: Option<f64>,
     /// Correct for multiple comparisons by Holm's method instead of Benjamini and Hochberg's, which finds
