@@ -194,6 +194,40 @@ impl Default for Laps {
 mod tests {
     use super::*;
 
+    /// Answers clock_gettime with an error in this thread, which a read of the vDSO doesn't notice.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    #[allow(
+        unsafe_code,
+        reason = "a filter is a structure of C, and the C library reads the clock to compare"
+    )]
+    #[test]
+    fn the_clock_is_read_without_a_system_call() {
+        let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+        let filter = [
+            step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_clock_gettime as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+            step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        rustix::thread::set_no_new_privs(true).unwrap();
+        // SAFETY: the filter outlives the call, and only this thread gets it.
+        let is_set =
+            unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
+        let by_libc = || {
+            let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: the structure outlives the call.
+            let code = unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+            (code == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+        };
+        let Some(before) = by_libc().filter(|_| is_set == 0) else {
+            return println!("SKIPPED the_clock_is_read_without_a_system_call: no vDSO or no filter here");
+        };
+        let read = now_ns();
+        let after = by_libc().unwrap();
+        assert!((before..=after).contains(&read), "{before} {read} {after}");
+    }
+
     #[test]
     fn laps_run_from_the_first_start_to_the_last_end() {
         let mut laps = Laps::new();
