@@ -208,10 +208,11 @@ fn choose(kind: &Kind, cells: &[Option<&Cell>], margin: f64) -> Choice {
         is_seen_in_few_starts |= found.answer().why() == Some(Why::Starts);
     }
     let (interval, edge) = (Interval::new(low, high), 1.0 + margin);
-    let verdict = match decide_verdict(interval.logarithms(), Margin::from_planned(libm::log(edge))) {
-        Verdict::Slower | Verdict::SlowerUnclear if is_seen_in_few_starts => Verdict::SlowerInFewStarts,
-        Verdict::Faster | Verdict::FasterUnclear if is_seen_in_few_starts => Verdict::FasterInFewStarts,
-        verdict => verdict,
+    let verdict = match is_seen_in_few_starts {
+        // Another start may move a part by more than its interval.
+        true if ratio < 1.0 => Verdict::FasterInFewStarts,
+        true => Verdict::SlowerInFewStarts,
+        false => decide_verdict(interval.logarithms(), Margin::from_planned(libm::log(edge))),
     };
     Choice::Compared(Against { answer: Answer::from_verdict(verdict, interval, edge), ratio, interval })
 }
@@ -294,6 +295,10 @@ mod tests {
             of(&[0.5, 0.5], &[cell(Verdict::Same, 0.99, 1.01), cell(Verdict::SlowerInFewStarts, 8.0, 10.0)]);
         let Choice::Compared(found) = &few else { panic!("{few:?}") };
         assert_eq!((answer(&few), found.answer.why()), ("not_sure", Some(Why::Starts)));
+        // A small part of it may be expensive in the next start.
+        let small =
+            of(&[0.97, 0.03], &[cell(Verdict::Same, 0.99, 1.01), cell(Verdict::SlowerInFewStarts, 1.1, 1.2)]);
+        assert_ne!(answer(&small), "same");
     }
 
     #[test]
