@@ -70,14 +70,13 @@ impl Asked {
         };
         outputs::check_outputs(&view)?;
         published::check_article_names(&view.published)?;
-        let session = match &args.resume {
-            Some(_) => SessionAsked::Resumed(overrides(args)),
-            None => SessionAsked::New(Box::new(request(args, study, redo.map(|redo| redo.environments))?)),
-        };
-        let record = match (&args.resume, &session) {
-            (Some(record), _) => record.clone(),
-            (None, SessionAsked::New(request)) => request.record.clone(),
-            (None, SessionAsked::Resumed(_)) => unreachable!("only --resume resumes"),
+        let (session, record) = match &args.resume {
+            Some(record) => (SessionAsked::Resumed(overrides(args)), record.clone()),
+            None => {
+                let request = request(args, study, redo.map(|redo| redo.environments))?;
+                let record = request.record.clone();
+                (SessionAsked::New(Box::new(request)), record)
+            }
         };
         outputs::check_files(&view, Some(&record))?;
         let announced = match &session {
