@@ -1,7 +1,6 @@
 //! Sessions that nobody measured: a plan, environments and a rule for the outcome of every trial, and the record of it all.
 //!
-//! The same rule gives the same bytes on every machine. Nothing here judges a figure: what the analysis finds in a specimen is for the
-//! tests that use it.
+//! A rule gives the same bytes on every machine. Tests that use a specimen judge what the analysis finds in it.
 
 #![forbid(unsafe_code)]
 

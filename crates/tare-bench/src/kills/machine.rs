@@ -209,7 +209,7 @@ pub fn two_writers(site: &Site<'_>, after: Duration, count: &mut Count) -> io::R
     // A reader that comes before there is a plan, or while it is written, is refused.
     let refused = ended.iter().filter(|status| !status.success()).count();
     count.wrong.extend((refused < 2).then(|| format!("a second writer was let in: {ended:?}")));
-    // How long all of its rounds take is the machine's affair.
+    // On a slow machine, all of its rounds would take minutes.
     kill_process(Pid::from_child(&first), Signal::INT)?;
     site.finish_session(&mut first, None, ENDS, count)?;
     site.count_lost_trials(&record, &held, count);
