@@ -44,7 +44,7 @@ pub enum Reason {
     NothingToCompare,
     /// The interval reaches from the same to slower.
     TooWide,
-    /// Some Linux without layers is as slow.
+    /// All of the interval is within what some Linux without layers takes.
     NotSlower,
     /// A hypervisor gave the processors to others.
     Stolen,
@@ -60,7 +60,7 @@ impl Reason {
         match self {
             Reason::NothingToCompare => "there is nothing here to compare it with",
             Reason::TooWide => "the times vary too much",
-            Reason::NotSlower => "no slower than the slowest Linux without layers",
+            Reason::NotSlower => "no slower than the slowest known Linux without layers",
             Reason::Stolen => "the hypervisor gave the processors to others",
             Reason::OneProcessor => "its known prices are for several processors",
             Reason::Busy => "other programs use the processors",
@@ -122,7 +122,8 @@ fn compute_prices(view: View<'_>, found: &Where) -> Vec<Cost> {
             () if has_one && priced.processes == Processes::Apart => {
                 cost.without_answer(Reason::OneProcessor)
             }
-            () if cost.untold.is_some() => cost.without_answer(Reason::NotSlower),
+            () if ns.high <= most_ns => cost.without_answer(Reason::NotSlower),
+            () if cost.untold.is_some() => cost,
             () if is_busy && priced.processes != Processes::One => cost.without_answer(Reason::Busy),
             () => cost,
         })
@@ -320,7 +321,9 @@ mod tests {
         assert_eq!(slow.cycles, Some(Estimate { low: 20_000.0, middle: 20_000.0, high: 20_000.0 }));
         assert_eq!((slow.answer.kind(), slow.untold), (Kind::AtLeast, None));
         assert_eq!(slow.factor.unwrap().against(9.5), Position::Beyond);
-        // Never "as on Linux": another one may be five times as quick.
+        let wild = compute(&priced("900 900 900 900 50000 50000 50000 50000", &[])).swap_remove(0);
+        assert_eq!(wild.untold, Some(Reason::TooWide), "it may be slower than any");
+        // Never "as on Linux": this machine may be four times as quick without its layers.
         let usual = call("112");
         assert_eq!((usual.answer.kind(), usual.untold), (Kind::NotSure, Some(Reason::NotSlower)));
     }

@@ -100,7 +100,9 @@ fn describe_comparison(cost: &Cost, language: Language) -> String {
     let said = Said { answer: cost.answer, ratio, interval, margin: f64::NAN };
     let words = said.in_words(language);
     match cost.answer.kind() {
-        Kind::AtLeast => say!(language, "{times} what the slowest Linux without layers takes", times = words),
+        Kind::AtLeast => {
+            say!(language, "{times} what the slowest known Linux without layers takes", times = words)
+        }
         Kind::Slower | Kind::Faster => format!("{words} {}", said.interval(language)),
         _ => words,
     }
@@ -121,6 +123,12 @@ pub fn describe_usual(costs: &[Cost], language: Language) -> Option<String> {
     (!times.is_empty()).then(|| format!("{times}: {reason}"))
 }
 
+/// Checks if an operation compares what is new with what was there before: it is slower on any Linux, which says nothing of a layer, so that
+/// the first screen has none.
+pub fn is_of_new(operation: Operation) -> bool {
+    matches!(operation, Operation::NewName | Operation::NewCode)
+}
+
 /// Checks if a cost has an answer to be shown: the clock and syncs have words of their own for it.
 pub fn is_told(cost: &Cost, all: &[Cost], facts: &Facts) -> bool {
     match cost.operation {
@@ -134,7 +142,10 @@ pub fn is_told(cost: &Cost, all: &[Cost], facts: &Facts) -> bool {
 pub fn list_untold(costs: &[Cost], facts: &Facts, language: Language) -> Vec<String> {
     let reasons = [Reason::Busy, Reason::Stolen, Reason::OneProcessor, Reason::TooWide];
     let untold = reasons.into_iter().filter_map(|reason| {
-        let of_it = costs.iter().filter(|cost| cost.untold == Some(reason) && !is_told(cost, costs, facts));
+        let is_of_it = |cost: &&Cost| {
+            cost.untold == Some(reason) && !is_of_new(cost.operation) && !is_told(cost, costs, facts)
+        };
+        let of_it = costs.iter().filter(is_of_it);
         let names: Vec<String> = of_it.map(|cost| name_operation(cost.operation, language)).collect();
         let reason = language.translate_text(reason.describe());
         (!names.is_empty()).then(|| format!("{} ({reason})", names.join(language.word(", "))))

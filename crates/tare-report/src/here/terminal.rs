@@ -8,7 +8,7 @@ use tare_analysis::here::layers::{Class, Confidence, Layer};
 
 use super::Here;
 use super::command::describe_command;
-use super::costs::{describe_cost, describe_slower, describe_usual, is_told, list_untold};
+use super::costs::{describe_cost, describe_slower, describe_usual, is_of_new, is_told, list_untold};
 use super::words::{describe_change, describe_limits, join_layers, name_layer};
 use crate::language::{Language, say};
 use crate::text::{clean_text, wrap_paragraph};
@@ -75,7 +75,8 @@ fn list_costs(here: &Here<'_>, wide: bool, language: Language) -> Vec<Block> {
     // On the first screen, what is not told has no numbers.
     let facts = &here.surroundings.facts;
     let is_shown = |cost: &&Cost| {
-        wide || !matches!(cost.operation, Operation::Priced(_)) && is_told(cost, here.costs, facts)
+        let is_extra = matches!(cost.operation, Operation::Priced(_)) || is_of_new(cost.operation);
+        wide || !is_extra && is_told(cost, here.costs, facts)
     };
     let mut blocks: Vec<Block> = here
         .costs

@@ -58,8 +58,8 @@ pub struct Priced {
     pub processes: Processes,
 }
 
-/// Times by which a price may be higher on another machine than where it was measured: processors, kernels and mitigations together. A null
-/// call takes from 60 cycles without mitigations to some 2,000 with page tables of the kernel's own, and 520 on that machine.
+/// Times by which a price may be higher on another machine than on the one where it was measured, by its processor, kernel and mitigations
+/// together: a guess on the safe side, until more machines are measured.
 const WIDER: f64 = 4.0;
 
 /// Makes an operation of what it took at most on an AMD EPYC (family 25, model 17) as a KVM guest with Linux 6.18 and its usual mitigations, in
