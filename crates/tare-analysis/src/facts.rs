@@ -46,9 +46,9 @@ pub struct Difference {
 pub fn compare_facts(session: &Session) -> Vec<TargetDifferences> {
     let of = |name: &str| session.facts.iter().rev().find(|facts| facts.target == name).map(all);
     let targets = &session.plan.targets;
-    let baseline = targets.iter().find(|target| target.role == Role::Baseline);
+    let baseline = targets.of_role(Role::Baseline).next();
     let baseline = baseline.and_then(|target| of(&target.name)).unwrap_or_default();
-    let subjects = targets.iter().filter(|target| target.role == Role::Subject);
+    let subjects = targets.of_role(Role::Subject);
     subjects
         .filter_map(|target| {
             let differences = compare(&of(&target.name)?, &baseline);

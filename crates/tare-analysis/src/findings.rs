@@ -14,6 +14,7 @@ use crate::quantity::Quantity;
 
 pub mod answer;
 pub mod interval;
+pub mod sameness;
 pub mod verdict;
 
 pub use answer::{Answer, Kind, Why};

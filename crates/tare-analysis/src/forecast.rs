@@ -36,9 +36,9 @@ pub fn compute_forecasts(session: &Session, effect: f64, options: &Options) -> V
     for (at, case) in plan.cases.iter().enumerate() {
         let row = judge.judge_rows(at, 1, &BTreeMap::new(), &mut nulls).pop();
         let judged = row.map(|row| row.targets).unwrap_or_default();
-        for (target, judged) in plan.targets.iter().zip(judged) {
+        for (place, (target, judged)) in plan.targets.iter().zip(judged).enumerate() {
             let Some(judgement) = judged.and_then(|judged| judged.judgement) else { continue };
-            if target.role != Role::Subject || judgement.units < FEWEST {
+            if plan.targets.role(place) != Role::Subject || judgement.units < FEWEST {
                 continue;
             }
             let margin = Margin::from_planned(options.margin.unwrap_or(case.margin));
@@ -106,14 +106,15 @@ impl<'a> Times<'a> {
 
     /// Estimates the time of a round of one comparison alone.
     fn round_s(&self, session: &Session, case: &str, target: &str) -> f64 {
-        let share = |of: &tare_data::session::Target| match of.role {
+        let targets = &session.plan.targets;
+        let share = |at: usize| match targets.role(at) {
             Role::Baseline => 1.0,
             Role::Control => 1.0 / 3.0,
-            Role::Subject if of.name == target => 1.0,
+            Role::Subject if targets[at].name == target => 1.0,
             Role::Subject | Role::Planted => 0.0,
         };
         let trial_s = |name: &str| self.trials_s.get(&(case, name)).copied().unwrap_or(0.0);
-        session.plan.targets.iter().map(|of| share(of) * trial_s(&of.name)).sum::<f64>() * self.with_rest
+        (0..targets.len()).map(|at| share(at) * trial_s(&targets[at].name)).sum::<f64>() * self.with_rest
     }
 }
 

@@ -167,7 +167,7 @@ pub(crate) fn collect_runs<'s>(session: &'s Session, probes: &[&str]) -> Vec<Run
         list_counted_trials(&session.trials, &session.repeated, |trial| names.contains(trial.case.as_str()));
     let mut runs = Vec::new();
     for case in cases() {
-        for target in &session.plan.targets {
+        for target in session.plan.targets.iter() {
             let ours = |trial: &&&Trial| trial.case == case.id && trial.target == target.name;
             let trials = all.iter().filter(ours).copied().collect();
             runs.push(Runs { case, target: &target.name, trials });

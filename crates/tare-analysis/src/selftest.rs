@@ -1,10 +1,12 @@
 //! A session's findings on costs that were put into it: environments that are slower on purpose, and the
 //! baseline once more.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use tare_data::session::{Session, Target};
 
-use crate::findings::{Comparison, Findings, Side, Verdict};
+use crate::findings::{Comparison, Findings, Kind, Side};
 use crate::statistics::binomial::share_interval;
 
 /// Findings of a session on one share by which an environment worked longer; at a share of 0 any difference
@@ -16,16 +18,16 @@ pub struct Injected {
     pub share: f64,
     /// Headline cells that were compared.
     pub cells: usize,
-    /// Cells whose verdict says slower, by whatever size, and its share with a 95 % interval.
+    /// Cells with the direction slower, by whatever size, and its share with a 95 % interval.
     pub slower: Proportion,
-    /// Cells whose verdict says faster: false at every share.
+    /// Cells with the direction faster: false at every share.
     pub faster: Proportion,
     /// Cells whose interval holds the cost that was put in.
     pub covered: Proportion,
     /// Median over the cells that say slower of the seconds that trials of both sides took until they did.
     pub seconds: Option<f64>,
-    /// Cells that say the same.
-    pub same: usize,
+    /// Cells by their answers.
+    pub answers: BTreeMap<&'static str, usize>,
 }
 
 /// A count among cells, and the 95 % interval of its share (Clopper and Pearson 1934).
@@ -68,6 +70,8 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
     let mut seconds: Vec<f64> =
         found.map(|(case, comparison)| seconds(session, findings, case, at, comparison)).collect();
     seconds.sort_unstable_by(f64::total_cmp);
+    let answered = |kind: Kind| cells.iter().filter(|(_, cell)| cell.answer().kind() == kind).count();
+    let answers = Kind::ALL.map(|kind| (kind.name(), answered(kind)));
     let truth = 1.0 + share;
     Injected {
         share,
@@ -76,7 +80,7 @@ fn of_target(session: &Session, findings: &Findings, at: usize, share: f64) -> I
         faster: proportion(&|comparison| comparison.verdict.side() == Some(Side::Faster)),
         covered: proportion(&|comparison| comparison.interval.contains(truth)),
         seconds: seconds.get(seconds.len() / 2).copied(),
-        same: cells.iter().filter(|(_, comparison)| comparison.verdict == Verdict::Same).count(),
+        answers: answers.into_iter().filter(|(_, count)| *count > 0).collect(),
         environment,
     }
 }

@@ -8,11 +8,12 @@ use std::borrow::Cow;
 use tare_data::session::Session;
 
 use crate::findings::Interval;
+use crate::findings::sameness::MARGIN;
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::doubts::ends::pair_runs;
 use crate::verdicts::judge::{Judgement, judge_pairs};
 use crate::verdicts::pairs::pair_rounds;
-use crate::verdicts::rows::{Judge, MARGIN, Options, Progress};
+use crate::verdicts::rows::{Judge, Options, Progress};
 use crate::verdicts::summary::read_series;
 use crate::verdicts::verdict::Margin;
 

@@ -1,9 +1,9 @@
 //! The ratio tare/tool over rounds, with the interval that a session would give it, and the requirement on it.
 
+use tare_analysis::findings::sameness::MARGIN;
 use tare_analysis::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use tare_analysis::verdicts::judge::judge_pairs;
 use tare_analysis::verdicts::pairs::{Pair, Pairs};
-use tare_analysis::verdicts::rows::MARGIN;
 use tare_analysis::verdicts::stopping::Schedule;
 use tare_analysis::verdicts::verdict::Margin;
 

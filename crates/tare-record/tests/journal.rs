@@ -9,11 +9,11 @@ use tare_data::session::{Ending, Role, Trial};
 use tare_data::warning::Warning;
 use tare_record::entry::{SCHEMA, to_line};
 use tare_record::{Entry, RecordError, Writer, is_record, read_record, read_session};
-use tare_specimen::{Outcome, list_entries, make_plan, make_session, make_target, make_trial};
+use tare_specimen::{Outcome, list_entries, make_plan, make_session, make_sides, make_trial};
 
 /// Lists the entries of a record of three trials, without facts.
 fn entries() -> Vec<Entry> {
-    let mut session = make_session(make_plan(vec![make_target("native", Role::Baseline)], vec![], vec![12]));
+    let mut session = make_session(make_plan(make_sides([("native", Role::Baseline)]), vec![], vec![12]));
     session.facts.clear();
     let trial = |round: u32| Trial {
         number: u64::from(round),

@@ -13,13 +13,13 @@ use tare_data::frame::{LONGEST_NOTE, MOST_NOTES};
 use tare_data::session::{Ending, Interference, Role};
 use tare_record::entry::{Begin, End, to_line};
 use tare_record::{Entry, MOST_BATCHES, RecordError, Writer, read_session};
-use tare_specimen::{list_opening_entries, make_plan, make_session, make_target};
+use tare_specimen::{list_opening_entries, make_plan, make_session, make_sides};
 
 /// Begins a record in a folder.
 fn begun(folder: &Path) -> (PathBuf, Writer) {
     let path = folder.join("session.tare");
     let mut writer = Writer::create(&path).unwrap();
-    let session = make_session(make_plan(vec![make_target("native", Role::Baseline)], vec![], vec![1]));
+    let session = make_session(make_plan(make_sides([("native", Role::Baseline)]), vec![], vec![1]));
     list_opening_entries(&session).iter().for_each(|entry| writer.append(entry).unwrap());
     (path, writer)
 }

@@ -10,7 +10,7 @@ use tare_data::request::Amount;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
 use tare_data::warning::{Group, Warning};
-use tare_specimen::{make_plan, make_target, plan_case};
+use tare_specimen::{make_plan, make_sides, plan_case};
 
 /// Facts of a specimen's host.
 const HOST: [(&str, &str); 5] = [
@@ -156,9 +156,9 @@ fn case(index: usize) -> Case {
 
 /// Builds a session with this many subjects (at most six).
 pub fn make_session(targets: usize) -> Session {
-    let mut all = vec![make_target("native", Role::Baseline), make_target("native (again)", Role::Control)];
-    all[1].specification = "native".parse().unwrap();
-    all.extend(TARGETS[..targets].iter().map(|(name, _)| make_target(name, Role::Subject)));
+    let natives = [("native", Role::Baseline), ("native (again)", Role::Control)];
+    let subjects = TARGETS[..targets].iter().map(|(name, _)| (*name, Role::Subject));
+    let all = make_sides(natives.into_iter().chain(subjects));
     let cases = (0..WORK.len()).map(|i| PlannedCase {
         label: WORK[i].1.into(),
         definition: "d0".into(),

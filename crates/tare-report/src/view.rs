@@ -1,7 +1,7 @@
 //! Shared parts of the views: the header, legend, checks and warnings around a table.
 
+use tare_analysis::findings::sameness::MARGIN;
 use tare_analysis::findings::{Cell, Findings, Kind, PlantedCost, Row};
-use tare_analysis::verdicts::rows::MARGIN;
 use tare_data::facts::keys::{
     CPU_COUNT, CPU_HYPERVISOR, CPU_MODEL, FILE_SYSTEM_TYPE, KERNEL_NAME, KERNEL_RELEASE, ROOT_TYPE,
 };

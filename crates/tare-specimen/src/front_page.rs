@@ -8,7 +8,7 @@ use tare_probes::find_probe;
 use tare_probes::probe::Size;
 
 use crate::paired::{Cost, Work, run_paired};
-use crate::plan::{make_plan, make_session, make_target, plan_case};
+use crate::plan::{cast_targets, make_plan, make_session, make_target, plan_case};
 
 /// A case: its probe, its parameters and place, and its costs in the container and in gVisor.
 struct Row {
@@ -83,19 +83,17 @@ const PLANTED_IN: &str = "ipc.pipe";
 
 /// Makes up the session that README shows.
 pub fn make_front_page() -> Session {
-    let target = |name: &str, specification: &str, about: &str, role| Target {
-        name: name.into(),
-        specification: specification.parse().unwrap_or_else(|_| unreachable!("a known form")),
-        short_description: about.into(),
-        ..make_target(name, role)
+    let target = |name: &str, specification: &str, about: &str, role| {
+        let specification = specification.parse().unwrap_or_else(|_| unreachable!("a known form"));
+        (Target { specification, short_description: about.into(), ..make_target(name) }, role)
     };
-    let targets = vec![
+    let targets = cast_targets([
         target("native", "native", "the host itself", Role::Baseline),
         target(AGAIN, "native", "the host itself", Role::Control),
         target("container", "container", "Linux namespaces, made by tare", Role::Subject),
         target("gvisor", "gvisor", "gVisor: system calls in user space", Role::Subject),
         target(PLANTED, "native?slower=5%", "the host itself", Role::Planted),
-    ];
+    ]);
     let cases = ROWS.iter().map(plan_row).collect();
     let mut plan = make_plan(targets, cases, vec![12, 18, 27, 40, 60, 90, 135, 200]);
     (plan.study, plan.seed, plan.budget_s) = ("full".into(), 0x7f3a_91c2, Some(56.0));

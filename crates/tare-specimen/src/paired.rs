@@ -46,7 +46,8 @@ pub fn run_paired(
 ) {
     let mut run = Run { generator: Generator::for_part(session.plan.seed, "specimen"), now_ns: 0, number: 0 };
     let names: Vec<String> = session.plan.targets.iter().map(|target| target.name.clone()).collect();
-    let partners: Vec<Option<usize>> = (0..names.len()).map(|at| session.plan.partner_of(at)).collect();
+    let partners: Vec<Option<usize>> =
+        (0..names.len()).map(|at| session.plan.targets.partner_of(at)).collect();
     let mut rounds = 0;
     for case in &mut session.plan.cases {
         let (batch, batches) = work(case).amount;

@@ -7,7 +7,7 @@ use tare_data::metric::{Metric, Reading};
 use tare_data::names::{Case, Parameters};
 use tare_data::request::Amount;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Target, TargetFacts};
+use tare_data::session::{Ending, Header, Plan, PlannedCase, Role, Session, Sides, Target, TargetFacts};
 use tare_data::unit::{Direction, Unit};
 
 /// ln 1.02.
@@ -57,8 +57,38 @@ pub fn make_timed_case(probe: &str) -> PlannedCase {
 }
 
 /// Makes an environment whose provider has its name.
-pub fn make_target(name: &str, role: Role) -> Target {
-    Target::new(name, Specification::from_provider(name), role)
+pub(crate) fn make_target(name: &str) -> Target {
+    Target::new(name, Specification::from_provider(name))
+}
+
+/// Makes the sides of a session from environments and what each is measured for, the baseline first. A control repeats the baseline.
+pub fn cast_targets(targets: impl IntoIterator<Item = (Target, Role)>) -> Sides {
+    let mut sides = Sides::default();
+    for (target, role) in targets {
+        match role {
+            Role::Baseline => sides = Sides::new(target),
+            Role::Subject => sides.add_subject(target),
+            Role::Planted => sides.add_planted(target),
+            Role::Control => {
+                sides.add_control(0);
+                sides.last_mut().into_iter().for_each(|control| control.name.clone_from(&target.name));
+            }
+        }
+    }
+    sides
+}
+
+/// Makes the sides of a session whose environments' providers have their names.
+pub fn make_sides<N: AsRef<str>>(targets: impl IntoIterator<Item = (N, Role)>) -> Sides {
+    cast_targets(targets.into_iter().map(|(name, role)| (make_target(name.as_ref()), role)))
+}
+
+/// Renames the sides of a session, in their order, wherever they stand in its plan.
+pub fn rename_sides(sides: &mut Sides, names: impl IntoIterator<Item = String>) {
+    let named = sides.iter().enumerate().zip(names);
+    let named: Vec<(Target, Role)> =
+        named.map(|((at, side), name)| (Target { name, ..side.clone() }, sides.role(at))).collect();
+    *sides = cast_targets(named);
 }
 
 /// Makes the origin of a session: nothing is known of the machine.
@@ -69,7 +99,7 @@ pub fn make_header() -> Header {
 }
 
 /// Plans rounds of these cases in these environments; the last look is at their end.
-pub fn make_plan(targets: Vec<Target>, cases: Vec<PlannedCase>, looks: Vec<u32>) -> Plan {
+pub fn make_plan(targets: Sides, cases: Vec<PlannedCase>, looks: Vec<u32>) -> Plan {
     Plan {
         study: "quick".into(),
         seed: 1,

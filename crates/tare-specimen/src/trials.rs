@@ -78,7 +78,7 @@ pub fn run_rounds(session: &mut Session, rounds: u32, mut measure: impl FnMut(&s
     let Session { plan, trials, .. } = session;
     for round in 0..rounds {
         for case in &plan.cases {
-            for target in &plan.targets {
+            for target in plan.targets.iter() {
                 match measure(&case.id, &target.name, round) {
                     Outcome::Nothing => {}
                     outcome => trials.push(make_trial(&case.id, &target.name, round, outcome)),

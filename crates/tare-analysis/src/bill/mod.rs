@@ -100,7 +100,7 @@ pub struct Charge {
 pub fn compute_charges(session: &Session) -> Vec<Charged> {
     let Some(baseline) = session.baseline() else { return Vec::new() };
     let of_baseline = Prices::from_session(session, &baseline.name);
-    let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let subjects = session.plan.targets.of_role(Role::Subject);
     let charged = |target: &Target| {
         let charge = |(work, price): (&Work, &Price)| {
             let baseline = of_baseline.0.get(work)?;
@@ -124,7 +124,7 @@ pub fn compute_charges(session: &Session) -> Vec<Charged> {
 /// another session, in whose environments the commands need not have run.
 pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
     let baseline_of = |session: &Session| {
-        let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
+        let baseline = session.plan.targets.of_role(Role::Baseline).next();
         baseline.map(|target| target.name.clone())
     };
     let (Some(baseline), Some(priced)) = (baseline_of(session), baseline_of(prices)) else {
@@ -132,7 +132,7 @@ pub fn compute_bills(session: &Session, prices: &Session) -> Vec<Explained> {
     };
     let of_baseline = Prices::from_session(prices, &priced);
     let is_pinned = prices.header.host.get(PINNED).is_some();
-    let targets = prices.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let targets = prices.plan.targets.of_role(Role::Subject);
     let subjects: Vec<(&Target, Prices)> =
         targets.map(|target| (target, Prices::from_session(prices, &target.name))).collect();
     let commands = session.plan.cases.iter().filter(|case| case.case.probe.starts_with(USER));

@@ -20,13 +20,13 @@ use tare_data::session::{Plan, Role, Session};
 pub use self::costs::{Cost, Factor, Value};
 use crate::change::facts::{ChangedFact, changed_facts};
 use crate::change::sides::compare_costs;
+use crate::findings::sameness::MARGIN;
 use crate::findings::{Answer, Cell, Comparison, Findings, Interval, Missing, Row, Verdict};
 use crate::gate::{
     Condition, Judging, Kind, Outcome, Ruling, Selector, TargetNames, rule_on_interval, rule_on_slower,
 };
 use crate::statistics::multiplicity::{FALSE_SHARE, benjamini_hochberg};
 use crate::verdicts::doubts::ends::{count_ends, explain_other_ends};
-use crate::verdicts::rows::MARGIN;
 use crate::verdicts::verdict::{Margin, decide_verdict};
 
 /// Spread between sessions of one machine where nothing measures it and no other is stated, as a standard deviation of
@@ -150,8 +150,8 @@ fn confirm(rows: &mut [ChangedRow], margins: &[Margin]) {
 /// may come to mean another environment. A name that does is told apart by the specification behind it.
 pub(crate) fn list_subjects(sessions: &[&Session]) -> Vec<Target> {
     let mut targets: Vec<Target> = Vec::new();
-    let all = sessions.iter().flat_map(|session| &session.plan.targets);
-    for target in all.filter(|target| target.role == Role::Subject) {
+    let all = sessions.iter().flat_map(|session| session.plan.targets.of_role(Role::Subject));
+    for target in all {
         if targets.iter().any(|known| known.specification == target.specification) {
             continue;
         }
@@ -205,7 +205,7 @@ pub(crate) fn find_cost((side, row): SideRow<'_>, target: &Target) -> Option<Cos
 
 /// Finds an environment's cell of a row; None where the record has no such row or environment.
 pub(crate) fn find_cell<'a>(side: Side<'a>, row: Option<&'a Row>, target: &Target) -> Option<&'a Cell> {
-    let mut subjects = side.session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let mut subjects = side.session.plan.targets.of_role(Role::Subject);
     let at = subjects.position(|subject| subject.specification == target.specification)?;
     row?.cells.get(at)
 }
@@ -249,7 +249,7 @@ fn explain_ends(sides: [&Vec<SideRow<'_>>; 2], target: &Target) -> Option<String
         explain_other_ends([&old, &new])
     };
     let subject = |session: &Session| {
-        let mut targets = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+        let mut targets = session.plan.targets.of_role(Role::Subject);
         Some(targets.find(|of| of.specification == target.specification)?.name.clone())
     };
     let baseline = |session: &Session| Some(session.baseline()?.name.clone());

@@ -3,10 +3,8 @@
 use serde::{Serialize, Serializer};
 
 use super::interval::{Interval, Position};
+use super::sameness::LARGEST_BOUND;
 use super::verdict::Verdict;
-
-/// The highest slowdown that is given as a bound where the margin is small: beyond it "at most" says too little.
-const LARGEST_BOUND: f64 = 1.10;
 
 /// The answer to "is it slower?", with the reason why it says no more.
 ///

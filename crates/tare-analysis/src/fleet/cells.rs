@@ -88,7 +88,7 @@ pub fn extract_cells(session: &Session, findings: &Findings) -> SessionCells {
     let header = &session.header;
     let cases: HashMap<&str, &PlannedCase> =
         session.plan.cases.iter().map(|case| (case.id.as_str(), case)).collect();
-    let control = session.plan.targets.iter().find(|target| target.role == Role::Control);
+    let control = session.plan.targets.of_role(Role::Control).next();
     let mut rows = Vec::new();
     for row in &findings.rows {
         let case = cases.get(row.case.as_str()).copied();

@@ -57,16 +57,15 @@ impl<'s> Measured<'s> {
 
     /// Gives the kind of environment that the baseline corresponds to.
     pub fn baseline_kind(&self) -> Option<EnvironmentKind> {
-        self.targets.iter().find(|s| s.target.role == Role::Baseline).and_then(|s| s.kind)
+        self.targets.get(self.session.plan.targets.baseline_at()?)?.kind
     }
 
     /// Finds the environment that corresponds to one of an article: a subject, or else the baseline. Of several, the one that
     /// mounts the host's folders by 9P, as every WSL2 did that an article has measured.
     pub fn find_target(&self, kind: EnvironmentKind) -> Option<usize> {
         let of = |role| {
-            let is_it =
-                |at: &usize| self.targets[*at].target.role == role && self.targets[*at].kind == Some(kind);
-            let mut all = (0..self.targets.len()).filter(is_it);
+            let of_role = self.session.plan.targets.list_role(role);
+            let mut all = of_role.filter(|at| self.targets[*at].kind == Some(kind));
             let first = all.next()?;
             Some([first].into_iter().chain(all).find(|at| self.shares_by_9p(*at)).unwrap_or(first))
         };
@@ -85,7 +84,7 @@ impl<'s> Measured<'s> {
 
     /// Reads a row's value in an environment.
     pub fn read_level<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Level> {
-        match self.targets[target].target.role {
+        match self.session.plan.targets.role(target) {
             Role::Baseline => row.baseline.as_ref(),
             _ => match self.cell(row, target)? {
                 Cell::Compared(comparison) => Some(&comparison.level),
@@ -120,7 +119,7 @@ impl<'s> Measured<'s> {
 
     /// Finds a subject's cell, by its index in the plan.
     fn cell<'r>(&self, row: &'r Row, target: usize) -> Option<&'r Cell> {
-        row.cells.get(self.targets[..target].iter().filter(|s| s.target.role == Role::Subject).count())
+        row.cells.get(self.session.plan.targets.list_role(Role::Subject).position(|at| at == target)?)
     }
 
     /// Finds a subject's comparison with the session's baseline.
@@ -133,7 +132,7 @@ impl<'s> Measured<'s> {
     /// An environment that may not be compared with the session's baseline is not compared with others
     /// either.
     pub fn compare_targets(&mut self, place: &Place<'_, '_>, target: usize, against: usize) -> Option<Ratio> {
-        let is_baseline = |at: usize| self.targets[at].target.role == Role::Baseline;
+        let is_baseline = |at: usize| self.session.plan.targets.role(at) == Role::Baseline;
         let of = |comparison: &Comparison| {
             let Comparison { ratio, interval, .. } = *comparison;
             Ratio { ratio, interval }
@@ -244,7 +243,7 @@ mod tests {
     #[test]
     fn targets_stand_for_what_articles_measured_in() {
         let kind = |name: &str, specification: &str, kernel: &str| {
-            let target = Target::new(name, specification.parse().unwrap(), Role::Subject);
+            let target = Target::new(name, specification.parse().unwrap());
             let mut facts = TargetFacts {
                 target: name.into(),
                 inside: Default::default(),

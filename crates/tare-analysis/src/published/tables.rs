@@ -97,8 +97,8 @@ const SYSBENCH: &[Block] = &[
 
 /// Fills a table in each of these forms, except those for which the session measured nothing.
 pub(super) fn fill_tables(forms: &[TableForm], session: &Session) -> Vec<Table> {
-    let shown =
-        session.plan.targets.iter().filter(|target| matches!(target.role, Role::Baseline | Role::Subject));
+    let sides = &session.plan.targets;
+    let shown = sides.of_role(Role::Baseline).chain(sides.of_role(Role::Subject));
     let targets: Vec<String> = shown.map(|target| target.name.clone()).collect();
     let table = |form: &TableForm| {
         let lines = match form {

@@ -6,11 +6,12 @@
 use crate::findings::Interval;
 use tare_data::session::{Role, Session};
 
+use crate::findings::sameness::MARGIN;
 use crate::statistics::level::ALPHA;
 use crate::statistics::multiplicity::benjamini_hochberg;
 use crate::statistics::signed_ranks::Nulls;
 use crate::verdicts::pairs::{Pair, Pairs, pair_rounds};
-use crate::verdicts::rows::{Judge, MARGIN, Options};
+use crate::verdicts::rows::{Judge, Options};
 use crate::verdicts::verdict::Margin;
 
 /// A mechanism that is added in two orders. Environments are places among the subjects of a session.
@@ -41,7 +42,7 @@ pub struct OrderEffect {
 pub fn compare_orders(session: &Session, options: &Options, exchanges: &[Exchange]) -> Vec<OrderEffect> {
     let judge = Judge::of_session(session, options);
     let targets = &session.plan.targets;
-    let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
+    let subjects: Vec<usize> = targets.list_role(Role::Subject).collect();
     let mut nulls = Nulls::default();
     let (mut effects, mut p) = (Vec::new(), Vec::new());
     for (at, case) in session.plan.cases.iter().enumerate() {

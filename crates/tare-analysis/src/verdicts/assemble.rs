@@ -35,7 +35,7 @@ pub fn compute_findings(session: &Session, options: &Options) -> Findings {
 /// for is that of all steps.
 pub fn compute_step_findings(session: &Session, options: &Options, below: &[Option<usize>]) -> Findings {
     let targets = &session.plan.targets;
-    let subjects: Vec<usize> = (0..targets.len()).filter(|at| targets[*at].role == Role::Subject).collect();
+    let subjects: Vec<usize> = targets.list_role(Role::Subject).collect();
     let mut nulls = Nulls::default();
     of_rows(session, options, |judge, rows| {
         for (step, below) in subjects.iter().copied().zip(below) {
@@ -71,8 +71,8 @@ fn of_rows(
     warnings.extend(
         of_targets.into_iter().map(|(target, warning)| (Some(plan.targets[target].name.clone()), warning)),
     );
-    let of_role = |role: Role| plan.targets.iter().filter(move |target| target.role == role);
-    let subjects: Vec<String> = of_role(Role::Subject).map(|target| target.name.clone()).collect();
+    let subjects: Vec<String> =
+        plan.targets.of_role(Role::Subject).map(|target| target.name.clone()).collect();
     warnings.extend(subjects.iter().enumerate().filter_map(|(at, target)| {
         Some((
             Some(target.clone()),
@@ -134,8 +134,8 @@ fn leave_out_absent(rows: &mut Vec<Row>) {
 fn into_row(judged: JudgedRow, plan: &Plan) -> Row {
     let case = &plan.cases[judged.case];
     let (mut cells, mut control) = (Vec::new(), None);
-    for (target, judged) in plan.targets.iter().zip(judged.targets) {
-        match (target.role, judged) {
+    for (target, judged) in judged.targets.into_iter().enumerate() {
+        match (plan.targets.role(target), judged) {
             (Role::Subject, Some(Judged { cell, .. })) => cells.push(cell),
             (Role::Control, Some(Judged { cell, .. })) if control.is_none() => control = Some(cell),
             _ => {}

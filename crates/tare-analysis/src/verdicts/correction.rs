@@ -22,9 +22,9 @@ pub(crate) fn confirm_directions(rows: &mut [JudgedRow], plan: &Plan, options: &
     for headline in [true, false] {
         let mut family: Vec<(&mut Comparison, &Judgement)> = Vec::new();
         for row in rows.iter_mut().filter(|row| (row.metric == 0) == headline) {
-            for (target, judged) in plan.targets.iter().zip(&mut row.targets) {
+            for (target, judged) in row.targets.iter_mut().enumerate() {
                 if let (Role::Subject, Some(Judged { cell, judgement: Some(judgement), .. })) =
-                    (target.role, judged)
+                    (plan.targets.role(target), judged)
                 {
                     family.extend(cell.compared_mut().map(|comparison| (comparison, &*judgement)));
                 }

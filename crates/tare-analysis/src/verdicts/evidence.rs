@@ -1,9 +1,10 @@
 //! The differences behind a judgement, which give its interval at other levels.
 
 use crate::findings::Leading;
+use crate::findings::sameness::FEWEST_STARTS;
 use crate::statistics::signed_ranks::{Interval, Nulls};
 use crate::verdicts::pairs::Units;
-use crate::verdicts::stopping::{self, FEWEST_STARTS, Look, Schedule};
+use crate::verdicts::stopping::{self, Look, Schedule};
 
 /// The units of a cell, and the looks by which they are judged.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@
 
 use tare_data::warning::{Group, Warning};
 
+use crate::findings::sameness::{FEWEST_FOR_SAME, FEWEST_STARTS, TOTAL_MARGINS};
 use crate::findings::{Leading, Needed, SharedStarts, Smallest, Total, Verdict};
 use crate::statistics::level::ALPHA;
 use crate::statistics::modes;
@@ -16,17 +17,11 @@ use crate::statistics::slow_batches::TailDifference;
 use crate::verdicts::doubts::stability;
 use crate::verdicts::evidence::{Evidence, fewest_of, last_look};
 use crate::verdicts::pairs::{Blocks, Pairs, Units};
-use crate::verdicts::stopping::{self, FEWEST_STARTS, FEWEST_UNITS, Look, Schedule};
+use crate::verdicts::stopping::{self, FEWEST_UNITS, Look, Schedule};
 use crate::verdicts::verdict::{Margin, Scatter, convert_units, decide_verdict};
 
-/// Fewest rounds that show the same: of fewer, stalls in one round of ten could all be missing by chance (0.9^29 < 5 %).
-const FEWEST_FOR_SAME: usize = 29;
 /// A round stalls where it is this many deviations slower than the median of the others.
 const STALL_DEVIATIONS: f64 = 6.0;
-
-/// The mean cost may differ by this many times the margin where the typical cost is the same. Ordinary noise has a few
-/// large values, which make a mean less sharply known than a centre.
-const TOTAL_MARGINS: f64 = 2.5;
 
 /// A cell judged alone: no correction for the other cells is in it.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,10 @@
 use tare_data::session::Plan;
 
 use crate::findings::Verdict;
+use crate::findings::sameness::FEWEST_STARTS;
 use crate::statistics::multiplicity::FALSE_SHARE;
 use crate::statistics::signed_ranks::Interval;
 use crate::verdicts::judge::Judgement;
-use crate::verdicts::stopping::FEWEST_STARTS;
 use crate::verdicts::verdict::{Margin, Scatter};
 
 /// ln 1.5: no state of a machine that comes and goes makes more.

@@ -116,7 +116,8 @@ impl<'a> Look<'a> {
         let Some(row) = read.first() else { return false };
         let (schedule, mut nulls) = (self.judge.schedule.without_correction(), Nulls::default());
         let mut differs = |control: usize| -> Option<bool> {
-            let of_partner = row.against(control, &row.own[self.judge.progress.plan.control_of(control)?]);
+            let of_partner =
+                row.against(control, &row.own[self.judge.progress.plan.targets.partner_of(control)?]);
             let pairs = pair_rounds(of_partner, &row.own[control], headline.direction).ok()?;
             let margin = Margin::from_planned(self.case.margin);
             let judged = judge_pairs(&pairs, &schedule, margin, &mut nulls)?;
@@ -130,7 +131,7 @@ impl<'a> Look<'a> {
     }
 
     fn role(&self, target: usize) -> Role {
-        self.judge.progress.plan.targets[target].role
+        self.judge.progress.plan.targets.role(target)
     }
 
     /// Tells whether something holds of every metric that counts; none where there is none.

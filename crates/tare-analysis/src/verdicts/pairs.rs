@@ -4,10 +4,10 @@ use tare_data::metric::Metric;
 use tare_data::session::Trial;
 use tare_data::unit::Direction;
 
+use crate::findings::sameness::FEWEST_STARTS;
 use crate::statistics::serial;
 use crate::statistics::signed_ranks::{hodges_lehmann, sort_values};
 use crate::statistics::slow_batches::{SlowBatches, TailDifference};
-use crate::verdicts::stopping::FEWEST_STARTS;
 use crate::verdicts::summary::{RoundValue, Series, read_series_against};
 
 /// Fewest blocks where the likeness of rounds may be chance: it must not take the verdict away.

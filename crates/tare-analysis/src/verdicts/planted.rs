@@ -12,13 +12,13 @@ use crate::verdicts::rows::{Judged, JudgedRow, Options};
 /// None where it was not found in fewer rounds than a subject had of its case: more rounds might have found
 /// it.
 pub(crate) fn judge_planted_cost(rows: &[JudgedRow], plan: &Plan, options: &Options) -> Option<PlantedCost> {
-    let at = plan.targets.iter().position(|target| target.role == Role::Planted)?;
+    let at = plan.targets.list_role(Role::Planted).next()?;
     let share = plan.targets[at].slower_share().filter(|share| share.is_finite())?;
     let headlines = || rows.iter().filter(|row| row.metric == 0);
     let row = headlines().find(|row| row.targets[at].is_some())?;
     let Some(Judged { cell, judgement: Some(judgement), .. }) = &row.targets[at] else { return None };
     let comparison = cell.comparison()?;
-    let is_subject = |target: usize| plan.targets[target].role == Role::Subject;
+    let is_subject = |target: usize| plan.targets.role(target) == Role::Subject;
     let subjects = headlines().flat_map(|row| {
         let judged = row.targets.iter().enumerate().filter(|(target, _)| is_subject(*target));
         judged.filter_map(|(_, judged)| judged.as_ref()?.judgement.as_ref())

@@ -1,7 +1,7 @@
 //! Rows: every metric of a case judged in every environment, or the reason why it is not.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::{Metric, Reading};
@@ -11,6 +11,7 @@ use tare_data::session::{
 use tare_data::unit::Unit;
 use tare_data::warning::Warning;
 
+use crate::findings::sameness::MARGIN;
 use crate::findings::{Cell, Comparison, Family, Interval, Level, Missing};
 use crate::statistics::signed_ranks::{Nulls, compute_median, sort_values};
 use crate::verdicts::doubts::ends::{self, Objection, RunPairs};
@@ -25,9 +26,6 @@ use crate::verdicts::pairs::{Pairs, RowSeries, common_rounds, pair_rounds, read_
 use crate::verdicts::stopping::Schedule;
 use crate::verdicts::summary::{Series, collect_disturbed, compute_level, keep_counted, read_times};
 use crate::verdicts::verdict::Margin;
-
-/// The margin where none is stated that can be used: ln 1.02.
-pub const MARGIN: f64 = 0.019_802_627_296_179_71;
 
 /// Part of the margin that is worth a word where the ticks of the clocks take it.
 const COARSE_MARGINS: f64 = 0.5;
@@ -96,7 +94,8 @@ pub(crate) struct Judge<'a> {
     /// Trials that count, by case and environment of the plan, in order of rounds.
     trials: Vec<Vec<Vec<&'a Trial>>>,
     pub baseline: Option<usize>,
-    control: Option<usize>,
+    /// The side that all are compared with, in place of the first ones of the plan's comparisons.
+    compared_with: Option<usize>,
     /// Rounds that were begun, case by case.
     pub begun: Vec<u32>,
     /// True where the session's plan or its time has ended it.
@@ -126,19 +125,13 @@ impl<'a> Judge<'a> {
             }
         }
         trials.iter_mut().flatten().for_each(|of_cell| keep_counted(of_cell, &disturbed));
-        let role = |role| progress.plan.targets.iter().position(|target| target.role == role);
-        let baseline = role(Role::Baseline);
-        let is_control = |target: &usize| {
-            targets[*target].role == Role::Control && progress.plan.control_of(*target) == baseline
-        };
-        let control = (0..targets.len()).find(is_control);
         Judge {
             progress,
             options,
             schedule: Schedule::from_plan(progress.plan),
             trials,
-            baseline,
-            control,
+            baseline: targets.baseline_at(),
+            compared_with: None,
             begun,
             is_over: false,
             is_report: false,
@@ -151,11 +144,14 @@ impl<'a> Judge<'a> {
         Judge { is_over, is_report: true, ..Judge::new(Progress::from_session(session), options, |_| true) }
     }
 
-    /// Compares the others with another environment. The control was of the first, and says nothing of this
-    /// one.
+    /// Compares the others with another environment than the plan does.
     pub fn compare_with(&mut self, target: usize) {
-        self.baseline = Some(target);
-        self.control = None;
+        self.compared_with = Some(target);
+    }
+
+    /// Finds the side that another is compared with.
+    fn find_first(&self, second: usize) -> Option<usize> {
+        self.compared_with.or_else(|| self.progress.plan.targets.partner_of(second))
     }
 
     /// Judges the pairs of a cell.
@@ -167,7 +163,7 @@ impl<'a> Judge<'a> {
         nulls: &mut Nulls,
     ) -> Option<Judgement> {
         let reached = pairs.reached;
-        let corrected = self.progress.plan.targets[target].role != Role::Control;
+        let corrected = self.progress.plan.targets.role(target) != Role::Control;
         let schedule = if corrected { self.schedule.clone() } else { self.schedule.without_correction() };
         // Time may be up in the middle of a round. A cell that a look decided in the last one may have left at it.
         let rest = if self.progress.plan.every.is_empty() { 1 } else { MOST_REST };
@@ -265,20 +261,28 @@ impl<'a> Judge<'a> {
         let nothing = Series::default();
         let targets = &read.own;
         let baseline = self.baseline.map_or(&nothing, |target| &targets[target]);
+        let plan = self.progress.plan;
         let planned_margin = self.options.margin.unwrap_or(planned.margin);
         let usable = planned_margin.is_finite() && planned_margin > 0.0;
-        let mut margin = Margin::from_planned(if usable { planned_margin } else { MARGIN });
+        let margin = Margin::from_planned(if usable { planned_margin } else { MARGIN });
         let mut cells: Vec<Option<Judged>> = vec![None; targets.len()];
-        // The control first: where the baseline differs from itself, nothing smaller than that is a finding.
-        let of_control = self.control;
-        let is_subject = |target: &usize| match self.progress.plan.targets[*target].role {
+        let is_second = |target: &usize| match plan.targets.role(*target) {
             Role::Subject => true,
-            Role::Planted => self.progress.plan.is_measured(case, *target),
+            Role::Planted => plan.is_measured(case, *target),
             Role::Baseline | Role::Control => false,
         };
-        let subjects: Vec<usize> = (0..targets.len()).filter(is_subject).collect();
-        for target in of_control.into_iter().chain(subjects) {
-            let series = [read.against(target, baseline), &targets[target]];
+        let seconds = (0..targets.len()).filter(is_second);
+        let seconds: Vec<(usize, Option<usize>)> = seconds.map(|at| (at, self.find_first(at))).collect();
+        // Controls first: where a first side differs from itself, nothing smaller than that is a finding.
+        let firsts: BTreeSet<usize> =
+            seconds.iter().filter_map(|(_, first)| *first).chain(self.baseline).collect();
+        let controls =
+            firsts.into_iter().filter_map(|first| Some((plan.targets.find_control(first)?, Some(first))));
+        let mut margins: BTreeMap<usize, Margin> = BTreeMap::new();
+        for (target, first) in controls.chain(seconds) {
+            let of_first = first.map_or(&nothing, |first| &targets[first]);
+            let margin = first.and_then(|first| margins.get(&first)).copied().unwrap_or(margin);
+            let series = [read.against(target, of_first), &targets[target]];
             let runs = runs[target].as_ref();
             let own = self.own_control(planned, at, read, target, nulls);
             let own_margin = own.as_ref().map_or(margin, |own| raise_margin(margin, own));
@@ -286,8 +290,10 @@ impl<'a> Judge<'a> {
             if let (Cell::Compared(comparison), Some(own)) = (&mut judged.cell, own.filter(is_off)) {
                 comparison.warnings.push(Warning::OwnControlDiffers { ratio: libm::exp(own.estimate) });
             }
-            if let Some(judgement) = judged.judgement.as_ref().filter(|_| Some(target) == of_control) {
-                margin = raise_margin(margin, judgement);
+            if let (Some(judgement), Some(first), Role::Control) =
+                (&judged.judgement, first, plan.targets.role(target))
+            {
+                margins.insert(first, raise_margin(margin, judgement));
             }
             cells[target] = Some(judged);
         }
@@ -325,10 +331,7 @@ impl<'a> Judge<'a> {
         nulls: &mut Nulls,
     ) -> Option<Judgement> {
         let plan = self.progress.plan;
-        let is_own = |target: &usize| {
-            plan.targets[*target].role == Role::Control && plan.control_of(*target) == Some(subject)
-        };
-        let control = (0..read.own.len()).find(is_own)?;
+        let control = plan.targets.find_control(subject)?;
         let of_subject = read.against(control, &read.own[subject]);
         let pairs = pair_rounds(of_subject, &read.own[control], planned.metrics[at].direction).ok()?;
         judge_pairs(&pairs, &self.schedule.without_correction(), Margin::from_planned(MARGIN), nulls)
@@ -355,7 +358,7 @@ impl<'a> Judge<'a> {
             Cell::Missing(Missing::NotComparable { reason, level }).into()
         };
         // Before the baseline: a value that misleads does so without one as well.
-        let of_baseline = self.baseline.and_then(|baseline| self.find_facts(baseline));
+        let of_baseline = self.find_first(target).and_then(|first| self.find_facts(first));
         if let Some(reason) =
             comparable::find_comparison_objection(planned, metric, self.find_facts(target), of_baseline)
         {
@@ -424,7 +427,7 @@ impl<'a> Judge<'a> {
     /// Finds the environment whose trials of a case took turns with another's. Against another baseline than the plan's there are none.
     pub(crate) fn find_turn_partner(&self, case: usize, target: usize) -> Option<usize> {
         let plan = self.progress.plan;
-        let partner = plan.partner_of(target).filter(|_| self.baseline == plan.baseline_at())?;
+        let partner = plan.targets.partner_of(target).filter(|_| self.compared_with.is_none())?;
         let name = Some(plan.targets[partner].name.as_str());
         self.trials(case, target).iter().any(|trial| trial.partner.as_deref() == name).then_some(partner)
     }
@@ -432,14 +435,12 @@ impl<'a> Judge<'a> {
     /// Selects the trials of a case that are compared: of the other side, and of the environment that is judged.
     pub(crate) fn select_sides(&self, case: usize, target: usize) -> Option<[Vec<&'a Trial>; 2]> {
         let name = |target: usize| self.progress.plan.targets[target].name.as_str();
-        if Some(target) == self.baseline {
-            return None;
-        }
+        let first = self.find_first(target).filter(|first| *first != target)?;
         let partner = self.find_turn_partner(case, target);
         let own = select_trials(self.trials(case, target), partner.map(name));
         let others = match partner {
             Some(partner) => select_trials(self.trials(case, partner), Some(name(target))),
-            None => self.trials(case, self.baseline?).to_vec(),
+            None => self.trials(case, first).to_vec(),
         };
         Some([others, own])
     }
@@ -456,7 +457,7 @@ impl<'a> Judge<'a> {
     /// Finds the ticks of both clocks in what is compared: the other side's, and those of the environment that is judged.
     fn find_ticks(&self, (case, target): (usize, usize), metric: &Metric) -> [Option<Ticks>; 2] {
         let Some([others, own]) = self.select_sides(case, target) else { return [None; 2] };
-        let other = self.find_turn_partner(case, target).or(self.baseline);
+        let other = self.find_first(target);
         let of_other = other.and_then(|other| find_ticks(&others, metric, self.find_facts(other)));
         [of_other, find_ticks(&own, metric, self.find_facts(target))]
     }

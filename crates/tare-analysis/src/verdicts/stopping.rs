@@ -30,10 +30,6 @@ const SECOND_LOOK: u32 = 20;
 /// unspent.
 const MOST_LOOKS: usize = 64;
 
-/// Fewest starts, or blocks of rounds that are alike, that a verdict needs where rounds share them: the fewest whose signs can reject
-/// at a last look, which spends 0.9 % or a little less however many rounds there are (2 in 2^8 is 0.8 %).
-pub const FEWEST_STARTS: usize = 8;
-
 /// Fewest units whose signs can reject at 5 %: two in 2^6.
 pub(crate) const FEWEST_UNITS: u32 = 6;
 

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use tare_data::session::{Role, Trial};
 use tare_data::warning::Warning;
 
+use crate::findings::sameness::MARGIN;
 use crate::verdicts::doubts::carry::{Carry, estimate_carry};
 use crate::verdicts::doubts::ends::list_failed_runs;
 use crate::verdicts::doubts::{comparable, stability};
-use crate::verdicts::rows::{Judge, MARGIN};
+use crate::verdicts::rows::Judge;
 
 /// Doubts about environments as a whole: clocks, emulation, shared starts; and the canary ratios that rows need.
 pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTreeMap<usize, f64>) {
@@ -20,7 +21,7 @@ pub(crate) fn target_warnings(judge: &Judge<'_>) -> (Vec<(usize, Warning)>, BTre
     };
     let plan = judge.progress.plan;
     let carried = estimate_carry(judge.progress.trials, &plan.cases);
-    for target in (0..targets).filter(|target| judge.progress.plan.targets[*target].role != Role::Planted) {
+    for target in (0..targets).filter(|target| judge.progress.plan.targets.role(*target) != Role::Planted) {
         let trials = of_target(target);
         let facts = judge.find_facts(target);
         let carry = carried.get(plan.targets[target].name.as_str());

@@ -4,7 +4,7 @@ use tare_analysis::findings::{Cell, Kind};
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::{Options, compute_findings};
 use tare_data::session::{Role, Session};
-use tare_specimen::{Cost, Work, make_plan, make_session, make_target, make_timed_case, run_paired};
+use tare_specimen::{Cost, Work, make_plan, make_session, make_sides, make_timed_case, run_paired};
 
 const ROUNDS: u32 = 40;
 
@@ -25,8 +25,8 @@ const NOISY: Cost = Cost { factor: 1.0, spread: 1.5, drift: 0.0, rounds: ROUNDS 
 /// Runs pairs of a case in each environment that is there, and of four cases of which nothing will be known: one of many cells is
 /// judged more strictly.
 fn run_pairs() -> Session {
-    let mut targets = vec![make_target("native", Role::Baseline)];
-    targets.extend(ENVIRONMENTS.iter().map(|(name, ..)| make_target(name, Role::Subject)));
+    let subjects = ENVIRONMENTS.iter().map(|(name, ..)| (*name, Role::Subject));
+    let targets = make_sides([("native", Role::Baseline)].into_iter().chain(subjects));
     let cases = ["sys.getppid", "sys.read", "ipc.pipe", "ipc.unix", "mem.map"].map(make_timed_case);
     let mut session = make_session(make_plan(targets, cases.into(), planned_looks(ROUNDS)));
     let cost = |case: &str, target: &str| {

@@ -121,11 +121,7 @@ fn what_does_not_mean_the_same_is_not_compared() {
     new.plan.cases[0].definition = "another".into();
     assert!(reason(&new).contains("definitions differ"));
     let mut new = costing(3.0);
-    new.plan
-        .targets
-        .iter_mut()
-        .filter(|target| target.role == Role::Baseline)
-        .for_each(|l| l.specification = Specification::from_provider("uml"));
+    new.plan.targets[0].specification = Specification::from_provider("uml");
     assert_eq!(reason(&new), "the baseline was native and is uml");
     let mut new = costing(3.0);
     new.plan.cases.remove(0);
@@ -317,10 +313,12 @@ fn a_change_among_several_sessions_a_side_is_found() {
 fn environments_are_matched_by_what_was_entered_and_not_by_name() {
     let named = |name: &str, specification: &str| {
         let mut session = session_of(2.0, 1.0);
-        let is_subject = |target: &&mut tare_data::session::Target| target.role == Role::Subject;
-        let subject = session.plan.targets.iter_mut().find(is_subject).unwrap();
-        let was = std::mem::replace(&mut subject.name, name.to_owned());
-        subject.specification = specification.parse().unwrap();
+        let was = session.plan.targets.of_role(Role::Subject).next().unwrap().name.clone();
+        session.plan.targets.retain(|side| side.name != was);
+        session
+            .plan
+            .targets
+            .add_subject(tare_data::session::Target::new(name, specification.parse().unwrap()));
         let of_subject = session.trials.iter_mut().filter(|trial| trial.target == was);
         of_subject.for_each(|trial| trial.target = name.to_owned());
         session

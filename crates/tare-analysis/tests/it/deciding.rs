@@ -3,8 +3,6 @@
 use tare_analysis::{Look, Options, Progress, compute_findings};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::metric::Reading;
-use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Target};
 
 use crate::findings::expect_comparison;
 use crate::sessions::{
@@ -118,8 +116,8 @@ fn a_case_that_is_not_planned_is_never_decided() {
 fn controls_are_compared_with_what_they_are_controls_of() {
     let mut session = make_session(&["vm", "container"], vec![make_timed_case("sys.getppid")], 60);
     let own = session.plan.targets.len();
-    session.plan.targets.push(Target::new("vm again", Specification::from_provider("vm"), Role::Control));
-    assert_eq!(session.plan.control_of(own), Some(2));
+    session.plan.targets.add_control(2);
+    assert_eq!(session.plan.targets.partner_of(own), Some(2));
     let differs = |costs: [f64; 5]| {
         let mut session = session.clone();
         let names: Vec<String> = session.plan.targets.iter().map(|target| target.name.clone()).collect();

@@ -1,10 +1,11 @@
 //! Records that no session wrote: the analysis says something, or nothing, but never panics or runs away.
 
+use serde_json::{Value, json};
 use tare_analysis::Options;
 use tare_analysis::compute_findings;
 use tare_data::generator::Generator;
 use tare_data::metric::Reading;
-use tare_data::session::{RepeatedRound, Role, Session};
+use tare_data::session::{RepeatedRound, Session, Sides};
 
 use crate::sessions::{
     Outcome, compute_jitter, find_finished, make_case, make_metric, make_session, make_timed_case,
@@ -32,7 +33,7 @@ fn usual() -> Session {
 #[test]
 fn plans_without_targets_cases_or_metrics() {
     let mut empty = usual();
-    empty.plan.targets.clear();
+    empty.plan.targets = Sides::default();
     survives(&empty);
     let mut no_cases = usual();
     no_cases.plan.cases.clear();
@@ -46,14 +47,23 @@ fn plans_without_targets_cases_or_metrics() {
 }
 
 #[test]
-fn several_baselines_controls_and_equal_names() {
+fn comparisons_of_nothing_in_circles_and_equal_names() {
     let mut session = usual();
-    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Baseline);
-    survives(&session);
-    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Control);
-    survives(&session);
-    session.plan.targets.iter_mut().for_each(|target| target.role = Role::Subject);
-    survives(&session);
+    let [native, again, environment] = ["native", "again", "environment"];
+    for pairs in [vec![], vec![[native, native]], vec![[native, environment], [environment, native]]] {
+        for repeats in [[None; 3], [Some(again); 3], [Some(environment), Some("nobody"), Some(native)]] {
+            let side = |(name, repeats): (&str, Option<&str>)| json!({"name": name, "specification": name, "repeats": repeats, "short_description": ""});
+            let sides: Vec<Value> = [native, again, environment].into_iter().zip(repeats).map(side).collect();
+            let compared: Vec<Value> =
+                pairs.iter().map(|[first, second]| json!({"first": first, "second": second})).collect();
+            for planted in [native, environment, "nobody"] {
+                let sides =
+                    json!({"environments": sides, "comparisons": compared, "planted_environment": planted});
+                session.plan.targets = serde_json::from_value(sides).unwrap();
+                survives(&session);
+            }
+        }
+    }
     session.plan.targets.iter_mut().for_each(|target| target.name = "one".into());
     survives(&session);
     session.plan.cases.push(session.plan.cases[0].clone());

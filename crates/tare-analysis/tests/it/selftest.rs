@@ -40,8 +40,11 @@ fn a_selftest_counts_what_it_found_and_what_it_should_not_have() {
     let shares: Vec<f64> = all.iter().map(|injected| injected.share).collect();
     assert_eq!(shares, [0.0, 0.02, 0.1], "the smallest first");
     let [none, lies, ten] = all.as_slice() else { unreachable!() };
-    assert_eq!((none.cells, none.slower.count, none.faster.count, none.same), (4, 0, 0, 4));
-    assert_eq!((ten.slower.count, ten.same), (4, 0));
+    assert_eq!(
+        (none.cells, none.slower.count, none.faster.count, &none.answers),
+        (4, 0, 0, &[("same", 4)].into())
+    );
+    assert_eq!((ten.slower.count, &ten.answers), (4, &[("slower", 4)].into()));
     assert!(ten.covered.count >= 2, "an interval misses now and then");
     assert_eq!((lies.slower.count, lies.faster.count, lies.covered.count), (0, 4, 0));
     assert!(ten.slower.low > 0.39 && ten.slower.high == 1.0, "{:?}", ten.slower);

@@ -4,7 +4,7 @@ use tare_analysis::findings::Interval;
 use tare_analysis::verdicts::stopping::planned_looks;
 use tare_analysis::{Look, Options, Progress};
 use tare_data::session::{PlannedCase, Role, Session};
-use tare_specimen::{make_plan, make_target};
+use tare_specimen::{make_plan, make_sides};
 
 pub use tare_specimen::{
     MARGIN, Outcome, compute_jitter, make_case, make_metric, make_timed_case, make_trial, run_rounds,
@@ -13,8 +13,8 @@ pub use tare_specimen::{
 /// Builds a session with environments `native` (baseline), `again` (control) and these subjects, and no
 /// trials yet.
 pub fn make_session(subjects: &[&str], cases: Vec<PlannedCase>, rounds: u32) -> Session {
-    let mut targets = vec![make_target("native", Role::Baseline), make_target("again", Role::Control)];
-    targets.extend(subjects.iter().map(|name| make_target(name, Role::Subject)));
+    let natives = [("native", Role::Baseline), ("again", Role::Control)];
+    let targets = make_sides(natives.into_iter().chain(subjects.iter().map(|name| (*name, Role::Subject))));
     tare_specimen::make_session(make_plan(targets, cases, planned_looks(rounds)))
 }
 

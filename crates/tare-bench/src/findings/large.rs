@@ -4,7 +4,7 @@ use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::batch::{Batch, Phase, Sample};
 use tare_data::generator::Generator;
 use tare_data::session::{Interference, PlannedCase, Role, Session, Trial};
-use tare_specimen::{Outcome, make_plan, make_session, make_target, make_timed_case, make_trial};
+use tare_specimen::{Outcome, make_plan, make_session, make_sides, make_timed_case, make_trial};
 
 const CASES: usize = 100;
 const ROUNDS: u32 = 2_000;
@@ -33,8 +33,7 @@ pub fn make_large_session() -> Session {
             }
         }
     }
-    let targets = TARGETS.into_iter().map(|(name, role)| make_target(name, role)).collect();
-    let session = make_session(make_plan(targets, cases, planned_looks(2 * ROUNDS)));
+    let session = make_session(make_plan(make_sides(TARGETS), cases, planned_looks(2 * ROUNDS)));
     Session { facts: Vec::new(), trials, ..session }
 }
 

@@ -3,6 +3,7 @@
 pub mod declared;
 pub mod demand;
 pub mod identity;
+pub mod sides;
 pub mod specification;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use crate::warning::Warning;
 use self::declared::Declared;
 use self::demand::Counted;
 use self::identity::{FleetCell, Identity};
-use self::specification::Specification;
+pub use self::sides::{Role, SLOWER, Serving, Sides, Target};
 
 /// Origin of a session: the tool, the machine and the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,82 +43,6 @@ pub struct Header {
     /// None outside of fleets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetCell>,
-}
-
-/// The option of a specification that makes trials work longer, by a percentage.
-pub const SLOWER: &str = "slower";
-
-/// The purpose of an environment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The environment that the others are compared with.
-    Baseline,
-    /// The baseline, or a subject, entered once more: shows what this session calls a difference where there is none.
-    Control,
-    Subject,
-    /// The baseline once more, slower on purpose by a known share, in one case: shows whether the session finds that.
-    Planted,
-}
-
-/// An environment of a session. A session has exactly one baseline, and at most one control of each
-/// environment.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// Unique in the session; heads the environment's columns.
-    pub name: String,
-    /// The way in: `gvisor?platform=ptrace`.
-    pub specification: Specification,
-    pub role: Role,
-    /// About five words on it: `virtual machine by QEMU`.
-    pub short_description: String,
-    /// Absent where it is [`Serving::AT_ONCE`].
-    #[serde(default = "Serving::at_once", skip_serializing_if = "Serving::is_at_once")]
-    pub serving: Serving,
-}
-
-/// The way in which an environment serves the calls of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Serving {
-    /// True where one process serves all calls, so that a wait of one of a command's processes delays the others: a tracer, and a
-    /// kernel with one processor.
-    pub one_at_a_time: bool,
-    /// A typical program's difference over that of the lines of its bill, from sessions with programs of known kinds.
-    pub beside: f64,
-    /// That multiple in sessions on one processor.
-    pub beside_pinned: f64,
-}
-
-impl Serving {
-    /// A kernel that serves calls of several processes at once.
-    pub const AT_ONCE: Serving = Serving { one_at_a_time: false, beside: 1.15, beside_pinned: 1.15 };
-
-    fn at_once() -> Serving {
-        Serving::AT_ONCE
-    }
-
-    fn is_at_once(&self) -> bool {
-        *self == Serving::AT_ONCE
-    }
-}
-
-impl Target {
-    /// Makes a target without a description, which serves calls at once.
-    pub fn new(name: impl Into<String>, specification: Specification, role: Role) -> Target {
-        let (short_description, serving) = (String::new(), Serving::AT_ONCE);
-        Target { name: name.into(), specification, role, short_description, serving }
-    }
-
-    /// Reads the kind of environment.
-    pub fn provider(&self) -> &str {
-        &self.specification.provider
-    }
-
-    /// Reads the share by which trials work longer, on purpose; none in an ordinary environment.
-    pub fn slower_share(&self) -> Option<f64> {
-        let percent = self.specification.get_option(SLOWER)?.strip_suffix('%')?;
-        percent.parse().ok().map(|percent: f64| percent / 100.0)
-    }
 }
 
 /// A case of a session, with all that is needed to read its samples without the probe.
@@ -176,8 +101,8 @@ pub struct Plan {
     /// Demand of each command in the baseline, by `PlannedCase::id`, where it was counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub demands: BTreeMap<String, Counted>,
-    #[serde(rename = "environments")]
-    pub targets: Vec<Target>,
+    #[serde(flatten)]
+    pub targets: Sides,
     pub cases: Vec<PlannedCase>,
 }
 
@@ -247,8 +172,9 @@ impl Plan {
 
     /// Counts the headline cells of subjects that can be compared.
     pub fn count_comparisons(&self) -> usize {
-        let subjects = || self.targets.iter().filter(|target| target.role == Role::Subject);
-        let of_case = |case: &PlannedCase| subjects().filter(|s| !case.missing.contains_key(&s.name)).count();
+        let subjects = self.targets.of_role(Role::Subject);
+        let of_case =
+            |case: &PlannedCase| subjects.clone().filter(|s| !case.missing.contains_key(&s.name)).count();
         self.cases.iter().map(of_case).sum()
     }
 
@@ -259,31 +185,8 @@ impl Plan {
 
     /// Tells whether an environment is measured in a case by plan: a planted one is in a single case.
     pub fn is_measured(&self, case: usize, target: usize) -> bool {
-        let is_planted = self.targets[target].role == Role::Planted;
+        let is_planted = self.targets.role(target) == Role::Planted;
         !is_planted || self.planted.as_ref().is_some_and(|planted| planted.case == self.cases[case].id)
-    }
-
-    /// Finds the environment that another is paired with: a control's subject, or the baseline; none for the baseline itself.
-    pub fn partner_of(&self, target: usize) -> Option<usize> {
-        match self.targets.get(target)?.role {
-            Role::Baseline => None,
-            Role::Control => self.control_of(target),
-            Role::Subject | Role::Planted => self.baseline_at(),
-        }
-    }
-
-    /// Finds the place of the baseline among the environments.
-    pub fn baseline_at(&self) -> Option<usize> {
-        self.targets.iter().position(|target| target.role == Role::Baseline)
-    }
-
-    /// Finds the environment that a control repeats: the subject that is entered in the same way, or else the
-    /// baseline.
-    pub fn control_of(&self, control: usize) -> Option<usize> {
-        let specification = &self.targets.get(control)?.specification;
-        let subject = |t: &Target| t.role == Role::Subject && t.specification == *specification;
-        let baseline = |t: &Target| t.role == Role::Baseline;
-        self.targets.iter().position(subject).or_else(|| self.targets.iter().position(baseline))
     }
 }
 
@@ -412,7 +315,7 @@ pub struct Session {
 
 impl Session {
     pub fn baseline(&self) -> Option<&Target> {
-        self.plan.targets.iter().find(|target| target.role == Role::Baseline)
+        self.plan.targets.of_role(Role::Baseline).next()
     }
 
     /// Tells whether this attempt at a round counts: disturbed attempts do not.

@@ -3,7 +3,7 @@
 use tare_analysis::findings::Row;
 use tare_analysis::gate::{Condition, TargetNames};
 use tare_data::names::Case;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides};
 use tare_probes::find_probe;
 
 use crate::error::{ErrorKind, LabError};
@@ -11,10 +11,10 @@ use crate::error::{ErrorKind, LabError};
 /// Refuses a condition that matches no cell of these environments and cases.
 pub(crate) fn check_conditions(
     conditions: &[Condition],
-    targets: &[Target],
+    targets: &Sides,
     cases: &[&Case],
 ) -> Result<(), LabError> {
-    let subjects = || targets.iter().filter(|target| target.role == Role::Subject);
+    let subjects = || targets.of_role(Role::Subject);
     let chooses = |condition: &&Condition| {
         subjects().any(|target| {
             let names = TargetNames { name: &target.name, specification: Some(&target.specification) };

@@ -130,7 +130,7 @@ pub fn run_subcommand(arguments: &[OsString]) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::{Role, Target};
+    use tare_data::session::Target;
 
     use super::*;
     use crate::error::ErrorKind;
@@ -168,9 +168,8 @@ mod tests {
                 assert!(refused.what.ends_with(&format!("'slower' cannot be '{wrong}'")), "{refused}");
             }
         }
-        let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"].map(|text| {
-            Target::new(String::new(), parse_environment(text).unwrap().specification, Role::Subject)
-        });
+        let targets = ["native?slower=5%", "gvisor?platform=ptrace&slower=0.5%", "native"]
+            .map(|text| Target::new(String::new(), parse_environment(text).unwrap().specification));
         assert_eq!(targets.map(|target| target.slower_share()), [Some(0.05), Some(0.005), None]);
     }
 

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
+use tare_analysis::findings::sameness::DEFAULT_MARGIN;
 use tare_probes::probe::Size;
 
 use crate::duration;
 
 pub(super) fn default_margin() -> f64 {
-    0.02
+    DEFAULT_MARGIN
 }
 
 pub(super) fn default_size() -> Size {

@@ -20,6 +20,7 @@ use tare_data::session::{Ending, Session};
 use tare_report::html::{Options, render_html, render_imported};
 use tare_report::imported;
 use tare_report::language::Language;
+use tare_specimen::rename_sides;
 
 /// A text with everything that a page could trip over.
 const HOSTILE: &str =
@@ -90,15 +91,16 @@ fn hostile() -> (Session, Findings) {
     session.plan.study = text.into();
     session.header.started = text.into();
     session.header.tare = text.into();
-    for (target, name) in session.plan.targets.iter_mut().zip(target_names(text)) {
-        target.specification = Specification::from_provider(&name);
-        (target.name, target.short_description) = (name.clone(), name);
+    rename_sides(&mut session.plan.targets, target_names(text));
+    for target in session.plan.targets.iter_mut() {
+        target.specification = Specification::from_provider(&target.name);
+        target.short_description.clone_from(&target.name);
     }
     findings.baseline = session.plan.targets[0].name.clone();
     for (i, subject) in findings.subjects.iter_mut().enumerate() {
         subject.clone_from(&session.plan.targets[i + 2].name);
     }
-    for (facts, target) in session.facts.iter_mut().zip(&session.plan.targets) {
+    for (facts, target) in session.facts.iter_mut().zip(session.plan.targets.iter()) {
         facts.target.clone_from(&target.name);
         facts.inside.add_fact(text, text);
     }

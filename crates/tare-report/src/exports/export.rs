@@ -57,7 +57,7 @@ impl Source<'_> {
 
     pub(super) fn control_name(&self) -> Option<&str> {
         let targets = &self.session.plan.targets;
-        targets.iter().find(|target| target.role == Role::Control).map(|target| target.name.as_str())
+        targets.of_role(Role::Control).next().map(|target| target.name.as_str())
     }
 
     /// Lists the values of a row by environment: the baseline's, the control's, the subjects'. Environments

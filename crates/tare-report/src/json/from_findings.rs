@@ -67,16 +67,17 @@ fn plan(session: &Session, language: Language) -> Plan<'_> {
         rounds: session.plan.rounds,
         looks: &session.plan.looks,
         budget_s: session.plan.budget_s,
-        targets: session.plan.targets.iter().map(|target| planned(session, target, language)).collect(),
+        targets: (0..session.plan.targets.len()).map(|at| planned(session, at, language)).collect(),
     }
 }
 
-fn planned<'a>(session: &Session, target: &'a Target, language: Language) -> PlannedTarget<'a> {
+fn planned(session: &Session, at: usize, language: Language) -> PlannedTarget<'_> {
+    let target = &session.plan.targets[at];
     let description = in_words(&target.short_description, language);
     PlannedTarget {
         name: &target.name,
         specification: &target.specification,
-        role: target.role,
+        role: session.plan.targets.role(at),
         short_description: with_disk(description, find_disk(session, target), language),
     }
 }

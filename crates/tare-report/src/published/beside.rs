@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::specimen;
     use tare_analysis::published::Published;
-    use tare_data::session::Role;
+    use tare_specimen::rename_sides;
 
     const ARTICLE: &str = include_str!("../../../../published/qiita-wsl-guest-native.toml");
 
@@ -373,10 +373,9 @@ mod tests {
         let mut session = specimen::make_session(3);
         let mut findings = specimen::make_findings(3);
         // The third environment has a preset's name, and the article's value for processes is compared with fork + wait.
-        let subject =
-            session.plan.targets.iter_mut().filter(|target| target.role == Role::Subject).nth(1).unwrap();
-        subject.name = "wsl1-like".into();
-        findings.subjects[1] = subject.name.clone();
+        findings.subjects[1] = "wsl1-like".into();
+        let natives = ["native".to_owned(), "native (again)".to_owned()];
+        rename_sides(&mut session.plan.targets, natives.into_iter().chain(findings.subjects.clone()));
         let text = ARTICLE.replace("proc.fork_hold", "proc.spawn").replace("{ ballast = \"none\" }", "{}");
         let text = text.replace("sizes = { n = \"1000\" }", "sizes = {}");
         let article: Published = toml::from_str(&text).unwrap();

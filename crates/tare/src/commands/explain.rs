@@ -133,11 +133,8 @@ fn obtain_prices(
 
 /// Lists the environments in which the command of a forecast runs: the baseline, and to check it all others too.
 fn environments_to_run(priced: &Session, check: bool) -> Foreign<Vec<String>> {
-    let targets = priced.plan.targets.iter().filter(|target| match target.role {
-        Role::Baseline => true,
-        Role::Subject => check,
-        Role::Control | Role::Planted => false,
-    });
+    let sides = &priced.plan.targets;
+    let targets = sides.of_role(Role::Baseline).chain(sides.of_role(Role::Subject).filter(|_| check));
     Foreign::new(targets.map(|target| target.specification.to_string()).collect())
 }
 

@@ -82,7 +82,7 @@ struct Climbed {
 
 /// Finds the ladder whose environments a record holds, with or without those of the reverse order.
 fn find_climbed(session: &Session, record: &Path) -> Result<Climbed, LabError> {
-    let subjects = session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+    let subjects = session.plan.targets.of_role(Role::Subject);
     let specifications: Vec<String> = subjects.map(|target| target.specification.to_string()).collect();
     let is_it = |rungs: &[Rung]| rungs.iter().map(|rung| &rung.specification).eq(&specifications);
     let climbed = LADDERS.iter().find_map(|ladder| {

@@ -15,8 +15,8 @@ pub fn format_repeat_command(session: &Session) -> String {
         words.extend(["--seed".to_owned(), format!("{:x}", session.plan.seed)]);
     }
     if !names(recorded, "--in") {
-        let targets =
-            session.plan.targets.iter().filter(|of| matches!(of.role, Role::Baseline | Role::Subject));
+        let sides = &session.plan.targets;
+        let targets = sides.of_role(Role::Baseline).chain(sides.of_role(Role::Subject));
         let specifications: Vec<String> = targets.map(|target| target.specification.to_string()).collect();
         words.extend(["--in".to_owned(), specifications.join(",")]);
     }

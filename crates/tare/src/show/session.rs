@@ -93,7 +93,7 @@ impl Shown {
         if conditions.is_empty() {
             return Ok(None);
         }
-        let subjects = self.session.plan.targets.iter().filter(|target| target.role == Role::Subject);
+        let subjects = self.session.plan.targets.of_role(Role::Subject);
         let targets: Vec<TargetNames> = subjects
             .map(|target| TargetNames { name: &target.name, specification: Some(&target.specification) })
             .collect();
@@ -115,8 +115,7 @@ pub fn compute_plain_findings(session: &mut Session) -> Findings {
 
 /// Removes environments with injected costs: the findings report on them, and their values mislead.
 fn without_planted(session: &mut Session) {
-    let planted = session.plan.targets.extract_if(.., |target| target.role == Role::Planted);
-    for target in planted.collect::<Vec<_>>() {
+    if let Some(target) = session.plan.targets.take_planted() {
         session.trials.retain(|trial| trial.target != target.name);
         session.facts.retain(|facts| facts.target != target.name);
     }
@@ -195,7 +194,7 @@ pub fn write_page_so_far(
 
 /// Describes how each environment differs from the baseline in its facts.
 pub fn format_facts(session: &Session, json: bool) -> String {
-    let baseline = session.plan.targets.iter().find(|target| target.role == Role::Baseline);
+    let baseline = session.plan.targets.of_role(Role::Baseline).next();
     let baseline = baseline.map_or("the baseline", |target| target.name.as_str());
     let differences = tare_analysis::facts::compare_facts(session);
     match json {

@@ -17,7 +17,7 @@ use tare_data::session::{
 use tare_import::import_file;
 use tare_record::entry::{Begin, End, Pair, SCHEMA, Side, to_line};
 use tare_record::{Contents, Entry};
-use tare_specimen::{make_plan, make_target, plan_case};
+use tare_specimen::{make_plan, make_sides, plan_case};
 
 use crate::book;
 
@@ -75,7 +75,7 @@ fn plan() -> Plan {
         pairs: [("container".to_owned(), Amount::Operations { batch: 345, batches: 4 })].into(),
         ..plan_case(case(), probe.metrics())
     };
-    let mut targets = vec![make_target("native", Role::Baseline), make_target("container", Role::Subject)];
+    let mut targets = make_sides([("native", Role::Baseline), ("container", Role::Subject)]);
     targets[0].short_description = "the host itself".into();
     targets[1].short_description = "Linux namespaces, made by tare".into();
     Plan { seed: 0x7f3a_91c2, ..make_plan(targets, vec![planned], vec![1]) }

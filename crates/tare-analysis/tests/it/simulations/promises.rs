@@ -79,11 +79,14 @@ pub fn raced_for(
         for (at, case) in plan.cases.iter().enumerate() {
             let rests = |name: &str| round % plan.every.get(name).copied().unwrap_or(1) != 0;
             let gone = |name: &str| left.contains(&(at, name.to_owned())) || rests(name);
-            let mut subjects = plan.targets.iter().filter(|target| target.role == Role::Subject);
+            let mut subjects = plan.targets.of_role(Role::Subject);
             if subjects.all(|target| gone(&target.name)) {
                 continue;
             }
-            for target in plan.targets.iter().filter(|t| t.role != Role::Subject || !gone(&t.name)) {
+            for target in (plan.targets.iter().enumerate())
+                .filter(|(at, t)| plan.targets.role(*at) != Role::Subject || !gone(&t.name))
+                .map(|(_, target)| target)
+            {
                 let side = side(&target.name, at);
                 let time = side.time(seed, &target.name, &case.id, round);
                 let mut trial = make_trial(&case.id, &target.name, round, Outcome::Time(time));
@@ -99,7 +102,7 @@ pub fn raced_for(
 pub fn make_plain_session(cases: usize, rounds: u32) -> Session {
     let names: Vec<String> = (0..cases).map(|at| format!("case.{at}")).collect();
     let mut session = make_session(&["vm"], names.iter().map(|name| make_timed_case(name)).collect(), rounds);
-    session.plan.targets.retain(|target| target.role != Role::Control);
+    session.plan.targets.retain(|target| target.repeats.is_none());
     session
 }
 

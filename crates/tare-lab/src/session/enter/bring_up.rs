@@ -2,7 +2,7 @@
 
 use tare_data::failure::Failure;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides, Target};
 
 use crate::provider::SHARES_FILES;
 use crate::session::arena::Arena;
@@ -62,7 +62,7 @@ impl Starts {
 
 /// Enters every environment. One that fails is not entered again. `goes_on` gets what comes next, and decides whether to go on.
 pub fn bring_up(
-    targets: &[Target],
+    targets: &Sides,
     starts: Starts,
     arena: &mut dyn Arena,
     goes_on: &mut dyn FnMut(&str, u32) -> bool,
@@ -86,7 +86,7 @@ pub fn bring_up(
                 }
                 Err(failure) => one.failure = Some(failure),
             }
-            if starts != Starts::BesideBaseline || targets[index].role == Role::Subject {
+            if starts != Starts::BesideBaseline || targets.role(index) == Role::Subject {
                 arena.leave_environment(index);
             }
         }

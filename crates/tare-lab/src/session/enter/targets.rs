@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use tare_data::facts::Facts;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides, Target};
 
 use crate::environments::{self, Named, PROVIDERS, presets};
 use crate::error::{ErrorKind, LabError};
@@ -14,6 +14,24 @@ use crate::provider::options::SLOWER;
 use crate::provider::root::RootFolder;
 use crate::provider::{NotReady, Provider, Ready};
 use crate::session::plan::planting::PLANTED;
+
+/// The sides of a session, each with the result of asking its provider. Sides with the same specification share it.
+#[derive(Clone, Debug)]
+pub struct Cast {
+    pub sides: Sides,
+    ready: BTreeMap<Specification, Rc<Ready>>,
+}
+
+impl Cast {
+    /// Gives each side what its provider said.
+    pub fn list_resolved(&self) -> Vec<Resolved> {
+        let resolved = |target: &Target| {
+            let ready = Rc::clone(self.ready.get(&target.specification)?);
+            Some(Resolved { target: target.clone(), ready })
+        };
+        self.sides.iter().filter_map(resolved).collect()
+    }
+}
 
 /// A target of a session that can be entered.
 #[derive(Clone, Debug)]
@@ -35,33 +53,30 @@ pub enum WhenNotReady {
     LeaveOut,
 }
 
-/// Checks which targets are ready. Targets with the same specification share the result.
-pub fn resolve_targets(
-    targets: Vec<Target>,
+/// Checks which sides are ready.
+pub fn resolve_sides(
+    mut sides: Sides,
     when_not_ready: WhenNotReady,
     root: &RootFolder,
     programs: &Programs,
-) -> Result<Vec<Resolved>, LabError> {
-    let mut known: BTreeMap<Specification, Rc<Ready>> = BTreeMap::new();
-    let mut resolved = Vec::new();
-    for target in targets {
-        if let Some(ready) = known.get(&target.specification) {
-            resolved.push(Resolved { target, ready: Rc::clone(ready) });
+) -> Result<Cast, LabError> {
+    let mut ready: BTreeMap<Specification, Rc<Ready>> = BTreeMap::new();
+    for (at, target) in sides.iter().enumerate() {
+        if ready.contains_key(&target.specification) {
             continue;
         }
         let named = environments::find_environment(target.specification.clone())?.with_root(root);
-        let is_subject = target.role == Role::Subject;
-        let ready = match (named.check_ready(programs), when_not_ready) {
-            (Ok(ready), _) => ready,
-            (Err(not_ready), WhenNotReady::Gap) if is_subject => never(&target, not_ready),
+        let is_subject = sides.role(at) == Role::Subject;
+        let is_ready = match (named.check_ready(programs), when_not_ready) {
+            (Ok(is_ready), _) => is_ready,
+            (Err(not_ready), WhenNotReady::Gap) if is_subject => never(target, not_ready),
             (Err(_), WhenNotReady::LeaveOut) if is_subject => continue,
-            (Err(not_ready), _) => return Err(refused(&target, not_ready)),
+            (Err(not_ready), _) => return Err(refused(target, not_ready)),
         };
-        let ready = Rc::new(ready);
-        known.insert(target.specification.clone(), Rc::clone(&ready));
-        resolved.push(Resolved { target, ready });
+        ready.insert(target.specification.clone(), Rc::new(is_ready));
     }
-    Ok(resolved)
+    sides.retain(|side| ready.contains_key(&side.specification));
+    Ok(Cast { sides, ready })
 }
 
 /// Makes a `Ready` that cannot be entered, for this reason.
@@ -70,21 +85,20 @@ fn never(target: &Target, not_ready: NotReady) -> Ready {
     Ready::new(Facts::default(), move |_| Err(refused(&target, not_ready.clone())))
 }
 
-/// Parses the targets of a session: the baseline, the baseline again as the control, and the subjects.
+/// Parses the sides of a session: the baseline, the baseline again as its control, and the subjects, each compared with the baseline.
 ///
 /// A subject that is named twice, or is the baseline, counts once.
-pub fn name_targets(baseline: &str, subjects: &[String]) -> Result<Vec<Target>, LabError> {
-    let baseline = parse_target(baseline, Role::Baseline)?;
-    let control = control_of(&baseline);
-    let mut targets = vec![baseline, control];
+pub fn name_sides(baseline: &str, subjects: &[String]) -> Result<Sides, LabError> {
+    let mut sides = Sides::new(parse_target(baseline)?);
+    sides.add_control(0);
     for text in subjects {
-        let mut subject = parse_target(text, Role::Subject)?;
-        if targets.iter().all(|other| other.specification != subject.specification) {
-            subject.name = make_distinct_name(subject.name, &targets);
-            targets.push(subject);
+        let mut subject = parse_target(text)?;
+        if sides.iter().all(|other| other.specification != subject.specification) {
+            subject.name = make_distinct_name(subject.name, &sides);
+            sides.add_subject(subject);
         }
     }
-    Ok(targets)
+    Ok(sides)
 }
 
 /// Adds a number to a name that another target has: the same program may be called with other words.
@@ -94,7 +108,7 @@ fn make_distinct_name(name: String, targets: &[Target]) -> String {
     std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or_default()
 }
 
-fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
+fn parse_target(text: &str) -> Result<Target, LabError> {
     let typed: Specification = text.parse()?;
     let preset = presets::find_preset(&typed.provider);
     let Named { specification, provider, .. } = environments::find_environment(typed.clone())?;
@@ -102,7 +116,7 @@ fn parse_target(text: &str, role: Role) -> Result<Target, LabError> {
     let name = heading(&typed, &provider);
     let short_description =
         preset.map_or(provider.short_description.as_str(), |preset| preset.short_description).to_owned();
-    Ok(Target { name, specification, role, short_description, serving })
+    Ok(Target { name, specification, repeats: None, short_description, serving })
 }
 
 /// Option with the name of words: a provider that has it takes the words of a launcher as its instance.
@@ -129,15 +143,10 @@ pub fn every_default_subject() -> Vec<String> {
 }
 
 /// Keeps the first of the default subjects, and returns the names of the others.
-pub fn keep_first_subjects(resolved: &mut Vec<Resolved>) -> Vec<String> {
-    let mut subjects = 0;
-    let mut others = Vec::new();
-    resolved.retain(|resolved| {
-        subjects += usize::from(resolved.target.role == Role::Subject);
-        let is_kept = resolved.target.role != Role::Subject || subjects <= MOST_DEFAULT;
-        others.extend((!is_kept).then(|| resolved.target.name.clone()));
-        is_kept
-    });
+pub fn keep_first_subjects(sides: &mut Sides) -> Vec<String> {
+    let others = sides.of_role(Role::Subject).skip(MOST_DEFAULT);
+    let others: Vec<String> = others.map(|side| side.name.clone()).collect();
+    sides.retain(|side| !others.contains(&side.name));
     others
 }
 
@@ -145,44 +154,38 @@ pub fn keep_first_subjects(resolved: &mut Vec<Resolved>) -> Vec<String> {
 ///
 /// A subject that is named twice, or is the baseline, gets only one control. Naming one that is not measured
 /// is an error.
-pub fn add_controls(resolved: &mut Vec<Resolved>, controls: &[String]) -> Result<(), LabError> {
+pub fn add_controls(sides: &mut Sides, controls: &[String]) -> Result<(), LabError> {
     for text in controls {
         let specification = environments::parse_environment(text)?.specification;
-        let is_same = |resolved: &&Resolved| resolved.target.specification == specification;
-        if resolved.iter().filter(is_same).any(|resolved| resolved.target.role == Role::Control) {
-            continue;
-        }
-        let Some(of) = resolved.iter().find(is_same) else {
-            let subjects = resolved.iter().filter(|resolved| resolved.target.role == Role::Subject);
-            let names: Vec<&str> = subjects.map(|resolved| resolved.target.name.as_str()).collect();
+        let Some(of) = sides.iter().position(|side| side.specification == specification) else {
+            let names: Vec<&str> = sides.of_role(Role::Subject).map(|side| side.name.as_str()).collect();
             return Err(LabError::new(ErrorKind::Usage, format!("--control {text}: it is not measured"))
                 .with_hint(format!("the environments of this session are {}", names.join(", "))));
         };
-        let control = Resolved { target: control_of(&of.target), ready: Rc::clone(&of.ready) };
-        resolved.push(control);
+        if sides.find_control(of).is_none() {
+            sides.add_control(of);
+        }
     }
     Ok(())
 }
 
 /// Adds a copy of the baseline with a known slowdown, unless nothing is compared or another environment is
 /// already slowed down.
-pub fn add_planted(resolved: &mut Vec<Resolved>, root: &RootFolder, programs: &Programs) {
-    let is_compared = resolved.iter().any(|resolved| resolved.target.role == Role::Subject);
-    if !is_compared || resolved.iter().any(|resolved| resolved.target.slower_share().is_some()) {
+pub fn add_planted(cast: &mut Cast, root: &RootFolder, programs: &Programs) {
+    let sides = &mut cast.sides;
+    let is_compared = sides.of_role(Role::Subject).next().is_some();
+    if !is_compared || sides.iter().any(|side| side.slower_share().is_some()) {
         return;
     }
-    let Some(Resolved { target, .. }) = resolved.iter().find(|r| r.target.role == Role::Baseline) else {
-        return;
-    };
-    let specification = target.specification.clone().with_option(SLOWER.key, PLANTED);
-    let name = format!("{} planted", target.name);
-    let planted = Target { name, specification, role: Role::Planted, ..target.clone() };
-    resolved.extend(resolve_targets(vec![planted], WhenNotReady::Refuse, root, programs).unwrap_or_default());
-}
-
-/// Makes the control of a target, which measures its environment a second time.
-pub fn control_of(target: &Target) -> Target {
-    Target { name: format!("{} again", target.name), role: Role::Control, ..target.clone() }
+    let Some(baseline) = sides.of_role(Role::Baseline).next() else { return };
+    let specification = baseline.specification.clone().with_option(SLOWER.key, PLANTED);
+    let planted = Target { name: format!("{} planted", baseline.name), specification, ..baseline.clone() };
+    if let Ok(Cast { ready, .. }) =
+        resolve_sides(Sides::new(planted.clone()), WhenNotReady::Refuse, root, programs)
+    {
+        sides.add_planted(planted);
+        cast.ready.extend(ready);
+    }
 }
 
 fn refused(target: &Target, not_ready: NotReady) -> LabError {
@@ -224,17 +227,17 @@ mod tests {
 
     use super::*;
 
-    fn named(subjects: &[&str]) -> Vec<Target> {
+    fn named(subjects: &[&str]) -> Sides {
         let subjects: Vec<String> = subjects.iter().map(|&text| text.to_owned()).collect();
-        name_targets("native", &subjects).unwrap()
+        name_sides("native", &subjects).unwrap()
     }
 
-    fn resolved(subjects: &[&str], when_not_ready: WhenNotReady) -> Result<Vec<Resolved>, LabError> {
-        resolve_targets(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
+    fn resolved(subjects: &[&str], when_not_ready: WhenNotReady) -> Result<Cast, LabError> {
+        resolve_sides(named(subjects), when_not_ready, &RootFolder::Empty, &Programs::default())
     }
 
     fn layer() -> Target {
-        Target::new("layer", Specification::from_provider("bwrap"), Role::Subject)
+        Target::new("layer", Specification::from_provider("bwrap"))
     }
 
     #[test]
@@ -305,43 +308,43 @@ mod tests {
 
     #[test]
     fn the_control_is_the_baseline_and_is_found_ready_once() {
-        let resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
-        let names: Vec<&str> = resolved.iter().map(|resolved| resolved.target.name.as_str()).collect();
+        let cast = resolved(&[], WhenNotReady::Refuse).unwrap();
+        let names: Vec<&str> = cast.sides.iter().map(|side| side.name.as_str()).collect();
         assert_eq!(names, ["native", "native again"]);
-        assert_eq!(resolved[1].target.role, Role::Control);
+        assert_eq!(cast.sides.role(1), Role::Control);
+        let resolved = cast.list_resolved();
         assert!(Rc::ptr_eq(&resolved[0].ready, &resolved[1].ready));
     }
 
     #[test]
     fn a_subject_has_a_control_where_it_is_wanted() {
-        let mut resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
-        resolved.push(Resolved { target: layer(), ready: Rc::clone(&resolved[0].ready) });
-        add_controls(&mut resolved, &["bwrap".into(), "native".into(), "bwrap".into()]).unwrap();
-        let controls: Vec<&Target> =
-            resolved.iter().map(|resolved| &resolved.target).filter(|t| t.role == Role::Control).collect();
-        assert_eq!(
-            controls.iter().map(|t| t.specification.to_string()).collect::<Vec<_>>(),
-            ["native", "bwrap"]
-        );
-        let refused = add_controls(&mut resolved, &["gvisor".into()]).unwrap_err();
+        let mut sides = named(&[]);
+        sides.add_subject(layer());
+        add_controls(&mut sides, &["bwrap".into(), "native".into(), "bwrap".into()]).unwrap();
+        let controls: Vec<String> =
+            sides.of_role(Role::Control).map(|t| t.specification.to_string()).collect();
+        assert_eq!(controls, ["native", "bwrap"]);
+        let refused = add_controls(&mut sides, &["gvisor".into()]).unwrap_err();
         assert_eq!(refused.to_string(), "--control gvisor: it is not measured");
     }
 
     #[test]
     fn the_planted_environment_is_the_baseline_but_for_its_share() {
-        let mut resolved = resolved(&[], WhenNotReady::Refuse).unwrap();
-        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
-        assert_eq!(resolved.len(), 2, "nothing is compared");
-        resolved.push(Resolved { target: layer(), ready: Rc::clone(&resolved[0].ready) });
-        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
+        let mut cast = resolved(&[], WhenNotReady::Refuse).unwrap();
+        add_planted(&mut cast, &RootFolder::Empty, &Programs::default());
+        assert_eq!(cast.sides.len(), 2, "nothing is compared");
+        let subject = Target { name: "subject".into(), ..cast.sides[0].clone() };
+        cast.sides.add_subject(subject);
+        add_planted(&mut cast, &RootFolder::Empty, &Programs::default());
+        let resolved = cast.list_resolved();
         let Resolved { target, ready } = resolved.last().unwrap();
         assert_eq!(
-            (target.role, target.specification.to_string()),
+            (cast.sides.role(3), target.specification.to_string()),
             (Role::Planted, "native?slower=5%".into())
         );
         assert_eq!((target.slower_share(), ready.slower), (Some(0.05), 0.05));
-        add_planted(&mut resolved, &RootFolder::Empty, &Programs::default());
-        assert_eq!(resolved.len(), 4, "a session has one");
+        add_planted(&mut cast, &RootFolder::Empty, &Programs::default());
+        assert_eq!(cast.sides.len(), 4, "a session has one");
     }
 
     #[test]
@@ -350,8 +353,8 @@ mod tests {
         assert_eq!(refused.to_string(), "cannot enter 'proot': proot is not installed");
         assert_eq!(refused.hint.as_deref(), Some("apt-get install proot"));
         let names = |when_not_ready| -> Vec<String> {
-            let resolved = resolved(&["proot"], when_not_ready).unwrap();
-            resolved.into_iter().map(|resolved| resolved.target.name).collect()
+            let cast = resolved(&["proot"], when_not_ready).unwrap();
+            cast.sides.iter().map(|side| side.name.clone()).collect()
         };
         assert_eq!(names(WhenNotReady::Gap), ["native", "native again", "proot"]);
         assert_eq!(names(WhenNotReady::LeaveOut), ["native", "native again"]);
@@ -360,8 +363,8 @@ mod tests {
     #[test]
     fn a_baseline_that_is_not_ready_is_an_error_whatever_becomes_of_subjects() {
         for when_not_ready in [WhenNotReady::Refuse, WhenNotReady::Gap, WhenNotReady::LeaveOut] {
-            let targets = name_targets("proot", &[]).unwrap();
-            let refused = resolve_targets(targets, when_not_ready, &RootFolder::Empty, &Programs::default());
+            let sides = name_sides("proot", &[]).unwrap();
+            let refused = resolve_sides(sides, when_not_ready, &RootFolder::Empty, &Programs::default());
             assert!(refused.is_err(), "{when_not_ready:?}");
         }
     }
@@ -371,7 +374,7 @@ mod tests {
         let specification = serde_json::from_value("native?slower".into()).unwrap();
         let target = Target { specification, ..layer() };
         let refused =
-            resolve_targets(vec![target], WhenNotReady::Gap, &RootFolder::Empty, &Programs::default())
+            resolve_sides(Sides::new(target), WhenNotReady::Gap, &RootFolder::Empty, &Programs::default())
                 .unwrap_err();
         assert_eq!(refused.to_string(), "there is no environment 'native?slower'");
     }

@@ -1,7 +1,7 @@
 //! Room in a budget: how long trials are, and how many rounds there may be at most.
 
 use tare_analysis::verdicts::stopping::rounds_before_look;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides};
 
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::starts::{SHORTEST_ROUND_S, Start, rounds_with_starts};
@@ -27,15 +27,15 @@ pub struct RoundTime {
 
 impl RoundTime {
     /// Estimates the time of a round of these cases at a scale.
-    pub(crate) fn estimate_round(cases: &[Calibrated], targets: &[Target], scale: f64) -> RoundTime {
+    pub(crate) fn estimate_round(cases: &[Calibrated], targets: &Sides, scale: f64) -> RoundTime {
         let mut time = RoundTime { all_s: 0.0, quickest_s: f64::INFINITY };
         for case in cases {
             let trials = case.trials_ns(scale);
-            let of_baseline = |(target, _): &&(usize, f64)| targets[*target].role == Role::Baseline;
+            let of_baseline = |(target, _): &&(usize, f64)| targets.role(*target) == Role::Baseline;
             let baseline_s = trials.iter().find(of_baseline).map_or(0.0, |(_, ns)| ns / 1e9);
             for (target, ns) in &trials {
                 time.all_s += ns / 1e9;
-                if targets[*target].role != Role::Baseline {
+                if targets.role(*target) != Role::Baseline {
                     time.quickest_s = time.quickest_s.min(baseline_s + ns / 1e9);
                 }
             }

@@ -7,7 +7,7 @@ use tare_data::metric::Reading;
 use tare_data::peer::LOOPBACK;
 use tare_data::request::Amount;
 use tare_data::session::declared::{Alternation, Declared};
-use tare_data::session::{PlannedCase, Role, Target};
+use tare_data::session::{PlannedCase, Role, Sides};
 use tare_probes::descriptions::USER;
 
 use crate::session::plan::amount::{Pace, Wanted, amount_of_time, compute_passes, cost_ns};
@@ -110,7 +110,7 @@ impl Calibrated {
             .then(|| Some(cost_ns(*pace, self.amount(scale)?) / 1e9))?
     }
 
-    pub fn plan(&self, scale: f64, targets: &[Target], brief: &BTreeMap<String, String>) -> PlannedCase {
+    pub fn plan(&self, scale: f64, targets: &Sides, brief: &BTreeMap<String, String>) -> PlannedCase {
         let SelectedCase { probe, case, margin, decide, .. } = &self.selected;
         let failures = targets.iter().zip(&self.paces);
         let failures = failures.filter_map(|(target, pace)| Some((target, pace.as_ref().err()?)));
@@ -126,7 +126,7 @@ impl Calibrated {
             pairs: targets
                 .iter()
                 .enumerate()
-                .filter(|(_, target)| target.role != Role::Baseline)
+                .filter(|(at, _)| targets.role(*at) != Role::Baseline)
                 .filter_map(|(at, target)| Some((target.name.clone(), self.planned_pair(scale, at)?)))
                 .collect(),
             margin: *margin,

@@ -3,7 +3,7 @@
 use tare_data::encoding::clip_text;
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::names::USER;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides};
 
 use crate::error::{ErrorKind, LabError};
 use crate::session::plan::calibrated::Calibrated;
@@ -14,10 +14,10 @@ const LONGEST_MESSAGE: usize = 200;
 
 /// Refuses a session whose subjects all have a failure; one without subjects compares nothing, and goes on.
 pub fn require_subject<'a>(
-    targets: &[Target],
+    targets: &Sides,
     find_failure: impl Fn(usize) -> Option<&'a Failure>,
 ) -> Result<(), LabError> {
-    let subjects = || (0..targets.len()).filter(|target| targets[*target].role == Role::Subject);
+    let subjects = || (0..targets.len()).filter(|target| targets.role(*target) == Role::Subject);
     let mut failures = Vec::new();
     for subject in subjects() {
         let Some(failure) = find_failure(subject) else { return Ok(()) };
@@ -102,13 +102,12 @@ fn next_step(failure: &Failure) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::specification::Specification;
+    use tare_specimen::make_sides;
 
     use super::*;
 
-    fn targets(roles: &[Role]) -> Vec<Target> {
-        let target = |role: &Role| Target::new(format!("{role:?}"), Specification::from_provider("x"), *role);
-        roles.iter().map(target).collect()
+    fn targets(roles: &[Role]) -> Sides {
+        make_sides(roles.iter().map(|role| (format!("{role:?}"), *role)))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use tare_analysis::verdicts::stopping::planned_looks;
 use tare_data::facts::Facts;
 use tare_data::failure::Failure;
 use tare_data::session::demand::Counted;
-use tare_data::session::{Inside, Plan, Planted, Role, Session, Target, TargetFacts};
+use tare_data::session::{Inside, Plan, Planted, Role, Session, Sides, Target, TargetFacts};
 use tare_probes::descriptions::USER_COMMAND;
 use tare_record::{Entry, Writer};
 
@@ -36,7 +36,7 @@ pub(crate) const ENDLESS: u32 = 1_000_000;
 pub struct PlanRequest<'a> {
     pub study: &'a str,
     pub selected: Vec<SelectedCase>,
-    pub targets: Vec<Target>,
+    pub sides: Sides,
     pub seed: u64,
     /// A fixed number of rounds, with one analysis at the end.
     pub rounds: Option<u32>,
@@ -87,7 +87,7 @@ pub struct Pilot {
 
 /// Enters and describes every environment, and writes its facts down.
 pub fn enter_all(
-    targets: &[Target],
+    targets: &Sides,
     arena: &mut dyn Arena,
     writer: &mut Writer,
     observer: &mut dyn Observer,
@@ -108,7 +108,7 @@ pub fn enter_all(
         }
         match &started {
             Ok(started) => writer.append(&facts_of(target, started))?,
-            Err(failure) if target.role == Role::Baseline => {
+            Err(failure) if targets.role(index) == Role::Baseline => {
                 return Err(LabError::new(
                     ErrorKind::Environment,
                     format!("cannot enter the baseline '{}'", target.name),
@@ -135,8 +135,8 @@ pub fn enter_all(
 }
 
 /// Proves that an environment's trials can take turns with its partner's, and notes how, or why not.
-fn prove(targets: &[Target], index: usize, started: &mut Started, arena: &mut dyn Arena) {
-    let Some(partner) = partner_of(targets, index) else { return };
+fn prove(targets: &Sides, index: usize, started: &mut Started, arena: &mut dyn Arena) {
+    let Some(partner) = targets.partner_of(index) else { return };
     let proven = arena.prove_turns([index, partner]);
     started.outside.add_fact(
         TURNS_FACT,
@@ -147,22 +147,6 @@ fn prove(targets: &[Target], index: usize, started: &mut Started, arena: &mut dy
         },
     );
     started.takes_turns = proven.is_ok();
-}
-
-/// Finds the environment that another is paired with, before there is a plan.
-pub(crate) fn partner_of(targets: &[Target], index: usize) -> Option<usize> {
-    let target = &targets[index];
-    let is_subject =
-        |other: &Target| other.role == Role::Subject && other.specification == target.specification;
-    let own = (target.role == Role::Control).then(|| targets.iter().position(is_subject)).flatten();
-    let baseline = targets.iter().position(|other| other.role == Role::Baseline);
-    own.or(baseline).filter(|_| target.role != Role::Baseline)
-}
-
-/// Lists the environments that are paired, each before its partner.
-#[cfg(unix)]
-pub(crate) fn list_pairs(targets: &[Target]) -> impl Iterator<Item = [usize; 2]> {
-    (0..targets.len()).filter_map(|index| Some([index, partner_of(targets, index)?]))
 }
 
 /// Drops looks before a number of rounds, and adds one at it; only the last stays where fewer rounds fit.
@@ -181,10 +165,10 @@ pub fn prepare_session(
     writer: &mut Writer,
     observer: &mut dyn Observer,
 ) -> Result<Prepared, LabError> {
-    let PlanRequest { study, selected, mut targets, seed, rounds, budget_s, .. } = plan_request;
+    let PlanRequest { study, selected, sides: mut targets, seed, rounds, budget_s, .. } = plan_request;
     let PlanRequest { least_rounds, control_every, until_decided, inside, .. } = plan_request;
     let PlanRequest { counts_demand, needs_subject, .. } = plan_request;
-    let planted = targets.pop_if(|target| target.role == Role::Planted);
+    let planted = targets.take_planted();
     let mut started = enter_all(&targets, arena, writer, observer)?;
     let mut cases = calibrate_all(selected, (&started, &targets), (seed, needs_subject), arena, observer)?;
     let demands = if counts_demand { count_all(&cases, &started[0], seed, arena)? } else { BTreeMap::new() };
@@ -222,7 +206,7 @@ pub fn prepare_session(
             planned[case].pairs.insert(target.name.clone(), amount);
         }
         planted_in = Some(Planted { case: planned[case].id.clone(), rounds });
-        targets.push(target);
+        targets.add_planted(target);
         started.push(Ok(entered));
     }
     let plan = Plan {
@@ -248,7 +232,7 @@ pub fn prepare_session(
 /// Measures the room of a session for a planted cost.
 fn make_room(
     cases: &[Calibrated],
-    targets: &[Target],
+    targets: &Sides,
     started: &[Result<Started, Failure>],
     scale: f64,
     (rounds, left_s): (Option<u32>, Option<f64>),
@@ -296,7 +280,7 @@ fn facts_of(target: &Target, started: &Started) -> Entry {
 /// what was named first.
 fn leave_out_slow(
     cases: &mut [Calibrated],
-    targets: &[Target],
+    targets: &Sides,
     started: &mut [Result<Started, Failure>],
     left_s: f64,
     arena: &mut dyn Arena,
@@ -306,7 +290,7 @@ fn leave_out_slow(
     for left_out in left_out {
         let (target, failure) = (left_out.target, left_out.to_failure());
         observer.observe_event(Event::Note(left_out.describe(&targets[target].name)));
-        let is_its = |at: &usize| *at == target || partner_of(targets, *at) == Some(target);
+        let is_its = |at: &usize| *at == target || targets.partner_of(*at) == Some(target);
         for at in (0..targets.len()).filter(is_its) {
             arena.leave_environment(at);
             started[at] = Err(failure.clone());
@@ -326,13 +310,14 @@ fn note_few_starts(targets: &[Target], starts: &[Start], left_s: f64, observer: 
 /// compared.
 fn calibrate_all(
     selected: Vec<SelectedCase>,
-    started: (&[Result<Started, Failure>], &[Target]),
+    started: (&[Result<Started, Failure>], &Sides),
     (seed, needs_subject): (u64, bool),
     arena: &mut dyn Arena,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Calibrated>, LabError> {
-    let (started, roles) = started;
-    let needing = if needs_subject { roles } else { &[] };
+    let (started, sides) = started;
+    let nobody = Sides::default();
+    let needing = if needs_subject { sides } else { &nobody };
     require_subject(needing, |target| started[target].as_ref().err())?;
     let (targets, of) = (started.len(), selected.len() * started.len());
     let takes_turns =
@@ -344,9 +329,8 @@ fn calibrate_all(
         for (index, started) in started.iter().enumerate() {
             observer.observe_event(Event::Calibrating { done: cases.len() * targets + index, of });
             // A control is as quick as the environment that it repeats, which stands before it.
-            let is_control = roles[index].role == Role::Control;
-            let repeated =
-                partner_of(roles, index).filter(|_| is_control).and_then(|at| paces.get(at).cloned());
+            let repeats = sides[index].repeats.as_deref();
+            let repeated = repeats.and_then(|name| paces.get(sides.find(name)?).cloned());
             paces.push(match (started, repeated) {
                 (Err(failure), _) => Err(failure.clone()),
                 (Ok(_), Some(repeated)) => repeated,
@@ -355,7 +339,7 @@ fn calibrate_all(
         }
         cases.push(Calibrated { selected, paces, takes_turns: takes_turns.clone() });
     }
-    require_baseline(&cases, &roles[0].name)?;
+    require_baseline(&cases, &sides[0].name)?;
     require_subject(needing, |target| find_failure_of_all(&cases, target))?;
     Ok(cases)
 }
@@ -388,13 +372,13 @@ fn costs(cases: &[Calibrated], scale: f64) -> BTreeMap<CellIndex, f64> {
 /// Finds the environments that only take part in some rounds, and their spacing.
 fn spacing(
     cases: &[Calibrated],
-    targets: &[Target],
+    targets: &Sides,
     starts: &[Start],
     scale: f64,
     left_s: f64,
 ) -> BTreeMap<String, u32> {
     let trials_s = add_up_trials(cases, targets.len(), scale);
-    let is_measured = |target: &usize| targets[*target].role == Role::Subject && trials_s[*target] > 0.0;
+    let is_measured = |target: &usize| targets.role(*target) == Role::Subject && trials_s[*target] > 0.0;
     let subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
     let round_s = |target: usize| trials_s[target] + starts.get(target).map_or(0.0, |start| start.s);
     let subjects_s: Vec<f64> = subjects.iter().map(|subject| round_s(*subject)).collect();

@@ -1,8 +1,9 @@
 //! Staging: which environments a budget leaves out, so that the others are decided.
 
-use tare_analysis::verdicts::stopping::{FEWEST_STARTS, rounds_before_look};
+use tare_analysis::findings::sameness::FEWEST_STARTS;
+use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::{Failure, FailureKind};
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides, Target};
 
 use crate::environments::PROVIDERS;
 use crate::session::plan::budget::{LEAST_SCALE, add_up_trials};
@@ -51,12 +52,12 @@ impl LeftOut {
 /// what was named first.
 pub(crate) fn find_left_out(
     cases: &[Calibrated],
-    targets: &[Target],
+    targets: &Sides,
     start_s: impl Fn(usize) -> f64,
     left_s: f64,
 ) -> Vec<LeftOut> {
     let trials_s = add_up_trials(cases, targets.len(), LEAST_SCALE);
-    let is_measured = |at: &usize| targets[*at].role == Role::Subject && trials_s[*at] > 0.0;
+    let is_measured = |at: &usize| targets.role(*at) == Role::Subject && trials_s[*at] > 0.0;
     let mut subjects: Vec<usize> = (0..targets.len()).filter(is_measured).collect();
     let stays = |target: &Target| {
         PROVIDERS.iter().any(|provider| provider.by_default.stays && provider.name == target.provider())

@@ -1,6 +1,7 @@
 //! Starts: after how much time in trials an environment is entered afresh.
 
-use tare_analysis::verdicts::stopping::{FEWEST_STARTS, rounds_before_look, units_to_leave};
+use tare_analysis::findings::sameness::FEWEST_STARTS;
+use tare_analysis::verdicts::stopping::{rounds_before_look, units_to_leave};
 
 /// Shortest trials of a round that starts are set against.
 pub const SHORTEST_ROUND_S: f64 = 1e-3;

@@ -62,13 +62,14 @@ fn cannot_resume(record: &Path, session: &Session) -> LabError {
 
 #[cfg(test)]
 mod tests {
+    use tare_data::session::Sides;
     use tare_data::session::identity::Identity;
     use tare_specimen::{make_plan, make_session};
 
     use super::*;
 
     fn session(identity: Option<Identity>) -> Session {
-        let mut session = make_session(make_plan(vec![], vec![], vec![]));
+        let mut session = make_session(make_plan(Sides::default(), vec![], vec![]));
         session.header.identity = identity;
         session
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tare_data::names::Case;
 use tare_data::session::specification::Specification;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides, Target};
 use tare_data::shell::quote_word;
 use tare_record::read_session;
 
@@ -19,7 +19,7 @@ use crate::owned::PREFIX;
 use crate::ownership::workspace::Setting;
 use crate::provider::footprint::Footprint;
 use crate::provider::root::{Inside, RootFolder};
-use crate::session::enter::targets::{MOST_DEFAULT, control_of, default_subjects, name_targets};
+use crate::session::enter::targets::{MOST_DEFAULT, add_controls, default_subjects, name_sides};
 use crate::session::peers::Peers;
 use crate::session::plan::paces::Paces;
 use crate::session::protocol::begun::list_commands;
@@ -57,18 +57,12 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
         (true, false) => (chosen, IF_READY),
         (true, true) => (&default_subjects(chosen), " (if it is ready, and one of the first three that are)"),
     };
-    let targets = name_targets(&request.baseline, subjects)?;
-    let mut measured = targets.clone();
+    let sides = name_sides(&request.baseline, subjects)?;
+    let mut measured = sides.clone();
     if request.environments.is_empty() && chosen.is_empty() {
         keep_first_installed(&mut measured, &setting.programs)?;
     }
-    for control in &request.controls {
-        let specification = environments::parse_environment(control)?.specification;
-        let of = measured
-            .iter()
-            .find(|target| target.specification == specification && target.role == Role::Subject);
-        measured.extend(of.map(control_of));
-    }
+    add_controls(&mut measured, &request.controls)?;
     let outlook = Outlook::foresee_session(
         &selection,
         &measured,
@@ -76,7 +70,7 @@ pub fn dry_run(request: &Request, setting: &Setting) -> Result<DryRun, LabError>
         &Paces::read_shipped(),
     );
     let mut dry = DryRun { measure: Some(outlook), ..DryRun::default() };
-    let peers = dry.session(&targets, condition, &selection.cases(), selection.peers.clone(), setting)?;
+    let peers = dry.session(&sides, condition, &selection.cases(), selection.peers.clone(), setting)?;
     if request.counts_demand {
         dry.start
             .push("in native: each command once more, under a tracer that counts its system calls".into());
@@ -103,16 +97,18 @@ impl DryRun {
     /// Adds the actions of environments, commands, places and peers.
     fn session(
         &mut self,
-        targets: &[Target],
+        sides: &Sides,
         condition: &str,
         cases: &[&Case],
         peers: Peers,
         setting: &Setting,
     ) -> Result<Peers, LabError> {
         let peers = peers.for_cases(cases.iter().copied())?;
-        for target in targets.iter().filter(|target| target.role != Role::Control) {
-            let condition = if target.role == Role::Subject { condition } else { "" };
-            self.environment(target, condition, &setting.programs)?;
+        for (at, side) in sides.iter().enumerate().filter(|(_, side)| side.repeats.is_none()) {
+            let role = sides.role(at);
+            let condition = if role == Role::Subject { condition } else { "" };
+            let again = if role == Role::Baseline { ", and once more as its own control" } else { "" };
+            self.environment(side, [condition, again], &setting.programs)?;
         }
         self.start.push("in each of them: a fresh process for each trial".into());
         let mut commands: Vec<String> = cases.iter().flat_map(|case| list_commands(case)).collect();
@@ -157,11 +153,15 @@ impl DryRun {
         }
     }
 
-    fn environment(&mut self, target: &Target, condition: &str, programs: &Programs) -> Result<(), LabError> {
+    fn environment(
+        &mut self,
+        target: &Target,
+        [condition, again]: [&str; 2],
+        programs: &Programs,
+    ) -> Result<(), LabError> {
         let specification = &target.specification;
         let footprint = environments::find_environment(specification.clone())?.provider.footprint.clone();
         let name = quote_word(&specification.to_string());
-        let again = if target.role == Role::Baseline { ", and once more as its own control" } else { "" };
         let found = found(&footprint, specification, programs);
         self.start.push(format!("{name}{condition}: {}{again}{found}", footprint.starts));
         self.mount.extend(footprint.mounts.map(|mounts| format!("{name}: {mounts}")));
@@ -213,21 +213,19 @@ impl DryRun {
 
 /// Keeps the first subjects whose programs are installed, as many as a session measures unless it names them: only entering shows
 /// if they are ready.
-fn keep_first_installed(targets: &mut Vec<Target>, programs: &Programs) -> Result<(), LabError> {
-    let mut kept = Vec::new();
-    let mut subjects = 0;
-    for target in std::mem::take(targets) {
+fn keep_first_installed(sides: &mut Sides, programs: &Programs) -> Result<(), LabError> {
+    let mut installed = Vec::new();
+    for target in sides.of_role(Role::Subject) {
         let footprint =
             environments::find_environment(target.specification.clone())?.provider.footprint.clone();
         let is_installed =
             footprint.programs.is_empty() || !found(&footprint, &target.specification, programs).is_empty();
-        let is_subject = target.role == Role::Subject;
-        if !is_subject || (is_installed && subjects < MOST_DEFAULT) {
-            subjects += usize::from(is_subject);
-            kept.push(target);
-        }
+        installed.extend(is_installed.then(|| target.name.clone()));
     }
-    *targets = kept;
+    installed.truncate(MOST_DEFAULT);
+    let gone = sides.of_role(Role::Subject).filter(|side| !installed.contains(&side.name));
+    let gone: Vec<String> = gone.map(|side| side.name.clone()).collect();
+    sides.retain(|side| !gone.contains(&side.name));
     Ok(())
 }
 

@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tare_data::session::Role;
-
 use crate::asked::{Request, Until};
 use crate::error::LabError;
 use crate::platform;
-use crate::session::enter::targets::{MOST_DEFAULT, name_targets};
+use crate::session::enter::targets::{MOST_DEFAULT, name_sides};
 use crate::session::plan::prepare::CONTROL_EVERY;
 use crate::storage::places::Wanted;
 
@@ -33,8 +31,8 @@ pub struct FullSize {
 /// Adds up the needs of a session, without entering anything.
 pub fn estimate_full_size(request: &Request, scratch: &Path) -> Result<FullSize, LabError> {
     let selection = request.make_selection()?;
-    let targets = name_targets(&request.baseline, &request.environments)?;
-    let entered = targets.iter().filter(|target| target.role != Role::Control).count() as u32;
+    let sides = name_sides(&request.baseline, &request.environments)?;
+    let entered = sides.iter().filter(|side| side.repeats.is_none()).count() as u32;
     let entered = if request.environments.is_empty() { entered + MOST_DEFAULT as u32 } else { entered };
     let trial_s: f64 = selection.selected.iter().filter_map(|case| case.seconds).sum();
     let wanted = Wanted::from_cases(selection.cases().into_iter());

@@ -20,7 +20,7 @@ use tare_data::facts::Facts;
 use tare_data::names::Case;
 use tare_data::session::identity::FleetCell;
 use tare_data::session::specification::NATIVE;
-use tare_data::session::{Ending, Header, Role, Session, Target};
+use tare_data::session::{Ending, Header, Session, Sides};
 use tare_paths::ours::check_ours;
 use tare_record::entry::OTHER_SESSIONS;
 use tare_record::{Entry, Recording, Writer};
@@ -37,12 +37,10 @@ use crate::session::arena::Arena;
 use crate::session::enter::bring_up::{self, BringUp, Starts};
 use crate::session::enter::live::LiveArena;
 use crate::session::enter::targets::{
-    Resolved, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
-    keep_first_subjects, name_targets, resolve_targets,
+    Cast, WhenNotReady, add_controls, add_planted, default_subjects, every_default_subject,
+    keep_first_subjects, name_sides, resolve_sides,
 };
 use crate::session::peers::{self, Peers};
-#[cfg(unix)]
-use crate::session::plan::prepare::list_pairs;
 use crate::session::plan::prepare::{
     CONTROL_EVERY, Pilot, PlanRequest, Prepared, enter_all, prepare_session,
 };
@@ -81,16 +79,16 @@ pub fn begin_session(
     let study = &selection.study;
     study.published.iter().try_for_each(|name| published::read_article(name).map(drop))?;
     let root = &request.inside.root;
-    let mut resolved = resolved(&request, study, setting)?;
+    let mut cast = cast(&request, study, setting)?;
     if request.environments.is_empty() && study.environments.is_empty() {
-        leave_out_further(&mut resolved, observer);
+        leave_out_further(&mut cast.sides, observer);
     }
-    add_controls(&mut resolved, &request.controls)?;
+    add_controls(&mut cast.sides, &request.controls)?;
     if request.planted {
-        add_planted(&mut resolved, root, &setting.programs);
+        add_planted(&mut cast, root, &setting.programs);
     }
     let peers = selection.peers.clone();
-    let mut checked = Checked::new(&selection.cases(), resolved, peers, &request.conditions)?;
+    let mut checked = Checked::new(&selection.cases(), cast, peers, &request.conditions)?;
     checked.carried = study.collect_carried_files()?;
     checked.wanted.inside = request.inside.clone();
     let (rounds, budget) = match selection.until {
@@ -103,7 +101,7 @@ pub fn begin_session(
     let plan_request = PlanRequest {
         study: &study.name,
         selected: selection.selected,
-        targets: targets(&checked.resolved),
+        sides: checked.cast.sides.clone(),
         seed: request.seed.map_or_else(fresh_seed, Ok)?,
         rounds,
         least_rounds: study.least_rounds.unwrap_or(0),
@@ -160,10 +158,10 @@ pub fn resume_session(
         begun::only_here(&setting.state, &session, record)?;
     }
     let cases: Vec<&Case> = session.plan.cases.iter().map(|planned| &planned.case).collect();
-    let (targets, root) = (session.plan.targets.clone(), &session.plan.inside.root);
-    let resolved = resolve_targets(targets, WhenNotReady::Refuse, root, &setting.programs)?;
+    let (sides, root) = (session.plan.targets.clone(), &session.plan.inside.root);
+    let cast = resolve_sides(sides, WhenNotReady::Refuse, root, &setting.programs)?;
     let peers = Peers::from_texts(&overrides.peers)?;
-    let mut checked = Checked::new(&cases, resolved, peers, &overrides.conditions)?;
+    let mut checked = Checked::new(&cases, cast, peers, &overrides.conditions)?;
     checked.wanted.inside = session.plan.inside.clone();
     checked.pin = pinning::find_recorded_pin(&session);
     let given = overrides.budget.map(|whole| Budget::for_session(whole, caller.began));
@@ -192,16 +190,16 @@ pub fn time_starts(
     clean_up(setting, observer)?;
     let others: Vec<String> = environments.iter().filter(|name| *name != NATIVE).cloned().collect();
     let (named, when_not_ready) = match environments.split_first() {
-        Some(_) if starts == Starts::BesideBaseline => (name_targets(NATIVE, &others)?, WhenNotReady::Refuse),
-        None => (name_targets(NATIVE, &every_default_subject())?, WhenNotReady::LeaveOut),
-        Some((first, others)) => (name_targets(first, others)?, WhenNotReady::Refuse),
+        Some(_) if starts == Starts::BesideBaseline => (name_sides(NATIVE, &others)?, WhenNotReady::Refuse),
+        None => (name_sides(NATIVE, &every_default_subject())?, WhenNotReady::LeaveOut),
+        Some((first, others)) => (name_sides(first, others)?, WhenNotReady::Refuse),
     };
-    let mut resolved = resolve_targets(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
-    resolved.retain(|resolved| starts == Starts::BesideBaseline || resolved.target.role != Role::Control);
-    let targets = targets(&resolved);
-    let checked = Checked::new(&[], resolved, Peers::default(), &[])?;
+    let mut cast = resolve_sides(named, when_not_ready, &RootFolder::Empty, &setting.programs)?;
+    cast.sides.retain(|side| starts == Starts::BesideBaseline || side.repeats.is_none());
+    let sides = cast.sides.clone();
+    let checked = Checked::new(&[], cast, Peers::default(), &[])?;
     in_arena(checked, setting, caller, observer, |_, arena, observer| {
-        Ok(bring_up::bring_up(&targets, starts, arena, &mut |name, time| {
+        Ok(bring_up::bring_up(&sides, starts, arena, &mut |name, time| {
             observer.observe_event(Event::Entering { target: &starts.describe(name, time) });
             !caller.interrupted.load(Ordering::Relaxed)
         }))
@@ -210,7 +208,7 @@ pub fn time_starts(
 
 /// A session that was checked as far as that goes before anything is made.
 struct Checked {
-    resolved: Vec<Resolved>,
+    cast: Cast,
     wanted: Wanted,
     peers: Peers,
     carried: Vec<CarriedFile>,
@@ -219,22 +217,17 @@ struct Checked {
 }
 
 impl Checked {
-    fn new(
-        cases: &[&Case],
-        resolved: Vec<Resolved>,
-        peers: Peers,
-        conditions: &[Condition],
-    ) -> Result<Checked, LabError> {
-        conditions::check_conditions(conditions, &targets(&resolved), cases)?;
+    fn new(cases: &[&Case], cast: Cast, peers: Peers, conditions: &[Condition]) -> Result<Checked, LabError> {
+        conditions::check_conditions(conditions, &cast.sides, cases)?;
         let wanted = Wanted::from_cases(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
-        Ok(Checked { resolved, wanted, peers, carried: Vec::new(), budget: None, pin: None })
+        Ok(Checked { cast, wanted, peers, carried: Vec::new(), budget: None, pin: None })
     }
 }
 
 /// Leaves out all but the first default subjects, and says so.
-fn leave_out_further(resolved: &mut Vec<Resolved>, observer: &mut dyn Observer) {
-    let others = keep_first_subjects(resolved);
+fn leave_out_further(sides: &mut Sides, observer: &mut dyn Observer) {
+    let others = keep_first_subjects(sides);
     if !others.is_empty() {
         observer.observe_event(Event::Note(format!(
             "also ready, and left out because each would have too little time: {} (--in NAME,... measures them)",
@@ -244,18 +237,14 @@ fn leave_out_further(resolved: &mut Vec<Resolved>, observer: &mut dyn Observer) 
 }
 
 /// Resolves the named environments, or else everything that is ready by default.
-fn resolved(request: &Request, study: &Study, setting: &Setting) -> Result<Vec<Resolved>, LabError> {
+fn cast(request: &Request, study: &Study, setting: &Setting) -> Result<Cast, LabError> {
     let (subjects, when_not_ready) = match (request.environments.as_slice(), &request.fleet) {
         ([], _) => (&default_subjects(&study.environments)[..], WhenNotReady::LeaveOut),
         (named, None) => (named, WhenNotReady::Refuse),
         (named, Some(_)) => (named, WhenNotReady::Gap),
     };
-    let targets = name_targets(&request.baseline, subjects)?;
-    resolve_targets(targets, when_not_ready, &request.inside.root, &setting.programs)
-}
-
-fn targets(resolved: &[Resolved]) -> Vec<Target> {
-    resolved.iter().map(|resolved| resolved.target.clone()).collect()
+    let sides = name_sides(&request.baseline, subjects)?;
+    resolve_sides(sides, when_not_ready, &request.inside.root, &setting.programs)
 }
 
 /// Makes the workspace and the arena, has the work done there, and takes both away again however it ended.
@@ -266,11 +255,11 @@ fn in_arena<T>(
     observer: &mut dyn Observer,
     work: impl FnOnce(&SessionWorkspace, &mut LiveArena<'_>, &mut dyn Observer) -> Result<T, LabError>,
 ) -> Result<T, LabError> {
-    let Checked { resolved, wanted, peers, carried, budget, pin } = checked;
+    let Checked { cast, wanted, peers, carried, budget, pin } = checked;
     if caller.interrupted.load(Ordering::Relaxed) {
         return Err(LabError::interruption_error());
     }
-    pin.map(|pin| pinning::pin_program(pin, &targets(&resolved))).transpose()?;
+    pin.map(|pin| pinning::pin_program(pin, &cast.sides)).transpose()?;
     // Never refused: files in /mnt/c or in a group's folder are what people measure.
     for not_ours in wanted.folders.values().filter_map(|place| check_ours(place).err()) {
         observer.observe_event(Event::Note(format!(
@@ -283,8 +272,8 @@ fn in_arena<T>(
         observer.observe_event(Event::Note(running.into()));
     }
     #[cfg(unix)]
-    workspace.make_turn_files(list_pairs(&targets(&resolved)))?;
-    let arena = LiveArena::new(resolved, &workspace, caller.interrupted, caller.began);
+    workspace.make_turn_files(cast.sides.list_pairs())?;
+    let arena = LiveArena::new(cast.list_resolved(), &workspace, caller.interrupted, caller.began);
     let mut arena = arena.with_peers(peers.clone()).with_deadline(budget.map(|budget| budget.until));
     arena.set_carried_files(carried);
     let done = work(&workspace, &mut arena, observer);

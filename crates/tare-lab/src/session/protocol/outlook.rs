@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use tare_analysis::verdicts::stopping::{FEWEST_STARTS, planned_looks, units_to_leave};
+use tare_analysis::findings::sameness::FEWEST_STARTS;
+use tare_analysis::verdicts::stopping::{planned_looks, units_to_leave};
 use tare_data::failure::{Failure, FailureKind};
 use tare_data::request::Amount;
-use tare_data::session::{Role, Target};
+use tare_data::session::{Role, Sides, Target};
 use tare_probes::descriptions::USER_COMMAND;
 
 use crate::asked::Until;
@@ -14,7 +15,7 @@ use crate::session::plan::amount::Pace;
 use crate::session::plan::budget::{RoundTime, rounds_within};
 use crate::session::plan::calibrated::Calibrated;
 use crate::session::plan::paces::{EnvironmentPace, Paces};
-use crate::session::plan::prepare::{ENDLESS, not_before, partner_of};
+use crate::session::plan::prepare::{ENDLESS, not_before};
 use crate::session::plan::staging::{LeftOut, find_left_out};
 use crate::session::plan::starts::{
     Start, TRIALS_A_START, describe_few_starts, rounds_with_starts, short_of_starts,
@@ -68,7 +69,7 @@ pub struct Absent {
 
 /// A session as it would be planned by typical paces.
 struct Forecast<'a> {
-    targets: &'a [Target],
+    targets: &'a Sides,
     environments: Vec<Option<EnvironmentPace>>,
     cases: Vec<Calibrated>,
 }
@@ -77,7 +78,7 @@ impl Outlook {
     /// Looks ahead to the session of a selection in these environments, the baseline first.
     pub(super) fn foresee_session(
         selection: &Selection,
-        targets: &[Target],
+        targets: &Sides,
         if_ready: bool,
         paces: &Paces,
     ) -> Outlook {
@@ -118,7 +119,7 @@ impl Outlook {
         };
         let is_left_out =
             |target: &&Target| left_out.iter().any(|out: &Absent| out.environment == target.name);
-        let shown = targets.iter().filter(|target| target.role != Role::Control && !is_left_out(target));
+        let shown = targets.iter().filter(|target| target.repeats.is_none() && !is_left_out(target));
         let environments: Vec<String> = shown.map(|target| target.name.clone()).collect();
         Outlook {
             cases: forecast.cases.len(),
@@ -140,7 +141,7 @@ impl Outlook {
 }
 
 impl<'a> Forecast<'a> {
-    fn from_paces(selection: &Selection, targets: &'a [Target], paces: &Paces) -> Forecast<'a> {
+    fn from_paces(selection: &Selection, targets: &'a Sides, paces: &Paces) -> Forecast<'a> {
         let environments: Vec<Option<EnvironmentPace>> =
             targets.iter().map(|target| paces.find_environment(target.provider())).collect();
         let turns = |environment: &Option<EnvironmentPace>| environment.is_some_and(|pace| pace.takes_turns);
@@ -173,7 +174,7 @@ impl<'a> Forecast<'a> {
 
     fn list_unknown_environments(&self) -> Vec<String> {
         let both = self.targets.iter().zip(&self.environments);
-        let unknown = both.filter(|(target, pace)| target.role != Role::Control && pace.is_none());
+        let unknown = both.filter(|(target, pace)| target.repeats.is_none() && pace.is_none());
         unknown.map(|(target, _)| target.name.clone()).collect()
     }
 
@@ -203,7 +204,7 @@ impl<'a> Forecast<'a> {
     /// Estimates the time of entering everything, and of a calibration of each case in all but controls.
     fn estimate_beginning_s(&self) -> f64 {
         let enter_s: f64 = (0..self.targets.len()).map(|at| self.start_s(at)).sum();
-        let is_calibrated = |(target, _): &(&Target, &Result<Pace, Failure>)| target.role != Role::Control;
+        let is_calibrated = |(target, _): &(&Target, &Result<Pace, Failure>)| target.repeats.is_none();
         let calibrated =
             self.cases.iter().flat_map(|case| self.targets.iter().zip(&case.paces).filter(is_calibrated));
         let ns = |pace: &Pace| pace.overhead_ns + pace.operation_ns.max(CALIBRATION_NS);
@@ -214,7 +215,7 @@ impl<'a> Forecast<'a> {
     fn leave_out(&mut self, left_s: f64) -> Vec<Absent> {
         let left_out = find_left_out(&self.cases, self.targets, |at| self.start_s(at), left_s);
         for out in &left_out {
-            let is_its = |at: &usize| *at == out.target || partner_of(self.targets, *at) == Some(out.target);
+            let is_its = |at: &usize| *at == out.target || self.targets.partner_of(*at) == Some(out.target);
             for at in (0..self.targets.len()).filter(is_its) {
                 self.environments[at] = None;
                 self.cases.iter_mut().for_each(|case| case.paces[at] = Err(out.to_failure()));
@@ -244,7 +245,7 @@ impl<'a> Forecast<'a> {
     /// Estimates the time of a fixed number of rounds: in those of the starts that a cell needs to leave everything starts, and
     /// later trials have the time of starts that goes with them.
     fn estimate_fixed_rounds_s(&self, rounds: u32) -> f64 {
-        let subjects = self.targets.iter().filter(|target| target.role == Role::Subject).count();
+        let subjects = self.targets.of_role(Role::Subject).count();
         let first = units_to_leave(subjects * self.cases.len());
         let later = if self.list_starts().is_empty() { 0 } else { rounds.saturating_sub(first) };
         self.estimate_rounds_s(1.0, rounds, first) + self.estimate_rounds_s(1.0, later, 0) / TRIALS_A_START
@@ -266,7 +267,7 @@ mod tests {
 
     use super::*;
     use crate::asked::{Measured, Request};
-    use crate::session::enter::targets::name_targets;
+    use crate::session::enter::targets::name_sides;
     use crate::study::Study;
 
     const TABLE: &str = "machine = 'm'
@@ -284,7 +285,7 @@ mod tests {
             until: Some(until),
             ..Request::new(measured, "native", PathBuf::new())
         };
-        let targets = name_targets("native", &owned(subjects)).unwrap();
+        let targets = name_sides("native", &owned(subjects)).unwrap();
         let paces = toml::from_str(TABLE).unwrap();
         Outlook::foresee_session(&request.make_selection().unwrap(), &targets, false, &paces)
     }

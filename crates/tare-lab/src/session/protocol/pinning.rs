@@ -49,8 +49,6 @@ pub(super) fn find_recorded_pin(session: &Session) -> Option<Pin> {
 
 #[cfg(test)]
 mod tests {
-    use tare_data::session::Role;
-
     use super::*;
 
     #[test]
@@ -58,7 +56,7 @@ mod tests {
         for (specification, is_refused) in
             [("docker", true), ("ssh:host", true), ("wsl:Debian", true), ("podman", false), ("gvisor", false)]
         {
-            let target = Target::new(specification, specification.parse().unwrap(), Role::Subject);
+            let target = Target::new(specification, specification.parse().unwrap());
             // A processor that no machine has, so that nothing is pinned here.
             let refused = pin_program(Pin::Processor(usize::MAX), &[target]).unwrap_err().to_string();
             assert_eq!(refused.contains("--pin does not reach"), is_refused, "{specification}: {refused}");

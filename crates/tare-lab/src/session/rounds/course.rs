@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use tare_analysis::findings::sameness::FEWEST_STARTS;
 use tare_analysis::order;
-use tare_analysis::verdicts::stopping::{FEWEST_STARTS, rounds_before_look};
+use tare_analysis::verdicts::stopping::rounds_before_look;
 use tare_data::failure::Failure;
 use tare_data::session::{Plan, Role, Session, Target, Trial};
 
@@ -119,7 +120,7 @@ impl Course {
     /// Lists the open cases that the start of a subject has not had yet, where that start is one of those that a verdict needs.
     fn list_unseen(&self, open: &[usize]) -> Vec<usize> {
         let is_needed = |target: &usize| {
-            let is_there = self.session.plan.targets[*target].role == Role::Subject
+            let is_there = self.session.plan.targets.role(*target) == Role::Subject
                 && self.pilot.started[*target].is_ok();
             self.until_ns.is_some() && is_there && self.targets[*target].start.made <= FEWEST_STARTS as u32
         };
@@ -190,7 +191,7 @@ impl Course {
 
     /// Estimates the time of a trial of a cell and one of the baseline, in seconds.
     fn estimate_pair_s(&self, cell: CellIndex) -> f64 {
-        let is_baseline = |target: &usize| self.session.plan.targets[*target].role == Role::Baseline;
+        let is_baseline = |target: &usize| self.session.plan.targets.role(*target) == Role::Baseline;
         let baseline = (0..self.targets.len()).find(is_baseline);
         let sides = [Some(cell.target), baseline].into_iter().flatten();
         let cost_ns = |target| self.pilot.cost_ns.get(&CellIndex { target, ..cell }).copied().unwrap_or(0.0);
@@ -240,7 +241,7 @@ impl Course {
 
 /// Estimates the time of a round of a case, in seconds, with environments that rest in their share of rounds.
 fn planned_round_s(plan: &Plan, pilot: &Pilot, case: usize) -> f64 {
-    let targets = (0..plan.targets.len()).filter(|target| plan.targets[*target].role != Role::Control);
+    let targets = (0..plan.targets.len()).filter(|target| plan.targets.role(*target) != Role::Control);
     let cost = |target| pilot.cost_ns.get(&CellIndex { case, target }).copied().unwrap_or(0.0);
     let all: f64 = targets.map(|target| cost(target) / f64::from(plan.round_interval(target))).sum();
     (all / 1e9).max(LEAST_ROUND_S)

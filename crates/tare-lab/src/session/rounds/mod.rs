@@ -215,10 +215,10 @@ impl<'a> Rounds<'a> {
 
     /// Ends a session whose baseline fails round after round, or whose other environments were all given up. A fleet compares baselines.
     fn check_environments(&mut self) -> Result<(), Stop> {
-        let subjects = self.course.session.plan.targets.iter().zip(&self.course.pilot.started);
-        let mut subjects = subjects.filter(|(target, _)| target.role == Role::Subject).peekable();
+        let subjects = self.course.session.plan.targets.list_role(Role::Subject);
+        let subjects: Vec<_> = subjects.filter_map(|at| self.course.pilot.started.get(at)).collect();
         let is_of_fleet = self.course.session.header.fleet.is_some();
-        if !is_of_fleet && subjects.peek().is_some() && subjects.all(|(_, started)| started.is_err()) {
+        if !is_of_fleet && !subjects.is_empty() && subjects.iter().all(|started| started.is_err()) {
             return Err(Stop::SubjectsFailed);
         }
         self.check_baseline()

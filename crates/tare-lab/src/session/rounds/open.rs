@@ -103,14 +103,14 @@ impl Open {
         if open.is_empty() && planted.is_none() && !is_alone && !all.iter().any(|target| is_due(*target)) {
             return Vec::new();
         }
-        let takes_part = |target: &usize| match plan.targets[*target].role {
+        let takes_part = |target: &usize| match plan.targets.role(*target) {
             Role::Baseline => true,
             Role::Subject => open.contains(target) || is_due(*target),
             Role::Planted => planted.is_some(),
             Role::Control if is_alone => true,
             Role::Control if open.is_empty() => false,
             Role::Control => {
-                let of = plan.control_of(*target);
+                let of = plan.targets.partner_of(*target);
                 has_control && of.is_none_or(|of| open.contains(&of) || is(plan, of, Role::Baseline))
             }
         };
@@ -147,7 +147,7 @@ impl Open {
 
     /// Tells whether a case has something to measure in an environment: always in the baseline and its control.
     pub fn is_open_in(&self, plan: &Plan, cell: CellIndex) -> bool {
-        match plan.targets[cell.target].role {
+        match plan.targets.role(cell.target) {
             Role::Baseline | Role::Control => true,
             Role::Subject | Role::Planted => {
                 self.is_open(cell) && usable(plan, cell.case).contains(&cell.target)
@@ -202,7 +202,7 @@ impl Open {
             let cell = CellIndex { case, target: *target };
             self.decided.contains(&cell) && !self.watched.contains(&cell)
         };
-        let is_judged = |target: &usize| matches!(plan.targets[*target].role, Role::Subject | Role::Planted);
+        let is_judged = |target: &usize| matches!(plan.targets.role(*target), Role::Subject | Role::Planted);
         if usable.iter().all(|target| !is_judged(target) || is_done(target)) {
             return;
         }
@@ -266,7 +266,7 @@ impl Open {
 }
 
 fn is(plan: &Plan, target: usize, role: Role) -> bool {
-    plan.targets[target].role == role
+    plan.targets.role(target) == role
 }
 
 /// Lists the environments in which a case can be measured at all.
@@ -287,15 +287,14 @@ fn subject_cells(plan: &Plan) -> Vec<CellIndex> {
 
 #[cfg(test)]
 mod tests {
-    use tare_specimen::{make_plan, make_target, make_timed_case};
+    use tare_specimen::{make_plan, make_sides, make_timed_case};
 
     use super::*;
 
     fn plan() -> Plan {
         let targets = [("native", Role::Baseline), ("a", Role::Subject), ("b", Role::Subject)];
-        let targets = targets.map(|(name, role)| make_target(name, role)).into();
         let every = [("b".to_owned(), 3)].into();
-        Plan { every, ..make_plan(targets, vec![make_timed_case("null")], vec![12, 100]) }
+        Plan { every, ..make_plan(make_sides(targets), vec![make_timed_case("null")], vec![12, 100]) }
     }
 
     #[test]

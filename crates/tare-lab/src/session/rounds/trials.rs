@@ -48,7 +48,8 @@ impl Rounds<'_> {
             .filter_map(|target| Some((*target, self.find_turning(slot.case, *target)?)))
             .collect();
         let plan = &self.course.session.plan;
-        let partners: Vec<Option<usize>> = order.iter().map(|target| plan.partner_of(*target)).collect();
+        let partners: Vec<Option<usize>> =
+            order.iter().map(|target| plan.targets.partner_of(*target)).collect();
         // An environment that no pair measures has a trial for those that are measured alone.
         let is_alone = |at: usize| !turning.contains_key(&order[at]) && partners[at].is_some();
         let wanted: BTreeSet<usize> =
@@ -75,7 +76,7 @@ impl Rounds<'_> {
     fn find_turning(&mut self, case: usize, target: usize) -> Option<([usize; 2], Turning)> {
         let plan = &self.course.session.plan;
         let is_planned = plan.cases[case].pairs.contains_key(&plan.targets[target].name);
-        let pair = [target, plan.partner_of(target).filter(|_| is_planned)?];
+        let pair = [target, plan.targets.partner_of(target).filter(|_| is_planned)?];
         if pair.iter().any(|side| self.course.pilot.started[*side].is_err()) {
             return None;
         }

@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 use tare_analysis::findings::{Cell, Findings, Missing, Verdict};
 use tare_data::failure::FailureKind;
-use tare_data::session::{Ending, Role, Session, Target, Trial};
+use tare_data::session::{Ending, Role, Session, Sides, Trial};
 use tare_data::warning::Warning;
 use tare_record::entry::SCHEMA;
 use tare_record::{Entry, Writer, read_session};
-use tare_specimen::{make_header, make_session, make_target};
+use tare_specimen::{make_header, make_session, make_sides};
 
 use self::fake_arena::{FakeArena, Fault};
 use crate::asked::progress::{Observer, Unobserved};
@@ -32,11 +32,10 @@ use crate::study::{Study, select_cases};
 /// A ratio at the edge of the margin, which no number of rounds decides.
 const ON_THE_EDGE: f64 = 1.02;
 
-fn targets(subjects: usize) -> Vec<Target> {
-    let again = Target { name: "native again".into(), ..make_target("native", Role::Control) };
-    let mut targets = vec![make_target("native", Role::Baseline), again];
-    targets.extend((0..subjects).map(|i| make_target(&format!("layer{i}"), Role::Subject)));
-    targets
+fn targets(subjects: usize) -> Sides {
+    let natives = [("native".to_owned(), Role::Baseline), ("native again".to_owned(), Role::Control)];
+    let subjects = (0..subjects).map(|i| (format!("layer{i}"), Role::Subject));
+    make_sides(natives.into_iter().chain(subjects))
 }
 
 /// Runs a session of the empty probe; its record is in the folder.
@@ -51,12 +50,12 @@ fn session(
 }
 
 /// Plans what all these sessions measure, without an end.
-fn plan_request(targets: Vec<Target>) -> PlanRequest<'static> {
+fn plan_request(sides: Sides) -> PlanRequest<'static> {
     let selected = Study::from_name("quick").unwrap().expand_cases(None, None).unwrap();
     PlanRequest {
         study: "test",
         selected: select_cases(selected, &["null".into()]).unwrap(),
-        targets,
+        sides,
         seed: 7,
         rounds: None,
         least_rounds: 0,

@@ -181,8 +181,9 @@ pub(crate) fn read_metadata(footer: &[u8], key: &str) -> Option<String> {
 fn rows<'a>(source: &Source<'a>, of: &'a Shared) -> Vec<Value<'a>> {
     let session = source.session;
     let cases: BTreeMap<&str, &PlannedCase> = session.plan.cases.iter().map(|c| (c.id.as_str(), c)).collect();
+    let targets = &session.plan.targets;
     let roles: BTreeMap<&str, Role> =
-        session.plan.targets.iter().map(|target| (target.name.as_str(), target.role)).collect();
+        targets.iter().enumerate().map(|(at, target)| (target.name.as_str(), targets.role(at))).collect();
     let counting: HashSet<*const Trial> = list_counted_trials(&session.trials, &session.repeated, |_| true)
         .into_iter()
         .map(std::ptr::from_ref)

@@ -9,7 +9,7 @@ use tare_data::request::Amount;
 use tare_data::session::Interference;
 use tare_data::session::*;
 use tare_data::unit::{Direction, Unit};
-use tare_specimen::plan_case;
+use tare_specimen::{make_sides, plan_case};
 
 use super::table_lines;
 use crate::language::Language;
@@ -39,8 +39,7 @@ fn case(probe: &str, parameters: &[(&str, &str)], somewhere: (Option<&str>, Opti
 /// Builds a session of these cases in a baseline and one subject, without trials.
 fn session(cases: Vec<PlannedCase>) -> Session {
     let mut session = specimen::make_session(1);
-    session.plan.targets.retain(|target| target.role != Role::Control);
-    session.plan.targets[1].name = "gvisor".into();
+    session.plan.targets = make_sides([("native", Role::Baseline), ("gvisor", Role::Subject)]);
     session.facts.clear();
     session.plan.cases = cases;
     session

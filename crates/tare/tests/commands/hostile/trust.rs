@@ -152,8 +152,9 @@ fn environments_of_a_record_from_elsewhere_are_entered_only_when_they_are_truste
         ] {
             change(&record, &changed, |entry| {
                 if let Entry::Plan(plan) = entry {
-                    let targets = plan.targets.iter_mut().filter(|target| target.role == role);
-                    targets.for_each(|target| target.specification = evil.parse().unwrap());
+                    for at in plan.targets.list_role(role).collect::<Vec<_>>() {
+                        plan.targets[at].specification = evil.parse().unwrap();
+                    }
                 }
             });
             let said = forecast(&changed, more);

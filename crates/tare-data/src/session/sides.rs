@@ -1,0 +1,264 @@
+//! The sides of a session, and the comparisons between them.
+
+use std::ops::{Deref, DerefMut};
+
+use serde::{Deserialize, Serialize};
+
+use super::specification::Specification;
+
+/// The option of a specification that makes trials work longer, by a percentage.
+pub const SLOWER: &str = "slower";
+
+/// A side of a session: an environment, with a start of its own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// Unique in the session; heads the environment's columns.
+    pub name: String,
+    /// The way in: `gvisor?platform=ptrace`.
+    pub specification: Specification,
+    /// Name of the side that this one measures once more, as its control.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+    /// About five words on it: `virtual machine by QEMU`.
+    pub short_description: String,
+    /// Absent where it is [`Serving::AT_ONCE`].
+    #[serde(default = "Serving::at_once", skip_serializing_if = "Serving::is_at_once")]
+    pub serving: Serving,
+}
+
+/// The way in which an environment serves the calls of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Serving {
+    /// True where one process serves all calls, so that a wait of one of a command's processes delays the others: a tracer, and a
+    /// kernel with one processor.
+    pub one_at_a_time: bool,
+    /// A typical program's difference over that of the lines of its bill, from sessions with programs of known kinds.
+    pub beside: f64,
+    /// That multiple in sessions on one processor.
+    pub beside_pinned: f64,
+}
+
+impl Serving {
+    /// A kernel that serves calls of several processes at once.
+    pub const AT_ONCE: Serving = Serving { one_at_a_time: false, beside: 1.15, beside_pinned: 1.15 };
+
+    fn at_once() -> Serving {
+        Serving::AT_ONCE
+    }
+
+    fn is_at_once(&self) -> bool {
+        *self == Serving::AT_ONCE
+    }
+}
+
+impl Target {
+    /// Makes a target without a description, which serves calls at once.
+    pub fn new(name: impl Into<String>, specification: Specification) -> Target {
+        let (short_description, serving) = (String::new(), Serving::AT_ONCE);
+        Target { name: name.into(), specification, repeats: None, short_description, serving }
+    }
+
+    /// Reads the kind of environment.
+    pub fn provider(&self) -> &str {
+        &self.specification.provider
+    }
+
+    /// Reads the share by which trials work longer, on purpose; none in an ordinary environment.
+    pub fn slower_share(&self) -> Option<f64> {
+        let percent = self.specification.get_option(SLOWER)?.strip_suffix('%')?;
+        percent.parse().ok().map(|percent: f64| percent / 100.0)
+    }
+}
+
+/// The part that a side plays in a session's comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The side that others are compared with.
+    Baseline,
+    /// Another side entered once more: shows what this session calls a difference where there is none.
+    Control,
+    /// The second side of a comparison.
+    Subject,
+    /// The baseline once more, slower on purpose by a known share, in one case: shows whether the session finds that.
+    Planted,
+}
+
+/// A comparison of two sides, by their names: the second against the first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Compared {
+    first: String,
+    second: String,
+}
+
+/// The sides of a session, in the order in which they are entered, and the comparisons between them.
+///
+/// A side has no role of its own: the comparisons say what it is measured for, so that a side can be the second of one and the first
+/// of another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Sides {
+    #[serde(rename = "environments")]
+    sides: Vec<Target>,
+    comparisons: Vec<Compared>,
+    /// Name of the side that is slower on purpose.
+    #[serde(rename = "planted_environment", default, skip_serializing_if = "Option::is_none")]
+    planted: Option<String>,
+}
+
+impl Sides {
+    /// Begins with a side that nothing is compared with so far.
+    pub fn new(first: Target) -> Sides {
+        Sides { sides: vec![first], ..Sides::default() }
+    }
+
+    /// Adds a side that is compared with the first one.
+    pub fn add_subject(&mut self, second: Target) {
+        if let Some(first) = self.sides.first() {
+            self.comparisons.push(Compared { first: first.name.clone(), second: second.name.clone() });
+        }
+        self.sides.push(second);
+    }
+
+    /// Adds the control of a side: its environment, entered once more.
+    pub fn add_control(&mut self, of: usize) {
+        let of = &self.sides[of];
+        let name = format!("{} again", of.name);
+        self.sides.push(Target { name, repeats: Some(of.name.clone()), ..of.clone() });
+    }
+
+    /// Adds a side that is slower on purpose than the first one.
+    pub fn add_planted(&mut self, planted: Target) {
+        self.planted = Some(planted.name.clone());
+        self.sides.push(planted);
+    }
+
+    /// Takes out the side that is slower on purpose, where there is one.
+    pub fn take_planted(&mut self) -> Option<Target> {
+        let name = self.planted.take()?;
+        let at = self.sides.iter().position(|side| side.name == name)?;
+        Some(self.sides.remove(at))
+    }
+
+    /// Leaves out sides, with their controls and comparisons.
+    pub fn retain(&mut self, mut keeps: impl FnMut(&Target) -> bool) {
+        let gone: Vec<String> =
+            self.sides.extract_if(.., |side| !keeps(side)).map(|side| side.name).collect();
+        let is_gone = |name: &String| gone.contains(name);
+        self.sides.retain(|side| !side.repeats.as_ref().is_some_and(is_gone));
+        self.comparisons.retain(|compared| !is_gone(&compared.first) && !is_gone(&compared.second));
+    }
+
+    /// Finds the part that a side plays.
+    pub fn role(&self, at: usize) -> Role {
+        let side = &self.sides[at];
+        match &side.repeats {
+            Some(_) => Role::Control,
+            None if self.planted.as_ref() == Some(&side.name) => Role::Planted,
+            None if self.comparisons.iter().any(|compared| compared.second == side.name) => Role::Subject,
+            None => Role::Baseline,
+        }
+    }
+
+    /// Lists the places of the sides with a role.
+    pub fn list_role(&self, role: Role) -> impl Iterator<Item = usize> + Clone {
+        (0..self.sides.len()).filter(move |at| self.role(*at) == role)
+    }
+
+    /// Lists the sides with a role.
+    pub fn of_role(&self, role: Role) -> impl Iterator<Item = &Target> + Clone {
+        self.list_role(role).map(|at| &self.sides[at])
+    }
+
+    /// Finds the place of the side that others are compared with.
+    pub fn baseline_at(&self) -> Option<usize> {
+        self.list_role(Role::Baseline).next()
+    }
+
+    /// Finds the place of a side.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.sides.iter().position(|side| side.name == name)
+    }
+
+    /// Finds the side that another is measured against: the one that a control repeats, or the first of a comparison; none for a side
+    /// that is the second of none.
+    pub fn partner_of(&self, at: usize) -> Option<usize> {
+        let side = self.sides.get(at)?;
+        match &side.repeats {
+            Some(repeated) => self.find(repeated),
+            None if self.planted.as_ref() == Some(&side.name) => self.baseline_at(),
+            None => {
+                let compared = self.comparisons.iter().find(|compared| compared.second == side.name)?;
+                self.find(&compared.first)
+            }
+        }
+    }
+
+    /// Lists the sides that are measured against another, each before that one.
+    pub fn list_pairs(&self) -> impl Iterator<Item = [usize; 2]> {
+        (0..self.sides.len()).filter_map(|at| Some([at, self.partner_of(at)?]))
+    }
+
+    /// Finds the control of a side.
+    pub fn find_control(&self, of: usize) -> Option<usize> {
+        let of = &self.sides.get(of)?.name;
+        self.sides.iter().position(|side| side.repeats.as_ref() == Some(of))
+    }
+}
+
+impl Deref for Sides {
+    type Target = [Target];
+
+    fn deref(&self) -> &[Target] {
+        &self.sides
+    }
+}
+
+impl DerefMut for Sides {
+    fn deref_mut(&mut self) -> &mut [Target] {
+        &mut self.sides
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(name: &str) -> Target {
+        Target::new(name, Specification::from_provider(name))
+    }
+
+    fn three() -> Sides {
+        let mut sides = Sides::new(side("native"));
+        sides.add_control(0);
+        sides.add_subject(side("container"));
+        sides.add_subject(side("gvisor"));
+        sides.add_control(2);
+        sides.add_planted(side("slower"));
+        sides
+    }
+
+    #[test]
+    fn comparisons_say_what_a_side_is_for() {
+        let sides = three();
+        let roles: Vec<Role> = (0..sides.len()).map(|at| sides.role(at)).collect();
+        let (subject, control) = (Role::Subject, Role::Control);
+        assert_eq!(roles, [Role::Baseline, control, subject, subject, control, Role::Planted]);
+        let partners: Vec<Option<usize>> = (0..sides.len()).map(|at| sides.partner_of(at)).collect();
+        assert_eq!(partners, [None, Some(0), Some(0), Some(0), Some(2), Some(0)]);
+        assert_eq!(
+            [sides.find_control(0), sides.find_control(2), sides.find_control(3)],
+            [Some(1), Some(4), None]
+        );
+    }
+
+    #[test]
+    fn a_side_that_goes_takes_its_control_and_its_comparisons_along() {
+        let mut sides = three();
+        sides.retain(|side| side.name != "container");
+        let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
+        assert_eq!(names, ["native", "native again", "gvisor", "slower"]);
+        assert_eq!(sides.of_role(Role::Subject).count(), 1);
+        assert_eq!(sides.take_planted().map(|side| side.name).as_deref(), Some("slower"));
+        assert_eq!(sides.of_role(Role::Planted).count(), 0);
+    }
+}
