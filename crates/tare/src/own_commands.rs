@@ -30,6 +30,9 @@ const TIMEOUT: &str = "300s";
 /// A value in place of `{NAME}`.
 type Values = Vec<(String, String)>;
 
+/// Folders that every environment has for itself.
+const REMADE: [&str; 3] = ["/proc", "/sys", "/dev"];
+
 /// Search path for programs if PATH is not set.
 const PROGRAMS: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -146,6 +149,13 @@ pub fn inside_here(shared: bool) -> Result<Inside, LabError> {
     let folder = std::env::current_dir().and_then(|folder| folder.canonicalize());
     let folder =
         folder.map_err(|e| LabError::usage_error("the current folder cannot be entered").with_cause(e))?;
+    let is_everything = folder.parent().is_none();
+    if REMADE.iter().any(|remade| folder.starts_with(remade)) || (is_everything && shared) {
+        let of_all = "an environment has its own: cd to a folder outside of /proc, /sys and /dev";
+        let hint = if is_everything { "cd to a folder below it, or leave out --work share" } else { of_all };
+        let what = format!("commands cannot work in {}", folder.display());
+        return Err(LabError::usage_error(what).with_hint(hint));
+    }
     let work = Work { folder, shared };
     Ok(Inside { root: RootFolder::Host, work: Some(work) })
 }

@@ -296,6 +296,10 @@ impl View<'_> {
     /// mounted later.
     fn work(&mut self, work: &Work, lower: &Path, workspace: &dyn Workspace) -> io::Result<()> {
         let folder = &work.folder;
+        // The view itself.
+        if folder.parent().is_none() && !work.shared && lower == Path::new("/") {
+            return Ok(());
+        }
         if folder.parent().is_none() || FRESH.iter().any(|fresh| folder.starts_with(fresh)) {
             let reason = format!("commands cannot work in {}: inside there is another", folder.display());
             return Err(io::Error::other(reason));

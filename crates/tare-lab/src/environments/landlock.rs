@@ -88,6 +88,10 @@ impl Environment for Landlock {
         Proof::Landlock
     }
 
+    fn is_machine(&self) -> bool {
+        true
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         let version = kernel_version().map_err(explain_absence)?;
         let mut facts = Facts::default();

@@ -38,6 +38,10 @@ impl Environment for Native {
         Proof::Here
     }
 
+    fn is_machine(&self) -> bool {
+        true
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         Ok(Ready::new(Facts::default(), |workspace| enter_by(workspace, &[])))
     }

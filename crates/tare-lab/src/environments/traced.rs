@@ -50,6 +50,10 @@ impl Environment for Traced {
         Proof::Tracer("traced")
     }
 
+    fn is_machine(&self) -> bool {
+        true
+    }
+
     fn check_ready(&self, _: &Programs) -> Result<Ready, NotReady> {
         // Yama's strictest setting forbids it to everybody but root's helpers; a parent may otherwise trace its children.
         let scope = std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();

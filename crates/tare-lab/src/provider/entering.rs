@@ -42,6 +42,11 @@ pub trait Environment {
         false
     }
 
+    /// Tells whether it is this machine itself, which commands can work in where no layers over its files can be made.
+    fn is_machine(&self) -> bool {
+        false
+    }
+
     /// Restricts the provider's roots, if the options of this environment do.
     fn restricted_roots(&self) -> Option<Roots> {
         None
@@ -75,6 +80,8 @@ pub struct Ready {
     pub(crate) turns: Turns,
     /// Source of its programs: see [`ROOT`](crate::provider::root::ROOT).
     pub(crate) root: RootFolder,
+    /// Reason why no layers lie over this machine's files, so that changes of commands stay.
+    pub(crate) keeps_changes: Option<String>,
     /// Kernel that its processes run on.
     pub(crate) kernel: KernelFacts,
     /// Description by which it is recognised.
@@ -97,6 +104,7 @@ impl Ready {
             slower: 0.0,
             turns: Turns::Possible,
             root,
+            keeps_changes: None,
             kernel,
             proof: Proof::None,
             agent: None,

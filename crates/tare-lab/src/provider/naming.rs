@@ -53,9 +53,17 @@ impl Named {
         if let Some(reason) = roots.refusal_reason(&root) {
             return Err(NotReady::from_reason(reason));
         }
-        (self.root_ready)(&root)?;
+        let keeps_changes = match (self.root_ready)(&root) {
+            // The machine needs no view of itself.
+            Err(not_ready) if root == RootFolder::Host && self.environment.is_machine() => {
+                Some(not_ready.reason)
+            }
+            shown => shown.map(|()| None)?,
+        };
+        let root = if keeps_changes.is_some() { RootFolder::Empty } else { root };
         let mut ready = self.environment.check_ready(programs)?;
         (ready.slower, ready.root, ready.kernel) = (self.slower, root, self.provider.kernel);
+        ready.keeps_changes = keeps_changes;
         (ready.turns, ready.proof) = (self.turns, self.environment.proof());
         Ok(ready)
     }

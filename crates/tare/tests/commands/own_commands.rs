@@ -354,3 +354,49 @@ part = [{ share = 1.0, probe = "file.sync", place = "own" }]
     let refused = program.run_tare(&["advise", "a.tare", "--kinds", "k.toml"]);
     assert!(refused.code == Some(2) && refused.err.contains("add up to 0.75"), "{refused:?}");
 }
+
+#[test]
+fn a_command_works_in_the_users_files_where_no_namespace_may_be_made() {
+    let test = "a_command_works_in_the_users_files_where_no_namespace_may_be_made";
+    if !can_show_its_root(test) {
+        return;
+    }
+    let program = Program::new();
+    let words =
+        ["run", "--in", "native,landlock", "--rounds", "2", "--json", "--", "sh", "-c", "echo x >>written"];
+    let tare = program.tare_command(&words);
+    // As in a pod to which Kubernetes leaves no privileges.
+    let mut restricted = std::process::Command::new("setpriv");
+    restricted.args(["--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"]).arg(tare.get_program());
+    restricted.args(tare.get_args()).envs(tare.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    restricted.current_dir(program.path("."));
+    let said = Said::from_output(restricted.output().unwrap());
+    assert!(said.err.contains("what commands write in native, landlock stays"), "{said:?}");
+    let compared = said.parse_json()["rows"][0]["cells"][0]["answer"].clone();
+    assert_eq!((said.code, compared), (Some(0), Value::from("not_sure")));
+    assert!(fs::read_to_string(program.path("written")).unwrap().lines().count() >= 4, "each run wrote");
+}
+
+#[test]
+fn a_command_works_in_the_root_folder_and_is_refused_where_environments_have_their_own() {
+    if !can_show_its_root(
+        "a_command_works_in_the_root_folder_and_is_refused_where_environments_have_their_own",
+    ) {
+        return;
+    }
+    let program = Program::new();
+    let (record, own) = (program.path("r.tare"), program.path("."));
+    let run_in = |folder: &str, more: &[&str]| {
+        let words = ["run", "--in", "container", "--rounds", "1", "--record", record.to_str().unwrap()];
+        let command = ["--", "test", "-d", own.to_str().unwrap()];
+        let words: Vec<&str> = words.iter().chain(more).chain(&command).copied().collect();
+        Said::from_output(program.tare_command(&words).current_dir(folder).output().unwrap())
+    };
+    ok(run_in("/", &[]));
+    let refused = [("/", &["--work", "share"][..]), ("/dev/shm", &[]), ("/proc", &[])];
+    for (folder, more) in refused {
+        let said = run_in(folder, more);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.err.contains("cannot work in /") && said.err.contains("hint: "), "{said:?}");
+    }
+}

@@ -83,6 +83,7 @@ pub fn begin_session(
     if request.environments.is_empty() && study.environments.is_empty() {
         leave_out_further(&mut cast.sides, observer);
     }
+    note_kept_changes(&cast, observer);
     add_controls(&mut cast.sides, &request.controls)?;
     if request.planted {
         add_planted(&mut cast, root, &setting.programs);
@@ -222,6 +223,21 @@ impl Checked {
         let wanted = Wanted::from_cases(cases.iter().copied());
         let peers = peers.for_cases(cases.iter().copied())?;
         Ok(Checked { cast, wanted, peers, carried: Vec::new(), budget: None, pin: None })
+    }
+}
+
+/// Names the environments in which commands change this machine's own files, because no layers can be made over them.
+fn note_kept_changes(cast: &Cast, observer: &mut dyn Observer) {
+    let resolved = cast.list_resolved();
+    let keeping = resolved.iter().filter(|of| of.target.repeats.is_none());
+    let keeping: Vec<(&str, &String)> =
+        keeping.filter_map(|of| Some((of.target.name.as_str(), of.ready.keeps_changes.as_ref()?))).collect();
+    if let Some((_, reason)) = keeping.first() {
+        let names: Vec<&str> = keeping.iter().map(|(name, _)| *name).collect();
+        observer.observe_event(Event::Note(format!(
+            "what commands write in {} stays, and the next run finds it: {reason}",
+            names.join(", ")
+        )));
     }
 }
 
